@@ -1,0 +1,66 @@
+# make run     set everything up and write (the app in a terminal, a letter without)
+# make test    set everything up and pass the tests
+# make check   format, lint, types, contracts, tests
+# make lint    format, lint, types, contracts
+# make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
+# make bench   where the time goes
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SCALE ?= full
+MAKEFLAGS += --no-print-directory
+
+.PHONY: run test check lint format models bench clean setup setup-dev setup-train
+
+run: setup
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/specsteer; else $(BIN)/specsteer demo; fi
+
+test: setup-dev
+	$(BIN)/python -m pytest
+
+check: lint test
+
+lint: setup-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: setup-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+models: setup-train
+	$(BIN)/python -m models.training all --scale $(SCALE)
+
+bench: setup
+	$(BIN)/python -m benchmarks.where_time_goes
+
+setup: $(VENV)/.runtime
+setup-dev: $(VENV)/.dev
+setup-train: $(VENV)/.train
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; say which with PYTHON=python3.12" >&2; exit 1; }
+	@command -v c++ >/dev/null || command -v g++ >/dev/null || \
+	  { echo "A C++ compiler is needed to build llama.cpp (Debian: apt install g++)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# llama.cpp is compiled here, which takes some minutes the first time.
+$(VENV)/.runtime: $(VENV)/bin/python pyproject.toml
+	@echo "setting up; the first time, llama.cpp is compiled (about five minutes)" >&2
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.train: $(VENV)/.runtime
+	@$(BIN)/python -m pip install --quiet --editable '.[train]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""The decoding method and its messages: no I/O, no clock, no global state."""

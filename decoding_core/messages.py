@@ -1,0 +1,131 @@
+"""What the device and the server say to each other, as frozen values.
+
+Letters: G drafted tokens, K candidates, R rows of candidates. Ids are those of the
+shared vocabulary, log-probabilities are in nats. Positions count the tokens of the
+text in its public form, from 0 after the prompt. How these become bytes is the
+business of `wire`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decoding_core.errors import MessageError
+
+Origin = Literal["accepted", "recovered", "bonus", "local"]
+"""Where a token came from: drafted and kept; redrawn after a refusal; drawn after a
+full block; written by the device alone."""
+
+AcceptanceRule = Literal["greedy", "stochastic"]
+"""Compare the ratio with the threshold, or keep with probability ratio / threshold."""
+
+SETTLED_LIMIT = 16
+"""Settled tokens that one block may carry; with more, the session is opened anew."""
+DRAFT_LIMIT = 64
+"""The longest draft any server takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the server must know of the method to judge a block."""
+
+    method: str
+    threshold: float = 0.5
+    """A drafted token stays while generalist / base lies above it."""
+    rule: AcceptanceRule = "greedy"
+    temperature: float = 0.0
+    seed: int = 0
+    candidates: int = 100
+    """K: how many tokens by the generalist a row of candidates holds."""
+    draft_limit: int = 8
+    """G: the longest draft of the session; sets the size of the frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A request for a session."""
+
+    prompt_ids: tuple[int, ...]
+    """The public prompt."""
+    text_ids: tuple[int, ...]
+    """The text so far, when a session is opened again; else empty."""
+    vocabulary_id: str
+    terms: Terms
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpened:
+    """The server's answer to `OpenSession`."""
+
+    session_id: str
+    generalist: str
+    """Name of the large model, for the screen."""
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class DraftBlock:
+    """One round: what the device settled since the last, and what it drafted."""
+
+    epoch: int
+    """Grows at each refusal."""
+    round: int
+    position: int
+    """How many text tokens stand before this block; the server forgets any others."""
+    digest: int
+    """`digest` of those tokens."""
+    settled: tuple[int, ...]
+    """Tokens the device has fixed after `position`; not to be judged."""
+    drafted: tuple[int, ...]  # (G,)
+
+    def __post_init__(self) -> None:
+        if min(self.epoch, self.round, self.position) < 0:
+            raise MessageError("epoch, round and position count from 0")
+        if len(self.settled) > SETTLED_LIMIT or len(self.drafted) > DRAFT_LIMIT:
+            raise MessageError("a block holds too many tokens")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Log-probabilities of K tokens at one position, at the session's temperature."""
+
+    token_ids: NDArray[np.int32]  # (K,)
+    generalist_logprobs: NDArray[np.float32]  # (K,)
+    base_logprobs: NDArray[np.float32]  # (K,)
+
+    def __post_init__(self) -> None:
+        shapes = {a.shape for a in (self.generalist_logprobs, self.base_logprobs)}
+        if shapes != {self.token_ids.shape} or self.token_ids.ndim != 1:
+            raise MessageError("candidates must be three rows of one length")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """The judgement of one block."""
+
+    epoch: int
+    round: int
+    accepted: int
+    """How many drafted tokens stay."""
+    rows: tuple[Candidates, ...]
+    """One row, for the token after the kept ones, when the server decides;
+    G + 1 rows, one per drafted token and one after, when the device does."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBlock:
+    """Settled tokens with their origins, in the form the person reads."""
+
+    token_ids: tuple[int, ...]
+    origins: tuple[Origin, ...]
+
+
+def digest(token_ids: Sequence[int]) -> int:
+    """CRC-32 of token ids: a check that both sides hold the same text, no secret."""
+    return zlib.crc32(np.asarray(token_ids, dtype="<u4").tobytes())

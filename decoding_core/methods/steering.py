@@ -1,0 +1,82 @@
+"""SpecSteer: draft on the device, verify on the server, recover from both.
+
+The target is T(v) = L(v) * (S(v)/B(v))^beta / Z. For beta = 1 the ratio T/S is
+(L/B)/Z: the private distribution cancels, so the server can judge a draft without it.
+Z is replaced by the threshold. What the stochastic rule then emits is a mixture,
+A * S*min(L/B, threshold)/norm + (1 - A) * T, with A the share of S that is kept:
+equal to T only where the threshold is no smaller than the largest L/B.
+
+Source: SpecSteer (arXiv 2603.16219), equations 6 to 8 and appendix D.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from decoding_core.messages import AcceptanceRule, Candidates
+from decoding_core.sampling import Floats, log_softmax
+from decoding_core.settings import BonusFrom, MethodSettings
+
+
+def steered(
+    specialist: Floats, generalist: Floats, base: Floats, strength: float
+) -> Floats:
+    """The target T (..., V) from log-probabilities (..., V); equation 8."""
+    if strength == 0.0:
+        return np.asarray(np.exp(log_softmax(generalist)))
+    return np.asarray(np.exp(log_softmax(generalist + strength * (specialist - base))))
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """SpecSteer with its published variants as flags."""
+
+    threshold: float = 0.5
+    strength: float = 1.0
+    rule: AcceptanceRule = "greedy"
+    bonus_from: BonusFrom = "steered"
+
+    name: ClassVar[str] = "steering"
+    decided_by: ClassVar[Literal["server", "device", "nobody"]] = "server"
+    drafts: ClassVar[bool] = True
+    uses_specialist: ClassVar[bool] = True
+    uses_base: ClassVar[bool] = True
+    shares_noise: ClassVar[bool] = False
+
+    @classmethod
+    def from_settings(cls, settings: MethodSettings) -> Method:
+        """The method with the given parameters."""
+        return cls(
+            settings.threshold,
+            settings.strength,
+            settings.acceptance_rule,
+            settings.bonus_from,
+        )
+
+    def acceptance(self, generalist: Floats, base: Floats) -> Floats:
+        """Greedy: 1 where L/B lies above the threshold, equality refuses.
+        Stochastic: min(1, (L/B) / threshold)."""
+        log_ratio = generalist - base
+        if self.threshold == 0.0:
+            return np.ones_like(log_ratio)
+        excess = log_ratio - np.log(self.threshold)
+        if self.rule == "greedy":
+            return np.where(excess > 0.0, 1.0, 0.0)
+        return np.asarray(np.exp(np.minimum(excess, 0.0)))
+
+    def redraw(self, specialist: Floats, row: Candidates) -> Floats:
+        """The target on the row's candidates."""
+        return steered(
+            specialist, row.generalist_logprobs, row.base_logprobs, self.strength
+        )
+
+    def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
+        """The target, the generalist alone, or nothing, as the flag says."""
+        if self.bonus_from == "none":
+            return None
+        if self.bonus_from == "generalist":
+            return np.asarray(np.exp(log_softmax(row.generalist_logprobs)))
+        return self.redraw(specialist, row)

@@ -1,0 +1,102 @@
+"""The three interfaces: a model with a cache, a judge of drafts, a decoding method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from decoding_core.messages import (
+    Candidates,
+    DraftBlock,
+    OpenSession,
+    SessionOpened,
+    Verdict,
+)
+from decoding_core.sampling import Floats
+
+
+class Engine(Protocol):
+    """A model and the tokens it has read. Not safe for two threads at once."""
+
+    @property
+    def position(self) -> int:
+        """How many tokens it has read."""
+
+    @property
+    def vocabulary_id(self) -> str:
+        """Hash of the model's token list."""
+
+    def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
+        """Read token_ids (T,) after `position`; logits (rows, V) of what may follow
+        each of the last `rows` of them, 1 <= rows <= T.
+
+        Raises:
+            ContextFullError: they do not fit; nothing was read.
+            StoppedError: the person stopped; `position` says what was read.
+        """
+
+    def rollback(self, position: int) -> None:
+        """Forget everything after the first `position` tokens."""
+
+    def close(self) -> None:
+        """Free the cache; the engine is not used again."""
+
+
+class Verifier(Protocol):
+    """Judges drafts. The server, its client and the fakes of the tests are alike."""
+
+    @property
+    def local(self) -> bool:
+        """Whether it keeps everything because no generalist is there to judge."""
+
+    def open(self, request: OpenSession) -> SessionOpened:
+        """Begin a text; a verifier judges one text at a time."""
+
+    def verify(self, block: DraftBlock) -> Verdict:
+        """Judge one block."""
+
+    def close(self) -> None:
+        """End the text and forget it."""
+
+
+class Method(Protocol):
+    """A decoding method. Its functions return probabilities and draw nothing.
+
+    All log-probabilities are at one temperature. At temperature 0 the device takes
+    the argmax of what a method returns. A row holds K candidates; the specialist's
+    log-probabilities `specialist` (K,) are those of the row's tokens.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+
+    @property
+    def decided_by(self) -> Literal["server", "device", "nobody"]:
+        """Who compares a draft with the models; nobody when no server is asked."""
+
+    @property
+    def drafts(self) -> bool:
+        """Whether the specialist drafts; else every token is drawn from a row."""
+
+    @property
+    def uses_specialist(self) -> bool:
+        """Whether a redrawn token depends on the specialist."""
+
+    @property
+    def uses_base(self) -> bool:
+        """Whether the server must run the base model."""
+
+    @property
+    def shares_noise(self) -> bool:
+        """Whether draft and target are drawn with one noise per position."""
+
+    def acceptance(self, generalist: Floats, base: Floats) -> Floats:
+        """Probability (N,) that the server keeps tokens of these log-probabilities
+        (N,). A method that the device decides is not asked."""
+
+    def redraw(self, specialist: Floats, row: Candidates) -> Floats:
+        """Probabilities (K,) of the token in place of a refused one."""
+
+    def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
+        """Probabilities (K,) of the token after a full block; None: draw none."""

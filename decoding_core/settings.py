@@ -1,0 +1,66 @@
+"""The parameters of a decoding method, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.messages import DRAFT_LIMIT, AcceptanceRule, Terms
+from decoding_core.sampling import Draw, Noise, check_draw
+
+BonusFrom = Literal["steered", "none", "generalist"]
+
+
+@dataclass(frozen=True, slots=True)
+class MethodSettings:
+    """How to decode. The defaults are the papers' where these name one."""
+
+    method: str = "steering"
+    threshold: float = 0.5
+    strength: float = 1.0
+    """Beta: how strongly the personal delta counts."""
+    draft_length: int = 8
+    """Gamma: the longest draft of one round."""
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int = 0
+    rule: AcceptanceRule | None = None
+    """None: greedy at temperature 0, stochastic above."""
+    bonus_from: BonusFrom = "steered"
+    candidates: int = 100
+
+    def __post_init__(self) -> None:
+        check_draw(self.temperature, self.top_p, self.seed)
+        _check("threshold", self.threshold, 0.0, 1e6)
+        _check("strength", self.strength, 0.0, 100.0)
+        _check("draft length", self.draft_length, 1, DRAFT_LIMIT)
+        _check("candidates", self.candidates, 1, 1 << 20)
+
+    @property
+    def acceptance_rule(self) -> AcceptanceRule:
+        """The rule by which the server keeps a token."""
+        return self.rule or ("greedy" if self.temperature == 0.0 else "stochastic")
+
+    def draw(self) -> Draw:
+        """How the device draws tokens."""
+        return Draw(self.temperature, self.top_p, Noise(self.seed))
+
+    def terms(self) -> Terms:
+        """What the server is told."""
+        return Terms(
+            method=self.method,
+            threshold=self.threshold,
+            rule=self.acceptance_rule,
+            temperature=self.temperature,
+            seed=self.seed,
+            candidates=self.candidates,
+            draft_limit=self.draft_length,
+        )
+
+
+def _check(name: str, value: float, lowest: float, highest: float) -> None:
+    if not lowest <= value <= highest:
+        raise InvalidSettingsError(
+            f"{name} must lie between {lowest:g} and {highest:g}, not {value:g}"
+        )

@@ -1,0 +1,101 @@
+"""The JSON twin of the frames, and the message that opens a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, cast
+
+import numpy as np
+
+from decoding_core.errors import MessageError
+from decoding_core.messages import (
+    Candidates,
+    DraftBlock,
+    OpenSession,
+    SessionOpened,
+    Terms,
+    Verdict,
+)
+from decoding_core.wire import VERSION, Kind, Signal, check_finite
+
+Json = dict[str, Any]
+
+
+def open_to_json(request: OpenSession) -> Json:
+    """The body of `POST /v1/sessions`."""
+    return {"version": VERSION, **asdict(request)}
+
+
+def open_from_json(body: Mapping[str, Any]) -> OpenSession:
+    """The request in a body whose types have been checked."""
+    return OpenSession(
+        tuple(body["prompt_ids"]),
+        tuple(body["text_ids"]),
+        body["vocabulary_id"],
+        Terms(**body["terms"]),
+    )
+
+
+def opened_to_json(opened: SessionOpened) -> Json:
+    """The answer to `POST /v1/sessions`."""
+    return asdict(opened)
+
+
+def opened_from_json(body: Mapping[str, Any]) -> SessionOpened:
+    """The answer; raises MessageError when it is none."""
+    try:
+        return SessionOpened(**{k: str(v) for k, v in body.items()})
+    except (TypeError, AttributeError) as error:
+        raise MessageError("the server's answer is no session") from error
+
+
+def block_to_json(block: DraftBlock) -> Json:
+    """The body of `POST .../verify`."""
+    return asdict(block)
+
+
+def block_from_json(body: Mapping[str, Any]) -> DraftBlock:
+    """The block in a body whose types have been checked."""
+    return DraftBlock(
+        **{**body, "settled": tuple(body["settled"]), "drafted": tuple(body["drafted"])}
+    )
+
+
+def answer_to_json(answer: Verdict | Signal, drafted: int) -> Json:
+    """The answer to `POST .../verify`."""
+    body: Json = {"epoch": answer.epoch, "round": answer.round}
+    if isinstance(answer, Signal):
+        return {**body, "type": answer.kind.name.lower(), "value": answer.value}
+    kind = "accept" if answer.accepted == drafted else "reject"
+    rows = [
+        {
+            "token_ids": row.token_ids.tolist(),
+            "generalist_logprobs": row.generalist_logprobs.tolist(),
+            "base_logprobs": row.base_logprobs.tolist(),
+        }
+        for row in answer.rows
+    ]
+    return {**body, "type": kind, "accepted": answer.accepted, "rows": rows}
+
+
+def answer_from_json(body: Mapping[str, Any]) -> Verdict | Signal:
+    """The answer; raises MessageError when it is none."""
+    try:
+        epoch, round_, kind = body["epoch"], body["round"], body["type"]
+        if kind in ("accept", "reject"):
+            rows = tuple(_row_from_json(row) for row in body["rows"])
+            return Verdict(epoch, round_, cast(int, body["accepted"]), rows)
+        return Signal(Kind[kind.upper()], epoch, round_, body["value"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise MessageError("the server's answer is no verdict") from error
+
+
+def _row_from_json(row: Mapping[str, Any]) -> Candidates:
+    candidates = Candidates(
+        np.asarray(row["token_ids"], np.int32),
+        np.asarray(row["generalist_logprobs"], np.float32),
+        np.asarray(row["base_logprobs"], np.float32),
+    )
+    check_finite(candidates)
+    return candidates

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose
+
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.sampling import (
+    Draw,
+    Noise,
+    Use,
+    check_draw,
+    keep_top_p,
+    log_softmax,
+    sample,
+)
+
+logits = hnp.arrays(np.float64, st.integers(2, 12), elements=st.floats(-30, 30))
+
+
+@given(logits, st.floats(0.1, 5))
+def test_probabilities_sum_to_one(values, temperature):
+    """At any temperature."""
+    assert_allclose(np.exp(log_softmax(values, temperature)).sum(), 1, atol=1e-9)
+
+
+@given(logits, st.floats(-100, 100))
+def test_a_constant_changes_nothing(values, constant):
+    """Logits are known up to a constant only."""
+    assert_allclose(log_softmax(values), log_softmax(values + constant), atol=1e-9)
+
+
+@given(logits, st.floats(0.05, 1))
+def test_top_p_keeps_the_likeliest_and_enough(values, top_p):
+    """What is kept holds the share, and is likelier than all that is dropped."""
+    probs = np.exp(log_softmax(values))
+    kept = keep_top_p(probs, top_p)
+    mass = probs[kept > 0].sum()
+    assert mass >= top_p - 1e-9
+    assert_allclose(kept.sum(), 1)
+    if (kept == 0).any():
+        assert probs[kept > 0].min() >= probs[kept == 0].max() - 1e-12
+
+
+@given(logits, st.floats(0, 1, exclude_max=True))
+def test_a_token_of_probability_zero_is_never_drawn(values, uniform):
+    """Whatever the random number."""
+    probs = np.exp(log_softmax(values))
+    probs[values < np.median(values)] = 0
+    assert probs[sample(probs, uniform)] > 0
+
+
+def test_sampled_frequencies_follow_the_probabilities():
+    """Total variation stays below a bound that fails once in a million seeds:
+    sqrt(V/4n) + sqrt(ln(1e6)/2n), from McDiarmid's inequality."""
+    probs = np.array([0.5, 0.3, 0.15, 0.05])
+    n, noise = 20_000, Noise(7)
+    drawn = [sample(probs, noise.uniform(Use.DRAFT, i)) for i in range(n)]
+    observed = np.bincount(drawn, minlength=4) / n
+    bound = np.sqrt(4 / (4 * n)) + np.sqrt(np.log(1e6) / (2 * n))
+    assert np.abs(observed - probs).sum() / 2 < bound
+
+
+def test_coupled_frequencies_follow_the_probabilities():
+    """The Gumbel-max trick samples the distribution itself; the bound is as above."""
+    probs = np.array([0.5, 0.3, 0.15, 0.05])
+    n, draw = 20_000, Draw(1.0, 1.0, Noise(3))
+    drawn = [draw.coupled(np.log(probs), i) for i in range(n)]
+    observed = np.bincount(drawn, minlength=4) / n
+    bound = np.sqrt(4 / (4 * n)) + np.sqrt(np.log(1e6) / (2 * n))
+    assert np.abs(observed - probs).sum() / 2 < bound
+
+
+def test_noise_is_a_function_of_seed_use_and_position():
+    """So that a replay on either side sees the same numbers."""
+    noise = Noise(5)
+    assert noise.uniform(Use.DRAFT, 3) == Noise(5).uniform(Use.DRAFT, 3)
+    others = [
+        noise.uniform(Use.ACCEPT, 3),
+        noise.uniform(Use.DRAFT, 4),
+        Noise(6).uniform(Use.DRAFT, 3),
+    ]
+    assert noise.uniform(Use.DRAFT, 3) not in others
+    assert_allclose(noise.gumbel(9, 5), noise.gumbel(9, 8)[:5])
+
+
+def test_candidates_see_the_noise_of_their_tokens():
+    """A subset of tokens is drawn with the noise that the whole vocabulary has."""
+    draw, logprobs = Draw(1.0, 1.0, Noise(1)), log_softmax(np.arange(6.0))
+    for position in range(50):
+        best = draw.coupled(logprobs, position)
+        ids = np.unique([best, 2, 5]).astype(np.int32)
+        assert ids[draw.coupled(logprobs[ids], position, ids)] == best
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_p", "seed"), [(-1, 1, 0), (0, 0, 0), (0, 1.1, 0), (0, 1, -1)]
+)
+def test_parameters_out_of_range_are_refused(temperature, top_p, seed):
+    """With a sentence that names the parameter."""
+    with pytest.raises(InvalidSettingsError, match="must"):
+        check_draw(temperature, top_p, seed)

@@ -1,0 +1,86 @@
+"""Scripted parts: an engine whose logits depend on what it read, and nothing else."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from decoding_core.errors import CloudUnreachableError, ContextFullError, EngineError
+
+
+class HashEngine:
+    """Logits are a random function of the last `memory` tokens; fully repeatable."""
+
+    def __init__(self, name, vocabulary=17, memory=3, spread=2.0, context=10_000):
+        self.name, self.size, self.memory = name, vocabulary, memory
+        self.spread, self.context = spread, context
+        self.read: list[int] = []
+        self.evaluations: list[int] = []
+
+    vocabulary_id = "fake"
+
+    @property
+    def position(self):
+        return len(self.read)
+
+    def evaluate(self, token_ids: Sequence[int], rows: int = 1):
+        if not 1 <= rows <= len(token_ids):
+            raise EngineError("rows")
+        if len(self.read) + len(token_ids) > self.context:
+            raise ContextFullError("full")
+        self.evaluations.append(len(token_ids))
+        logits = []
+        for token in token_ids:
+            self.read.append(int(token))
+            logits.append(self.logits())
+        return np.array(logits[-rows:], np.float32)
+
+    def logits(self):
+        key = f"{self.name}:{self.read[-self.memory :]}".encode()
+        return np.random.default_rng(zlib.crc32(key)).normal(0, self.spread, self.size)
+
+    def rollback(self, position):
+        assert 0 <= position <= len(self.read)
+        del self.read[position:]
+
+    def close(self):
+        self.rollback(0)
+
+
+class TableEngine(HashEngine):
+    """Always prefers the next token of a script, by its position in the text."""
+
+    def __init__(self, script: Sequence[int], prompt_length: int, vocabulary=17):
+        super().__init__("table", vocabulary)
+        self.script, self.prompt_length = script, prompt_length
+
+    def logits(self):
+        at = len(self.read) - self.prompt_length
+        logits = np.zeros(self.size)
+        if 0 <= at < len(self.script):
+            logits[self.script[at]] = 5.0
+        return logits
+
+
+class DyingVerifier:
+    """Passes rounds on to another verifier until it dies."""
+
+    local = False
+
+    def __init__(self, inner, rounds):
+        self.inner, self.rounds = inner, rounds
+        self.blocks = []
+
+    def open(self, request):
+        return self.inner.open(request)
+
+    def verify(self, block):
+        self.blocks.append(block)
+        if len(self.blocks) > self.rounds:
+            raise CloudUnreachableError("there is no answer from the server at http://x")
+        return self.inner.verify(block)
+
+    def close(self):
+        self.inner.close()
