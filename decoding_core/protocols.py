@@ -64,7 +64,8 @@ class Method(Protocol):
 
     All log-probabilities are at one temperature. At temperature 0 the device takes
     the argmax of what a method returns. A row holds K candidates; the specialist's
-    log-probabilities `specialist` (K,) are those of the row's tokens.
+    log-probabilities `specialist` (K,) are those of the row's tokens, but for a
+    constant: a redraw is normalised over the row.
     """
 
     @property

@@ -7,8 +7,10 @@ Methods return probabilities; only `sample` draws.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import struct
+from dataclasses import dataclass, field
 from enum import IntEnum
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,9 @@ from decoding_core.errors import InvalidSettingsError
 
 Floats = NDArray[np.floating[Any]]
 Ids = NDArray[np.int32]
+
+_KEY = struct.Struct("<QQQ")
+_GUMBELS_KEPT = 72  # a draft and what follows it
 
 
 class Use(IntEnum):
@@ -37,19 +42,34 @@ class Noise:
     """
 
     seed: int
+    _gumbels: dict[int, Floats] = field(default_factory=dict, compare=False, repr=False)
 
     def uniform(self, use: Use, position: int) -> float:
         """A number in [0, 1) for the token at `position`."""
-        return float(self._generator(use, position).random())
+        return (self._hash(use, position) >> 11) / (1 << 53)
 
     def gumbel(self, position: int, size: int) -> Floats:
-        """Standard Gumbel noise (size,) shared by draft and target at `position`."""
-        return self._generator(Use.COUPLED, position).gumbel(size=size)
+        """Standard Gumbel noise (size,) shared by draft and target at `position`.
 
-    def _generator(self, use: Use, position: int) -> np.random.Generator:
-        key = (int(use) << 64) | (self.seed & (1 << 64) - 1)
-        counter = np.array([0, 0, 0, position], dtype=np.uint64)
-        return np.random.Generator(np.random.Philox(counter=counter, key=key))
+        A shorter one is the beginning of a longer one."""
+        kept = self._gumbels.get(position)
+        if kept is None or len(kept) < size:
+            if len(self._gumbels) >= _GUMBELS_KEPT:
+                self._gumbels.clear()
+            kept = self._gumbels[position] = self._gumbel(position, size)
+        return kept[:size]
+
+    def _gumbel(self, position: int, size: int) -> Floats:
+        generator = np.random.Generator(
+            np.random.SFC64(self._hash(Use.COUPLED, position))
+        )
+        exponential = generator.standard_exponential(size, dtype=np.float32)
+        # An exponential of 0 is possible in float32 and would be an infinite Gumbel.
+        return -np.log(np.maximum(exponential, np.finfo(np.float32).tiny))
+
+    def _hash(self, use: Use, position: int) -> int:
+        data = _KEY.pack(self.seed, use, position)
+        return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
 
 
 def log_softmax(logits: Floats, temperature: float = 1.0) -> Floats:
@@ -61,27 +81,33 @@ def log_softmax(logits: Floats, temperature: float = 1.0) -> Floats:
     return result
 
 
-def keep_top_p(probs: Floats, top_p: float) -> Floats:
-    """The fewest likeliest tokens of probs (V,) that hold `top_p`, rescaled to one."""
-    if top_p >= 1.0:
-        return probs
-    order = np.argsort(-probs, kind="stable")
-    mass = np.cumsum(probs[order])
-    count = int(np.searchsorted(mass, top_p * mass[-1])) + 1
-    kept = np.zeros_like(probs)
-    kept[order[:count]] = probs[order[:count]]
-    result: Floats = kept / kept.sum()
-    return result
+def weights_of(logits: Floats, temperature: float) -> Floats:
+    """Weights (..., V) in proportion to the probabilities of logits, the largest 1."""
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    if temperature not in (0.0, 1.0):
+        shifted *= 1.0 / temperature
+    weights: Floats = np.exp(shifted)
+    return weights
 
 
-def sample(probs: Floats, uniform: float) -> int:
-    """Index into probs (V,) drawn by inversion of their sum; `uniform` is in [0, 1).
+def nucleus(weights: Floats, top_p: float) -> NDArray[np.intp]:
+    """Indices of the fewest likeliest of weights (V,) that hold the share `top_p`."""
+    total = float(weights.sum())
+    # All tokens below this together hold less than 1 - top_p, so none is needed.
+    likely = np.flatnonzero(weights > (1.0 - top_p) * total / len(weights))
+    order = likely[np.argsort(-weights[likely], kind="stable")]
+    mass = np.cumsum(weights[order])
+    return order[: int(np.searchsorted(mass, top_p * total)) + 1]
 
-    An index of probability zero is never returned.
-    """
-    mass = np.cumsum(probs, dtype=np.float64)
+
+def sample(weights: Floats, uniform: float) -> int:
+    """Index into weights (V,) drawn in proportion to them, by inversion of their sum;
+    `uniform` is in [0, 1). An index of weight zero is never returned."""
+    mass = np.cumsum(weights, dtype=np.float64)
     index = int(np.searchsorted(mass, uniform * mass[-1], side="right"))
-    return min(index, int(np.flatnonzero(probs)[-1]))
+    if index < len(weights) and weights[index] > 0.0:
+        return index
+    return int(np.flatnonzero(weights)[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +118,24 @@ class Draw:
     top_p: float
     noise: Noise
 
-    def logprobs(self, logits: Floats) -> Floats:
-        """Log-probabilities (..., V) at this temperature."""
-        return log_softmax(logits, self.temperature)
+    def unnormalised(self, logits: Floats) -> Floats:
+        """Logits at this temperature: log-probabilities but for a constant."""
+        if self.temperature in (0.0, 1.0):
+            return logits
+        return logits / self.temperature
 
     def from_logits(self, logits: Floats, use: Use, position: int) -> int:
         """Token id drawn from logits (V,)."""
         if self.temperature == 0.0:
             return int(logits.argmax())
-        return self.from_probs(np.exp(self.logprobs(logits)), use, position)
+        return self.from_probs(weights_of(logits, self.temperature), use, position)
 
     def coupled(
         self, logprobs: Floats, position: int, token_ids: Ids | None = None
     ) -> int:
-        """Index of the largest of logprobs (V,) plus the noise that every model shares
-        at `position`; `token_ids` (V,) name the tokens when they are not 0..V-1.
+        """Index of the largest of logprobs (V,), known up to a constant, plus the noise
+        that every model shares at `position`; `token_ids` (V,) name the tokens when
+        they are not 0..V-1.
 
         The more two distributions agree, the more often they give the same token.
         """
@@ -118,10 +147,14 @@ class Draw:
         return int((logprobs + noise[token_ids]).argmax())
 
     def from_probs(self, probs: Floats, use: Use, position: int) -> int:
-        """Index drawn from probs (V,), which are already at this temperature."""
+        """Index drawn in proportion to probs (V,), already at this temperature."""
         if self.temperature == 0.0:
             return int(probs.argmax())
-        return sample(keep_top_p(probs, self.top_p), self.noise.uniform(use, position))
+        uniform = self.noise.uniform(use, position)
+        if self.top_p >= 1.0:
+            return sample(probs, uniform)
+        kept = nucleus(probs, self.top_p)
+        return int(kept[sample(probs[kept], uniform)])
 
 
 def check_draw(temperature: float, top_p: float, seed: int) -> None:

@@ -79,7 +79,9 @@ class DyingVerifier:
     def verify(self, block):
         self.blocks.append(block)
         if len(self.blocks) > self.rounds:
-            raise CloudUnreachableError("there is no answer from the server at http://x")
+            raise CloudUnreachableError(
+                "there is no answer from the server at http://x"
+            )
         return self.inner.verify(block)
 
     def close(self):

@@ -32,7 +32,7 @@ def test_the_greedy_rule_is_applied_position_by_position():
         )
         ratio = np.exp(log_softmax(large) - log_softmax(base))
         kept = [ratio[i, token] > 0.5 for i, token in enumerate(drafted)]
-        assert verdict.accepted == (kept + [False]).index(False)
+        assert verdict.accepted == [*kept, False].index(False)
 
 
 def test_a_row_holds_the_likeliest_the_draft_and_some_by_base():
@@ -41,7 +41,9 @@ def test_a_row_holds_the_likeliest_the_draft_and_some_by_base():
     large, base = rng.normal(size=(2, 2, 500))
     terms = Terms("steering", threshold=1e5, candidates=10, draft_limit=1)
     drafted = int(large[0].argmin())
-    verdict = judge(block(drafted=(drafted,)), large, base, build_for_server(terms), terms)
+    verdict = judge(
+        block(drafted=(drafted,)), large, base, build_for_server(terms), terms
+    )
     ids = set(verdict.rows[0].token_ids.tolist())
     assert verdict.accepted == 0
     assert set(np.argsort(large[0])[-10:].tolist()) <= ids

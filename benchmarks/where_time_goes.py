@@ -1,0 +1,182 @@
+"""Where the time of a text goes: the specialist, the server, the loop itself.
+
+Two processes and a real socket, the embedded pair, the sample letters. Run it with
+`make bench`; it prints a table and writes benchmarks/results/where_time_goes.json.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.timing import TimedEngine, TimedVerifier
+from decoding_core.messages import OpenSession
+from decoding_core.methods import build
+from decoding_core.settings import MethodSettings
+from edge_app import sample
+from edge_app.child_server import ChildServer
+from edge_app.cloud_verifier import CloudVerifier
+from edge_app.context import PromptBuilder, Prompts
+from edge_app.decode_loop import DecodeLoop, Limits
+from edge_app.drafter import Drafter
+from edge_app.events import Event
+from edge_app.narrator import Narrator
+from edge_app.privacy.ledger import Ledger
+from edge_app.sample_store import fill
+from edge_app.statistics import Tally
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.engines.settings import EngineSettings
+from models.files import locate
+from models.prompts import Request
+from personal_store import Store
+
+_TOKENS = 200
+_RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The seconds of one text."""
+
+    method: str
+    temperature: float
+    tokens: int
+    total: float
+    specialist: float
+    server: float
+    loop: float
+    loop_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all runs share."""
+
+    model: LlamaModel
+    context: LlamaContext
+    prompts: Prompts
+    child: ChildServer
+    ledger: Path
+
+    def run(self, settings: MethodSettings) -> Row:
+        """Write one text, with clocks in the engine and in the verifier."""
+        tally = Tally()
+        with Ledger(self.ledger) as ledger:
+
+            def tell(event: Event) -> None:
+                tally.add(event)
+                ledger.add(event)
+
+            engine = TimedEngine(self.context.sequence())
+            client = CloudVerifier(self.child.url, self.child.token, tell)
+            verifier = TimedVerifier(client)
+            started = time.perf_counter()
+            count = self._write(settings, engine, verifier, Narrator(tell, self._piece))
+            total = time.perf_counter() - started
+            verifier.close()
+        loop = total - engine.seconds - verifier.seconds
+        return Row(
+            settings.method,
+            settings.temperature,
+            count,
+            total,
+            engine.seconds,
+            verifier.seconds,
+            loop,
+            loop / total,
+        )
+
+    def _write(
+        self,
+        settings: MethodSettings,
+        engine: TimedEngine,
+        verifier: TimedVerifier,
+        narrator: Narrator,
+    ) -> int:
+        draw, method = settings.draw(), build(settings)
+        no_end: frozenset[int] = frozenset()
+        verifier.open(
+            OpenSession(
+                self.prompts.public_ids, (), self.model.vocabulary_id, settings.terms()
+            )
+        )
+        drafter = Drafter(
+            engine,
+            self.prompts.private_ids,
+            draw,
+            no_end,
+            shares_noise=method.shares_noise,
+        )
+        limits = Limits(_TOKENS, settings.draft_length, no_end)
+        loop = DecodeLoop(drafter, verifier, method, draw, limits, narrator)
+        return sum(len(block.token_ids) for block in loop.blocks())
+
+    def _piece(self, token_id: int) -> bytes:
+        return self.model.vocabulary.piece(token_id)
+
+
+def main() -> None:
+    """Print the table and write the figures."""
+    model = LlamaModel(locate("specialist"), EngineSettings())
+    context = LlamaContext(model)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ChildServer(locate("generalist"), locate("specialist")) as child,
+    ):
+        child.wait(threading.Event())
+        bench = Bench(
+            model,
+            context,
+            _prompts(model, Path(folder) / "store.db"),
+            child,
+            Path(folder) / "ledger.jsonl",
+        )
+        rows = [
+            bench.run(
+                MethodSettings(
+                    method=method, temperature=temperature, top_p=top_p, seed=seed
+                )
+            )
+            for method in ("steering", "coupled", "generalist")
+            for temperature, top_p in ((0.0, 1.0), (0.7, 0.95))
+            for seed in (0, 1, 2)
+        ]
+    _print(rows)
+    _RESULTS.mkdir(exist_ok=True)
+    figures = {
+        "machine": f"{platform.machine()}, {model.settings.threads} threads a model",
+        "rows": [asdict(row) for row in rows],
+    }
+    (_RESULTS / "where_time_goes.json").write_text(json.dumps(figures, indent=1))
+
+
+def _prompts(model: LlamaModel, path: Path) -> Prompts:
+    with Store.open(path) as store:
+        fill(store)
+        passages = store.search(
+            sample.REQUEST, limit=5, kind="email", recipient=sample.RECIPIENT
+        )
+    builder = PromptBuilder(
+        model.vocabulary.tokenize, model.chat_template, model.context_length
+    )
+    request = Request(sample.REQUEST, "email", sample.RECIPIENT)
+    return builder.build(request, passages, "", _TOKENS)
+
+
+def _print(rows: Sequence[Row]) -> None:
+    print("method      temp  tokens  seconds  specialist  server  loop   loop %")
+    for row in rows:
+        print(
+            f"{row.method:11} {row.temperature:4.1f} {row.tokens:7} {row.total:8.2f}"
+            f"{row.specialist:12.2f}{row.server:8.2f}{row.loop:6.3f}{row.loop_share:9.1%}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What the person runs: the device side."""

@@ -1,0 +1,131 @@
+"""A verifier server as a child process on loopback, for those who have no other.
+
+Two processes and a real socket, always: what is shown to leave the device does leave
+this process. The child ends with its parent, whose end of the pipe it watches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, Queue
+from types import TracebackType
+
+from decoding_core.errors import CloudBusyError, CloudUnreachableError
+from edge_app.cloud_client import Connection
+from edge_app.events import Event
+
+_START_SECONDS = 120.0
+_STOP_SECONDS = 5.0
+_POLL_SECONDS = 0.02
+
+
+class ChildServer:
+    """`specsteer-cloud serve` on a free port, with a token of its own."""
+
+    def __init__(self, generalist: Path, base: Path) -> None:
+        """Start it; `wait` until it is ready."""
+        self.token = secrets.token_urlsafe(24)
+        self.url = ""
+        self._complaints: list[str] = []
+        self._connection: Connection | None = None
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "cloud_api", "serve", "--port", "0"),
+                *("--generalist", str(generalist), "--base", str(base)),
+                "--exit-with-stdin",
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "SPECSTEER_CLOUD_TOKEN": self.token},
+        )
+        self._announced: Queue[str] = Queue()
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        _in_thread(self._announced.put, self._process.stdout)
+        _in_thread(self._complaints.append, self._process.stderr)
+
+    def wait(self, stop: threading.Event | None = None) -> None:
+        """Return when the server has its models.
+
+        Raises:
+            CloudUnreachableError: it ended, or takes too long.
+        """
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline and not (stop and stop.is_set()):
+            if self._process.poll() is not None:
+                raise CloudUnreachableError(f"the server ended: {self._reason()}")
+            if self._ready():
+                return
+        raise CloudUnreachableError("the server on this machine did not start")
+
+    def close(self) -> None:
+        """End the child."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def __enter__(self) -> ChildServer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _ready(self) -> bool:
+        if self._connection is None:
+            try:
+                line = self._announced.get(timeout=_POLL_SECONDS)
+            except Empty:
+                return False
+            self.url = json.loads(line)["url"]
+            self._connection = Connection(self.url, self.token, _ignore)
+        try:
+            self._connection.request("ready", "GET", "/readyz")
+        except (CloudBusyError, CloudUnreachableError):
+            time.sleep(_POLL_SECONDS)
+            return False
+        self._connection.close()
+        return True
+
+    def _reason(self) -> str:
+        self._process.wait()
+        time.sleep(_POLL_SECONDS)  # the reader thread takes the last line
+        lines = [line.strip() for line in self._complaints if line.strip()]
+        return lines[-1] if lines else f"exit status {self._process.returncode}"
+
+
+def _ignore(event: Event) -> None:
+    """Asking our own child whether it is ready belongs to no text."""
+    del event
+
+
+def _in_thread(take: Callable[[str], None], pipe: object) -> None:
+    def read() -> None:
+        try:
+            for line in pipe:  # type: ignore[attr-defined]
+                take(line)
+        except ValueError:
+            return  # the pipe was closed
+
+    threading.Thread(target=read, daemon=True).start()

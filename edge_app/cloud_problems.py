@@ -1,0 +1,64 @@
+"""What a server's refusal means for the device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from decoding_core.errors import (
+    CloudBusyError,
+    CloudError,
+    CloudRefusedError,
+    CloudUnreachableError,
+    ContextFullError,
+    DecodingError,
+    EngineError,
+    MessageError,
+    SessionLostError,
+)
+from decoding_core.wire import Kind, Problem, Signal
+
+_MOST_WAIT = 10.0
+
+
+def error_of(
+    url: str, status: int, problem: Mapping[str, Any], retry_after: str | None
+) -> CloudError:
+    """The error for an HTTP status and the problem+json body that came with it."""
+    detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
+    if status in (401, 403):
+        return CloudRefusedError(
+            f"the server at {url} refused the token; "
+            "give the server's own with --token or SPECSTEER_TOKEN"
+        )
+    if status == 404 and problem.get("code") == "session-lost":
+        return SessionLostError(detail)
+    if status in (429, 503):
+        return CloudBusyError(f"the server at {url}: {detail}", _seconds(retry_after))
+    if status >= 500:
+        return CloudUnreachableError(f"the server at {url} failed: {detail}")
+    if status == 404:
+        return CloudRefusedError(f"there is no SpecSteer server at {url}")
+    return CloudRefusedError(f"the server at {url} refused: {detail}")
+
+
+def error_of_signal(signal: Signal) -> DecodingError:
+    """The error for a frame that is no verdict."""
+    if signal.kind is Kind.RESYNC:
+        return SessionLostError("the server holds another text")
+    if signal.kind is Kind.BUSY:
+        return CloudBusyError("the server is busy", signal.value / 1000)
+    if signal.value == Problem.CONTEXT_FULL:
+        return ContextFullError("the text no longer fits into the server's model")
+    if signal.value == Problem.ENGINE:
+        return EngineError("the server's model failed")
+    if signal.value == Problem.STOPPING:
+        return CloudUnreachableError("the server is stopping")
+    return MessageError("the server did not understand a block")
+
+
+def _seconds(retry_after: str | None) -> float:
+    try:
+        return min(float(retry_after or 1.0), _MOST_WAIT)
+    except ValueError:
+        return 1.0

@@ -1,0 +1,48 @@
+"""`specsteer demo`."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import click
+
+from edge_app import sample
+from edge_app.commands.equipment import equipment
+from edge_app.commands.output import Output
+from edge_app.desk import WritingDesk
+from edge_app.orders import Order
+from edge_app.sample_store import fill
+from edge_app.settings import read_settings
+from models.prompts import Request
+from personal_store import Store
+
+
+@click.command("demo")
+@click.option("--seed", type=int, default=0, show_default=True)
+def command(seed: int) -> None:
+    """Write a letter from sample letters, and say how it came about.
+
+    The sample letters go into a store of their own. A server is started on loopback
+    and ends with the command.
+    """
+    settings = read_settings()
+    chosen = equipment(settings, server="", sample=True)
+    with Store.open(chosen.store) as store:
+        click.echo(f"sample letters: {fill(store)}", err=True)
+    order = Order(
+        Request(sample.REQUEST, "email", sample.RECIPIENT),
+        settings=replace(settings.method, seed=seed),
+        max_tokens=200,
+    )
+    click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n", err=True)
+    output = Output(order, as_json=False, plain=False, stop=threading.Event())
+    desk = WritingDesk(chosen)
+    try:
+        desk.write(order, output.add, threading.Event())
+    finally:
+        desk.close()
+    output.close()
+    click.echo("\nread for it, on this device alone:")
+    for source in output.sources:
+        click.echo(f"  {source.score:5.2f}  {source.title}")

@@ -1,0 +1,96 @@
+"""`specsteer doctor`."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable
+
+import click
+
+from decoding_core.errors import DecodingError
+from edge_app.settings import Settings, read_settings, store_path
+from personal_store import Store
+from personal_store.errors import StoreError
+
+
+@click.command("doctor")
+def command() -> None:
+    """Check that everything works on this machine; exit status 1 if not."""
+    settings = read_settings()
+    checks: dict[str, Callable[[Settings], str]] = {
+        "python": lambda _: f"{platform.python_version()} on {platform.machine()}",
+        "llama.cpp": _library,
+        "extra buffers": _extra_buffers,
+        "models": _models,
+        "store": _store,
+        "server": _server,
+    }
+    sound = [_report(name, check, settings) for name, check in checks.items()]
+    sys.exit(0 if all(sound) else 1)
+
+
+def _report(name: str, check: Callable[[Settings], str], settings: Settings) -> bool:
+    try:
+        words, sound = check(settings), True
+    except (DecodingError, StoreError, OSError) as error:
+        words, sound = str(error), False
+    click.echo(f"{'ok ' if sound else 'BAD'}  {name:14}{words}")
+    return sound
+
+
+def _library(_: Settings) -> str:
+    from models.engines.llama_library import load_library
+
+    library = load_library()
+    features = library.llama_print_system_info().decode().replace(" = 1", "")
+    return f"llama-cpp-python {library.__version__}; {features.strip(' |')}"
+
+
+def _extra_buffers(_: Settings) -> str:
+    from models.engines.probe import probe
+
+    answer = probe()
+    return f"{'on' if answer.works else 'off'}: {answer.reason}"
+
+
+def _models(settings: Settings) -> str:
+    from edge_app.commands.equipment import equipment
+    from models.engines.llama_cpp import LlamaModel
+
+    chosen = equipment(settings)
+    specialist = LlamaModel(chosen.specialist, chosen.engine)
+    generalist = LlamaModel(chosen.generalist, chosen.engine)
+    try:
+        if specialist.vocabulary_id != generalist.vocabulary_id:
+            raise DecodingError(
+                f"{specialist.name} and {generalist.name} have different vocabularies"
+            )
+        return (
+            f"{specialist.name} and {generalist.name}, "
+            f"vocabulary {specialist.vocabulary_id[:8]} of {specialist.vocabulary_size}"
+        )
+    finally:
+        specialist.close()
+        generalist.close()
+
+
+def _store(_: Settings) -> str:
+    with Store.open(store_path()) as store:
+        return f"{sum(store.counts().values())} own texts in {store_path()}"
+
+
+def _server(settings: Settings) -> str:
+    from edge_app.cloud_client import Connection
+    from edge_app.commands.equipment import equipment
+
+    chosen = equipment(settings)
+    if not chosen.server:
+        return "none set; one is started on this machine when needed"
+    connection = Connection(chosen.server, chosen.token, lambda _: None)
+    try:
+        connection.request("ready", "GET", "/readyz")
+        connection.request("models", "GET", "/v1/models")
+    finally:
+        connection.close()
+    return f"{chosen.server} answers"

@@ -1,0 +1,52 @@
+"""Which models, server and store a command works with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from edge_app.desk import Equipment
+from edge_app.settings import (
+    Settings,
+    ledger_path,
+    sample_store_path,
+    store_path,
+)
+from models.files import find, locate
+from models.folders import state_folder
+
+
+def equipment(
+    settings: Settings,
+    *,
+    server: str | None = None,
+    specialist: Path | None = None,
+    generalist: Path | None = None,
+    sample: bool = False,
+) -> Equipment:
+    """The equipment that options and settings ask for.
+
+    Raises:
+        ModelError: a model's file is missing or none.
+    """
+    address = settings.server if server is None else server
+    return Equipment(
+        specialist=_model("specialist", specialist, settings.specialist),
+        generalist=_model("generalist", generalist, settings.generalist),
+        store=sample_store_path() if sample else store_path(),
+        ledger=ledger_path(),
+        server=address,
+        token=settings.token or _token_of_this_machine(),
+        engine=settings.engine(),
+    )
+
+
+def _model(role: str, option: Path | None, setting: str) -> Path:
+    if option is not None:
+        return find(option)
+    return find(Path(setting).expanduser()) if setting else locate(role)
+
+
+def _token_of_this_machine() -> str:
+    """The token of a server that the same person runs on this machine, if any."""
+    kept = state_folder() / "cloud-token"
+    return kept.read_text().strip() if kept.is_file() else ""

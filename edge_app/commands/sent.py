@@ -1,0 +1,49 @@
+"""`specsteer sent`."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import click
+
+from edge_app.privacy.ledger import Entry, read_ledger
+from edge_app.settings import ledger_path
+
+
+@click.command("sent")
+@click.option("--last", is_flag=True, help="Only the last text.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@click.option("--bytes", "with_bytes", is_flag=True, help="Show every byte, in hex.")
+def command(last: bool, as_json: bool, with_bytes: bool) -> None:
+    """Show what left this device: every request, counted where it met the socket."""
+    entries = list(read_ledger(ledger_path()))
+    if last:
+        opened = [at for at, entry in enumerate(entries) if entry.what == "open"]
+        entries = entries[opened[-1] :] if opened else entries
+    for entry in entries:
+        click.echo(json.dumps(_plain(entry)) if as_json else _line(entry))
+        if with_bytes and not as_json and entry.payload:
+            click.echo(entry.payload.hex(" "))
+    if not as_json:
+        total = sum(entry.size for entry in entries)
+        click.echo(f"{len(entries)} requests, {total:,} bytes in all", err=True)
+
+
+def _line(entry: Entry) -> str:
+    when = datetime.fromtimestamp(entry.time).astimezone()
+    ids = f"{len(entry.token_ids)} draft ids" if entry.token_ids else ""
+    return (
+        f"{when:%Y-%m-%d %H:%M:%S}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}"
+    )
+
+
+def _plain(entry: Entry) -> dict[str, object]:
+    return {
+        "time": entry.time,
+        "url": entry.url,
+        "what": entry.what,
+        "size": entry.size,
+        "token_ids": entry.token_ids,
+        "payload": entry.payload.hex(),
+    }

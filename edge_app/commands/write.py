@@ -1,0 +1,121 @@
+"""`specsteer write`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.methods import available, build
+from edge_app.commands.equipment import equipment
+from edge_app.commands.output import Output
+from edge_app.desk import WritingDesk
+from edge_app.orders import Order
+from edge_app.settings import read_settings
+from models.prompts import TASKS, Request
+
+_STOPPED = 130
+
+
+@click.command("write")
+@click.argument("request")
+@click.option("--task", type=click.Choice(TASKS), default="email", show_default=True)
+@click.option(
+    "--to", "recipient", default="", help="Whom it is for, or a review is of."
+)
+@click.option("--method", help=f"How to decode: {', '.join(available())}.")
+@click.option("--threshold", type=float, help="Lower keeps more of your own words. 0.5")
+@click.option("--strength", type=float, help="How strongly your history counts. 1.0")
+@click.option("--draft-length", type=int, help="Tokens sent at once. 8")
+@click.option("--temperature", type=float, help="0 always takes the likeliest. 0.7")
+@click.option("--top-p", type=float, help="Share of likely tokens to draw from. 0.95")
+@click.option("--seed", type=int, help="Another number gives another text. 0")
+@click.option("--max-tokens", type=int, default=300, show_default=True)
+@click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
+@click.option("--token", help="The server's token; better set SPECSTEER_TOKEN.")
+@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option(
+    "--generalist",
+    type=click.Path(path_type=Path),
+    help="A GGUF file for the server that is started here.",
+)
+@click.option("--offline", is_flag=True, help="Write on this device alone.")
+@click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
+@click.option("--no-history", is_flag=True, help="Do not read your own texts.")
+@click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
+@click.option("--plain", is_flag=True, help="A line per sentence, for screen readers.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def command(request: str, **options: Any) -> None:
+    """Write what REQUEST asks for, in your voice.
+
+    Only the text goes to stdout; one line of numbers goes to stderr. What is piped in
+    is read as private notes: the device alone sees it.
+
+    \b
+        specsteer write --to Ana "Thank her for the photos" > letter.txt
+        specsteer write --task review --to "Harbour Cafe" "Good soup, slow service"
+        specsteer write --to Ben "Answer him" < his-mail.txt
+    """
+    if options["offline"] and options["no_offline"]:
+        raise click.UsageError("--offline and --no-offline exclude each other")
+    settings = read_settings()
+    if options["token"]:
+        settings = replace(settings, token=options["token"])
+    order = _order(request, options, settings.method)
+    build(order.settings)  # an unknown method is told before any model is loaded
+    desk = WritingDesk(
+        equipment(
+            settings,
+            server=options["server"],
+            specialist=options["specialist"],
+            generalist=options["generalist"],
+            sample=options["sample"],
+        )
+    )
+    stop = threading.Event()
+    output = Output(
+        order, as_json=options["as_json"], plain=options["plain"], stop=stop
+    )
+    signal.signal(signal.SIGINT, lambda *_: stop.set())
+    try:
+        output.warn_of_no_history(desk.counts())
+        desk.write(order, output.add, stop)
+    finally:
+        desk.close()
+    output.close()
+    if stop.is_set():
+        sys.exit(_STOPPED)
+
+
+def _order(request: str, options: dict[str, Any], defaults: Any) -> Order:
+    if not request.strip():
+        raise InvalidSettingsError("the request is empty; say what the text should say")
+    if options["max_tokens"] < 1:
+        raise InvalidSettingsError("--max-tokens must be at least 1")
+    names = (
+        *("method", "threshold", "strength", "draft_length"),
+        *("temperature", "top_p", "seed"),
+    )
+    chosen = {name: options[name] for name in names if options[name] is not None}
+    return Order(
+        Request(request, options["task"], options["recipient"]),
+        background="" if sys.stdin.isatty() else _piped(),
+        settings=replace(defaults, **chosen),
+        max_tokens=options["max_tokens"],
+        use_history=not options["no_history"],
+        offline=options["offline"],
+        may_go_offline=not options["no_offline"],
+    )
+
+
+def _piped() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise InvalidSettingsError("what is piped in is not text in UTF-8") from error

@@ -1,0 +1,168 @@
+"""The desk: models, server and store together, writing one text at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from decoding_core.methods import build
+from decoding_core.protocols import Verifier
+from edge_app.child_server import ChildServer
+from edge_app.cloud_verifier import CloudVerifier
+from edge_app.context import title
+from edge_app.events import Emit, Event, Finished, Source
+from edge_app.offline import OfflineVerifier
+from edge_app.orders import Order
+from edge_app.privacy.ledger import Ledger
+from edge_app.statistics import Tally
+from edge_app.writing import TextJob
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.engines.settings import EngineSettings
+from personal_store import Passage, Store, import_source
+
+_PASSAGES = 5
+_LONGEST_CONTEXT = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What a desk works with."""
+
+    specialist: Path
+    generalist: Path
+    store: Path
+    ledger: Path
+    server: str = ""
+    """Address of a server; empty: one is started with the first online text."""
+    token: str = ""
+    engine: EngineSettings = field(default_factory=EngineSettings)
+
+
+class WritingDesk:
+    """Serves orders; satisfies `orders.Desk`."""
+
+    def __init__(self, equipment: Equipment) -> None:
+        self._equipment = equipment
+        self._lock = threading.Lock()
+        self._child: ChildServer | None = None
+        self._model: LlamaModel | None = None
+        self._context: LlamaContext | None = None
+
+    def prepare(self, *, offline: bool = False) -> str:
+        """Load the specialist and reach or start the server; what judges then.
+
+        Raises:
+            ModelError: a model cannot be used.
+            CloudUnreachableError: the server that was started ended.
+        """
+        with self._lock:
+            if not offline and not self._equipment.server:
+                self._start_child()
+            self._load()
+            if self._child is not None:
+                self._child.wait()
+        return self._judge_name(offline)
+
+    def write(self, order: Order, emit: Emit, stop: threading.Event) -> None:
+        """Write a text; `emit` hears all that happens, `Finished` last.
+
+        Raises:
+            DecodingError: it cannot be written; nothing is lost.
+        """
+        self.prepare(offline=order.offline or _needs_no_server(order))
+        with self._lock, Ledger(self._equipment.ledger) as ledger:
+            tally = Tally()
+
+            def tell(event: Event) -> None:
+                tally.add(event)
+                ledger.add(event)
+                emit(event)
+
+            assert self._model is not None
+            assert self._context is not None
+            job = TextJob(self._model, self._context, order, tell, stop)
+            passages = self._passages(order) if order.use_history else []
+            reason = job.run(self._verifier(order, tell, stop), passages)
+            tell(Finished(reason, tally.statistics()))
+
+    def counts(self) -> dict[str, int]:
+        """How many own texts of each kind the store holds."""
+        with Store.open(self._equipment.store) as store:
+            return store.counts()
+
+    def search(self, query: str, limit: int = 20) -> list[Source]:
+        """Own texts that match, best first."""
+        with Store.open(self._equipment.store) as store:
+            return [
+                Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
+                for p in store.search(query, limit=limit)
+            ]
+
+    def import_letters(
+        self,
+        kind: str,
+        path: Path,
+        me: Sequence[str],
+        progress: Callable[[int, int], None],
+    ) -> str:
+        """Read an export into the store; the closing sentence."""
+        with Store.open(self._equipment.store) as store:
+            report = import_source(store, kind, path, me=me, progress=progress)
+        return report.summary()
+
+    def close(self) -> None:
+        """End the server that was started, and free the models."""
+        with self._lock:
+            if self._child is not None:
+                self._child.close()
+            if self._context is not None:
+                self._context.close()
+            if self._model is not None:
+                self._model.close()
+            self._child = self._context = self._model = None
+
+    def _start_child(self) -> None:
+        if self._child is None:
+            self._child = ChildServer(
+                self._equipment.generalist, self._equipment.specialist
+            )
+
+    def _load(self) -> None:
+        if self._context is None:
+            model = LlamaModel(self._equipment.specialist, self._equipment.engine)
+            length = min(model.context_length, _LONGEST_CONTEXT)
+            self._model, self._context = model, LlamaContext(model, 1, length)
+
+    def _judge_name(self, offline: bool) -> str:
+        if offline:
+            return "this device alone"
+        return self._equipment.server or "a server on this machine"
+
+    def _passages(self, order: Order) -> list[Passage]:
+        request = order.request
+        with Store.open(self._equipment.store) as store:
+            found = store.search(
+                f"{request.recipient} {request.text}",
+                limit=_PASSAGES,
+                kind=request.task,
+                recipient=request.recipient or None,
+                excluded=order.excluded,
+            )
+            taken = order.excluded | {passage.record_id for passage in found}
+            missing = _PASSAGES - len(found)
+            if missing:
+                found += store.recent(limit=missing, kind=request.task, excluded=taken)
+        return found
+
+    def _verifier(self, order: Order, tell: Emit, stop: threading.Event) -> Verifier:
+        if order.offline or _needs_no_server(order):
+            return OfflineVerifier()
+        if self._child is not None:
+            return CloudVerifier(self._child.url, self._child.token, tell, stop)
+        return CloudVerifier(self._equipment.server, self._equipment.token, tell, stop)
+
+
+def _needs_no_server(order: Order) -> bool:
+    return build(order.settings).decided_by == "nobody"

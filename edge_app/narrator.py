@@ -1,0 +1,54 @@
+"""Turns what the decode loop does into events with texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from decoding_core.messages import TokenBlock
+from edge_app.events import Drafted, Emit, Judged, Notice, Settled, Token
+from edge_app.text import TextDecoder
+
+
+class Narrator:
+    """Tells `emit` what happens, in the words of the text."""
+
+    def __init__(self, emit: Emit, piece: Callable[[int], bytes]) -> None:
+        self._emit = emit
+        self._settled = TextDecoder(piece)
+        self._waiting = self._settled.fork()
+        self._texts: list[str] = []
+        self.tokens: list[Token] = []
+        """All that is settled."""
+
+    def drafted(self, token_id: int) -> None:
+        """A token was drafted."""
+        text = self._waiting.push(token_id)
+        self._texts.append(text)
+        self._emit(Drafted(token_id, text))
+
+    def judged(self, accepted: int, seconds: float) -> None:
+        """The draft was judged."""
+        refused = tuple(self._texts[accepted:])
+        self._emit(Judged(len(self._texts), accepted, refused, seconds))
+
+    def settled(self, block: TokenBlock) -> None:
+        """Tokens are fixed; the rest of the draft is gone."""
+        tokens = self._named(block)
+        self.tokens += tokens
+        self._waiting = self._settled.fork()
+        self._texts = []
+        self._emit(Settled(tuple(tokens)))
+
+    def notice(self, sentence: str) -> None:
+        """Something the person must know."""
+        self._emit(Notice(sentence))
+
+    def text(self) -> str:
+        """The settled text."""
+        return "".join(token.text for token in self.tokens)
+
+    def _named(self, block: TokenBlock) -> Sequence[Token]:
+        return [
+            Token(token_id, self._settled.push(token_id), origin)
+            for token_id, origin in zip(block.token_ids, block.origins, strict=True)
+        ]

@@ -1,0 +1,1 @@
+"""What left this device, and what may."""

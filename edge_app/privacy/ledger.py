@@ -1,0 +1,85 @@
+"""The ledger: what was handed to the socket, kept on this device alone.
+
+One line of JSON per event, appended as it happens. It is a fold over what was really
+sent, never a sentence that somebody wrote.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from edge_app.events import Event, Received, Sent, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One sending, as the ledger keeps it."""
+
+    time: float
+    url: str
+    what: str
+    size: int
+    token_ids: tuple[int, ...]
+    payload: bytes
+
+
+class Ledger:
+    """Appends to the ledger; a reader of the event stream."""
+
+    def __init__(self, path: Path) -> None:
+        path.touch(mode=0o600, exist_ok=True)
+        self._file = path.open("a", buffering=1, encoding="utf-8")
+
+    def add(self, event: Event) -> None:
+        """Keep the event if bytes moved."""
+        if isinstance(event, Sent | Received):
+            self._file.write(to_json(event) + "\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def read_ledger(path: Path) -> Iterator[Entry]:
+    """All sendings, oldest first; a line broken by a crash is passed over."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            entry = _entry(line)
+            if entry:
+                yield entry
+
+
+def _entry(line: str) -> Entry | None:
+    try:
+        body: dict[str, Any] = json.loads(line)
+        if body["event"] != "Sent":
+            return None
+        return Entry(
+            body["time"],
+            body["url"],
+            body["what"],
+            body["size"],
+            tuple(body["token_ids"]),
+            base64.b64decode(body["payload"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None

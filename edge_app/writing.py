@@ -1,0 +1,107 @@
+"""One text from its order to its last token."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from decoding_core.errors import (
+    CloudUnreachableError,
+    StoppedError,
+)
+from decoding_core.messages import OpenSession
+from decoding_core.methods import build, specialist
+from decoding_core.protocols import Method, Verifier
+from edge_app.context import PromptBuilder, Prompts
+from edge_app.decode_loop import DecodeLoop, Limits
+from edge_app.drafter import Drafter
+from edge_app.events import Emit, FinishReason, Notice, Opened, SourcesFound
+from edge_app.narrator import Narrator
+from edge_app.offline import OfflineVerifier
+from edge_app.orders import Order
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from personal_store import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class TextJob:
+    """A text being written with a specialist; `tell` hears all that happens."""
+
+    model: LlamaModel
+    context: LlamaContext
+    order: Order
+    tell: Emit
+    stop: threading.Event
+
+    def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
+        """Write the text; why it ended.
+
+        Raises:
+            DecodingError: it cannot be written.
+        """
+        self.context.stop = self.stop
+        try:
+            prompts = self._prompts(passages)
+            self.tell(SourcesFound(prompts.sources))
+            verifier, method = self._open(verifier, prompts)
+            loop = self._loop(verifier, method, prompts)
+            for _ in loop.blocks():
+                if self.stop.is_set():
+                    return "stopped"
+        except StoppedError:
+            return "stopped"
+        finally:
+            verifier.close()
+        return loop.ended
+
+    def _prompts(self, passages: Sequence[Passage]) -> Prompts:
+        builder = PromptBuilder(
+            self.model.vocabulary.tokenize,
+            self.model.chat_template,
+            self.context.context_length,
+        )
+        order = self.order
+        return builder.build(
+            order.request, passages, order.background, order.max_tokens
+        )
+
+    def _open(self, verifier: Verifier, prompts: Prompts) -> tuple[Verifier, Method]:
+        method = build(self.order.settings)
+        request = OpenSession(
+            prompts.public_ids,
+            (),
+            self.model.vocabulary_id,
+            self.order.settings.terms(),
+        )
+        try:
+            opened = verifier.open(request)
+        except CloudUnreachableError as error:
+            if not self.order.may_go_offline:
+                raise
+            self.tell(Notice(f"{error}; the text is written on this device alone"))
+            verifier.close()
+            verifier, method = OfflineVerifier(), specialist.Method()
+            opened = verifier.open(request)
+        self.tell(Opened(opened.generalist or "this device alone", verifier.local))
+        return verifier, method
+
+    def _loop(self, verifier: Verifier, method: Method, prompts: Prompts) -> DecodeLoop:
+        settings, vocabulary = self.order.settings, self.model.vocabulary
+        drafter = Drafter(
+            self.context.sequence(),
+            prompts.private_ids,
+            settings.draw(),
+            vocabulary.end_ids,
+            shares_noise=method.shares_noise,
+            stop=self.stop,
+        )
+        return DecodeLoop(
+            drafter,
+            verifier,
+            method,
+            settings.draw(),
+            Limits(self.order.max_tokens, settings.draft_length, vocabulary.end_ids),
+            Narrator(self.tell, vocabulary.piece),
+            may_go_offline=self.order.may_go_offline,
+        )

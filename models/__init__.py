@@ -1,0 +1,1 @@
+"""Which models there are, where their files lie, and how to run one."""

@@ -1,0 +1,1 @@
+"""Engines: one per file, found by the file's name."""

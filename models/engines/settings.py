@@ -1,0 +1,35 @@
+"""How a model is run on this machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_threads() -> int:
+    """Half of the cores: the screen, the socket and the other model need the rest, and
+    llama.cpp's threads spin while they wait."""
+    return max(1, usable_cores() // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Settings of an engine; equal on device and server where figures must agree."""
+
+    threads: int = field(default_factory=default_threads)
+    gpu_layers: int = 0
+    """Layers to run on Metal or CUDA, -1 for all; needs a build that has it."""
+    flash_attention: bool = False
+    """Off on CPUs, where it is up to four times slower at long context."""
+    extra_buffers: bool | None = None
+    """Repacked and AMX weights. None: on where a probe showed that they work."""
+    exact: bool = False
+    """Never decode a single token, so that a block and single steps give the same
+    bits (Q8_0 on CPU). Each single step then costs about that of two tokens."""

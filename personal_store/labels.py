@@ -1,0 +1,59 @@
+"""What the labels and folders of a mailbox are called, in the languages of Gmail."""
+
+import csv
+
+SENT = frozenset(
+    (
+        *("sent", "sent mail", "sent items", "sent messages", "gesendet"),
+        *("gesendete elemente", "gesendete objekte", "enviados", "enviado", "enviats"),
+        *("elementos enviados", "messages envoyés", "mails envoyés", "envoyés"),
+        *("éléments envoyés", "posta inviata", "inviati", "inviata", "verzonden"),
+        *("verzonden items", "skickat", "skickade", "sendt", "sendte", "wysłane"),
+        *("отправленные", "надіслані", "gönderilmiş postalar", "gönderilenler"),
+        *("lähetetyt", "odeslané", "odoslané", "elküldött", "trimise", "poslano"),
+        *("απεσταλμένα", "送信済み", "送信済みメール", "已发送", "已发邮件"),
+        *("寄件備份", "보낸편지함", "terkirim", "đã gửi", "ส่งแล้ว", "נשלח", "المرسل"),
+    )
+)
+
+_SPAM = ("spam", "junk", "correo no deseado", "ongewenst", "indésirables", "スパム",
+         "垃圾邮件", "垃圾郵件", "스팸함", "спам", "roskaposti", "skräppost",
+         "søppelpost", "istenmeyen")  # fmt: skip
+_TRASH = ("trash", "bin", "deleted", "deleted items", "papierkorb", "papelera",
+          "paperera", "corbeille", "cestino", "prullenbak", "lixeira", "lixo",
+          "papperskorg", "papirkurv", "søppel", "kosz", "корзина", "кошик",
+          "çöp kutusu", "roskakori", "koš", "kuka", "ゴミ箱", "已删除邮件",
+          "垃圾桶", "휴지통")  # fmt: skip
+_DRAFTS = ("draft", "drafts", "entwurf", "entwürfe", "borradores", "esborranys",
+           "brouillons", "bozze", "rascunhos", "concepten", "utkast", "kladder",
+           "wersje robocze", "черновики", "чернетки", "taslaklar", "luonnokset",
+           "koncepty", "piszkozatok", "下書き", "草稿", "임시보관함")  # fmt: skip
+_CHAT = ("chat", "chats")
+
+_UNWANTED = {
+    **dict.fromkeys(_SPAM, "in spam"),
+    **dict.fromkeys(_TRASH, "in the trash"),
+    **dict.fromkeys(_DRAFTS, "drafts"),
+    **dict.fromkeys(_CHAT, "chat messages"),
+}
+
+
+def split_labels(header: str) -> tuple[str, ...]:
+    """Labels of an already decoded X-Gmail-Labels header; quoted commas stay."""
+    rows = list(csv.reader([header.replace("\n", " ")], skipinitialspace=True))
+    names = (name.strip() for name in rows[0]) if rows else ()
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def is_sent(labels: tuple[str, ...]) -> bool:
+    """Whether one of the labels says that the owner sent this."""
+    return any(label.casefold() in SENT for label in labels)
+
+
+def unwanted(labels: tuple[str, ...]) -> str:
+    """Why mail with these labels is left out; empty if it is not."""
+    for label in labels:
+        reason = _UNWANTED.get(label.casefold())
+        if reason:
+            return reason
+    return ""

@@ -1,0 +1,125 @@
+"""The schema, one function per step, and how a store file comes to the newest one."""
+
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlite_utils import Database, Migrations
+
+from personal_store.errors import StoreTooNewError
+
+NEWEST = 1
+"""Grows with each step below; written to the file as `user_version`."""
+
+steps = Migrations("personal_store")
+
+
+@steps()
+def m001_initial(db: Database) -> None:
+    """Sources, runs, records of any author, and the search terms of own ones."""
+    for statement in _INITIAL.strip().split(";\n"):
+        db.execute(statement)
+    db.execute(
+        "INSERT INTO state VALUES ('store', ?), ('changes', '0')",
+        [secrets.token_hex(8)],
+    )
+
+
+def migrate(db: Database) -> None:
+    """Bring the schema up to date; several processes may try at the same time."""
+    found = version(db)
+    if found > NEWEST:
+        raise StoreTooNewError(
+            f"The store was written by a newer SpecSteer (schema {found}, this one "
+            f"knows {NEWEST}): update SpecSteer, or point it to another store."
+        )
+    if found == NEWEST:
+        return
+    with immediate(db):
+        steps.apply(db)
+        db.execute(f"PRAGMA user_version = {NEWEST}")
+
+
+def version(db: Database) -> int:
+    """The schema that last wrote this file; 0 for a new one."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextmanager
+def immediate(db: Database) -> Iterator[sqlite3.Connection]:
+    """A write transaction that waits for others at its start, not in its middle."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield db.conn
+    except BaseException:
+        db.rollback()
+        raise
+    db.commit()
+
+
+_INITIAL = """
+CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE identity(
+    address TEXT PRIMARY KEY,
+    why TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE source(
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    label TEXT NOT NULL,
+    UNIQUE(kind, label)
+) STRICT;
+CREATE TABLE import_run(
+    id INTEGER PRIMARY KEY,
+    source_id INTEGER NOT NULL REFERENCES source(id),
+    place TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    fingerprint TEXT NOT NULL,
+    options TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    added INTEGER NOT NULL DEFAULT 0,
+    updated INTEGER NOT NULL DEFAULT 0,
+    skipped INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0,
+    started TEXT NOT NULL,
+    ended TEXT
+) STRICT;
+CREATE INDEX import_run_place ON import_run(place, ended);
+CREATE TABLE import_error(
+    run_id INTEGER NOT NULL REFERENCES import_run(id) ON DELETE CASCADE,
+    place TEXT NOT NULL,
+    reason TEXT NOT NULL
+) STRICT;
+CREATE TABLE record(
+    id INTEGER PRIMARY KEY,
+    source_id INTEGER NOT NULL REFERENCES source(id),
+    key TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    title TEXT NOT NULL,
+    body TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    recipient_address TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    sent_at INTEGER,
+    rating REAL,
+    thread TEXT NOT NULL,
+    reply_to TEXT NOT NULL,
+    author INTEGER NOT NULL,
+    trimmed INTEGER NOT NULL,
+    cleaning INTEGER NOT NULL,
+    body_sha BLOB NOT NULL
+) STRICT;
+CREATE INDEX record_sender ON record(sender);
+CREATE INDEX record_sent_at ON record(sent_at);
+CREATE TABLE record_label(
+    record_id INTEGER NOT NULL REFERENCES record(id) ON DELETE CASCADE,
+    label TEXT NOT NULL,
+    PRIMARY KEY(record_id, label)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE doc(
+    id INTEGER PRIMARY KEY REFERENCES record(id) ON DELETE CASCADE,
+    n INTEGER NOT NULL,
+    tok TEXT NOT NULL
+) STRICT
+"""

@@ -1,0 +1,170 @@
+"""The plain values that travel between importers, the store and its readers."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import IntEnum
+from pathlib import Path
+
+
+class Author(IntEnum):
+    """Who wrote the text of a record."""
+
+    OTHER = 0
+    ME = 1
+    MIXED = 2  # mine, after text of others was cut away
+    UNKNOWN = 3
+
+
+OWN = (Author.ME, Author.MIXED)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text as an importer read it, cleaned, before anybody judged who wrote it."""
+
+    position: int
+    """Units of the source read once this text is dealt with."""
+    key: str
+    """Says which text this is, wherever it stands in the source. Never a position."""
+    kind: str
+    text: str
+    title: str = ""
+    recipient: str = ""
+    """Whom it was written to, or what it is a review of."""
+    recipient_address: str = ""
+    sender: str = ""
+    """Lower-cased address of the writer; empty where an export holds only own texts."""
+    sent_at: int | None = None
+    """Seconds since 1970, UTC."""
+    rating: float | None = None
+    labels: tuple[str, ...] = ()
+    thread: str = ""
+    reply_to: str = ""
+    trimmed: bool = False
+    """Quotes or forwarded text of others were cut away."""
+    cleaning: int = 0
+    """Version of the cleaning rules that made the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something in the source that is deliberately not stored."""
+
+    position: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFailure:
+    """Something in the source that could not be read. It never stops the import."""
+
+    position: int
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
+Item = Document | Skipped | ImportFailure
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What an importer may want to know besides the file."""
+
+    me: frozenset[str] = frozenset()
+    start: int = 0
+    """Position up to which an interrupted run has already committed."""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A stored text of any author."""
+
+    id: int
+    source: str
+    key: str
+    kind: str
+    title: str
+    text: str
+    recipient: str
+    recipient_address: str
+    sender: str
+    sent_at: int | None
+    rating: float | None
+    thread: str
+    reply_to: str
+    author: Author
+    cleaning: int
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """An own text that was retrieved. For now always the whole record."""
+
+    record_id: int
+    kind: str
+    recipient: str
+    subject: str
+    text: str
+    date: datetime | None
+    score: float
+    score_parts: dict[str, float]
+    """What the score is the sum of; empty where nothing was scored."""
+    source: str
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """Counts of one import, and what could not be read."""
+
+    added: int = 0
+    """Own texts stored by this run."""
+    updated: int = 0
+    """Own texts that were known but read differently before."""
+    received: int = 0
+    """Texts of others stored by this run, in case their writer turns out to be you."""
+    failures: list[ImportFailure] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Why things were skipped."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences worth reading: who "me" is, where an interrupted run went on."""
+
+    @property
+    def skipped(self) -> int:
+        """Things read and left out, for any reason."""
+        return sum(self.reasons.values())
+
+    @property
+    def failed(self) -> int:
+        """Things that could not be read."""
+        return len(self.failures)
+
+    def details(self) -> str:
+        """One line that says why things were skipped; empty when nothing was."""
+        if not self.reasons:
+            return ""
+        parts = (f"{count:,} {reason}" for reason, count in self.reasons.most_common())
+        return "skipped: " + ", ".join(parts)
+
+    def summary(self) -> str:
+        """The last line to print."""
+        updated = f"updated {self.updated}, " if self.updated else ""
+        return (
+            f"added {self.added}, {updated}skipped {self.skipped}, failed {self.failed}"
+        )
+
+
+def moment(seconds: int | None) -> datetime | None:
+    """The stored time as a datetime in UTC."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def source_name(kind: str, path: Path) -> str:
+    """How a source is called on the screen, as in 'mbox: letters.mbox'."""
+    return f"{kind}: {path.name or path.resolve().name}"

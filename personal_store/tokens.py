@@ -1,0 +1,38 @@
+"""Text to search terms: one tokenizer for everything that is indexed or asked."""
+
+import re
+import unicodedata
+
+# Scripts written without spaces: kana, Han, Thai, Lao, Khmer, Myanmar.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
+_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
+
+Shingles = frozenset[tuple[str, ...]]
+
+
+def tokens(text: str) -> list[str]:
+    """Lower-cased words of a text; runs of unspaced script as overlapping pairs."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    found: list[str] = []
+    for run in _RUN.findall(folded):
+        if len(run) > 1 and _UNSPACED_RUN.match(run):
+            found.extend(run[i : i + 2] for i in range(len(run) - 1))
+        else:
+            found.append(run)
+    return found
+
+
+def shingles(terms: list[str], width: int = 3) -> Shingles:
+    """Every run of `width` terms; a shorter text is one shingle."""
+    last = max(1, len(terms) - width + 1)
+    return frozenset(tuple(terms[i : i + width]) for i in range(last))
+
+
+def overlap(one: Shingles, other: Shingles) -> float:
+    """Jaccard similarity of two sets of shingles, 0 to 1."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0

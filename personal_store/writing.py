@@ -1,0 +1,290 @@
+"""Everything that changes a store: batches of an import, and who the owner is.
+
+A batch and the place it brings the import to are one transaction, so a killed import
+goes on exactly where the file and the store agree.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlite_utils import Database
+
+from personal_store.charset import storable
+from personal_store.migrations import immediate
+from personal_store.records import (
+    OWN,
+    Author,
+    Document,
+    ImportFailure,
+    ImportReport,
+    Item,
+    Skipped,
+)
+from personal_store.sources import Source
+from personal_store.tokens import tokens
+
+KNOWN = "already stored"
+BY_OTHERS = "written by others"
+
+_INSERT = """
+    INSERT INTO record(
+        source_id, key, kind, title, body, recipient, recipient_address, sender,
+        sent_at, rating, thread, reply_to, author, trimmed, cleaning, body_sha
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(key) DO NOTHING
+"""
+_UPDATE = """
+    UPDATE record SET title = ?, body = ?, recipient = ?, rating = ?, trimmed = ?,
+        cleaning = ?, author = ?, body_sha = ? WHERE id = ?
+"""
+_TEXTS = [field.name for field in fields(Document) if field.type is str]
+_START_RUN = """
+    INSERT INTO import_run(
+        source_id, place, size, fingerprint, options, position, started
+    ) VALUES (?, ?, ?, ?, ?, 0, ?)
+"""
+_ADVANCE_RUN = """
+    UPDATE import_run SET position = ?, added = added + ?, updated = updated + ?,
+        skipped = skipped + ?, failed = failed + ? WHERE id = ?
+"""
+
+
+@dataclass(slots=True)
+class ImportRun:
+    """One source on its way into the store."""
+
+    db: Database
+    id: int
+    source_id: int
+    position: int
+    """Up to where an earlier, interrupted run has committed."""
+    me: frozenset[str]
+
+    @classmethod
+    def begin(
+        cls, db: Database, kind: str, source: Source, me: frozenset[str], options: str
+    ) -> "ImportRun":
+        """A new run, or the interrupted one over the same file, equally told."""
+        told = f"{options} {sorted(me)}"
+        same = [source.place, source.size, source.fingerprint(), told]
+        with immediate(db):
+            source_id = _source_id(db, kind, source.name)
+            row = db.execute(
+                """SELECT id, position FROM import_run WHERE ended IS NULL AND
+                   place = ? AND size = ? AND fingerprint = ? AND options = ?
+                   ORDER BY id DESC""",
+                same,
+            ).fetchone()
+            if row is None:
+                values = [source_id, *same, _now()]
+                row = (db.execute(_START_RUN, values).lastrowid, 0)
+        return cls(db, row[0], source_id, row[1], me)
+
+    def commit(self, items: Sequence[Item], report: ImportReport) -> None:
+        """Store a batch and the position behind it, all or nothing."""
+        if not items:
+            return
+        batch = ImportReport()
+        with immediate(self.db):
+            for item in items:
+                self._take(item, batch)
+            if batch.added or batch.updated:
+                count_change(self.db)
+            self._advance(items[-1].position, batch)
+        report.added += batch.added
+        report.updated += batch.updated
+        report.received += batch.received
+        report.reasons += batch.reasons
+        report.failures += batch.failures
+
+    def end(self) -> None:
+        """Say that the source was read to its end."""
+        with immediate(self.db):
+            self.db.execute(
+                "UPDATE import_run SET ended = ? WHERE id = ?", [_now(), self.id]
+            )
+
+    def _take(self, item: Item, batch: ImportReport) -> None:
+        match item:
+            case Skipped(reason=reason):
+                batch.reasons[reason] += 1
+            case ImportFailure(where=where, reason=reason):
+                batch.failures.append(item)
+                self.db.execute(
+                    "INSERT INTO import_error VALUES (?, ?, ?)",
+                    [self.id, where, reason],
+                )
+            case Document():
+                self._keep(item, batch)
+
+    def _keep(self, document: Document, batch: ImportReport) -> None:
+        document = _storable(document)
+        author = _author(document, self.me)
+        sha = _fingerprint(document)
+        values = _values(document, author, sha)
+        inserted = self.db.execute(_INSERT, [self.source_id, *values])
+        if inserted.rowcount:
+            record_id = int(inserted.lastrowid or 0)
+            self._count_new(record_id, document, author, batch)
+        else:
+            record_id = self._meet_again(document, author, sha, batch)
+        self.db.conn.executemany(
+            "INSERT OR IGNORE INTO record_label VALUES (?, ?)",
+            [(record_id, storable(label)) for label in document.labels],
+        )
+
+    def _count_new(
+        self, record_id: int, document: Document, author: Author, batch: ImportReport
+    ) -> None:
+        if author in OWN:
+            batch.added += 1
+            make_searchable(self.db, record_id, document.title, document.text)
+        else:
+            batch.received += 1
+            batch.reasons[BY_OTHERS] += 1
+
+    def _meet_again(
+        self, document: Document, author: Author, sha: bytes, batch: ImportReport
+    ) -> int:
+        """A key that is already there: update the record if its text reads differently.
+
+        Texts made by newer cleaning rules than ours stay as they are.
+        """
+        record_id, known_sha, cleaning = self.db.execute(
+            "SELECT id, body_sha, cleaning FROM record WHERE key = ?", [document.key]
+        ).fetchone()
+        if author not in OWN:
+            batch.reasons[BY_OTHERS] += 1
+        elif known_sha == sha or document.cleaning < cleaning:
+            batch.reasons[KNOWN] += 1
+        else:
+            batch.updated += 1
+            self._update(record_id, document, author, sha)
+        return int(record_id)
+
+    def _update(
+        self, record_id: int, document: Document, author: Author, sha: bytes
+    ) -> None:
+        self.db.execute(
+            _UPDATE,
+            [
+                document.title,
+                document.text,
+                document.recipient,
+                document.rating,
+                document.trimmed,
+                document.cleaning,
+                author,
+                sha,
+                record_id,
+            ],
+        )
+        make_searchable(self.db, record_id, document.title, document.text)
+
+    def _advance(self, position: int, batch: ImportReport) -> None:
+        counts = [batch.added, batch.updated, batch.skipped, batch.failed]
+        self.db.execute(_ADVANCE_RUN, [position, *counts, self.id])
+
+
+def add_identities(db: Database, addresses: Sequence[str], why: str) -> int:
+    """Note the owner's addresses; how many stored texts turned out to be own."""
+    with immediate(db):
+        known = {row[0] for row in db.execute("SELECT address FROM identity")}
+        new = sorted({address.strip().lower() for address in addresses} - known - {""})
+        return sum(_recognise(db, address, why) for address in new)
+
+
+def _recognise(db: Database, address: str, why: str) -> int:
+    db.execute("INSERT INTO identity VALUES (?, ?)", [address, why])
+    rows = db.execute(
+        "SELECT id, title, body FROM record WHERE sender = ? AND author = ?",
+        [address, Author.OTHER],
+    ).fetchall()
+    for record_id, title, body in rows:
+        db.execute(
+            "UPDATE record SET author = iif(trimmed, ?, ?) WHERE id = ?",
+            [Author.MIXED, Author.ME, record_id],
+        )
+        make_searchable(db, record_id, title, body)
+    count_change(db)
+    return len(rows)
+
+
+def make_searchable(db: Database, record_id: int, title: str, text: str) -> None:
+    """Store the search terms of an own text."""
+    terms = tokens(f"{title}\n{text}")
+    db.execute(
+        """INSERT INTO doc(id, n, tok) VALUES (?, ?, ?)
+           ON CONFLICT(id) DO UPDATE SET n = excluded.n, tok = excluded.tok""",
+        [record_id, len(terms), " ".join(terms)],
+    )
+
+
+def count_change(db: Database) -> None:
+    """Tell everybody who cached the searchable texts that they changed."""
+    db.execute("UPDATE state SET value = value + 1 WHERE name = 'changes'")
+
+
+def is_full(error: sqlite3.Error) -> bool:
+    """Whether SQLite failed because there is no room left."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+
+
+def _author(document: Document, me: frozenset[str]) -> Author:
+    """Only the From address decides: sent labels and list addresses do not."""
+    if document.sender and document.sender not in me:
+        return Author.OTHER
+    return Author.MIXED if document.trimmed else Author.ME
+
+
+def _storable(document: Document) -> Document:
+    """The same, without characters that SQLite refuses."""
+    texts: dict[str, Any] = {name: getattr(document, name) for name in _TEXTS}
+    if all(text.isascii() and "\0" not in text for text in texts.values()):
+        return document
+    cleaned: dict[str, Any] = {name: storable(text) for name, text in texts.items()}
+    return replace(document, **cleaned)
+
+
+def _values(document: Document, author: Author, sha: bytes) -> list[Any]:
+    return [
+        document.key,
+        document.kind,
+        document.title,
+        document.text,
+        document.recipient,
+        document.recipient_address,
+        document.sender,
+        document.sent_at,
+        document.rating,
+        document.thread,
+        document.reply_to,
+        author,
+        document.trimmed,
+        document.cleaning,
+        sha,
+    ]
+
+
+def _fingerprint(document: Document) -> bytes:
+    said = f"{document.title}\0{document.rating}\0{document.text}"
+    return hashlib.sha256(said.encode()).digest()
+
+
+def _source_id(db: Database, kind: str, label: str) -> int:
+    db.execute(
+        "INSERT INTO source(kind, label) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [kind, label],
+    )
+    row = db.execute(
+        "SELECT id FROM source WHERE kind = ? AND label = ?", [kind, label]
+    ).fetchone()
+    return int(row[0])
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,61 @@
+import threading
+
+import pytest
+
+from edge_app.child_server import ChildServer
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.engines.settings import EngineSettings
+from models.files import locate
+
+
+@pytest.fixture(scope="session")
+def exact():
+    """Blocks and single steps give the same bits."""
+    return EngineSettings(extra_buffers=False, exact=True)
+
+
+@pytest.fixture(scope="session")
+def specialist(exact):
+    model = LlamaModel(locate("specialist"), exact)
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="session")
+def generalist(exact):
+    model = LlamaModel(locate("generalist"), exact)
+    yield model
+    model.close()
+
+
+def _three(specialist, generalist):
+    """One context each for the device, the base and the generalist."""
+    models = (specialist, specialist, generalist)
+    made = [LlamaContext(model, 1, 1024) for model in models]
+    yield made
+    for context in made:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def contexts(specialist, generalist):
+    yield from _three(specialist, generalist)
+
+
+@pytest.fixture(scope="session")
+def reference_contexts(specialist, generalist):
+    """Contexts of their own: in a shared one, the other text moves the cells, and the
+    bits with them."""
+    yield from _three(specialist, generalist)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A real server process with the embedded pair."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("SPECSTEER_HOME", str(tmp_path_factory.mktemp("server")))
+    patch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
+    with ChildServer(locate("generalist"), locate("specialist")) as child:
+        child.wait(threading.Event())
+        yield child
+    patch.undo()

@@ -1,0 +1,161 @@
+"""What is handed to the socket: a marker in the history must never be part of it."""
+
+import json
+import struct
+import threading
+
+import pytest
+
+from decoding_core.settings import MethodSettings
+from decoding_core.wire import FrameFormat
+from edge_app import traffic
+from edge_app.desk import Equipment, WritingDesk
+from edge_app.events import Sent, Settled, SourcesFound
+from edge_app.orders import Order
+from edge_app.privacy.ledger import read_ledger
+from models.engines.settings import EngineSettings
+from models.files import locate
+from models.prompts import Request
+from personal_store import Store, import_source
+
+MARKER = "Quixotzebrim"
+NOTES = "Secretnotes Wombatfjord"
+
+
+@pytest.fixture
+def socket_bytes(monkeypatch):
+    """Every buffer that is handed to the socket."""
+    buffers = []
+    write = traffic._CountingStream.write
+
+    def recording(self, buffer, timeout=None):
+        buffers.append(bytes(buffer))
+        write(self, buffer, timeout)
+
+    monkeypatch.setattr(traffic._CountingStream, "write", recording)
+    return buffers
+
+
+@pytest.fixture
+def desk(tmp_path, server):
+    letters = tmp_path / "letters.jsonl"
+    rows = [
+        {
+            "text": f"Hullo Ana, the {MARKER} photos number {n} are on the piano. Tess",
+            "subject": f"{MARKER} photos",
+            "to": "Ana",
+            "kind": "email",
+            "date": f"2024-03-{n + 1:02}T10:00:00",
+        }
+        for n in range(5)
+    ]
+    letters.write_text("\n".join(json.dumps(row) for row in rows))
+    with Store.open(tmp_path / "store.db") as store:
+        import_source(
+            store,
+            "jsonl",
+            letters,
+            mapping={
+                "text": "text",
+                "title": "subject",
+                "to": "to",
+                "kind": "kind",
+                "date": "date",
+            },
+        )
+    desk = WritingDesk(
+        Equipment(
+            locate("specialist"),
+            locate("generalist"),
+            tmp_path / "store.db",
+            tmp_path / "ledger.jsonl",
+            server.url,
+            server.token,
+            EngineSettings(extra_buffers=False),
+        )
+    )
+    yield desk
+    desk.close()
+
+
+def write(desk, **options):
+    events = []
+    order = Order(
+        Request("Thank Ana for the photos.", recipient="Ana"),
+        background=NOTES,
+        settings=MethodSettings(temperature=0.7, seed=1, **options),
+        max_tokens=60,
+    )
+    desk.write(order, events.append, threading.Event())
+    return events
+
+
+def frames(buffers):
+    """Payloads of the client's WebSocket frames, unmasked (RFC 6455, section 5)."""
+    found = []
+    for buffer in buffers:
+        if buffer[:1] != b"\x82":
+            continue
+        size, start = buffer[1] & 127, 2
+        if size == 126:
+            size, start = struct.unpack(">H", buffer[2:4])[0], 4
+        mask, body = buffer[start : start + 4], buffer[start + 4 :]
+        assert len(body) == size
+        found.append(bytes(b ^ mask[i % 4] for i, b in enumerate(body)))
+    return found
+
+
+def has_run(ids, run):
+    return any(ids[i : i + len(run)] == run for i in range(len(ids) - len(run) + 1))
+
+
+@pytest.mark.parametrize("method", ["steering", "coupled", "generalist"])
+def test_a_marker_in_the_history_never_leaves(desk, socket_bytes, method):
+    """Neither as text nor as a run of token ids, unless the draft used it."""
+    events = write(desk, method=method)
+    sources = next(e for e in events if isinstance(e, SourcesFound)).sources
+    assert any(MARKER in source.excerpt for source in sources)
+    sent = [event for event in events if isinstance(event, Sent)]
+    drafted = [list(event.token_ids) for event in sent]
+    vocabulary = desk._model.vocabulary
+    opening = json.loads(next(e for e in sent if e.what == "open").payload)
+    everything = b"".join(socket_bytes) + b"".join(frames(socket_bytes))
+    text = "".join(t.text for e in events if isinstance(e, Settled) for t in e.tokens)
+    for word in (MARKER, *NOTES.split()):
+        assert word.encode() not in everything
+        for spelling in (word, " " + word):
+            run = vocabulary.tokenize(spelling)
+            assert not has_run(opening["prompt_ids"], run)
+            if word not in text:
+                assert not any(has_run(ids, run) for ids in drafted)
+
+
+def test_the_ledger_is_what_the_socket_got(desk, socket_bytes, tmp_path):
+    """Byte for byte: sizes, and the payloads of every frame."""
+    events = write(desk)
+    sent = [event for event in events if isinstance(event, Sent)]
+    blocks = [event.payload for event in sent if event.what == "block"]
+    assert frames(socket_bytes) == blocks
+    total = sum(map(len, socket_bytes))
+    closing = 8  # the WebSocket's closing frame is told with the next request
+    assert total - closing <= sum(event.size for event in sent) <= total
+    kept = list(read_ledger(tmp_path / "ledger.jsonl"))
+    assert [(e.what, e.size, e.payload) for e in kept] == [
+        (e.what, e.size, e.payload) for e in sent
+    ]
+
+
+def test_ids_in_the_ledger_are_those_in_the_frames(desk, socket_bytes):
+    """What the screen shows as sent is what was sent."""
+    events = write(desk, draft_length=5)
+    form = FrameFormat(draft_limit=5, rows=1, row_limit=109)
+    sent = [e for e in events if isinstance(e, Sent) and e.what == "block"]
+    for frame, event in zip(frames(socket_bytes), sent, strict=True):
+        block = form.decode_block(frame)
+        assert (*block.settled, *block.drafted) == event.token_ids
+
+
+def test_all_frames_have_one_size(desk, socket_bytes):
+    """Sizes tell an eavesdropper nothing of what was kept."""
+    write(desk)
+    assert len({len(frame) for frame in frames(socket_bytes)}) == 1

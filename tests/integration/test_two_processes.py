@@ -1,0 +1,245 @@
+"""The device and a server process, as a person runs them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from decoding_core.errors import CloudRefusedError, CloudUnreachableError
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier
+from edge_app.child_server import ChildServer
+from edge_app.desk import Equipment, WritingDesk
+from edge_app.events import Finished, Judged, Notice, Opened, Settled
+from edge_app.orders import Order
+from edge_app.writing import TextJob
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.engines.settings import EngineSettings
+from models.files import locate
+from models.prompts import Request
+
+PLAIN = EngineSettings(extra_buffers=False)
+
+
+def equipment(tmp_path, server, token=None):
+    return Equipment(
+        locate("specialist"),
+        locate("generalist"),
+        tmp_path / "store.db",
+        tmp_path / "ledger.jsonl",
+        server.url if server else "",
+        token or (server.token if server else ""),
+        PLAIN,
+    )
+
+
+@pytest.fixture
+def desk(tmp_path, server):
+    desk = WritingDesk(equipment(tmp_path, server))
+    yield desk
+    desk.close()
+
+
+def order(max_tokens=40, **options):
+    settings = {"threshold": 0.3, **options}
+    return Order(
+        Request("Thank Ana for the photos.", recipient="Ana"),
+        settings=MethodSettings(**settings),
+        max_tokens=max_tokens,
+    )
+
+
+def ids_of(events):
+    return [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
+
+
+def write(desk, wanted, stop=None):
+    events = []
+    desk.write(wanted, events.append, stop or threading.Event())
+    return events
+
+
+@pytest.mark.parametrize("method", ["steering", "coupled", "generalist"])
+def test_the_socket_changes_no_token(desk, method):
+    """At temperature 0 the server gives what the in-process verifier gives."""
+    wanted = order(method=method)
+    over_socket = write(desk, wanted)
+    models = (
+        LlamaModel(locate("generalist"), PLAIN),
+        LlamaModel(locate("specialist"), PLAIN),
+    )
+    contexts = [LlamaContext(model) for model in (*models, models[1])]
+    verifier = EngineVerifier(contexts[0].sequence(), contexts[1].sequence())
+    events = []
+    job = TextJob(models[1], contexts[2], wanted, events.append, threading.Event())
+    job.run(verifier, [])
+    assert ids_of(over_socket) == ids_of(events)
+    for part in (*contexts, *models):
+        part.close()
+
+
+def test_the_numbers_add_up(desk):
+    """Every settled token is counted once, and what was sent is counted in bytes."""
+    events = write(desk, order(temperature=0.7))
+    numbers = events[-1].statistics
+    assert isinstance(events[-1], Finished)
+    settled = numbers.accepted + numbers.recovered + numbers.bonus + numbers.local
+    assert settled == len(ids_of(events))
+    assert numbers.rounds == sum(isinstance(e, Judged) for e in events)
+    assert numbers.bytes_up > 100 * numbers.rounds
+    assert numbers.local == 0
+
+
+def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
+    """The rest is written on the device, and the person is told once."""
+    with ChildServer(locate("generalist"), locate("specialist")) as child:
+        child.wait()
+        desk = WritingDesk(equipment(tmp_path, child))
+        events = []
+
+        def emit(event):
+            events.append(event)
+            if isinstance(event, Settled) and child._process.poll() is None:
+                child._process.kill()
+                child._process.wait()
+
+        wanted = order(max_tokens=60, draft_length=2)
+        desk.write(wanted, emit, threading.Event())
+        desk.close()
+    origins = [t.origin for e in events if isinstance(e, Settled) for t in e.tokens]
+    notices = [e.text for e in events if isinstance(e, Notice)]
+    assert "local" in origins
+    assert origins[0] != "local"
+    assert len(notices) == 1
+    assert "this device alone" in notices[0]
+    assert events[-1].reason in ("length", "end")
+
+
+def test_a_restarted_server_is_given_the_text_anew(tmp_path):
+    """The session is lost with the process; the device holds the truth. The text is
+    what it would have been."""
+    environment = {**os.environ, "SPECSTEER_CLOUD_TOKEN": "t" * 24}
+
+    def start(port):
+        command = [sys.executable, "-m", "cloud_api", "serve", "--port", str(port)]
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            text=True,
+        )
+        url = json.loads(process.stdout.readline())["url"]
+        return process, url
+
+    def finish(process):
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+        process.stdout.close()
+
+    process, url = start(0)
+    events = []
+    try:
+        desk = WritingDesk(
+            Equipment(
+                locate("specialist"),
+                locate("generalist"),
+                tmp_path / "store.db",
+                tmp_path / "ledger.jsonl",
+                url,
+                "t" * 24,
+                PLAIN,
+            )
+        )
+        wanted = order(max_tokens=50, draft_length=3)
+        undisturbed = ids_of(write(desk, wanted))
+        restarted = False
+
+        def emit(event):
+            nonlocal process, restarted
+            events.append(event)
+            if isinstance(event, Settled) and not restarted:
+                restarted = True
+                finish(process)
+                process, _ = start(url.rsplit(":", 1)[1])
+                wait_until_ready(url)
+
+        desk.write(wanted, emit, threading.Event())
+        desk.close()
+    finally:
+        finish(process)
+    assert ids_of(events) == undisturbed
+    assert not any(isinstance(event, Notice) for event in events)
+
+
+def wait_until_ready(url):
+    import httpx
+
+    for _ in range(200):
+        if httpx.get(f"{url}/readyz").is_success:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the server did not get ready")
+
+
+def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
+    """Unless that must not be."""
+    gone = equipment(tmp_path, server)
+    desk = WritingDesk(
+        Equipment(
+            gone.specialist,
+            gone.generalist,
+            gone.store,
+            gone.ledger,
+            "http://127.0.0.1:9",
+            "x",
+            PLAIN,
+        )
+    )
+    events = write(desk, order())
+    assert any(isinstance(event, Notice) for event in events)
+    assert next(e for e in events if isinstance(e, Opened)).local
+    strict = Order(order().request, settings=order().settings, may_go_offline=False)
+    with pytest.raises(CloudUnreachableError):
+        write(desk, strict)
+    desk.close()
+
+
+def test_a_wrong_token_is_refused_with_a_sentence(tmp_path, server):
+    """It is no reason to write on alone."""
+    desk = WritingDesk(equipment(tmp_path, server, "wrong"))
+    with pytest.raises(CloudRefusedError, match="refused the token"):
+        write(desk, order())
+    desk.close()
+
+
+def test_stop_is_quick_and_keeps_the_settled_text(desk):
+    """Within 200 ms on a quiet machine; the bound here only shows that nothing waits
+    for the end of the text."""
+    stop, events, stopped = threading.Event(), [], []
+
+    def emit(event):
+        events.append(event)
+        if ids_of(events) and not stop.is_set():
+            stop.set()
+            stopped.append(time.monotonic())
+
+    desk.write(order(max_tokens=800, draft_length=2), emit, stop)
+    took = time.monotonic() - stopped[0]
+    assert events[-1].reason == "stopped"
+    assert 0 < len(ids_of(events)) <= 6
+    assert took < 5
+
+
+def test_no_server_process_is_left(tmp_path):
+    """The child ends with the desk."""
+    desk = WritingDesk(equipment(tmp_path, None))
+    write(desk, order(max_tokens=5))
+    process = desk._child._process
+    desk.close()
+    assert process.poll() is not None

@@ -1,0 +1,207 @@
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from decoding_core.errors import (
+    ContextFullError,
+    EngineError,
+    InvalidSettingsError,
+    ModelError,
+    ModelNotFoundError,
+    StoppedError,
+)
+from models.engines.llama_cpp import LlamaContext, LlamaModel, Reading
+from models.engines.settings import EngineSettings
+from models.files import locate
+
+AWKWARD = [
+    "Hullo Ana,\n\nThank you for the photos.",
+    "emoji 🎉👩‍👩‍👧 and 中文 and ไทย",
+    "   many    spaces \t tabs \n\n\n lines",
+    "def f(x):\n    return {x: 'y'}  # code",
+    "it 's , spaced . punctuation !",
+    "\u00ad\u200b zero widths \x01 controls",
+]
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = LlamaModel(locate("specialist"), EngineSettings(extra_buffers=False))
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="module")
+def exact_model():
+    settings = EngineSettings(extra_buffers=False, exact=True)
+    model = LlamaModel(locate("specialist"), settings)
+    yield model
+    model.close()
+
+
+@pytest.fixture
+def context(model):
+    context = LlamaContext(model, 3, 1024)
+    yield context
+    context.close()
+
+
+def ids_of(model, count=40):
+    text = " ".join(AWKWARD) * 3
+    return model.vocabulary.tokenize(text)[:count]
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_text_survives_tokenisation(model, text):
+    """Every byte comes back."""
+    assert model.vocabulary.detokenize(model.vocabulary.tokenize(text)) == text
+
+
+def test_only_the_template_may_name_control_tokens(model):
+    """A letter that quotes a control token stays a letter."""
+    tokenize = model.vocabulary.tokenize
+    assert len(tokenize("<|im_end|>", True)) == 1
+    assert len(tokenize("<|im_end|>", False)) > 1
+
+
+def test_both_embedded_models_share_one_vocabulary(model):
+    """Or nothing else would work."""
+    generalist = LlamaModel(locate("generalist"), EngineSettings(extra_buffers=False))
+    assert generalist.vocabulary_id == model.vocabulary_id
+    generalist.close()
+
+
+def test_reading_on_after_a_roll_back_is_as_if_it_never_was(context, model):
+    """Evaluate, roll back, evaluate again: the same bits."""
+    sequence, ids = context.sequence(), ids_of(model)
+    whole = sequence.evaluate(ids, len(ids))
+    sequence.rollback(10)
+    assert sequence.position == 10
+    again = sequence.evaluate(ids[10:], len(ids) - 10)
+    np.testing.assert_array_equal(whole[10:], again)
+
+
+def test_rows_are_those_of_the_last_tokens(context, model):
+    """Row i of the last rows predicts what follows token i."""
+    ids = ids_of(model)
+    whole = context.sequence(0).evaluate(ids, len(ids))
+    some = context.sequence(1).evaluate(ids, 3)
+    np.testing.assert_allclose(whole[-3:], some, atol=1e-4)
+
+
+def test_a_long_prompt_goes_through_in_parts(context, model):
+    """Longer than one batch; the last row is that of the last token."""
+    ids = (ids_of(model, 200) * 4)[:700]
+    sequence = context.sequence()
+    assert sequence.evaluate(ids).shape == (1, model.vocabulary_size)
+    assert sequence.position == 700
+
+
+def test_sequences_in_one_pass_do_not_see_each_other(context, model):
+    """Several texts in one decode give what each gives alone."""
+    ids = ids_of(model)
+    alone = context.sequence(0).evaluate(ids, 5)
+    context.sequence(0).rollback(0)
+    together = context.evaluate_many(
+        [
+            Reading(context.sequence(1), ids, 5),
+            Reading(context.sequence(2), ids[::-1], 2),
+        ]
+    )
+    assert [len(rows) for rows in together] == [5, 2]
+    np.testing.assert_allclose(together[0], alone, atol=2e-1)
+    assert (together[0].argmax(-1) == alone.argmax(-1)).mean() >= 0.8
+
+
+def test_exact_blocks_equal_single_steps_bit_for_bit(exact_model):
+    """Q8_0 on CPU, flash attention off, and never a decode of a single token."""
+    context = LlamaContext(exact_model, 1, 512)
+    sequence, ids = context.sequence(), ids_of(exact_model, 60)
+    steps = np.concatenate([sequence.evaluate([token]) for token in ids])
+    for size in (2, 3, 8, 60):
+        sequence.rollback(0)
+        blocks = [
+            sequence.evaluate(ids[i : i + size], len(ids[i : i + size]))
+            for i in range(0, len(ids), size)
+        ]
+        np.testing.assert_array_equal(np.concatenate(blocks), steps)
+    context.close()
+
+
+def test_what_would_end_the_process_is_an_error(context, model):
+    """Checked before llama.cpp is called; nothing is read."""
+    sequence = context.sequence()
+    for ids, rows in ([[10**6], 1], [[-1], 1], [[5], 2], [[5], 0], [[], 1]):
+        with pytest.raises(EngineError):
+            sequence.evaluate(ids, rows)
+    with pytest.raises(ContextFullError):
+        sequence.evaluate([5] * 1025)
+    with pytest.raises(EngineError):
+        sequence.rollback(3)
+    assert sequence.position == 0
+    assert sequence.evaluate([5]).shape == (1, model.vocabulary_size)
+
+
+def test_too_many_sequences_are_refused(model):
+    """llama.cpp knows 256."""
+    with pytest.raises(InvalidSettingsError):
+        LlamaContext(model, 300)
+
+
+def test_a_closed_context_says_so(model):
+    """It does not crash."""
+    context = LlamaContext(model, 1, 256)
+    context.close()
+    with pytest.raises(EngineError, match="closed"):
+        context.sequence().evaluate([5])
+
+
+def test_stop_ends_a_long_evaluation(model):
+    """And the sequence is as it was before."""
+    context = LlamaContext(model, 1, 2048)
+    sequence = context.sequence()
+    sequence.evaluate([5, 6])
+    context.stop = threading.Event()
+    threading.Timer(0.05, context.stop.set).start()
+    started = time.monotonic()
+    with pytest.raises(StoppedError):
+        for _ in range(1000):
+            sequence.evaluate([7] * 2000)
+            sequence.rollback(2)
+    assert time.monotonic() - started < 10
+    assert sequence.position == 2
+    context.stop.clear()
+    assert sequence.evaluate([8]).shape[0] == 1
+    context.close()
+
+
+def test_missing_and_damaged_files_are_told_apart(tmp_path):
+    """Each with a sentence."""
+    with pytest.raises(ModelNotFoundError, match="no model file"):
+        LlamaModel(tmp_path / "none.gguf")
+    wrong = tmp_path / "wrong.gguf"
+    wrong.write_bytes(b"text")
+    with pytest.raises(ModelError, match="not a GGUF"):
+        LlamaModel(wrong)
+    data = locate("specialist").read_bytes()
+    for size in (10, 1000, 100_000, len(data) // 2):
+        wrong.write_bytes(data[:size])
+        with pytest.raises(ModelError):
+            LlamaModel(wrong, EngineSettings(extra_buffers=False))
+
+
+def test_a_token_listed_twice_is_refused_before_llama_cpp_sees_it(tmp_path):
+    """llama.cpp would end the process."""
+    data = locate("specialist").read_bytes()
+    at = data.find(b"tokenizer.ggml.tokens")
+    first = data.find("Ġthe".encode(), at)
+    other = data.find("Ġand".encode(), at)
+    assert -1 not in (at, first, other)
+    broken = bytearray(data)
+    broken[other : other + 5] = "Ġthe".encode()
+    path = tmp_path / "twice.gguf"
+    path.write_bytes(broken)
+    with pytest.raises(ModelError, match="twice"):
+        LlamaModel(path, EngineSettings(extra_buffers=False))

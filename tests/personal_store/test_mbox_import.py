@@ -1,0 +1,304 @@
+"""Mailboxes into the store: what is added, skipped, failed, and never twice."""
+
+import base64
+import random
+import zipfile
+
+import pytest
+from mailboxes import ENVELOPE, ME, mailbox, many, message
+
+from personal_store import ImportReport, SourceError, Store, StoreError, import_source
+from personal_store.records import Author
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store" / "store.db") as store:
+        yield store
+
+
+def write(tmp_path, data, name="letters.mbox"):
+    path = tmp_path / name
+    path.write_bytes(data)
+    return path
+
+
+def counts(report: ImportReport) -> tuple[int, int, int]:
+    return report.added, report.skipped, report.failed
+
+
+def rows(store):
+    """Everything stored but ids and bookkeeping, in no particular order."""
+    return sorted(
+        tuple(value for name, value in zip(names, row, strict=True) if name != "id")
+        for names, row in _records(store)
+    )
+
+
+def _records(store):
+    for record in store.records():
+        names = record.__dataclass_fields__
+        yield names, [str(getattr(record, name)) for name in names]
+
+
+def test_every_message_is_counted(store, tmp_path):
+    """Added, skipped and failed add up to the messages in the file."""
+    messages = many(300)
+    path = write(tmp_path, mailbox(messages))
+
+    report = import_source(store, "mbox", path)
+
+    assert sum(counts(report)) == len(messages)
+    assert report.added == store.counts()["own"] > 50
+    assert report.failed > 0
+    assert "written by others" in report.details()
+    assert report.summary() == (
+        f"added {report.added}, skipped {report.skipped}, failed {report.failed}"
+    )
+
+
+def test_a_second_run_adds_nothing(store, tmp_path):
+    path = write(tmp_path, mailbox(many(200)))
+    first = import_source(store, "mbox", path)
+    before = rows(store)
+
+    second = import_source(store, "mbox", path)
+
+    assert (second.added, second.updated) == (0, 0)
+    assert second.failed == first.failed
+    assert rows(store) == before
+
+
+def test_a_reordered_superset_adds_only_the_new(store, tmp_path):
+    """A later export, in another order, under another name."""
+    messages = many(200)
+    import_source(store, "mbox", write(tmp_path, mailbox(messages)))
+    new = [message(f"Something new, number {i}.", number=9000 + i) for i in range(7)]
+    later = messages + new
+    random.Random(5).shuffle(later)
+
+    report = import_source(store, "mbox", write(tmp_path, mailbox(later), "later.mbox"))
+
+    assert report.added == 7
+
+
+def test_awkward_mails_are_own_texts(store, tmp_path):
+    """HTML only, wrong charset, no Message-ID, escaped From, an attachment."""
+    own = f"From: Sam <{ME}>\nTo: a@example.org\nSubject: S\n"
+    html = own + "Content-Type: text/html\n\n<p>Only <b>markup</b> here.</p>\n"
+    wrong = own + "Content-Type: text/plain; charset=utf-8\n\nDas Gebäude ist schön.\n"
+    attached = (
+        own + "Content-Type: multipart/mixed; boundary=b\n\n--b\n\nSee the plan "
+        "attached.\n--b\nContent-Type: application/pdf\nContent-Transfer-Encoding: "
+        "base64\n\n" + base64.encodebytes(b"%PDF" * 9000).decode() + "--b--\n"
+    )
+    messages = [
+        html.encode(),
+        wrong.encode("cp1252"),
+        message("No identification at all.", number=None),
+        message("Hello.\n\nFrom here on it rained."),
+        attached.encode(),
+    ]
+
+    report = import_source(store, "mbox", write(tmp_path, mailbox(messages)))
+
+    assert counts(report) == (5, 0, 0)
+    texts = [record.text for record in store.records()]
+    assert texts == [
+        "Only markup here.",
+        "Das Gebäude ist schön.",
+        "No identification at all.",
+        "Hello.\n\nFrom here on it rained.",
+        "See the plan attached.",
+    ]
+
+
+def test_what_is_no_writing_is_skipped(store, tmp_path):
+    """Spam, trash, drafts, automatic answers, invitations answered, no own words."""
+    calendar = "Content-Type: text/calendar; method=REPLY"
+    messages = [
+        message(number=1, headers="X-Gmail-Labels: Spam"),
+        message(
+            number=2, headers="X-Gmail-Labels: =?utf-8?q?Entw=C3=BCrfe=2CWichtig?="
+        ),
+        message(number=3, headers="Auto-Submitted: auto-replied"),
+        message("BEGIN:VCALENDAR\nMETHOD:REPLY", number=4, headers=calendar),
+        message("Thanks!", number=5),
+        message("> all of it quoted", number=6),
+        message(number=7, headers="X-Mozilla-Status: 0009"),
+    ]
+
+    report = import_source(store, "mbox", write(tmp_path, mailbox(messages)), me=[ME])
+
+    assert counts(report) == (0, 7, 0)
+    assert report.reasons == {
+        "in spam": 1,
+        "drafts": 1,
+        "automatic messages": 1,
+        "calendar messages": 1,
+        "without own words": 2,
+        "in the trash": 1,
+    }
+
+
+def test_one_id_with_two_bodies_is_two_messages(store, tmp_path):
+    messages = [message("The first of the two."), message("The second of the two.")]
+
+    assert import_source(store, "mbox", write(tmp_path, mailbox(messages))).added == 2
+
+
+def test_labels_of_both_copies_are_kept(store, tmp_path):
+    """The same message again, filed elsewhere."""
+    messages = [message(headers=f"X-Gmail-Labels: {x}") for x in ("Sent", "Work,Sent")]
+
+    report = import_source(store, "mbox", write(tmp_path, mailbox(messages)))
+
+    assert counts(report) == (1, 1, 0)
+    assert next(store.records()).labels == ("Sent", "Work")
+
+
+def test_new_addresses_judge_old_mail_again(store, tmp_path):
+    """Mail under an address that is added later becomes own without the file."""
+    messages = [message(), message(number=2, sender="sam@example.org")]
+    path = write(tmp_path, mailbox(messages))
+    import_source(store, "mbox", path, me=[ME])
+    path.unlink()
+
+    recognised = store.add_identities(["Sam@Example.org"])
+
+    assert recognised == 1
+    assert store.identities() == ["sam@example.com", "sam@example.org"]
+    assert {record.author for record in store.records()} == {Author.ME}
+    assert len(store.search("plan review")) == 1  # the two say the same
+
+
+@pytest.mark.parametrize(
+    ("mails", "owner"),
+    [
+        ([("a", "b", "Sent"), ("b", "a", ""), ("c", "a", ""), ("c", "a", "")], "a"),
+        ([("a", "b", "Gesendet,Wichtig"), ("b", "a", ""), ("b", "a", "")], "a"),
+        ([("a", "b", ""), ("a", "c", "")], "a"),
+        ([("a", "b", ""), ("c", "a", ""), ("d", "a", ""), ("a", "d", "")], "a"),
+    ],
+    ids=["label", "german label", "only sender", "always there"],
+)
+def test_the_owner_is_found(store, tmp_path, mails, owner):
+    """From the Sent label, else from who writes or takes part in everything."""
+    messages = [
+        message(
+            sender=f"{sender}@example.org",
+            to=f"{to}@example.org",
+            headers=f"X-Gmail-Labels: {labels}",
+            number=number,
+        )
+        for number, (sender, to, labels) in enumerate(mails)
+    ]
+
+    import_source(store, "mbox", write(tmp_path, mailbox(messages)))
+
+    assert store.identities() == [f"{owner}@example.org"]
+
+
+def test_an_unclear_owner_is_asked_for(store, tmp_path):
+    """And the sentence lists who writes most."""
+    messages = [
+        message(sender=f"{x}@example.org", to=f"{x}{x}@example.org", number=i)
+        for i, x in enumerate("aabc")
+    ]
+
+    with pytest.raises(SourceError, match=r"--me ADDRESS.*a@example.org \(2\)"):
+        import_source(store, "mbox", write(tmp_path, mailbox(messages)))
+
+
+def test_mail_without_own_text_says_who_writes(store, tmp_path):
+    path = write(tmp_path, mailbox([message()]))
+
+    report = import_source(store, "mbox", path, me=["other@example.org"])
+
+    assert counts(report) == (0, 1, 0)
+    assert f"{ME} (1)" in report.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", "is empty"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "is not an mbox file"),
+        (b"name,text\n1,2\n", "is not an mbox file"),
+        (b"From the desk of Sam\n\nDear Anna,\n", "is not an mbox file"),
+        (message(), "import eml"),
+        (None, "There is no file or folder"),
+    ],
+)
+def test_what_is_no_mailbox_is_one_sentence(store, tmp_path, data, sentence):
+    path = tmp_path / "file.mbox"
+    if data is not None:
+        path.write_bytes(data)
+
+    with pytest.raises(SourceError, match=sentence):
+        import_source(store, "mbox", path)
+
+
+def test_a_folder_without_mailboxes_is_one_sentence(store, tmp_path):
+    with pytest.raises(SourceError, match="There is no mbox file in"):
+        import_source(store, "mbox", tmp_path)
+
+
+def test_an_unknown_importer_names_the_known(store, tmp_path):
+    with pytest.raises(StoreError, match="csv, eml, google_reviews, jsonl, mbox"):
+        import_source(store, "pst", tmp_path)
+
+
+def test_a_takeout_folder_or_zip_just_works(store, tmp_path):
+    """Every mailbox in it is read; a second form of the same adds nothing."""
+    folder = tmp_path / "Takeout" / "Mail"
+    folder.mkdir(parents=True)
+    (folder / "Sent.mbox").write_bytes(mailbox([message(number=1)]))
+    (folder / "Work.mbox").write_bytes(
+        mailbox([message("Another text, of work.", number=2)])
+    )
+    (tmp_path / "Takeout" / "archive_browser.html").write_text("<html>")
+    with zipfile.ZipFile(tmp_path / "takeout.zip", "w") as packed:
+        packed.write(folder / "Sent.mbox", "Takeout/Mail/Sent.mbox")
+        packed.write(folder / "Work.mbox", "Takeout/Mail/Work.mbox")
+    told = []
+
+    report = import_source(
+        store, "mbox", tmp_path / "Takeout", progress=lambda *x: told.append(x)
+    )
+    again = import_source(store, "mbox", tmp_path / "takeout.zip")
+
+    assert counts(report) == (2, 0, 0)
+    assert told[-1][0] == told[-1][1]
+    assert counts(again) == (0, 2, 0)
+    assert {p.source for p in store.recent()} == {"mbox: Sent.mbox", "mbox: Work.mbox"}
+
+
+def test_a_line_of_50_megabytes_is_no_trouble(store, tmp_path):
+    """In the middle of a mailbox: it is cut, and the mail around it is read."""
+    path = tmp_path / "long.mbox"
+    with path.open("wb") as file:
+        file.write(ENVELOPE + message(number=1) + b"\n")
+        file.write(ENVELOPE + message("Long: ", number=2)[:-1])
+        for _ in range(50):
+            file.write(b"word " * (1_000_000 // 5))
+        file.write(b"\n\n" + ENVELOPE + message("And the last one.", number=3))
+
+    report = import_source(store, "mbox", path)
+
+    assert counts(report) == (3, 0, 0)
+    assert max(len(record.text) for record in store.records()) <= 100_000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_damaged_mailboxes_never_stop_the_import(store, tmp_path, seed):
+    """Random bytes overwritten, and the end torn off."""
+    rng = random.Random(seed)
+    data = bytearray(mailbox(many(60, seed)))
+    for _ in range(200):
+        data[rng.randrange(40, len(data))] = rng.randrange(256)
+    path = write(tmp_path, bytes(data[: -len(data) // 10]))
+
+    report = import_source(store, "mbox", path, me=[ME])
+
+    assert report.added > 0

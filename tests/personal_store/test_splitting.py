@@ -1,0 +1,94 @@
+"""A mailbox is split where messages begin, and nowhere else."""
+
+import io
+import mailbox as stdlib_mailbox
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mailboxes import ENVELOPE, mailbox, message
+
+from personal_store import splitting
+from personal_store.splitting import split
+
+
+def contents(data: bytes, start: int = 0) -> list[bytes]:
+    return [raw.content for raw in split(io.BytesIO(data), start)]
+
+
+def test_messages_come_out_as_they_went_in():
+    """Also when a line of the text starts with 'From ' or '>From '."""
+    messages = [
+        message("From here on it rained.\n\nFrom now on it will not."),
+        message(">From a quote.", number=2),
+        message("Last", number=3),
+    ]
+
+    assert contents(mailbox(messages)[:-1] + b"\n") == messages
+
+
+def test_prose_that_starts_with_from_does_not_split():
+    """Mail programs that forget to escape do exist."""
+    body = "Hello.\n\nFrom Monday 12:30 to 2024 we are away.\n\nFrom me with love"
+    data = ENVELOPE + message(body) + b"\n" + ENVELOPE + message(number=2)
+
+    assert len(contents(data)) == 2
+
+
+def test_missing_blank_lines_do_not_join_messages():
+    """Some exports leave out the blank line before 'From '."""
+    data = ENVELOPE + message() + ENVELOPE + message(number=2)
+
+    assert len(contents(data)) == 2
+
+
+def test_windows_line_ends():
+    data = mailbox([message(), message(number=2)]).replace(b"\n", b"\r\n")
+
+    assert len(contents(data)) == 2
+
+
+def test_what_python_writes_is_read(tmp_path):
+    """The standard library's own mailboxes, a message without headers included."""
+    box = stdlib_mailbox.mbox(tmp_path / "box")
+    for content in (message(), b"\nonly text\n", message(number=2)):
+        box.add(content)
+    box.close()
+
+    assert len(contents((tmp_path / "box").read_bytes())) == 3
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 3000), min_size=1, max_size=8), st.integers(3, 5000))
+def test_blocks_may_end_anywhere(sizes, block):
+    """The size of the reads changes nothing, and every end is a place to go on from."""
+    messages = [message("x" * n, number=i) for i, n in enumerate(sizes)]
+    data = mailbox(messages)
+    whole, splitting._BLOCK = splitting._BLOCK, block
+    try:
+        found = list(split(io.BytesIO(data)))
+    finally:
+        splitting._BLOCK = whole
+
+    assert [raw.content for raw in found] == messages
+    for index, raw in enumerate(found):
+        assert contents(data, raw.end) == messages[index + 1 :]
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=3000))
+def test_no_bytes_stop_the_splitter(data):
+    """And together the messages cover the file."""
+    found = list(split(io.BytesIO(b"From " + data)))
+
+    assert [raw.begin for raw in found[1:]] == [raw.end for raw in found[:-1]]
+
+
+def test_a_huge_message_is_kept_in_part():
+    """What lies beyond the limit is passed over; the next message is found."""
+    huge = message("y" * (splitting.MAX_MESSAGE + 3_000_000))
+    data = mailbox([huge, message(number=2)])
+
+    first, second = contents(data)
+
+    assert len(first) <= splitting.MAX_MESSAGE
+    assert second == message(number=2)

@@ -1,0 +1,104 @@
+"""The store's file: private, versioned, safe with several processes and threads."""
+
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from mailboxes import mailbox, message
+
+from personal_store import Store, StoreError, StoreTooNewError, import_source
+from personal_store.migrations import NEWEST
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_only_the_owner_may_read_it(tmp_path):
+    path = tmp_path / "state" / "store.db"
+    with Store.open(path) as store:
+        store.add_identities(["sam@example.com"])
+        modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in path.parent.iterdir()}
+
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert set(modes.values()) == {0o600}
+    assert "store.db-wal" in modes
+
+
+def test_deleted_text_is_overwritten_and_the_log_is_on(tmp_path):
+    with Store.open(tmp_path / "store.db") as store:
+        found = {
+            name: store.db.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("secure_delete", "journal_mode", "foreign_keys")
+        }
+
+    assert found == {"secure_delete": 1, "journal_mode": "wal", "foreign_keys": 1}
+
+
+def test_a_newer_store_is_refused(tmp_path):
+    """Older code must not write what it does not know."""
+    with Store.open(tmp_path / "store.db") as store:
+        store.db.execute(f"PRAGMA user_version = {NEWEST + 1}")
+
+    with pytest.raises(StoreTooNewError, match="update SpecSteer"):
+        Store.open(tmp_path / "store.db")
+
+
+@pytest.mark.parametrize("content", [b"this is no database, but long enough " * 9])
+def test_another_file_is_refused_and_left_alone(tmp_path, content):
+    path = tmp_path / "store.db"
+    path.write_bytes(content)
+
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Store.open(path)
+
+    assert path.read_bytes() == content
+
+
+def test_processes_may_start_at_the_same_time(tmp_path):
+    """On a store that does not exist yet."""
+    code = "import sys; from pathlib import Path; from personal_store import Store\n"
+    code += "sys.stdin.readline(); Store.open(Path(sys.argv[1])).close()"
+    command = [sys.executable, "-c", code, str(tmp_path / "store.db")]
+    children = [
+        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    for child in children:
+        child.communicate("go\n", timeout=60)
+
+    assert [child.returncode for child in children] == [0, 0, 0, 0]
+
+
+def test_threads_open_the_store_for_themselves(tmp_path):
+    """A reader in another thread sees what an import has committed."""
+    path = tmp_path / "letters.mbox"
+    path.write_bytes(mailbox([message()]))
+    found = []
+
+    def read():
+        with Store.open(tmp_path / "store.db") as store:
+            found.extend(store.search("plan review"))
+
+    with Store.open(tmp_path / "store.db") as store:
+        import_source(store, "mbox", path)
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join()
+
+    assert [passage.subject for passage in found] == ["Plan"]
+
+
+def test_counts_and_single_passages(tmp_path):
+    path = tmp_path / "letters.mbox"
+    other = message("Will you come on Friday?", number=2, sender="anna@example.org")
+    path.write_bytes(mailbox([message(), other]))
+    with Store.open(tmp_path / "store.db") as store:
+        import_source(store, "mbox", path, me=["sam@example.com"])
+        own, received = store.records()
+
+        assert store.counts() == {"email": 1, "own": 1, "received": 1, "words": 7}
+        assert store.passage(own.id).text == "The plan is ready for review."
+        assert store.passage(received.id) is None
+        assert store.passage(999) is None
