@@ -1,0 +1,5 @@
+"""`python -m cloud_api`: the command where no script is installed."""
+
+from cloud_api.cli import main
+
+main(prog_name="specsteer-cloud")

@@ -1,0 +1,67 @@
+"""The ASGI application: routes, guards and the life of the engine thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from fastapi import FastAPI
+
+from cloud_api import about, problems
+from cloud_api.auth.middleware import RequireToken
+from cloud_api.guards import LastNet, LimitBody
+from cloud_api.scheduler import Scheduler
+from cloud_api.served import Models
+from cloud_api.sessions import http, ws
+from cloud_api.sessions.schemas import FIELD_NAMES
+from cloud_api.sessions.service import Service
+from cloud_api.settings import ServerSettings
+
+_SWEEP_SECONDS = 5.0
+_JOIN_SECONDS = 0.5
+
+
+def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
+    """The service. `load` runs in the engine thread when the service starts;
+    `app.state` holds the `service` and the `scheduler`."""
+    app = FastAPI(
+        title="SpecSteer verifier",
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+    )
+    app.state.scheduler = Scheduler(load)
+    app.state.service = Service(settings, app.state.scheduler)
+    for router in (about.router, http.router, ws.router):
+        app.include_router(router)
+    problems.install(app, FIELD_NAMES)
+    # The last added is the first asked.
+    app.add_middleware(LimitBody, limit=settings.body_bytes)
+    app.add_middleware(RequireToken, token=settings.token)
+    app.add_middleware(LastNet)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    app.state.scheduler.start()
+    sweeper = asyncio.create_task(_sweep(service))
+    try:
+        yield
+    finally:
+        sweeper.cancel()
+        with suppress(asyncio.CancelledError):
+            await sweeper
+        close: Any = app.state.scheduler.close
+        await asyncio.to_thread(close, _JOIN_SECONDS)
+
+
+async def _sweep(service: Service) -> None:
+    """Forget idle sessions, every few seconds."""
+    while True:
+        await asyncio.sleep(_SWEEP_SECONDS)
+        service.expire()

@@ -1,0 +1,124 @@
+"""The command `specsteer-cloud`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
+from cloud_api.llama import LlamaOptions
+from decoding_core.errors import DecodingError
+from models.files import find, locate
+from models.folders import state_folder
+
+
+@click.group()
+def main() -> None:
+    """The server side of SpecSteer: a generalist that judges drafts."""
+
+
+@main.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--port",
+    default=8765,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="0: any free port.",
+)
+@click.option(
+    "--generalist",
+    type=click.Path(path_type=Path),
+    help="GGUF file of the large model; default: the embedded one.",
+)
+@click.option(
+    "--base",
+    type=click.Path(path_type=Path),
+    help="GGUF file of the small model without history; default: the embedded one.",
+)
+@click.option(
+    "--sessions",
+    default=4,
+    show_default=True,
+    type=click.IntRange(1, 255),
+    help="Texts whose caches are kept in memory at once.",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(128),
+    help="Tokens per text; default: what both models were trained for.",
+)
+@click.option(
+    "--token",
+    envvar="SPECSTEER_CLOUD_TOKEN",
+    show_envvar=True,
+    help="The bearer token; default: one made once and kept in a file.",
+)
+@click.option("--threads", type=click.IntRange(1), help="Threads per model.")
+@click.option(
+    "--announce",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write the line with the address to this file.",
+)
+@click.option(
+    "--allow-remote",
+    is_flag=True,
+    help="Listen on an address that other machines reach.",
+)
+@click.option(
+    "--exit-with-stdin",
+    is_flag=True,
+    help="End when standard input ends: with the program that started this one.",
+)
+def serve(
+    host: str,
+    port: int,
+    generalist: Path | None,
+    base: Path | None,
+    sessions: int,
+    context: int | None,
+    token: str | None,
+    threads: int | None,
+    announce: Path | None,
+    allow_remote: bool,
+    exit_with_stdin: bool,
+) -> None:
+    """Judge drafts until stopped.
+
+    Prints one line of JSON with the address to standard output.
+    """
+    # FastAPI costs half a second to import; --help does without.
+    from cloud_api import serving
+
+    try:
+        options = LlamaOptions(
+            find(generalist) if generalist else locate("generalist"),
+            find(base) if base else locate("specialist"),
+            sessions,
+            context,
+            threads,
+        )
+        secret, origin = _choose_token(token)
+        doorway = serving.Doorway(
+            host, port, allow_remote, announce, origin, exit_with_stdin
+        )
+        ended = serving.serve(options, secret, doorway)
+    except DecodingError as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from error
+    if not ended:
+        # The engine is still inside llama.cpp; unloading it now could crash.
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def _choose_token(given: str | None) -> tuple[str, str]:
+    """The token, and a phrase that says where it is to be found."""
+    if given is not None:
+        return check_token(given), "with the token that was given"
+    folder = state_folder()
+    return stored_token(folder), f"token in {folder / FILE_NAME}"

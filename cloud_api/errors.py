@@ -1,0 +1,29 @@
+"""What can go wrong in the service besides the errors of `decoding_core`."""
+
+from __future__ import annotations
+
+from decoding_core.errors import DecodingError
+
+
+class LoadingError(DecodingError):
+    """The models are not loaded yet. Answered 503; the client comes back."""
+
+
+class StoppingError(DecodingError):
+    """The server is about to end. Answered 503; the client goes elsewhere or waits."""
+
+
+class ProtocolVersionError(DecodingError):
+    """The client speaks another version of the protocol. Answered 400."""
+
+
+class UnauthorizedError(DecodingError):
+    """The bearer token is missing or wrong. Answered 401."""
+
+
+class BodyTooLargeError(DecodingError):
+    """A body above the limit. Answered 413; the rest of it is not read."""
+
+
+class ServerError(DecodingError):
+    """The server cannot start. The command line says why and exits."""

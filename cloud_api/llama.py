@@ -1,0 +1,107 @@
+"""A pair of GGUF models, served by llama.cpp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cloud_api.served import Models, Reading
+from decoding_core.errors import VocabularyMismatchError
+from decoding_core.sampling import Floats
+
+if TYPE_CHECKING:
+    from models.engines.llama_cpp import LlamaModel
+
+
+@dataclass(frozen=True, slots=True)
+class LlamaOptions:
+    """Which models to serve, and how."""
+
+    generalist: Path
+    base: Path
+    seats: int = 4
+    context_length: int | None = None
+    """Tokens per text; None: as many as both models were trained for."""
+    threads: int | None = None
+    """None: the engine's own choice."""
+
+
+class LlamaServed:
+    """A `ServedModel` over one llama.cpp context."""
+
+    def __init__(self, model: LlamaModel, seats: int, context_length: int) -> None:
+        from models.engines.llama_cpp import LlamaContext
+
+        self._model = model
+        self._context = LlamaContext(model, seats, context_length)
+        self.name = model.name
+        self.vocabulary_id = model.vocabulary_id
+        self.vocabulary_size = model.vocabulary_size
+        self.context_length = context_length
+        self.seats = seats
+
+    def rollback(self, seat: int, position: int) -> None:
+        """Forget everything in a seat after its first `position` tokens."""
+        self._context.sequence(seat).rollback(position)
+
+    def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
+        """Read on in several seats with one decode where they fit in a batch."""
+        from models.engines import llama_cpp
+
+        # Consecutive seats are what llama.cpp splits least.
+        order = sorted(range(len(readings)), key=lambda i: readings[i].seat)
+        wanted = [readings[i] for i in order]
+        logits = self._context.evaluate_many(
+            [
+                llama_cpp.Reading(self._context.sequence(r.seat), r.token_ids, r.rows)
+                for r in wanted
+            ]
+        )
+        by_seat = {r.seat: rows for r, rows in zip(wanted, logits, strict=True)}
+        return [by_seat[reading.seat] for reading in readings]
+
+    def interrupt(self) -> None:
+        """Abort a long evaluation."""
+        self._context.stop.set()
+
+    def close(self) -> None:
+        """Free the caches and the weights."""
+        self._context.close()
+        self._model.close()
+
+
+def load_pair(options: LlamaOptions) -> Models:
+    """Load both models.
+
+    Raises:
+        ModelError: one cannot be loaded.
+        VocabularyMismatchError: they do not share a vocabulary.
+        EngineError: there is no memory for the texts.
+    """
+    # llama.cpp costs a second to import; the server must listen before that.
+    from models.engines.llama_cpp import LlamaModel
+    from models.engines.settings import EngineSettings
+
+    settings = EngineSettings()
+    if options.threads:
+        settings = EngineSettings(threads=options.threads)
+    generalist = LlamaModel(options.generalist, settings)
+    base = LlamaModel(options.base, settings)
+    _check_vocabularies(generalist, base)
+    length = options.context_length or min(
+        generalist.context_length, base.context_length
+    )
+    return Models(
+        LlamaServed(generalist, options.seats, length),
+        LlamaServed(base, options.seats, length),
+    )
+
+
+def _check_vocabularies(generalist: LlamaModel, base: LlamaModel) -> None:
+    if generalist.vocabulary_id != base.vocabulary_id:
+        raise VocabularyMismatchError(
+            f"{generalist.path} and {base.path} have different vocabularies; "
+            "give a generalist and a base that share one"
+        )

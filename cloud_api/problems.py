@@ -1,0 +1,142 @@
+"""Errors as `application/problem+json` (RFC 9457). The mapping lives nowhere else.
+
+No text of a problem holds what a client sent: prompts and drafts are private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from cloud_api.errors import (
+    BodyTooLargeError,
+    LoadingError,
+    ProtocolVersionError,
+    StoppingError,
+    UnauthorizedError,
+)
+from decoding_core import errors
+from decoding_core.wire import VERSION
+
+MEDIA_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What the body of an error says; `code` never changes its meaning."""
+
+    status: int
+    code: str
+    detail: str
+    retry_after: float | None = None
+
+    def response(self) -> Response:
+        """The HTTP answer; also the denial of a WebSocket."""
+        body = {
+            "type": f"urn:specsteer:problem:{self.code}",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "code": self.code,
+            "detail": self.detail,
+        }
+        return JSONResponse(body, self.status, self._headers(), media_type=MEDIA_TYPE)
+
+    def _headers(self) -> dict[str, str]:
+        if self.status == 401:
+            return {"WWW-Authenticate": "Bearer"}
+        if self.retry_after is not None:
+            return {"Retry-After": str(max(1, round(self.retry_after)))}
+        return {}
+
+
+_KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
+    UnauthorizedError: (401, "unauthorized"),
+    BodyTooLargeError: (413, "body-too-large"),
+    LoadingError: (503, "loading"),
+    StoppingError: (503, "stopping"),
+    ProtocolVersionError: (400, "protocol-version"),
+    errors.InvalidSettingsError: (422, "invalid-settings"),
+    errors.UnknownMethodError: (422, "unknown-method"),
+    errors.VocabularyMismatchError: (409, "vocabulary-mismatch"),
+    errors.ContextFullError: (413, "context-full"),
+    errors.MessageError: (400, "message"),
+    errors.EngineError: (500, "engine"),
+    errors.SessionLostError: (404, "session-lost"),
+    errors.CloudBusyError: (503, "busy"),
+}
+
+
+def of_error(error: errors.DecodingError) -> Problem:
+    """The problem that an error of ours is."""
+    for kind in type(error).__mro__:
+        if kind in _KINDS:
+            status, code = _KINDS[kind]
+            wait = getattr(error, "retry_after", 1.0) if status == 503 else None
+            return Problem(status, code, str(error), wait)
+    return internal()
+
+
+def internal() -> Problem:
+    """What is said of a fault of the server itself."""
+    return Problem(500, "internal", "the server failed; its log names the fault")
+
+
+def of_validation(error: RequestValidationError, known: frozenset[str]) -> Problem:
+    """What is wrong with a body, without what the body holds."""
+    version = error.body.get("version") if isinstance(error.body, dict) else None
+    if isinstance(version, int) and version != VERSION:
+        return of_error(wrong_version())
+    sentences = [_sentence(one, known) for one in error.errors()[:5]]
+    return Problem(422, "invalid-request", "; ".join(sentences))
+
+
+def wrong_version() -> ProtocolVersionError:
+    """Another version of the protocol than ours."""
+    return ProtocolVersionError(f"this server speaks version {VERSION} of the protocol")
+
+
+def _sentence(one: Mapping[str, Any], known: frozenset[str]) -> str:
+    if one["type"] == "json_invalid":
+        return "the body is not JSON"
+    return f"{_place(one['loc'], known)}: {one['msg']}"
+
+
+def _place(location: Sequence[Any], known: frozenset[str]) -> str:
+    """Where the fault lies; names that are not ours came from the client."""
+    names = [str(part) for part in location[1:] if isinstance(part, int | str)]
+    shown = [n if n in known or n.isdigit() else "unknown field" for n in names]
+    return ".".join(shown) or "the body"
+
+
+def install(app: FastAPI, known: frozenset[str]) -> None:
+    """Answer every error of `app` with a problem."""
+
+    async def ours(_: Request, error: Exception) -> Response:
+        assert isinstance(error, errors.DecodingError)
+        return of_error(error).response()
+
+    async def invalid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return of_validation(error, known).response()
+
+    async def http(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return _of_status(error.status_code).response()
+
+    app.add_exception_handler(errors.DecodingError, ours)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+
+
+def _of_status(status: int) -> Problem:
+    if status == 413:
+        return of_error(BodyTooLargeError("the body is larger than this server reads"))
+    phrase = HTTPStatus(status).phrase
+    return Problem(status, phrase.lower().replace(" ", "-"), phrase)

@@ -1,0 +1,198 @@
+"""The rounds that wait for the models, and what one step of the engine does.
+
+Used by the engine thread alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cloud_api import logs
+from cloud_api.served import Models, ServedModel
+from cloud_api.sessions.pool import Pool, Seat, Track
+from decoding_core.errors import (
+    DecodingError,
+    EngineError,
+    MessageError,
+    SessionLostError,
+)
+from decoding_core.messages import Verdict
+from decoding_core.sampling import Floats
+from decoding_core.wire import check_finite
+
+CHUNK = 256
+"""Tokens of a long text that are read in one step."""
+ROWS = 512
+"""Rows of logits that one step may give; the rest waits for the next."""
+
+Result = Verdict | None | Exception
+
+
+@dataclass(slots=True, eq=False)
+class Round:
+    """A block to judge: what to read, and what to do with the logits."""
+
+    session_id: str
+    token_ids: tuple[int, ...]
+    rows: int
+    uses_base: bool
+    judge: Callable[[Floats, Floats | None], Verdict] | None = None
+    """None: the text is only read."""
+    done: Callable[[Result], None] = lambda _: None
+
+
+@dataclass(slots=True, eq=False)
+class _Seated:
+    round: Round
+    seat: Seat
+
+    @property
+    def tracks(self) -> list[Track]:
+        return self.seat.tracks(self.round.uses_base)
+
+    @property
+    def rest(self) -> int:
+        """How many tokens are still to be read."""
+        ids, rows = self.round.token_ids, self.round.rows
+        return len(ids) - min(track.start(ids, rows) for track in self.tracks)
+
+
+class Rounds:
+    """Those that wait, in the order in which they came."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._pool = Pool(models)
+        self.waiting: list[Round] = []
+
+    def add(self, round_: Round) -> None:
+        """Let a round wait for the next step."""
+        self.waiting.append(round_)
+
+    def release(self, session_id: str) -> None:
+        """Drop the rounds of a session that ended, and free its seat."""
+        ended = [r for r in self.waiting if r.session_id == session_id]
+        for round_ in ended:
+            self._finish(round_, SessionLostError("the session has ended"))
+        self._pool.release(session_id)
+
+    def drop_all(self, error: DecodingError) -> None:
+        """Answer everything that waits with an error."""
+        for round_ in list(self.waiting):
+            self._finish(round_, error)
+
+    def step(self) -> None:
+        """Judge what is ready, then read one chunk of what is not."""
+        seated = self._seat_all()
+        ready = _within([one for one in seated if one.rest <= CHUNK])
+        if ready:
+            self._judge_all(ready)
+        long = [one for one in seated if one.rest > CHUNK]
+        if long:
+            self._read_chunk(long[0])
+
+    def _seat_all(self) -> list[_Seated]:
+        """One round per session, with its seat; a session without one waits on."""
+        first: dict[str, Round] = {}
+        for round_ in self.waiting:
+            first.setdefault(round_.session_id, round_)
+        seated = []
+        for session_id, round_ in first.items():
+            seat = self._pool.take(session_id, keep=first)
+            if seat is not None:
+                seated.append(_Seated(round_, seat))
+        return seated
+
+    def _judge_all(self, group: Sequence[_Seated]) -> None:
+        try:
+            generalist = _evaluate(
+                self._models.generalist, group, [one.seat.generalist for one in group]
+            )
+            compared = [one for one in group if one.round.uses_base]
+            rows = _evaluate(
+                self._models.base, compared, [one.seat.base for one in compared]
+            )
+        except Exception as error:  # noqa: BLE001 - the thread must go on
+            self._fail(group, error)
+            return
+        base = dict(zip(map(id, compared), rows, strict=True))
+        for one, logits in zip(group, generalist, strict=True):
+            self._finish(one.round, _result(one.round, logits, base.get(id(one))))
+
+    def _fail(self, group: Sequence[_Seated], error: Exception) -> None:
+        """Clear the seats; judge each alone, so that one fault has one victim."""
+        for one in group:
+            one.seat.clear()
+        if len(group) == 1:
+            self._finish(group[0].round, _known(error))
+            return
+        for one in group:
+            self._judge_all([one])
+
+    def _read_chunk(self, one: _Seated) -> None:
+        round_ = one.round
+        try:
+            for model, track in zip(self._models.each(), one.tracks, strict=False):
+                end = track.start(round_.token_ids, round_.rows) + CHUNK
+                part = round_.token_ids[:end]
+                model.evaluate([track.prepare(part, 1)])
+                track.advance(part)
+        except Exception as error:  # noqa: BLE001 - the thread must go on
+            self._fail([one], error)
+            return
+        # The next long text has its turn first.
+        self.waiting.remove(round_)
+        self.waiting.append(round_)
+
+    def _finish(self, round_: Round, result: Result) -> None:
+        self.waiting.remove(round_)
+        round_.done(result)
+
+
+def _evaluate(
+    model: ServedModel, group: Sequence[_Seated], tracks: Sequence[Track]
+) -> list[Floats]:
+    """Read `model` to the end of every round of `group` in one pass."""
+    if not group:
+        return []
+    readings = [
+        track.prepare(one.round.token_ids, one.round.rows)
+        for one, track in zip(group, tracks, strict=True)
+    ]
+    logits = model.evaluate(readings)
+    for one, track in zip(group, tracks, strict=True):
+        track.advance(one.round.token_ids)
+    return logits
+
+
+def _result(round_: Round, generalist: Floats, base: Floats | None) -> Result:
+    if round_.judge is None:
+        return None
+    try:
+        verdict = round_.judge(generalist, base)
+        for row in verdict.rows:
+            check_finite(row)
+    except Exception as error:  # noqa: BLE001 - the thread must go on
+        return _known(error)
+    return verdict
+
+
+def _known(error: Exception) -> DecodingError:
+    """An error fit to be told; what was not expected is logged by type and place."""
+    if isinstance(error, DecodingError) and not isinstance(error, MessageError):
+        return error
+    logs.fault("a round")
+    return EngineError("a model failed to compute")
+
+
+def _within(ready: Sequence[_Seated]) -> list[_Seated]:
+    """As many of the first as give no more rows of logits than a step may."""
+    chosen: list[_Seated] = []
+    rows = 0
+    for one in ready:
+        rows += one.round.rows
+        if chosen and rows > ROWS:
+            break
+        chosen.append(one)
+    return chosen

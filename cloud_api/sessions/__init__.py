@@ -1,0 +1,1 @@
+"""Sessions: what the server holds of a text while a device writes it."""

@@ -1,0 +1,102 @@
+"""Seats: the caches of both models, lent to sessions, the longest unused taken back.
+
+Used by the engine thread alone.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection
+
+from cloud_api.served import Models, Reading, ServedModel
+
+
+class Track:
+    """What one model has read in one seat."""
+
+    def __init__(self, model: ServedModel, number: int) -> None:
+        self._model = model
+        self._number = number
+        self._read: tuple[int, ...] = ()
+
+    def start(self, token_ids: tuple[int, ...], rows: int) -> int:
+        """From where the model must read to give the last `rows` rows of logits."""
+        return min(common_prefix(self._read, token_ids), len(token_ids) - rows)
+
+    def prepare(self, token_ids: tuple[int, ...], rows: int) -> Reading:
+        """Roll back to where `token_ids` go on; what is then to be read.
+        Call `advance` when it was read."""
+        start = self.start(token_ids, rows)
+        if start < len(self._read):
+            self._model.rollback(self._number, start)
+            self._read = self._read[:start]
+        return Reading(self._number, token_ids[start:], rows)
+
+    def advance(self, token_ids: tuple[int, ...]) -> None:
+        """The model has read `token_ids`."""
+        self._read = token_ids
+
+    def clear(self) -> None:
+        """Forget the text, before another session sits here or after a fault."""
+        self._model.rollback(self._number, 0)
+        self._read = ()
+
+
+class Seat:
+    """One cache in each model."""
+
+    def __init__(self, models: Models, number: int) -> None:
+        self.generalist = Track(models.generalist, number)
+        self.base = Track(models.base, number)
+
+    def tracks(self, uses_base: bool) -> list[Track]:
+        """Those that a method needs."""
+        return [self.generalist, self.base] if uses_base else [self.generalist]
+
+    def clear(self) -> None:
+        """Forget the text in both models."""
+        self.generalist.clear()
+        self.base.clear()
+
+
+class Pool:
+    """All seats and who sits where."""
+
+    def __init__(self, models: Models) -> None:
+        self._free = [Seat(models, number) for number in range(models.seats)]
+        self._free.reverse()
+        self._taken: OrderedDict[str, Seat] = OrderedDict()
+
+    def take(self, session_id: str, keep: Collection[str]) -> Seat | None:
+        """The session's seat; a free one; that of the session unused for longest that
+        is not in `keep`; or None."""
+        if session_id not in self._taken:
+            seat = self._free.pop() if self._free else self._evict(keep)
+            if seat is None:
+                return None
+            self._taken[session_id] = seat
+        self._taken.move_to_end(session_id)
+        return self._taken[session_id]
+
+    def release(self, session_id: str) -> None:
+        """Clear the seat of a session that ended."""
+        seat = self._taken.pop(session_id, None)
+        if seat is not None:
+            seat.clear()
+            self._free.append(seat)
+
+    def _evict(self, keep: Collection[str]) -> Seat | None:
+        for session_id in self._taken:
+            if session_id not in keep:
+                self.release(session_id)
+                return self._free.pop()
+        return None
+
+
+def common_prefix(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    """How many tokens two texts share from their start."""
+    size = min(len(one), len(other))
+    if one[:size] == other[:size]:
+        return size
+    pairs = zip(one, other, strict=False)
+    return next(i for i, (left, right) in enumerate(pairs) if left != right)

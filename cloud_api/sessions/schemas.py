@@ -1,0 +1,65 @@
+"""The bodies of requests: strict, closed, and every size bounded."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT
+from decoding_core.wire import VERSION
+
+TEXT_LIMIT = 1 << 18
+"""More tokens than any model's context."""
+
+Id = Annotated[int, Field(ge=0, lt=1 << 31)]
+Count32 = Annotated[int, Field(ge=0, lt=1 << 32)]
+Count63 = Annotated[int, Field(ge=0, lt=1 << 63)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
+    )
+
+
+class TermsBody(_Body):
+    """What the server must know of the method."""
+
+    method: str = Field(pattern="^[a-z_]{1,32}$")
+    threshold: float = Field(ge=0, le=1e6)
+    rule: Literal["greedy", "stochastic"]
+    temperature: float = Field(ge=0, le=10)
+    seed: Count63
+    candidates: int = Field(ge=1, le=1 << 20)
+    draft_limit: int = Field(ge=1, le=DRAFT_LIMIT)
+
+
+class OpenBody(_Body):
+    """A request for a session."""
+
+    version: int = Field(ge=VERSION, le=VERSION)
+    prompt_ids: list[Id] = Field(min_length=1, max_length=TEXT_LIMIT)
+    text_ids: list[Id] = Field(max_length=TEXT_LIMIT)
+    vocabulary_id: str = Field(min_length=1, max_length=256)
+    terms: TermsBody
+
+
+class BlockBody(_Body):
+    """A block to judge."""
+
+    epoch: Count32
+    round: Count63
+    position: Count32
+    digest: Count32
+    settled: list[Id] = Field(max_length=SETTLED_LIMIT)
+    drafted: list[Id] = Field(max_length=DRAFT_LIMIT)
+
+
+FIELD_NAMES = frozenset(
+    name for body in (TermsBody, OpenBody, BlockBody) for name in body.model_fields
+)

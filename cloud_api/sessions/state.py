@@ -1,0 +1,149 @@
+"""What a session is, as a pure state machine: no await, no clock, no engine.
+
+The device holds the truth. A block names itself by (epoch, round), in an order that
+only grows; the epoch grows at each refusal. For every block there is one answer:
+
+- the same key again: the stored answer, or the one that is still being made;
+- a key older than the newest, of an older epoch, or of the epoch of a refusal that
+  came before it: `resync`, and nothing changes. The device no longer waits for it;
+- a block that does not follow the text held here: `resync` with the tokens held. The
+  device opens a new session with the text;
+- more blocks at once than the window allows: `busy`;
+- anything else: the text becomes what the block says, and the block is judged.
+
+The text held here may end in drafted tokens that were refused; the next block says
+where it goes on, and what stands after that is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from decoding_core.judging import row_count, row_limit
+from decoding_core.messages import DraftBlock, OpenSession, Verdict, digest
+from decoding_core.protocols import Method
+from decoding_core.wire import FrameFormat, Kind, Problem, Signal
+
+WINDOW = 4
+"""Blocks of one session that may wait at once, and answers kept for retries."""
+BUSY_MILLISECONDS = 50
+
+Key = tuple[int, int]
+Answer = Verdict | Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The block is new: judge it with the models at the end of these tokens."""
+
+    token_ids: tuple[int, ...]
+    """Prompt, text, settled and drafted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """The block is being judged already: wait for that answer."""
+
+
+Decision = Judge | Join | Verdict | Signal
+
+
+class Session:
+    """One text."""
+
+    def __init__(
+        self, request: OpenSession, method: Method, context_length: int, now: float
+    ) -> None:
+        self.terms = request.terms
+        self.method = method
+        self.frames = FrameFormat(
+            request.terms.draft_limit,
+            row_count(request.terms, method),
+            row_limit(request.terms),
+        )
+        self.used = now
+        """When it was last spoken to."""
+        self._context_length = context_length
+        self._prompt = request.prompt_ids
+        self._text = list(request.text_ids)
+        self._newest: Key = (0, -1)
+        self._refused: Key | None = None
+        self._waiting: set[Key] = set()
+        self._answers: OrderedDict[Key, Verdict] = OrderedDict()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no block of it waits."""
+        return not self._waiting
+
+    @property
+    def newest(self) -> Key:
+        """The key of the newest block taken."""
+        return self._newest
+
+    @property
+    def draft_limit(self) -> int:
+        """The longest draft that the method and the terms allow."""
+        return self.terms.draft_limit if self.method.drafts else 0
+
+    @property
+    def token_ids(self) -> tuple[int, ...]:
+        """Prompt and text."""
+        return (*self._prompt, *self._text)
+
+    def receive(self, block: DraftBlock) -> Decision:
+        """What to do with a block."""
+        key = block.epoch, block.round
+        if key in self._answers:
+            return self._answers[key]
+        if key in self._waiting:
+            return Join()
+        if self._is_stale(key) or not self._follows(block):
+            return self.resync(key)
+        if len(self._waiting) >= WINDOW:
+            return Signal(Kind.BUSY, *key, BUSY_MILLISECONDS)
+        if not self._fits(block):
+            return Signal(Kind.ERROR, *key, Problem.CONTEXT_FULL)
+        self._text[block.position :] = [*block.settled, *block.drafted]
+        self._newest = key
+        self._waiting.add(key)
+        return Judge(self.token_ids)
+
+    def still_wanted(self, key: Key) -> bool:
+        """Whether a waiting block is worth judging, now that it is its turn."""
+        return key[0] == self._newest[0] and not self._is_after_refusal(key)
+
+    def finish(self, block: DraftBlock, answer: Answer) -> None:
+        """The answer to a block that was to be judged. Verdicts are kept for retries;
+        after a signal the same block may be sent again."""
+        key = block.epoch, block.round
+        self._waiting.discard(key)
+        if isinstance(answer, Signal):
+            return
+        self._answers[key] = answer
+        while len(self._answers) > WINDOW:
+            self._answers.popitem(last=False)
+        server_decides = self.method.decided_by == "server"
+        if server_decides and answer.accepted < len(block.drafted):
+            self._refused = key
+
+    def resync(self, key: Key) -> Signal:
+        """The answer to a block that cannot be judged: how many tokens are held."""
+        return Signal(Kind.RESYNC, *key, len(self._text))
+
+    def _is_stale(self, key: Key) -> bool:
+        return key < self._newest or self._is_after_refusal(key)
+
+    def _is_after_refusal(self, key: Key) -> bool:
+        refused = self._refused
+        return refused is not None and key > refused and key[0] == refused[0]
+
+    def _follows(self, block: DraftBlock) -> bool:
+        held = self._text[: block.position]
+        return len(held) == block.position and digest(held) == block.digest
+
+    def _fits(self, block: DraftBlock) -> bool:
+        ahead = len(block.settled) + len(block.drafted)
+        size = len(self._prompt) + block.position + ahead
+        return size <= self._context_length

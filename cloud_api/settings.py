@@ -1,0 +1,25 @@
+"""What a running server is told, once, at its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Settings of the service; those of the models belong to who loads them."""
+
+    token: str = field(repr=False)
+    """The bearer token that every request but the health checks must carry."""
+    known_sessions: int = 256
+    """Sessions remembered at once, their caches in memory or not."""
+    idle_seconds: float = 600.0
+    """A session that nobody used for so long is forgotten."""
+    candidates: int | None = None
+    """The most candidates a row may hold; None: the whole vocabulary."""
+    answer_bytes: int = 4 << 20
+    """The largest answer; a session whose frames would be larger is refused."""
+    body_bytes: int = 2 << 20
+    """The largest body of a request."""
+    stop_seconds: float = 1.0
+    """How long a stop waits for the rounds that are being judged."""

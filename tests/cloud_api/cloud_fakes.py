@@ -1,0 +1,226 @@
+"""Models whose logits are a function of the tokens before, and a server around them."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+from contextlib import contextmanager
+
+import httpx
+import numpy as np
+
+from cloud_api.app import create_app
+from cloud_api.served import Models
+from cloud_api.server import VerifierServer, address_of, listen
+from cloud_api.settings import ServerSettings
+from decoding_core import wire_json
+from decoding_core.errors import ContextFullError
+from decoding_core.judging import row_count, row_limit
+from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
+from decoding_core.methods import build_for_server
+from decoding_core.wire import FrameFormat
+
+TOKEN = "specsteer_test-token"
+HEADERS = {"Authorization": f"Bearer {TOKEN}"}
+PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading authorities takes 70 ms
+VOCABULARY = 64
+VOCABULARY_ID = "fake-vocabulary"
+
+
+def logits_after(salt, token_ids):
+    """A row (V,) that depends on every token before it."""
+    noise = np.random.Generator(np.random.Philox(key=[salt, digest(token_ids)]))
+    return noise.normal(size=VOCABULARY).astype(np.float32)
+
+
+class FakeModel:
+    """A `ServedModel`. It fails loudly where llama.cpp would do wrong in silence."""
+
+    def __init__(self, salt, seats=2, context_length=512, vocabulary=VOCABULARY_ID):
+        self.name = f"fake-{salt}"
+        self.vocabulary_id = vocabulary
+        self.vocabulary_size = VOCABULARY
+        self.context_length = context_length
+        self.seats = seats
+        self.held = [[] for _ in range(seats)]
+        self.calls = []
+        self.threads = set()
+        self.gate = threading.Event()
+        self.gate.set()
+        self.entered = threading.Event()
+        self.fault = None
+        self.closed = False
+        self._salt = salt
+
+    def rollback(self, seat, position):
+        assert 0 <= position <= len(self.held[seat])
+        self.threads.add(threading.current_thread().name)
+        del self.held[seat][position:]
+
+    def evaluate(self, readings):
+        self.threads.add(threading.current_thread().name)
+        self.entered.set()
+        assert self.gate.wait(20)
+        self.calls.append(list(readings))
+        assert len({r.seat for r in readings}) == len(readings)
+        for reading in readings:
+            assert 1 <= reading.rows <= len(reading.token_ids)
+            if self.fault is not None and self.fault(reading):
+                raise self.fault(reading)
+            held = len(self.held[reading.seat]) + len(reading.token_ids)
+            if held > self.context_length:
+                raise ContextFullError("too long")
+        return [self._read(reading) for reading in readings]
+
+    def interrupt(self):
+        pass
+
+    def close(self):
+        self.closed = True
+
+    def _read(self, reading):
+        held = self.held[reading.seat]
+        held.extend(reading.token_ids)
+        ends = range(len(held) - reading.rows + 1, len(held) + 1)
+        return np.stack([logits_after(self._salt, held[:end]) for end in ends])
+
+
+class FakeEngine:
+    """The same model as an `Engine`, for the in-process verifier."""
+
+    vocabulary_id = VOCABULARY_ID
+
+    def __init__(self, salt):
+        self._salt = salt
+        self._held = []
+
+    @property
+    def position(self):
+        return len(self._held)
+
+    def evaluate(self, token_ids, rows=1):
+        self._held.extend(token_ids)
+        ends = range(len(self._held) - rows + 1, len(self._held) + 1)
+        return np.stack([logits_after(self._salt, self._held[:end]) for end in ends])
+
+    def rollback(self, position):
+        del self._held[position:]
+
+    def close(self):
+        self._held = []
+
+
+GENERALIST, BASE = 1, 2
+
+
+def fake_models(**options):
+    return Models(FakeModel(GENERALIST, **options), FakeModel(BASE, **options))
+
+
+class RunningServer:
+    """A real server in a thread of this process."""
+
+    def __init__(self, load, settings):
+        self.app = create_app(settings, load)
+        self.socket = listen("127.0.0.1", 0)
+        self.url = address_of(self.socket)
+        self._listening = threading.Event()
+        self._server = VerifierServer(self.app, self._listening.set)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self.socket]}
+        )
+
+    @property
+    def scheduler(self):
+        return self.app.state.scheduler
+
+    @property
+    def service(self):
+        return self.app.state.service
+
+    def start(self):
+        self._thread.start()
+        assert self._listening.wait(10)
+
+    def ask_to_stop(self):
+        self._server.should_exit = True
+
+    def stop(self):
+        self.ask_to_stop()
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+
+@contextmanager
+def running(load=fake_models, wait=True, **options):
+    """A server whose models are loaded."""
+    settings = ServerSettings(TOKEN, **options)
+    server = RunningServer(load, settings)
+    server.start()
+    try:
+        if wait:
+            wait_until_ready(server.url)
+        yield server
+    finally:
+        server.stop()
+
+
+def wait_until_ready(url):
+    with httpx.Client(base_url=url, verify=PLAIN) as client:
+        for _ in range(1000):
+            if client.get("/readyz").status_code == 200:
+                return
+            threading.Event().wait(0.005)
+    raise AssertionError("the server did not get ready")
+
+
+def client_of(server):
+    url = server if isinstance(server, str) else server.url
+    return httpx.Client(base_url=url, headers=HEADERS, timeout=10, verify=PLAIN)
+
+
+def ask(method, url, **options):
+    """One request without the token."""
+    return httpx.request(method, url, verify=PLAIN, **options)
+
+
+def terms(**changes):
+    return Terms(**{"method": "steering", "candidates": 5, "draft_limit": 4, **changes})
+
+
+def open_request(prompt=(1, 2, 3), text=(), **changes):
+    return OpenSession(tuple(prompt), tuple(text), VOCABULARY_ID, terms(**changes))
+
+
+def open_session(client, request=None):
+    """The id of a new session."""
+    body = wire_json.open_to_json(request or open_request())
+    response = client.post("/v1/sessions", json=body)
+    assert response.status_code == 201, response.text
+    return response.json()["session_id"]
+
+
+def frames_of(request):
+    method = build_for_server(request.terms)
+    return FrameFormat(
+        request.terms.draft_limit,
+        row_count(request.terms, method),
+        row_limit(request.terms),
+    )
+
+
+def block_after(text, drafted, settled=(), epoch=0, round_=0):
+    return DraftBlock(
+        epoch, round_, len(text), digest(text), tuple(settled), tuple(drafted)
+    )
+
+
+def post_block(client, session_id, block):
+    body = wire_json.block_to_json(block)
+    return client.post(f"/v1/sessions/{session_id}/verify", json=body)
+
+
+def as_text(answer, drafted):
+    """An answer in a form that can be compared."""
+    return json.dumps(wire_json.answer_to_json(answer, drafted), sort_keys=True)

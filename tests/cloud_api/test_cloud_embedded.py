@@ -1,0 +1,123 @@
+"""The embedded pair, served: the stream, the POST twin and the verifier in this process
+give the same verdicts."""
+
+import random
+
+import numpy as np
+import pytest
+from cloud_fakes import HEADERS, client_of, open_session, post_block, running
+from websockets.sync.client import connect
+
+from cloud_api.llama import LlamaOptions, load_pair
+from cloud_api.sessions.state import Session
+from decoding_core import wire_json
+from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
+from decoding_core.methods import build_for_server
+from decoding_core.verifier import EngineVerifier
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.engines.settings import EngineSettings
+from models.files import EMBEDDED, locate
+
+pytestmark = pytest.mark.skipif(
+    not (EMBEDDED / "generalist.gguf").exists(), reason="no embedded models yet"
+)
+
+CONTEXT, THREADS = 512, 1
+
+
+@pytest.fixture(scope="module")
+def models():
+    """The pair, loaded once more in this process."""
+    settings = EngineSettings(threads=THREADS)
+    loaded = [LlamaModel(locate(r), settings) for r in ("generalist", "specialist")]
+    contexts = [LlamaContext(model, 1, CONTEXT) for model in loaded]
+    yield contexts
+    for context, model in zip(contexts, loaded, strict=True):
+        context.close()
+        model.close()
+
+
+def serving(seats):
+    options = LlamaOptions(
+        locate("generalist"), locate("specialist"), seats, CONTEXT, THREADS
+    )
+    return running(lambda: load_pair(options))
+
+
+def request_for(models, prompt, method):
+    model = models[0].model
+    prompt_ids = tuple(model.vocabulary.tokenize(prompt))
+    terms = Terms(method=method, candidates=20, draft_limit=6)
+    return OpenSession(prompt_ids, (), model.vocabulary_id, terms)
+
+
+def written(verifier, request, blocks, seed=3):
+    """Blocks of a text and the verdicts on them: drafts half from the generalist's own
+    candidates, so that some are kept."""
+    choose = random.Random(seed)
+    verifier.open(request)
+    text, settled, epoch = [], [], 0
+    likely = list(request.prompt_ids)
+    for round_ in range(blocks):
+        drafted = tuple(choose.choices(likely, k=choose.randint(1, 6)))
+        block = DraftBlock(
+            epoch, round_, len(text), digest(text), tuple(settled), drafted
+        )
+        verdict = verifier.verify(block)
+        yield block, verdict
+        text += [*settled, *drafted[: verdict.accepted]]
+        row = verdict.rows[-1]
+        best = row.token_ids[row.generalist_logprobs.argsort()[::-1]].tolist()
+        settled, likely = best[:1], best[:3]
+        epoch += verdict.accepted < len(drafted)
+
+
+@pytest.mark.parametrize("method", ["steering", "coupled"])
+def test_three_ways_to_ask_give_one_verdict(models, method):
+    """To the last bit: one text at a time lies in the caches as it does in process."""
+    request = request_for(models, "Write an email to the landlord.", method)
+    frames = Session(request, build_for_server(request.terms), CONTEXT, 0.0).frames
+    local = EngineVerifier(*(context.sequence(0) for context in models))
+    rounds = list(written(local, request, blocks=8))
+    with serving(seats=1) as server, client_of(server) as client:
+        path = f"/v1/sessions/{open_session(client, request)}/stream"
+        url = server.url.replace("http", "ws") + path
+        with connect(url, additional_headers=HEADERS) as socket:
+            for block, verdict in rounds:
+                socket.send(frames.encode_block(block))
+                expected = frames.encode_verdict(verdict, len(block.drafted))
+                assert socket.recv() == expected
+        posted = open_session(client, request)
+        for block, verdict in rounds:
+            answer = post_block(client, posted, block).json()
+            assert answer == wire_json.answer_to_json(verdict, len(block.drafted))
+    assert method == "coupled" or sum(verdict.accepted for _, verdict in rounds)
+
+
+def test_sessions_beyond_the_seats_are_read_again(models):
+    """Three texts in turn on two seats: each verdict as if it were alone, but for the
+    order in which sums are formed when texts share a cache."""
+    prompts = ["Write a review of a lamp.", "Dear Anna,", "Tell them that I am ill."]
+    requests = [request_for(models, prompt, "coupled") for prompt in prompts]
+    local = EngineVerifier(*(context.sequence(0) for context in models))
+    expected = [list(written(local, request, blocks=3)) for request in requests]
+    with serving(seats=2) as server, client_of(server) as client:
+        sessions = [open_session(client, request) for request in requests]
+        for turn in range(3):
+            for session_id, rounds in zip(sessions, expected, strict=True):
+                block, verdict = rounds[turn]
+                answer = post_block(client, session_id, block).json()
+                assert_alike(wire_json.answer_from_json(answer), verdict)
+
+
+def assert_alike(verdict, expected):
+    """The same but for 0.2 nats; at the edge of K the candidates may differ."""
+    assert verdict.accepted == expected.accepted
+    for row, other in zip(verdict.rows, expected.rows, strict=True):
+        common, here, there = np.intersect1d(
+            row.token_ids, other.token_ids, return_indices=True
+        )
+        assert len(common) >= len(row.token_ids) - 4
+        for name in ("generalist_logprobs", "base_logprobs"):
+            left, right = getattr(row, name)[here], getattr(other, name)[there]
+            np.testing.assert_allclose(left, right, atol=0.2)

@@ -1,0 +1,327 @@
+"""The server as a process of its own: how it starts, ends, and what it never says."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from cloud_fakes import (
+    HEADERS,
+    TOKEN,
+    FakeModel,
+    ask,
+    block_after,
+    client_of,
+    frames_of,
+    open_request,
+    open_session,
+    post_block,
+    wait_until_ready,
+)
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from cloud_api import serving
+from cloud_api.cli import main
+from cloud_api.served import Models
+from cloud_api.server import is_loopback
+from decoding_core import wire_json
+from decoding_core.wire import Kind, Problem
+
+SCRIPT = Path(__file__).with_name("fake_cloud_server.py")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"GGUF")
+    return path
+
+
+@pytest.fixture
+def command(model_file):
+    models = ["--generalist", str(model_file), "--base", str(model_file)]
+    return [sys.executable, str(SCRIPT), "serve", "--port", "0", *models]
+
+
+@pytest.fixture
+def environment(tmp_path):
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("SPECSTEER")}
+    own = {
+        "SPECSTEER_HOME": str(tmp_path / "home"),
+        "SPECSTEER_CLOUD_TOKEN": TOKEN,
+        "PYTHONPATH": str(ROOT),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    return {**inherited, **own}
+
+
+@contextmanager
+def process(command, environment):
+    """A running server; killed at the end if it is still there."""
+    child = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield child
+    finally:
+        if child.poll() is None:
+            child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout, child.stderr):
+            pipe.close()
+
+
+def url_of(child):
+    return json.loads(child.stdout.readline())["url"]
+
+
+def test_it_announces_itself_and_says_goodbye(command, environment, tmp_path):
+    announced = tmp_path / "address.json"
+    request = open_request()
+    with process([*command, "--announce", str(announced)], environment) as child:
+        url = url_of(child)
+        wait_until_ready(url)
+        with client_of(url) as client:
+            path = f"/v1/sessions/{open_session(client, request)}/stream"
+        stream = url.replace("http", "ws") + path
+        with connect(stream, additional_headers=HEADERS) as socket:
+            child.send_signal(signal.SIGTERM)
+            began = time.monotonic()
+            goodbye = frames_of(request).decode_answer(socket.recv())
+            with pytest.raises(ConnectionClosed) as closed:
+                socket.recv()
+        out, err = child.communicate(timeout=10)
+
+    assert (goodbye.kind, goodbye.value) == (Kind.ERROR, Problem.STOPPING)
+    assert closed.value.rcvd.code == 1012
+    assert child.returncode == 0
+    assert time.monotonic() - began < 4
+    assert json.loads(announced.read_text())["url"] == url
+    assert out == ""
+    assert err == f"listening on {url} · with the token that was given\n"
+
+
+def test_it_makes_a_token_and_ends_with_the_program_that_started_it(
+    command, environment, tmp_path
+):
+    del environment["SPECSTEER_CLOUD_TOKEN"]
+    with process([*command, "--exit-with-stdin"], environment) as child:
+        url = url_of(child)
+        wait_until_ready(url)
+        path = tmp_path / "home" / "cloud-token"
+        headers = {"Authorization": f"Bearer {path.read_text().strip()}"}
+        status = ask("GET", url + "/v1/models", headers=headers).status_code
+        child.stdin.close()
+        code = child.wait(timeout=10)
+        err = child.stderr.read()
+
+    assert status == 200
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert code == 0
+    assert err == f"listening on {url} · token in {path}\n"
+
+
+def test_it_listens_while_it_loads_and_can_be_stopped_then(command, environment):
+    environment["FAKE_MODELS"] = "slow"
+    with process(command, environment) as child:
+        url = url_of(child)
+        ready = ask("GET", url + "/readyz")
+        child.send_signal(signal.SIGINT)
+        code = child.wait(timeout=10)
+
+    assert (ready.status_code, ready.json()) == (503, {"state": "loading"})
+    assert code == 0
+
+
+def test_a_second_signal_ends_it_at_once(command, environment):
+    environment["FAKE_MODELS"] = "stuck"
+    request = open_request(prompt=(1,))
+    with process(command, environment) as child:
+        url = url_of(child)
+        wait_until_ready(url)
+        with client_of(url) as client:
+            path = f"/v1/sessions/{open_session(client, request)}/stream"
+        stream = url.replace("http", "ws") + path
+        with connect(stream, additional_headers=HEADERS) as socket:
+            socket.send(frames_of(request).encode_block(block_after((), (1,))))
+            child.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            assert child.poll() is None
+            child.send_signal(signal.SIGTERM)
+            assert child.wait(timeout=5) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("load", "sentence"),
+    [
+        (
+            lambda _: Models(FakeModel(1), FakeModel(2, vocabulary="other")),
+            "the generalist 'fake-1' and the base 'fake-2' have different "
+            "vocabularies; give two models that share one",
+        ),
+        (lambda _: 1 / 0, "the models could not be loaded (ZeroDivisionError)"),
+    ],
+)
+def test_models_that_cannot_be_served_end_it(model_file, monkeypatch, load, sentence):
+    monkeypatch.setattr(serving, "load_pair", load)
+    monkeypatch.setattr(serving.logs, "configure", lambda: None)
+    models = ["--generalist", str(model_file), "--base", str(model_file)]
+
+    code, words = refusal("--port", "0", *models, "--token", "x")
+
+    assert code == 1
+    assert words.splitlines()[-1] == f"Error: {sentence}"
+
+
+def refusal(*arguments, **environment):
+    """The exit code and the words of a server that does not start."""
+    result = CliRunner(env=environment).invoke(main, ["serve", *arguments])
+    return result.exit_code, result.output
+
+
+def test_a_port_in_use_is_one_sentence(model_file):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        models = ["--generalist", str(model_file), "--base", str(model_file)]
+        answer = refusal("--port", port, *models, "--token", "x")
+
+    sentence = f"port {port} on 127.0.0.1 is in use; choose another with --port"
+    assert answer == (1, f"Error: {sentence}\n")
+
+
+def test_a_model_that_is_not_there_is_one_sentence(tmp_path):
+    code, words = refusal("--generalist", str(tmp_path / "no.gguf"))
+
+    assert code == 1
+    assert words.count("\n") == 1
+    assert "there is no model file at" in words
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org"])
+def test_other_machines_are_let_in_only_when_asked(host, model_file):
+    models = ["--generalist", str(model_file), "--base", str(model_file)]
+    code, words = refusal("--host", host, *models, "--token", "x")
+
+    assert code == 1
+    assert "--allow-remote" in words
+    assert "TLS" in words
+
+
+def test_loopback_addresses():
+    assert all(map(is_loopback, ("127.0.0.1", "::1", "localhost", "127.8.8.8")))
+
+
+def test_a_token_that_cannot_be_is_one_sentence(model_file):
+    models = ["--generalist", str(model_file), "--base", str(model_file)]
+    code, words = refusal(*models, SPECSTEER_CLOUD_TOKEN="two words")
+
+    assert code == 1
+    assert "printable ASCII" in words
+    assert "two words" not in words
+
+
+CANARY = (61, 62, 63, 61, 62, 63)
+CANARY_TEXT = "canary-4242"
+
+
+def spoken(numbers):
+    """How a list of ids would look in a log."""
+    return [sep.join(map(str, numbers)) for sep in (", ", ",", " ")]
+
+
+@pytest.mark.parametrize("kind", ["well", "faulty"])
+def test_nothing_that_was_sent_is_ever_shown(command, environment, kind):
+    """Every route, its errors and the stream, with ids and a text that must not be
+    seen again: not on the screen, not in an error."""
+    environment["FAKE_MODELS"] = kind
+    with process([*command, "--sessions", "1"], environment) as child:
+        url = url_of(child)
+        wait_until_ready(url)
+        with client_of(url) as client:
+            errors = list(drive_http(client))
+        errors += list(drive_streams(url))
+        child.send_signal(signal.SIGTERM)
+        out, err = child.communicate(timeout=10)
+
+    assert len(errors) > 10
+    for text in (out, err, *errors):
+        for secret in (CANARY_TEXT, TOKEN, *spoken(CANARY[:3])):
+            assert secret not in text
+    if kind == "faulty":
+        assert "RuntimeError in" in err
+    else:
+        assert err.count("\n") == 1
+
+
+def drive_http(client):
+    """Use and misuse every route; the texts of the errors."""
+    request = open_request(CANARY, CANARY)
+    body = wire_json.open_to_json(request)
+    session_id = open_session(client, request)
+    for block in (
+        block_after(CANARY, CANARY[:4]),
+        block_after(CANARY, CANARY[:4], epoch=1, round_=1),
+        block_after((), CANARY[:4], epoch=0, round_=0),
+    ):
+        assert post_block(client, session_id, block).status_code == 200
+    terms = body["terms"]
+    for wrong in (
+        {**body, "prompt_ids": [*CANARY, CANARY_TEXT]},
+        {**body, "prompt_ids": [*CANARY, 10_000]},
+        {**body, "prompt_ids": list(CANARY) * 200},
+        {**body, CANARY_TEXT: CANARY_TEXT},
+        {**body, "vocabulary_id": CANARY_TEXT},
+        {**body, "version": 9},
+        {**body, "terms": {**terms, "method": CANARY_TEXT}},
+        {**body, "terms": {**terms, "rule": CANARY_TEXT}},
+        CANARY_TEXT,
+    ):
+        yield refused(client.post("/v1/sessions", json=wrong))
+    yield refused(client.post("/v1/sessions", content=CANARY_TEXT.encode()))
+    for wrong in ({"drafted": [CANARY_TEXT]}, {"settled": list(CANARY) * 9}):
+        block = {**wire_json.block_to_json(block_after((), ())), **wrong}
+        path = f"/v1/sessions/{session_id}/verify"
+        yield refused(client.post(path, json=block))
+    yield refused(post_block(client, session_id, block_after(CANARY, (63,) * 5)))
+    yield refused(client.get(f"/{CANARY_TEXT}?{CANARY_TEXT}"))
+    yield refused(client.delete(f"/v1/sessions/{CANARY_TEXT}"))
+    wrong_token = {"Authorization": f"Bearer {CANARY_TEXT}"}
+    yield refused(client.get("/v1/models", headers=wrong_token))
+
+
+def refused(response):
+    assert 400 <= response.status_code < 500, response.text
+    return response.text
+
+
+def drive_streams(url):
+    """A stream with good frames and bad ones, and one that is denied."""
+    request = open_request(CANARY, CANARY)
+    frames = frames_of(request)
+    base = url.replace("http", "ws") + "/v1/sessions/"
+    with client_of(url) as client:
+        path = f"{open_session(client, request)}/stream"
+    for last in (CANARY_TEXT, CANARY_TEXT.encode(), b"\xff" * frames.up_size):
+        with connect(base + path, additional_headers=HEADERS) as ws:
+            ws.send(frames.encode_block(block_after(CANARY, CANARY[:4])))
+            ws.recv()
+            ws.send(last)
+            ws.recv()
+    with pytest.raises(InvalidStatus) as denied:
+        connect(base + CANARY_TEXT + "/stream", additional_headers=HEADERS)
+    yield denied.value.response.body.decode()
