@@ -36,6 +36,7 @@ class ChildServer:
         self.url = ""
         self._complaints: list[str] = []
         self._connection: Connection | None = None
+        self._was_ready = False
         self._process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "cloud_api", "serve", "--port", "0"),
@@ -55,18 +56,25 @@ class ChildServer:
         _in_thread(self._complaints.append, self._process.stderr)
 
     def wait(self, stop: threading.Event | None = None) -> None:
-        """Return when the server has its models.
+        """Return when the server has its models; at once when it had them before.
 
         Raises:
             CloudUnreachableError: it ended, or takes too long.
         """
+        if self._was_ready:
+            return
         deadline = time.monotonic() + _START_SECONDS
         while time.monotonic() < deadline and not (stop and stop.is_set()):
-            if self._process.poll() is not None:
+            if self.ended:
                 raise CloudUnreachableError(f"the server ended: {self._reason()}")
             if self._ready():
                 return
         raise CloudUnreachableError("the server on this machine did not start")
+
+    @property
+    def ended(self) -> bool:
+        """Whether the child has ended, for whatever reason."""
+        return self._process.poll() is not None
 
     def close(self) -> None:
         """End the child."""
@@ -106,6 +114,7 @@ class ChildServer:
             time.sleep(_POLL_SECONDS)
             return False
         self._connection.close()
+        self._was_ready = True
         return True
 
     def _reason(self) -> str:

@@ -62,7 +62,7 @@ class Connection:
             base_url=self.url,
             headers={"Authorization": f"Bearer {token}", "User-Agent": "specsteer"},
             timeout=httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
-            transport=counting_transport(self._counter),
+            transport=counting_transport(self._counter, self.url),
         )
         self._exits = ExitStack()
         self._socket: WebSocketSession | None = None

@@ -16,6 +16,7 @@ from edge_app.events import Emit, Event, Finished, Source
 from edge_app.offline import OfflineVerifier
 from edge_app.orders import Order
 from edge_app.privacy.ledger import Ledger
+from edge_app.sample_store import fill
 from edge_app.statistics import Tally
 from edge_app.writing import TextJob
 from models.engines.llama_cpp import LlamaContext, LlamaModel
@@ -38,6 +39,8 @@ class Equipment:
     """Address of a server; empty: one is started with the first online text."""
     token: str = ""
     engine: EngineSettings = field(default_factory=EngineSettings)
+    sample_store: Path | None = None
+    """Where sample letters are read from while the store holds none of one's own."""
 
 
 class WritingDesk:
@@ -58,6 +61,7 @@ class WritingDesk:
             CloudUnreachableError: the server that was started ended.
         """
         with self._lock:
+            self._fill_sample()
             if not offline and not self._equipment.server:
                 self._start_child()
             self._load()
@@ -89,12 +93,12 @@ class WritingDesk:
 
     def counts(self) -> dict[str, int]:
         """How many own texts of each kind the store holds."""
-        with Store.open(self._equipment.store) as store:
+        with self._store() as store:
             return store.counts()
 
     def search(self, query: str, limit: int = 20) -> list[Source]:
         """Own texts that match, best first."""
-        with Store.open(self._equipment.store) as store:
+        with self._store() as store:
             return [
                 Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
                 for p in store.search(query, limit=limit)
@@ -123,7 +127,25 @@ class WritingDesk:
                 self._model.close()
             self._child = self._context = self._model = None
 
+    def _store(self) -> Store:
+        """One's own texts, or the sample while there are none."""
+        store = Store.open(self._equipment.store)
+        sample = self._equipment.sample_store
+        if sample is None or store.counts()["own"]:
+            return store
+        store.close()
+        return Store.open(sample)
+
+    def _fill_sample(self) -> None:
+        sample = self._equipment.sample_store
+        if sample is not None and not sample.exists():
+            with Store.open(sample) as store:
+                fill(store)
+
     def _start_child(self) -> None:
+        if self._child is not None and self._child.ended:
+            self._child.close()
+            self._child = None
         if self._child is None:
             self._child = ChildServer(
                 self._equipment.generalist, self._equipment.specialist
@@ -142,7 +164,7 @@ class WritingDesk:
 
     def _passages(self, order: Order) -> list[Passage]:
         request = order.request
-        with Store.open(self._equipment.store) as store:
+        with self._store() as store:
             found = store.search(
                 f"{request.recipient} {request.text}",
                 limit=_PASSAGES,

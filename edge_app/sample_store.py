@@ -11,4 +11,5 @@ def fill(store: Store) -> str:
     for kind, path in (("mbox", sample.LETTERS), ("google_reviews", sample.REVIEWS)):
         import_source(store, kind, path, me=[sample.ADDRESS])
     counts = store.counts()
-    return f"{counts['email']} emails and {counts['review']} reviews by {sample.WRITER}"
+    emails, reviews = counts.get("email", 0), counts.get("review", 0)
+    return f"{emails} emails and {reviews} reviews by {sample.WRITER}"

@@ -176,7 +176,10 @@ def _same_recipient(entry: Entry, recipient: str | None) -> bool:
     if not recipient:
         return False
     wanted = recipient.strip().casefold()
-    return wanted in (entry.recipient.casefold(), entry.recipient_address)
+    if wanted == entry.recipient_address:
+        return True
+    # People say "Ana" where the mail says "Ana Ruiz".
+    return set(wanted.split()) <= set(entry.recipient.casefold().split())
 
 
 def _distinct(hits: list[tuple[Hit, Entry]], limit: int) -> list[Hit]:

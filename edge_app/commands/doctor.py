@@ -77,7 +77,7 @@ def _models(settings: Settings) -> str:
 
 def _store(_: Settings) -> str:
     with Store.open(store_path()) as store:
-        return f"{sum(store.counts().values())} own texts in {store_path()}"
+        return f"{store.counts()['own']} own texts in {store_path()}"
 
 
 def _server(settings: Settings) -> str:

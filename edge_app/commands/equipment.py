@@ -22,8 +22,10 @@ def equipment(
     specialist: Path | None = None,
     generalist: Path | None = None,
     sample: bool = False,
+    may_sample: bool = False,
 ) -> Equipment:
-    """The equipment that options and settings ask for.
+    """The equipment that options and settings ask for. With `sample` the sample letters
+    are the store; with `may_sample` they stand in while there are no others.
 
     Raises:
         ModelError: a model's file is missing or none.
@@ -34,6 +36,7 @@ def equipment(
         generalist=_model("generalist", generalist, settings.generalist),
         store=sample_store_path() if sample else store_path(),
         ledger=ledger_path(),
+        sample_store=sample_store_path() if may_sample else None,
         server=address,
         token=settings.token or _token_of_this_machine(),
         engine=settings.engine(),

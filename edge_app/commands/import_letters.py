@@ -45,10 +45,14 @@ def command(
         report = import_source(
             store, kind, path, me=me, mapping=columns or None, progress=progress.show
         )
+    for note in report.notes:
+        click.echo(note, err=True)
     for failure in report.failures[:_SHOWN]:
         click.echo(str(failure), err=True)
     if len(report.failures) > _SHOWN:
         click.echo(f"and {len(report.failures) - _SHOWN} more failures", err=True)
+    if report.details():
+        click.echo(report.details(), err=True)
     click.echo(report.summary())
 
 

@@ -45,7 +45,7 @@ class Output:
 
     def warn_of_no_history(self, counts: Mapping[str, int]) -> None:
         """Say so when there is nothing to learn the voice from."""
-        if self._order.use_history and not any(counts.values()):
+        if self._order.use_history and not counts["own"]:
             self._say(
                 "there is no history yet; 'specsteer import --help' says how to "
                 "give it, and --sample uses the sample letters"

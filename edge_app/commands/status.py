@@ -29,5 +29,8 @@ def command() -> None:
 
 
 def _texts(counts: dict[str, int]) -> str:
-    held = [f"{count} {kind}" for kind, count in counts.items() if count]
-    return ", ".join(held) or "none; 'specsteer import --help' says how"
+    totals = ("own", "received", "words")
+    held = [f"{n} {kind}s" for kind, n in counts.items() if kind not in totals]
+    if not held:
+        return "none; 'specsteer import --help' says how"
+    return f"{', '.join(held)}; {counts['words']:,} words"

@@ -236,10 +236,18 @@ def test_stop_is_quick_and_keeps_the_settled_text(desk):
     assert took < 5
 
 
-def test_no_server_process_is_left(tmp_path):
-    """The child ends with the desk."""
+def test_one_server_serves_many_texts_and_ends_with_the_desk(tmp_path):
+    """It is started once, started again when it has died, and never left behind."""
     desk = WritingDesk(equipment(tmp_path, None))
+    desk.prepare()
+    first = desk._child._process
     write(desk, order(max_tokens=5))
-    process = desk._child._process
+    write(desk, order(max_tokens=5))
+    assert desk._child._process is first
+    first.kill()
+    first.wait()
+    events = write(desk, order(max_tokens=5))
+    assert not any(isinstance(event, Notice) for event in events)
+    second = desk._child._process
     desk.close()
-    assert process.poll() is not None
+    assert second.poll() is not None

@@ -117,6 +117,19 @@ def test_preferences_order_but_never_hide():
     assert found(corpus, "cake", excluded={3}, limit=1) == [1]
 
 
+def test_a_first_name_is_enough():
+    """People say "Ana" where the mail says "Ana Ruiz"; "An" is somebody else."""
+    corpus = Corpus(
+        [
+            entry(1, "cake one two", to="Ana Ruiz", sent_at=100),
+            entry(2, "cake three four", to="bob", sent_at=300),
+        ]
+    )
+
+    assert [hit.id for hit in corpus.recent(Wanted(2, None, "ana"))] == [1, 2]
+    assert [hit.id for hit in corpus.recent(Wanted(2, None, "An"))] == [2, 1]
+
+
 def test_recent_texts_need_no_query():
     corpus = Corpus(
         [

@@ -1,0 +1,30 @@
+"""`specsteer` without a command: the terminal app."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from edge_app import sample
+from edge_app.commands.equipment import equipment
+from edge_app.desk import WritingDesk
+from edge_app.settings import read_settings, store_path
+from edge_app.tui.app import SpecSteerApp, run_app
+from models.prompts import Request
+from personal_store import Store
+
+
+def open_app() -> None:
+    """Open the app; ends the process with its exit code."""
+    settings = read_settings()
+    desk = WritingDesk(equipment(settings, may_sample=True))
+    with Store.open(store_path()) as store:
+        has_letters = bool(store.counts()["own"])
+    first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)
+    app = SpecSteerApp(
+        desk,
+        save_folder=Path.cwd(),
+        first_request=first,
+        defaults=settings.method,
+    )
+    sys.exit(run_app(app))
