@@ -49,6 +49,7 @@ class WritingDesk:
     def __init__(self, equipment: Equipment) -> None:
         self._equipment = equipment
         self._lock = threading.Lock()
+        self._filling = threading.Lock()
         self._child: ChildServer | None = None
         self._model: LlamaModel | None = None
         self._context: LlamaContext | None = None
@@ -61,7 +62,6 @@ class WritingDesk:
             CloudUnreachableError: the server that was started ended.
         """
         with self._lock:
-            self._fill_sample()
             if not offline and not self._equipment.server:
                 self._start_child()
             self._load()
@@ -134,13 +134,11 @@ class WritingDesk:
         if sample is None or store.counts()["own"]:
             return store
         store.close()
-        return Store.open(sample)
-
-    def _fill_sample(self) -> None:
-        sample = self._equipment.sample_store
-        if sample is not None and not sample.exists():
-            with Store.open(sample) as store:
+        with self._filling:
+            store = Store.open(sample)
+            if not store.counts()["own"]:
                 fill(store)
+        return store
 
     def _start_child(self) -> None:
         if self._child is not None and self._child.ended:

@@ -1,0 +1,37 @@
+from itertools import pairwise
+
+import httpx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edge_app.text import TextDecoder
+from edge_app.traffic import Counter, _CountingBackend, counting_transport
+
+
+@given(st.text(), st.data())
+def test_tokens_joined_give_the_text(text, data):
+    """However the bytes are cut into tokens."""
+    raw = text.encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=8)))
+    bounds = [0, *cuts, len(raw)]
+    pieces = [raw[a:b] for a, b in pairwise(bounds)]
+    decoder = TextDecoder(lambda index: pieces[index])
+    assert "".join(decoder.push(i) for i in range(len(pieces))) == text
+
+
+def test_a_fork_leaves_the_settled_text_alone():
+    """A refused draft may end within a character."""
+    pieces = ["é".encode()[:1], "é".encode()[1:], b"x"]
+    settled = TextDecoder(pieces.__getitem__)
+    assert settled.push(0) == ""
+    waiting = settled.fork()
+    assert waiting.push(1) == "é"
+    assert waiting.push(2) == "x"
+    assert settled.push(1) == "é"
+
+
+def test_the_place_where_bytes_are_counted_is_still_there():
+    """httpx has no public one; should this fail, the ledger would be wrong."""
+    transport = counting_transport(Counter(), "http://127.0.0.1")
+    assert isinstance(transport._pool._network_backend, _CountingBackend)
+    assert isinstance(httpx.HTTPTransport()._pool._network_backend, object)

@@ -1,0 +1,80 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = (
+    "benchmarks",
+    "cloud_api",
+    "decoding_core",
+    "edge_app",
+    "models",
+    "personal_store",
+)
+SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+
+
+def test_the_contracts_between_the_packages_hold():
+    """Who may import whom, as pyproject.toml says."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "strangers"),
+    [
+        (
+            "decoding_core.methods.steering",
+            "llama_cpp httpx textual sqlite3 fastapi torch",
+        ),
+        ("edge_app.decode_loop", "textual httpx llama_cpp torch"),
+        ("edge_app.cli", "textual llama_cpp fastapi torch"),
+        ("edge_app.desk", "textual fastapi torch"),
+        ("cloud_api.app", "textual personal_store torch"),
+        (
+            "personal_store",
+            "textual httpx llama_cpp fastapi torch decoding_core models",
+        ),
+    ],
+)
+def test_what_really_loads(module, strangers):
+    """Contracts see the static graph; this sees the process."""
+    code = (
+        f"import sys, {module}; print(*(set({strangers.split()!r}) & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert done.stdout.split() == []
+
+
+def test_files_stay_small():
+    """The App, the client, the command line and the loop are where projects grow."""
+    lengths = {path: len(path.read_text().splitlines()) for path in SOURCES}
+    assert [path for path, length in lengths.items() if length > 400] == []
+    assert sorted(lengths.values())[len(lengths) // 2] <= 130
+
+
+def test_no_mail_of_anybody_is_in_the_repository():
+    """Only the sample history and small made-up cases may look like a mailbox."""
+    listed = subprocess.run(
+        ["git", "ls-files", "*.mbox", "*.eml", "*.pst", "*.emlx"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    allowed = ("edge_app/sample/", "tests/")
+    assert [path for path in listed if not path.startswith(allowed)] == []
