@@ -11,6 +11,7 @@ import click
 from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
 from cloud_api.llama import LlamaOptions
 from decoding_core.errors import DecodingError
+from models.engines.settings import EngineSettings, default_threads
 from models.files import find, locate
 from models.folders import state_folder
 
@@ -49,7 +50,7 @@ def main() -> None:
 @click.option(
     "--context",
     type=click.IntRange(128),
-    help="Tokens per text; default: what both models were trained for.",
+    help="Tokens per text; default: what both models were trained for, up to 8192.",
 )
 @click.option(
     "--token",
@@ -58,6 +59,18 @@ def main() -> None:
     help="The bearer token; default: one made once and kept in a file.",
 )
 @click.option("--threads", type=click.IntRange(1), help="Threads per model.")
+@click.option(
+    "--gpu-layers",
+    default=0,
+    show_default=True,
+    type=click.IntRange(-1),
+    help="Layers to run on Metal or CUDA, -1 for all; needs a llama.cpp that has it.",
+)
+@click.option(
+    "--flash-attention",
+    is_flag=True,
+    help="Use it, as the devices then must too; on CPUs it is slower.",
+)
 @click.option(
     "--announce",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -82,6 +95,8 @@ def serve(
     context: int | None,
     token: str | None,
     threads: int | None,
+    gpu_layers: int,
+    flash_attention: bool,
     announce: Path | None,
     allow_remote: bool,
     exit_with_stdin: bool,
@@ -99,7 +114,11 @@ def serve(
             find(base) if base else locate("specialist"),
             sessions,
             context,
-            threads,
+            EngineSettings(
+                threads=threads or default_threads(),
+                gpu_layers=gpu_layers,
+                flash_attention=flash_attention,
+            ),
         )
         secret, origin = _choose_token(token)
         doorway = serving.Doorway(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloud_api.served import Models, Reading
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.sampling import Floats
+from models.engines.settings import EngineSettings
 
 if TYPE_CHECKING:
     from models.engines.llama_cpp import LlamaModel
+
+_LONGEST_CONTEXT = 8192  # caches for all that a large model can read would fill memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +26,8 @@ class LlamaOptions:
     base: Path
     seats: int = 4
     context_length: int | None = None
-    """Tokens per text; None: as many as both models were trained for."""
-    threads: int | None = None
-    """None: the engine's own choice."""
+    """Tokens per text; None: as many as both models were trained for, up to 8,192."""
+    engine: EngineSettings = field(default_factory=EngineSettings)
 
 
 class LlamaServed:
@@ -82,17 +84,12 @@ def load_pair(options: LlamaOptions) -> Models:
     """
     # llama.cpp costs a second to import; the server must listen before that.
     from models.engines.llama_cpp import LlamaModel
-    from models.engines.settings import EngineSettings
 
-    settings = EngineSettings()
-    if options.threads:
-        settings = EngineSettings(threads=options.threads)
-    generalist = LlamaModel(options.generalist, settings)
-    base = LlamaModel(options.base, settings)
+    generalist = LlamaModel(options.generalist, options.engine)
+    base = LlamaModel(options.base, options.engine)
     _check_vocabularies(generalist, base)
-    length = options.context_length or min(
-        generalist.context_length, base.context_length
-    )
+    trained = min(generalist.context_length, base.context_length)
+    length = options.context_length or min(trained, _LONGEST_CONTEXT)
     return Models(
         LlamaServed(generalist, options.seats, length),
         LlamaServed(base, options.seats, length),

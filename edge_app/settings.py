@@ -28,6 +28,8 @@ class Settings:
     generalist: str = ""
     threads: int = field(default_factory=lambda: EngineSettings().threads)
     gpu_layers: int = 0
+    flash_attention: bool = False
+    """As on the server; slower on CPUs."""
     exact: bool = False
     """Decode so that blocks and single steps give the same bits; slower."""
     method: MethodSettings = field(
@@ -38,7 +40,10 @@ class Settings:
     def engine(self) -> EngineSettings:
         """How the specialist is run."""
         return EngineSettings(
-            threads=self.threads, gpu_layers=self.gpu_layers, exact=self.exact
+            threads=self.threads,
+            gpu_layers=self.gpu_layers,
+            flash_attention=self.flash_attention,
+            exact=self.exact,
         )
 
 

@@ -39,7 +39,11 @@ def models():
 
 def serving(seats):
     options = LlamaOptions(
-        locate("generalist"), locate("specialist"), seats, CONTEXT, THREADS
+        locate("generalist"),
+        locate("specialist"),
+        seats,
+        CONTEXT,
+        EngineSettings(threads=THREADS),
     )
     return running(lambda: load_pair(options))
 
