@@ -1,0 +1,1 @@
+"""Screens and drawers, one a file."""

@@ -1,0 +1,42 @@
+"""What all drawers share: a box over the page that Esc closes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widget import Widget
+
+from edge_app.tui.keys import DRAWER_BINDINGS
+
+
+class Drawer(ModalScreen[None]):
+    """A box over the page; the keys of the other drawers lead to them."""
+
+    NAME: ClassVar[str]
+    TITLE = ""
+    FOOT = "esc closes"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "Close", show=False),
+        *DRAWER_BINDINGS,
+    ]
+
+    def compose(self) -> ComposeResult:
+        """The box around `contents`."""
+        box = Vertical(*self.contents(), id="box")
+        box.border_title = self.TITLE
+        box.border_subtitle = self.FOOT
+        yield box
+
+    def contents(self) -> Iterable[Widget]:
+        """The widgets inside."""
+        return ()
+
+    async def action_dismiss(self, result: None = None) -> None:
+        """Close, unless the drawer was closed in the meantime."""
+        if self.is_current:
+            self.dismiss(result)

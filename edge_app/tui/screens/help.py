@@ -1,0 +1,65 @@
+"""Keys, and what the looks mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.table import Table
+from rich.text import Text
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Static
+
+from edge_app.tui.keys import ACTIONS, show_key
+from edge_app.tui.screens.drawer import Drawer
+
+_LOOKS = (
+    ("plain", "", "drafted on this device from your letters, checked, kept"),
+    ("underlined", "underline", "replaced after the checker refused a word"),
+    ("slanted", "italic", "waiting for the checker; may still change"),
+    ("struck", "strike", "just refused; gone in a moment"),
+)
+_ABOUT = (
+    "Your letters stay on this device. Your request and the drafted words go to the "
+    "checker, a server that you run; F3 shows every byte. ^T does without it.\n\n"
+    "Tab moves between the brief and the text. ^P lists every action. ^Q leaves.\n"
+)
+
+
+class HelpDrawer(Drawer):
+    """All keys in one table."""
+
+    NAME = "help"
+    TITLE = "Keys"
+
+    def contents(self) -> Iterable[Widget]:
+        """The keys, the looks, and what goes where."""
+        yield VerticalScroll(Static(_keys()), Static(_looks()), Static(_ABOUT))
+
+    def on_mount(self) -> None:
+        """Let arrows scroll."""
+        self.query_one(VerticalScroll).focus()
+
+
+def _keys() -> Table:
+    table = _table()
+    for action in ACTIONS:
+        keys = " ".join(show_key(key) for key in action.keys.split(","))
+        table.add_row(Text(keys, "bold"), f"{action.label}: {action.does}")
+    return table
+
+
+def _looks() -> Table:
+    table = _table()
+    table.add_row("", "")
+    for name, look, meaning in _LOOKS:
+        table.add_row(Text(name, look), meaning)
+    table.add_row("", "")
+    return table
+
+
+def _table() -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(width=26)
+    table.add_column()
+    return table

@@ -1,0 +1,113 @@
+"""Numbers of this draft, and how each is reckoned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.table import Table
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Static
+
+from edge_app.tui.meters import Traffic, in_bytes, numbers
+from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.variant import State, Variant
+from edge_app.tui.writing import Writing
+
+Row = tuple[str, str, str]
+
+
+class NumbersDrawer(Drawer):
+    """A table of name, number and reckoning."""
+
+    NAME = "numbers"
+    TITLE = "This draft in numbers"
+
+    def __init__(self, writing: Writing) -> None:
+        super().__init__()
+        self.writing = writing
+
+    def contents(self) -> Iterable[Widget]:
+        """One table."""
+        yield VerticalScroll(Static(id="table"))
+
+    def on_mount(self) -> None:
+        """Keep the table up to date."""
+        self.query_one(VerticalScroll).focus()
+        self._advance()
+        self.set_interval(0.5, self._advance)
+
+    def _advance(self) -> None:
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        for column in ("bold", "", "dim"):
+            table.add_column(style=column)
+        for row in rows(self.writing):
+            table.add_row(*row)
+        self.query_one("#table", Static).update(table)
+
+
+def rows(writing: Writing) -> list[Row]:
+    """All numbers there are."""
+    variant = writing.variant
+    if variant is None:
+        return [("no draft yet", "", "")]
+    return [
+        *_words(variant, writing.clock()),
+        *_times(variant, writing.clock()),
+        *_bytes(writing.traffic),
+        *_settings(variant),
+    ]
+
+
+def _words(variant: Variant, now: float) -> list[Row]:
+    found = numbers(variant, now)
+    kept = "–" if found.kept is None else f"{found.kept:.1%}"
+    bonus = sum(token.origin == "bonus" for token in variant.settled)
+    local = sum(token.origin == "local" for token in variant.settled)
+    return [
+        ("kept", kept, "drafted tokens that the checker let stand / drafted tokens"),
+        ("drafted", str(found.drafted), "tokens of the blocks that were judged"),
+        ("replaced", str(found.replaced), "tokens redrawn after a refusal"),
+        ("added", str(bonus), "tokens drawn with the checker after a full block"),
+        ("alone", str(local), "tokens the device wrote without the checker"),
+        ("your words", _counted(found.words), "words by what their first letter is"),
+    ]
+
+
+def _times(variant: Variant, now: float) -> list[Row]:
+    found = numbers(variant, now)
+    speed = found.tokens_per_second
+    trip, slow = found.round_trip_ms, found.slow_round_trip_ms
+    return [
+        ("speed", "–" if speed is None else f"{speed:.1f} tokens/s",
+         "settled tokens / time since the draft began"),
+        ("round trip", "–" if trip is None else f"{trip:.0f} ms",
+         "median time from a block to its verdict"),
+        ("slow trip", "–" if slow is None else f"{slow:.0f} ms",
+         "one of twenty takes longer"),
+        ("rounds", str(found.rounds), "blocks that were judged"),
+    ]  # fmt: skip
+
+
+def _bytes(traffic: Traffic) -> list[Row]:
+    up, down = in_bytes(traffic.bytes_up), in_bytes(traffic.bytes_down)
+    return [
+        ("up", up, "bytes handed to the socket since the app was started, headers too"),
+        ("down", down, "bytes that came back"),
+    ]
+
+
+def _settings(variant: Variant) -> list[Row]:
+    settings = variant.order.settings
+    return [
+        ("method", settings.method, "how the two models are joined"),
+        ("threshold", f"{settings.threshold:g}",
+         "a word stays while the large model likes it this much as well as the small"),
+        ("strength", f"{settings.strength:g}", "how strongly your letters count"),
+        ("temperature", f"{settings.temperature:g}", "0 always takes the likeliest"),
+        ("seed", str(settings.seed), "another version takes the next one"),
+    ]  # fmt: skip
+
+
+def _counted(words: dict[State, int]) -> str:
+    return f"{words['kept']} / {words['replaced']} / {words['typed']}"

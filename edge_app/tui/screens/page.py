@@ -1,0 +1,192 @@
+"""The page: the brief, the text, and the rail beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from edge_app.tui import cards_text
+from edge_app.tui.hints import next_step
+from edge_app.tui.keys import PAGE_BINDINGS
+from edge_app.tui.saving import propose
+from edge_app.tui.screens.save import SaveDialog
+from edge_app.tui.widgets import title_line
+from edge_app.tui.widgets.brief import Brief
+from edge_app.tui.widgets.draft_pane import DraftPane
+from edge_app.tui.widgets.draft_view import DraftView
+from edge_app.tui.widgets.saying import Card, Saying
+from edge_app.tui.writing import Writing
+from models.prompts import Request
+
+LEGEND = (
+    "plain yours · [u]underlined[/u] replaced · "
+    "[i]slanted[/i] waiting · [s]struck[/s] refused"
+)
+FRAME_SECONDS = 1 / 30
+CARD_SECONDS = 0.25
+"""Numbers change no faster than they can be read."""
+
+
+class Page(Screen[None]):
+    """The writing screen."""
+
+    BINDINGS = PAGE_BINDINGS
+
+    def __init__(
+        self, writing: Writing, first: Request | None, save_folder: Path
+    ) -> None:
+        super().__init__()
+        self._save_folder = save_folder
+        self.writing = writing
+        self._first = first
+        self._cards_due = 0.0
+        self._stale = True
+
+    def compose(self) -> ComposeResult:
+        """Title, page and rail, one line for narrow screens, keys."""
+        with Horizontal(id="title"):
+            yield title_line.TitleLine(id="what")
+            yield title_line.TitleLine(id="server")
+        with Horizontal():
+            with Vertical(id="page"):
+                yield Brief(self._first)
+                yield DraftPane()
+                yield Static(LEGEND, id="legend")
+            with Vertical(id="rail"):
+                yield Card("sources", "From your letters", "F2")
+                yield Card("sent", "Left this device", "F3")
+                yield Card("numbers", "This draft", "F4")
+        yield Saying(id="strip")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """The cursor waits in the brief."""
+        self.query_one(Brief).focus_text()
+        self.refresh_all()
+        self.set_interval(FRAME_SECONDS, self.tick)
+
+    @property
+    def brief(self) -> Brief:
+        """What is asked for."""
+        return self.query_one(Brief)
+
+    @property
+    def pane(self) -> DraftPane:
+        """The text."""
+        return self.query_one(DraftPane)
+
+    def refresh_all(self) -> None:
+        """Bring all up to date at once."""
+        self._cards_due = 0.0
+        self.advance()
+
+    def advance(self) -> None:
+        """One frame: the text always, the cards when they are due."""
+        now = self.writing.clock()
+        self.pane.show(self.writing.variant, now)
+        hint = next_step(self.writing, samples=self._first is not None)
+        if hint != self.pane.border_subtitle:  # each setting paints the pane anew
+            self.pane.border_subtitle = hint
+        self._stale = True
+        self._refresh_cards()
+
+    def _refresh_cards(self) -> None:
+        writing, now = self.writing, self.writing.clock()
+        if now < self._cards_due:
+            return
+        self._cards_due, self._stale = now + CARD_SECONDS, False
+        request = self.brief.request
+        self.pane.view.set_hint(self._empty_page())
+        self.query_one("#what", Saying).say(title_line.title(writing, request))
+        self.query_one("#server", Saying).say(title_line.server(writing))
+        self.query_one("#sources", Card).say(cards_text.sources_card(writing))
+        self.query_one("#sent", Card).say(cards_text.sent_card(writing))
+        self.query_one("#numbers", Card).say(cards_text.numbers_card(writing))
+        self.query_one("#strip", Saying).say(cards_text.strip_line(writing))
+
+    def _empty_page(self) -> str:
+        samples = "Sample letters. Yours: ^O" if self._first is not None else ""
+        return samples if self.writing.variant is None else ""
+
+    def tick(self) -> None:
+        """Thirty times a second: take in what the desk's threads have told."""
+        news = self.writing.drain()
+        for item in news or ():
+            self.notify(item.text, severity=item.severity, markup=False)
+        if news is not None or self.writing.busy:
+            self.advance()
+        elif self._stale:
+            self._refresh_cards()
+
+    def action_draft(self) -> None:
+        """Write what the brief asks for."""
+        self._write(self.writing.draft)
+
+    def action_again(self) -> None:
+        """Write another version."""
+        self._write(self.writing.again)
+
+    def _write(self, order: Callable[[Request], None]) -> None:
+        request = self.brief.request
+        if not request.text.strip():
+            self.notify("say in the brief what it should be about", severity="warning")
+            self.brief.focus_text()
+            return
+        self.pane.keep_edits()
+        order(request)
+        self.refresh_all()
+        self.pane.focus_text()
+
+    def action_stop(self) -> None:
+        """Stop writing; what is settled stays."""
+        self.tick()
+        self.writing.stop()
+        self.refresh_all()
+
+    def action_flip(self, step: int) -> None:
+        """Show an earlier or later version."""
+        self.pane.keep_edits()
+        if not self.writing.flip(step):
+            self.notify("no earlier version" if step < 0 else "no later version")
+        self.refresh_all()
+
+    def action_copy(self) -> None:
+        """Copy the text; OSC 52 reaches the clipboard over SSH too."""
+        self.pane.keep_edits()
+        if self.writing.variant is None or not self.writing.variant.text:
+            self.notify("there is no text to copy yet", severity="warning")
+            return
+        self.app.copy_to_clipboard(self.writing.variant.text)
+        self.notify("copied")
+
+    def action_save(self) -> None:
+        """Ask where, then save."""
+        self.pane.keep_edits()
+        variant = self.writing.variant
+        if variant is None or not variant.text:
+            self.notify("there is no text to save yet", severity="warning")
+            return
+        path = propose(self._save_folder, variant.order.request)
+        self.app.push_screen(SaveDialog(path, variant.text), self._saved)
+
+    def _saved(self, path: Path | None) -> None:
+        if path is not None:
+            self.notify(f"saved to {path}", markup=False)
+
+    @on(DraftView.Typed)
+    def _edit(self, event: DraftView.Typed) -> None:
+        """The first typed letter ends the writing and goes into the text."""
+        if self.writing.variant is None:
+            return
+        self.action_stop()
+        self.pane.type(event.text)
+
+    @on(Brief.Changed)
+    def _brief_changed(self) -> None:
+        self.refresh_all()

@@ -1,0 +1,131 @@
+"""Your letters: which were read for this draft, and which shall not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from edge_app.events import Source
+from edge_app.tui.meters import shares
+from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.widgets.line_input import LineInput
+from edge_app.tui.writing import Writing
+
+
+class SourcesDrawer(Drawer):
+    """Sources above, the whole text of the chosen one below."""
+
+    NAME = "sources"
+    TITLE = "From your letters"
+    FOOT = "x leaves one out of the next draft · / searches · esc closes"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "exclude", "Leave out", show=False),
+        Binding("slash", "search", "Search", show=False),
+    ]
+
+    def __init__(self, writing: Writing) -> None:
+        super().__init__()
+        self.writing = writing
+        self._listed: list[Source] = []
+        self._query = ""
+
+    def contents(self) -> Iterable[Widget]:
+        """A search line, the list, the text."""
+        yield LineInput(name="search", placeholder="search your letters")
+        yield Static(classes="note")
+        yield OptionList(id="list")
+        yield VerticalScroll(Static(id="text"), id="reader")
+
+    def on_mount(self) -> None:
+        """Show what the draft was written from."""
+        self._list(self._of_draft())
+        self.query_one(OptionList).focus()
+        self.set_interval(0.2, self._answered)
+
+    def _of_draft(self) -> list[Source]:
+        variant = self.writing.variant
+        found = list(variant.sources) if variant else []
+        known = {source.record_id for source in found}
+        left_out = self.writing.excluded.values()
+        return found + [source for source in left_out if source.record_id not in known]
+
+    def _list(self, sources: list[Source]) -> None:
+        self._listed = sources
+        options = self.query_one(OptionList)
+        at = options.highlighted or 0
+        options.clear_options()
+        options.add_options([Option(line) for line in self._lines()])
+        options.highlighted = min(at, len(sources) - 1) if sources else None
+        self.query_one(".note", Static).update(self._note())
+        if not sources:
+            self.query_one("#text", Static).update("")
+
+    def _lines(self) -> list[Text]:
+        lines = []
+        for source, share in zip(self._listed, shares(self._listed), strict=True):
+            out = source.record_id in self.writing.excluded
+            mark = "- " if out else "  "
+            line = Text(f"{mark}{share:4.0%}  {source.title}", "strike" if out else "")
+            lines.append(line)
+        return lines
+
+    def _note(self) -> str:
+        if self._query:
+            return f"{len(self._listed)} found for “{self._query}”"
+        if not self._listed:
+            return "No letter was read yet. Draft something, or search with /."
+        return (
+            "Read for this draft, on this device only; % is the share of all matches."
+        )
+
+    @on(OptionList.OptionHighlighted)
+    def _read(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option_index >= len(self._listed):  # the list has changed meanwhile
+            return
+        source = self._listed[event.option_index]
+        parts = "  ".join(f"{k} {v:.2f}" for k, v in source.score_parts.items())
+        text = Text.assemble((source.title, "bold"), f"\n{parts}\n\n", source.excerpt)
+        self.query_one("#text", Static).update(text)
+        self.query_one("#reader").scroll_home(animate=False)
+
+    @on(OptionList.OptionSelected)
+    def _into_text(self) -> None:
+        self.query_one("#reader").focus()
+
+    def action_exclude(self) -> None:
+        """Leave the chosen source out, or take it in again."""
+        at = self.query_one(OptionList).highlighted
+        if at is None:
+            return
+        left_out = self.writing.exclude(self._listed[at])
+        self.notify(
+            "left out of the next draft" if left_out else "taken in again", timeout=2
+        )
+        self._list(self._listed)
+
+    def action_search(self) -> None:
+        """Type what to look for."""
+        self.query_one("#search").focus()
+
+    @on(Input.Submitted)
+    def _search(self, event: Input.Submitted) -> None:
+        self._query = event.value.strip()
+        if self._query:
+            self.writing.threads.search(self._query)
+        else:
+            self._list(self._of_draft())
+        self.query_one(OptionList).focus()
+
+    def _answered(self) -> None:
+        found = self.writing.found
+        is_new = self._listed != list(found.sources)
+        if self._query and found.query == self._query and is_new:
+            self._list(list(found.sources))

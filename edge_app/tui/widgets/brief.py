@@ -1,0 +1,77 @@
+"""What should be written: the kind, to whom, and what it should say."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input, Label, Select
+
+from edge_app.tui.widgets.line_input import LineInput
+from edge_app.tui.widgets.page_text import PageText
+from models.prompts import TASKS, Request
+
+_BEFORE = {"email": "to", "review": "of"}
+_ASKS = {"email": "whom?", "review": "what?"}
+
+
+class Brief(Vertical):
+    """The request, as it stands on the page."""
+
+    class Changed(Message):
+        """The kind or the recipient is another one now."""
+
+    def __init__(self, first: Request | None) -> None:
+        super().__init__(id="brief")
+        self.border_title = "What should it say?"
+        self._first = first or Request("", TASKS[0])
+
+    def compose(self) -> ComposeResult:
+        """One line for the kind and the recipient, then the text."""
+        with Horizontal(id="address"):
+            kinds = [(task, task) for task in TASKS]
+            yield Select(
+                kinds,
+                value=self._first.task,
+                allow_blank=False,
+                id="task",
+                compact=True,
+            )
+            yield Label(id="before")
+            yield LineInput(self._first.recipient, name="recipient")
+        yield PageText(self._first.text, "request")
+
+    @property
+    def request(self) -> Request:
+        """What is asked for."""
+        return Request(
+            text=self.query_one("#request", PageText).text,
+            task=self.kind,
+            recipient=self.query_one("#recipient", Input).value.strip(),
+        )
+
+    @property
+    def kind(self) -> str:
+        """The kind of text."""
+        return str(self.query_one("#task", Select).value)
+
+    def focus_text(self) -> None:
+        """Put the cursor behind what is there."""
+        text = self.query_one("#request", PageText)
+        text.move_cursor(text.document.end)
+        text.focus()
+
+    @on(Select.Changed)
+    @on(Input.Changed)
+    def _changed(self, event: Message) -> None:
+        event.stop()
+        self.query_one("#before", Label).update(_BEFORE.get(self.kind, "for"))
+        recipient = self.query_one("#recipient", Input)
+        recipient.placeholder = _ASKS.get(self.kind, "whom or what?")
+        self.post_message(self.Changed())
+
+    @on(Input.Submitted)
+    def _next(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.focus_text()

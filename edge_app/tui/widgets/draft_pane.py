@@ -1,0 +1,111 @@
+"""The page's text: a view while it is written, an editor afterwards."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from edge_app.tui.variant import Run, Variant
+from edge_app.tui.widgets.draft_editor import DraftEditor
+from edge_app.tui.widgets.draft_view import DraftView
+
+
+class DraftPane(Vertical):
+    """Shows one variant at a time; what the person changes is put back into it."""
+
+    def __init__(self) -> None:
+        super().__init__(id="draft")
+        self.border_title = "Draft"
+        self._variant: Variant | None = None
+        self._steady = 0
+
+    def compose(self) -> ComposeResult:
+        """Both lie on one another; one is visible."""
+        yield DraftView("view")
+        editor = DraftEditor("editor")
+        editor.visible = False
+        yield editor
+
+    @property
+    def view(self) -> DraftView:
+        """Where words stream in."""
+        return self.query_one(DraftView)
+
+    @property
+    def editor(self) -> DraftEditor:
+        """Where the person edits."""
+        return self.query_one(DraftEditor)
+
+    @property
+    def editing(self) -> bool:
+        """Whether the editor is shown."""
+        return self.editor.visible
+
+    def show(self, variant: Variant | None, now: float) -> None:
+        """Bring the pane up to date with `variant` as it is `now`."""
+        if variant is not self._variant:
+            self.keep_edits()
+            self._variant, self._steady = variant, 0
+            self._swap(self.view, self.editor)
+        if variant is None or self.editing:
+            return
+        if variant.writing:
+            self._advance(variant, now)
+        elif variant.text or variant.stopped:
+            self.edit(variant)
+
+    def _advance(self, variant: Variant, now: float) -> None:
+        runs = variant.tail(self._steady, now)
+        self.view.rewrite(self._steady, runs)
+        self._steady = variant.steady()
+
+    def edit(self, variant: Variant) -> None:
+        """Let the person change the text."""
+        self.editor.show_runs(variant.runs())
+        row = None if self.view.following else self.view.scroll_y
+        self._swap(self.editor, self.view)
+        # The editor breaks its lines when it hears of its size, after the next layout.
+        self.call_after_refresh(self.editor.call_later, self._scroll_editor, row)
+
+    def _scroll_editor(self, row: float | None) -> None:
+        """To where the person read, or to the end."""
+        if row is None:
+            self.editor.scroll_cursor_visible(animate=False)
+        else:
+            self.editor.scroll_to(y=row, animate=False)
+
+    def focus_text(self) -> None:
+        """Let keys go to the text."""
+        (self.editor if self.editing else self.view).focus()
+
+    def type(self, text: str) -> None:
+        """What a key that arrived at the view would have done in the editor."""
+        if self.editing:
+            self.editor.focus()
+            self.editor.insert(text)
+
+    def keep_edits(self) -> None:
+        """Put the text as it now is into the variant."""
+        if self._variant is None or not self.editing:
+            return
+        runs = self.editor.runs()
+        if runs != _joined(self._variant.runs()):
+            self._variant.edited = runs
+
+    def _swap(self, shown: Widget, hidden: Widget) -> None:
+        had_focus = self.has_focus_within
+        hidden.visible, shown.visible = False, True
+        if had_focus:
+            shown.focus()
+
+
+def _joined(runs: list[Run]) -> list[Run]:
+    """Neighbours of one state as one run."""
+    joined: list[Run] = []
+    for text, state in runs:
+        if joined and joined[-1][1] == state:
+            text = joined.pop()[0] + text
+        if text:
+            joined.append((text, state))
+    return joined

@@ -1,0 +1,164 @@
+"""A view of words that stream in, the last of them still in flight.
+
+Each row is a strip that is drawn once; a change wraps again from its own row on, so
+that an update costs the same in a long text as in a short one (docs/log.md).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from edge_app.tui.variant import STATES, Run, State
+from edge_app.tui.wrap import row_to_wrap, rows_after
+
+
+class DraftView(ScrollView, can_focus=True):
+    """Soft-wrapped words, each in the look of its state."""
+
+    COMPONENT_CLASSES = {f"draft--{state}" for state in STATES} | {"draft--hint"}
+    PAGE_TURN = 1 / 3
+    """Scroll by this part of the page: calmer and cheaper than row by row."""
+
+    class Typed(Message):
+        """The person began to type into the text."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self.texts: list[str] = []
+        self.states: list[State] = []
+        self.hint = ""
+        self._starts: list[tuple[int, int]] = [(0, 0)]  # (word, offset) of each row
+        self._strips: list[Strip | None] = [None]
+        self.following = True
+
+    @property
+    def wrap_width(self) -> int:
+        """As the editor wraps, which keeps cells for its cursor and a space."""
+        return max(1, self.scrollable_content_region.width - 2)
+
+    def rewrite(self, first: int, runs: Sequence[Run]) -> None:
+        """Let `runs` be all words from `first` on, touching only what differs."""
+        same = 0
+        for text, (shown, _) in zip(self.texts[first:], runs, strict=False):
+            if text != shown:
+                break
+            same += 1
+        self._restyle(first, [state for _, state in runs[:same]])
+        if len(self.texts) > first + same:
+            self._truncate(first + same)
+        if len(runs) > same:
+            self._extend(runs[same:])
+
+    def set_hint(self, hint: str) -> None:
+        """What an empty page says."""
+        if hint != self.hint:
+            self.hint = hint
+            if not self.texts:
+                self._strips = [None] * len(self._starts)
+                self.refresh()
+
+    def _extend(self, runs: Sequence[Run]) -> None:
+        self.texts += [text for text, _ in runs]
+        self.states += [state for _, state in runs]
+        self._wrap(len(self._starts) - 1)
+
+    def _truncate(self, count: int) -> None:
+        row = row_to_wrap(self.texts, self._starts, self._row_of(count))
+        del self.texts[count:], self.states[count:]
+        self._wrap(row)
+
+    def _restyle(self, first: int, states: list[State]) -> None:
+        for word, state in enumerate(states, first):
+            if self.states[word] != state:
+                self.states[word] = state
+                top, bottom = self._row_of(word), self._row_of(word + 1)
+                self._strips[top : bottom + 1] = [None] * (bottom + 1 - top)
+                self.refresh_lines(top, bottom + 1 - top)
+
+    def _row_of(self, word: int) -> int:
+        return max(0, bisect_right(self._starts, (word, 0)) - 1)
+
+    def _wrap(self, row: int) -> None:
+        """Break into rows from `row` on."""
+        before = len(self._starts)
+        del self._starts[row + 1 :], self._strips[row:]
+        self._starts += rows_after(self.texts, self._starts[row], self.wrap_width)
+        self._strips += [None] * (len(self._starts) - row)
+        self.refresh_lines(row, max(before, len(self._starts)) - row)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Keep the last row in view; pages are turned by a part at a time."""
+        rows, height = len(self._starts), self.scrollable_content_region.height
+        bottom = self.virtual_size.height
+        if rows > bottom or rows < bottom - height:
+            turn = int(height * self.PAGE_TURN)
+            bottom = rows + turn if rows > height else height
+        self.virtual_size = Size(self.scrollable_content_region.width, bottom)
+        if self.following:
+            self.scroll_end(animate=False, immediate=True)
+
+    def render_line(self, y: int) -> Strip:
+        """The row at `y` of the viewport."""
+        width = self.scrollable_content_region.width
+        row = y + int(self.scroll_offset.y)
+        if row >= len(self._starts):
+            return Strip.blank(width, self.rich_style)
+        if (strip := self._strips[row]) is None:
+            strip = self._strips[row] = self._draw(row)
+        return strip.adjust_cell_length(width, self.rich_style)
+
+    def _draw(self, row: int) -> Strip:
+        if not self.texts:
+            hint = self.get_component_rich_style("draft--hint")
+            return Strip([Segment(self.hint, hint)] if self.hint else [])
+        segments: list[Segment] = []
+        for text, state in self._row_runs(row):
+            style = self.get_component_rich_style(f"draft--{state}")
+            word = text.lstrip(" ")  # the space before a word is never underlined
+            segments.append(Segment(text[: len(text) - len(word)], self.rich_style))
+            segments.append(Segment(word.rstrip("\n"), style))
+        return Strip(segments).simplify()
+
+    def _row_runs(self, row: int) -> list[Run]:
+        word, offset = self._starts[row]
+        ends = row + 1 < len(self._starts)
+        last, cut = self._starts[row + 1] if ends else (len(self.texts), 0)
+        runs: list[Run] = []
+        while word < last or (word == last and cut):
+            text = self.texts[word][offset : cut if word == last else None]
+            runs.append((text, self.states[word]))
+            word, offset = word + 1, 0
+        return runs
+
+    def on_resize(self) -> None:
+        """Wrap all again."""
+        self._wrap(0)
+
+    def on_key(self, event: events.Key) -> None:
+        """A typed letter is the wish to edit."""
+        if event.is_printable and event.character:
+            event.stop()
+            self.post_message(self.Typed(event.character))
+
+    def watch_scroll_y(self, old: float, new: float) -> None:
+        """The person scrolled up: stop following."""
+        super().watch_scroll_y(old, new)
+        self.following = new >= self.max_scroll_y
+
+    def notify_style_update(self) -> None:
+        """Colours changed: draw all rows again."""
+        self._strips = [None] * len(self._starts)
+        super().notify_style_update()

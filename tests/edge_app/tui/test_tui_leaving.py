@@ -1,0 +1,87 @@
+"""Leaving: quickly, cleanly, and with the desk closed."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tui_helpers import desk, make_app, play, until
+
+HERE = Path(__file__).parent
+SCRIPT = """
+import sys
+from pathlib import Path
+from tui_helpers import desk, make_app
+from edge_app.tui.app import run_app
+fake = desk(hold=20)
+code = run_app(make_app(fake, Path(".")))
+print("closed", fake.closed)
+sys.exit(code)
+"""
+
+
+def test_quitting_while_drafting_stops_the_desk(tmp_path):
+    fake = desk(hold=20)
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await pilot.press("ctrl+j")
+        await until(pilot, lambda: fake.played > 20)
+        await pilot.press("ctrl+q")
+
+    play(app, steps)
+    began = time.monotonic()
+    app.writing.close()
+    assert time.monotonic() - began < 1.0
+    assert fake.closed
+    assert app.return_code == 0
+
+
+@pytest.mark.parametrize("drawer", ["f3", "ctrl+p"])
+def test_ctrl_c_leaves_from_everywhere(tmp_path, drawer):
+    app = make_app(desk(), tmp_path)
+
+    async def steps(pilot):
+        await pilot.press(drawer, "ctrl+c")
+
+    play(app, steps)
+    assert app.return_code == 130
+
+
+def test_ctrl_c_in_a_terminal_restores_it_and_closes_the_desk():
+    """A real terminal, in the middle of a draft."""
+    output, code = in_terminal([(b"loading", b""), (b"F9", b"\n"), (b"Dear", b"\x03")])
+
+    assert code == 130
+    assert b"closed True" in output
+    last_on, last_off = output.rfind(b"\x1b[?1049h"), output.rfind(b"\x1b[?1049l")
+    assert last_off > last_on >= 0, "the terminal's own page is back"
+    assert output.rfind(b"\x1b[?25h") > output.rfind(b"\x1b[?25l"), "the cursor is back"
+
+
+def in_terminal(steps, seconds=15.0):
+    """Send keys once certain bytes have been printed; all output and the exit code."""
+    near, far = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}
+    env["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parents[2])])
+    child = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdin=far, stdout=far, stderr=far, env=env
+    )
+    os.close(far)
+    output, deadline, waiting = b"", time.monotonic() + seconds, list(steps)
+    while time.monotonic() < deadline:
+        if select.select([near], [], [], 0.05)[0]:
+            try:
+                output += os.read(near, 65536)
+            except OSError:  # the other side is closed
+                break
+        if waiting and waiting[0][0] in output:
+            os.write(near, waiting.pop(0)[1])
+    child.kill() if child.poll() is None and waiting else None
+    code = child.wait(5)
+    os.close(near)
+    return output, code

@@ -1,0 +1,113 @@
+"""One version as a fold over events."""
+
+from tui_tapes import REQUEST, SOURCES, letter_tape
+
+from edge_app.events import Drafted, Finished, Judged, Settled, Statistics, Token
+from edge_app.orders import Order
+from edge_app.tui.meters import count_words, numbers, shares
+from edge_app.tui.variant import STRUCK_SECONDS, Variant
+
+LETTER = (
+    "Dear Ana,\n\nThank you for the photographs. The one of the three of us on the "
+    "pier at Whitby made me laugh out loud.\n\nI can come on the weekend of the 14th."
+    " I will bring the plum jam and we can walk the old railway line to the coast."
+    "\n\nLove,\nBen"
+)
+
+
+def played(events, now=0.0):
+    variant = Variant(Order(REQUEST))
+    for event in events:
+        variant.apply(event, now)
+    return variant
+
+
+def test_the_settled_tokens_are_the_text():
+    assert played(letter_tape()).text == LETTER
+
+
+def test_drafted_words_wait_until_they_are_settled():
+    variant = played([Drafted(1, "A"), Drafted(2, " b")])
+
+    assert variant.tail(0, 0.0) == [("A", "waiting"), (" b", "waiting")]
+    variant.apply(Settled((Token(1, "A", "accepted"),)), 0.0)
+    assert variant.tail(0, 0.0) == [("A", "kept"), (" b", "waiting")]
+
+
+def test_a_refused_word_is_struck_for_a_moment_before_what_replaced_it():
+    variant = played(
+        [
+            *(
+                Drafted(at, text)
+                for at, text in enumerate(["I", " fly", " a", " kite"])
+            ),
+            Judged(4, 1, (" fly", " a", " kite"), 0.1),
+            Settled((Token(0, "I", "accepted"), Token(9, " walk", "recovered"))),
+            Drafted(5, " home"),
+        ]
+    )
+
+    assert variant.tail(0, 0.1) == [
+        ("I", "kept"),
+        (" fly", "refused"),
+        (" walk", "replaced"),
+        (" home", "waiting"),
+    ]
+    assert variant.steady() == 1
+    assert (" fly", "refused") not in variant.tail(0, STRUCK_SECONDS + 0.1)
+    assert variant.steady() == 2
+
+
+def test_a_token_that_was_not_drafted_voids_what_waits():
+    variant = played([Drafted(1, "A"), Drafted(2, " b")])
+
+    variant.apply(Settled((Token(7, "The", "recovered"),)), 0.0)
+
+    assert variant.tail(0, 0.0) == [("The", "replaced")]
+
+
+def test_after_a_stop_nothing_is_added():
+    variant = played(letter_tape()[:13])
+    text = variant.text
+
+    variant.stop(1.0)
+    variant.apply(Drafted(1, " more"), 1.0)
+    variant.apply(Settled((Token(1, " more", "accepted"),)), 1.0)
+    variant.apply(Finished("stopped", Statistics()), 1.1)
+
+    assert (variant.text, variant.tail(len(variant.settled), 1.0)) == (text, [])
+
+
+def test_phrases_of_letters_in_what_left_are_found_and_those_asked_for_are_not():
+    variant = played(letter_tape())
+
+    assert variant.left.phrases == [
+        "the one of the three of us on the pier",
+        "can walk the old railway line",
+    ]
+    assert variant.left.unreadable == 0
+
+
+def test_a_message_with_an_unknown_id_is_counted_as_unreadable():
+    events = [event for event in letter_tape() if not isinstance(event, Drafted)]
+
+    assert played(events).left.unreadable > 0
+
+
+def test_numbers_are_those_of_the_tape():
+    found = numbers(played(letter_tape()), 1.0)
+
+    assert (found.drafted, found.accepted, found.replaced) == (56, 51, 2)
+    assert found.round_trip_ms == 38.0
+    assert found.tokens_per_second == 23.0
+
+
+def test_words_count_where_they_begin():
+    runs = [("It's a", "kept"), ("bc de", "typed"), (" f", "replaced")]
+
+    assert count_words(runs) == {"kept": 2, "replaced": 1, "typed": 1}
+
+
+def test_shares_add_up():
+    assert sum(shares(SOURCES)) == 1.0
+    assert shares([]) == []

@@ -1,0 +1,136 @@
+"""A desk whose timing the tests hold in their hands, and ways to wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Static
+from tui_tapes import REQUEST, letter_tape, plain_tape
+
+from decoding_core.errors import DecodingError
+from edge_app.events import Event
+from edge_app.tui.app import SpecSteerApp
+from edge_app.tui.tape import TapeDesk
+from edge_app.tui.writing import Writing
+
+SECOND = "Dear Ana, thank you for the photographs. I will come."
+
+
+@dataclass
+class GatedDesk(TapeDesk):
+    """Plays tapes; an event number in `gates` is held until its gate is opened."""
+
+    gates: dict[int, threading.Event] = field(default_factory=dict)
+    ready: threading.Event = field(default_factory=threading.Event)
+    problem: str = ""
+    unprepared: str = ""
+    imported: list[tuple[str, Path, list[str]]] = field(default_factory=list)
+    reading: threading.Event = field(default_factory=threading.Event)
+    played: int = 0
+
+    def prepare(self):
+        self.ready.wait(5)
+        if self.unprepared:
+            raise DecodingError(self.unprepared)
+        return self.server
+
+    def write(self, order, emit, stop):
+        self.played = 0
+
+        def pace(_event: Event) -> None:
+            gate = self.gates.get(self.played)
+            self.played += 1
+            while gate is not None and not gate.wait(0.005) and not stop.is_set():
+                pass
+
+        self.pace = pace
+        super().write(order, emit, stop)
+        if self.problem:
+            raise DecodingError(self.problem)
+
+    def counts(self):
+        return {"email": 41, "review": 12}
+
+    def import_letters(self, kind, path, me, progress):
+        self.imported.append((kind, path, list(me)))
+        progress(3, 10)
+        self.reading.wait(5)
+        progress(10, 10)
+        return f"10 letters of {path.name} read."
+
+
+def desk(*, ready: bool = True, hold: int | None = None) -> GatedDesk:
+    """A desk with two versions; `hold` stops before that event until it is told."""
+    made = GatedDesk([letter_tape(), plain_tape(SECOND)])
+    if ready:
+        made.ready.set()
+    if hold is not None:
+        made.gates[hold] = threading.Event()
+    return made
+
+
+def still() -> float:
+    """A clock that stands, so that pictures are always the same."""
+    return 100.0
+
+
+def make_app(desk: TapeDesk, folder: Path, **options) -> SpecSteerApp:
+    options.setdefault("first_request", REQUEST)
+    return SpecSteerApp(desk, save_folder=folder, **options)
+
+
+Steps = Callable[[Pilot], Awaitable[None]]
+
+
+def play(app: SpecSteerApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> None:
+    """Run `steps` with the app, and close it whatever happens."""
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            await steps(pilot)
+
+    try:
+        asyncio.run(run())
+    finally:
+        app.writing.close()
+
+
+async def until(pilot: Pilot, true: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Wait for what threads do."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if true():
+            await pilot.pause()
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+def said(app: SpecSteerApp, selector: str) -> str:
+    """What a widget of the top screen shows."""
+    return str(app.screen.query_one(selector, Static).render())
+
+
+async def drafted(pilot: Pilot) -> None:
+    """Draft, and wait for the end."""
+    app = pilot.app
+    await until(pilot, lambda: app.writing.ready)
+    await pilot.press("ctrl+j")
+    await until(pilot, lambda: not app.writing.at_desk and app.page.pane.editing)
+
+
+def settle(writing: Writing, true: Callable[[], bool], seconds: float = 5.0) -> list:
+    """Take in what the desk's threads tell until it is `true`; all the news."""
+    news, deadline = [], time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        news += writing.drain() or []
+        if true():
+            return news
+        time.sleep(0.002)
+    raise AssertionError("waited in vain")
