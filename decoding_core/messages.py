@@ -41,6 +41,7 @@ class Terms:
     rule: AcceptanceRule = "greedy"
     temperature: float = 0.0
     seed: int = 0
+    """Of the server's own noise; tells nothing about the device's."""
     candidates: int = 100
     """K: how many tokens by the generalist a row of candidates holds."""
     draft_limit: int = 8

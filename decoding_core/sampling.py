@@ -72,6 +72,16 @@ class Noise:
         return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
 
 
+def acceptance_seed(seed: int) -> int:
+    """The seed that the server is given: a one-way function of the device's.
+
+    Whoever knows the device's own seed could draw the drafts again for a guessed
+    history, and so test the guess.
+    """
+    data = _KEY.pack(seed, Use.ACCEPT, 0)
+    return int.from_bytes(blake2b(data, digest_size=8, person=b"accept").digest()) >> 1
+
+
 def log_softmax(logits: Floats, temperature: float = 1.0) -> Floats:
     """Log-probabilities of logits (..., V), in nats and in the precision given."""
     scaled = logits if temperature in (0.0, 1.0) else logits / temperature

@@ -7,7 +7,7 @@ from typing import Literal
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import DRAFT_LIMIT, AcceptanceRule, Terms
-from decoding_core.sampling import Draw, Noise, check_draw
+from decoding_core.sampling import Draw, Noise, acceptance_seed, check_draw
 
 BonusFrom = Literal["steered", "none", "generalist"]
 
@@ -53,7 +53,7 @@ class MethodSettings:
             threshold=self.threshold,
             rule=self.acceptance_rule,
             temperature=self.temperature,
-            seed=self.seed,
+            seed=acceptance_seed(self.seed),
             candidates=self.candidates,
             draft_limit=self.draft_length,
         )

@@ -18,20 +18,30 @@ from pathlib import Path
 from queue import Empty, Queue
 from types import TracebackType
 
-from decoding_core.errors import CloudBusyError, CloudUnreachableError
+from decoding_core.errors import (
+    CloudBusyError,
+    CloudError,
+    CloudRefusedError,
+    CloudUnreachableError,
+    StoppedError,
+)
 from edge_app.cloud_client import Connection
 from edge_app.events import Event
+from models.engines.settings import EngineSettings
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
 _POLL_SECONDS = 0.02
+_EXPLAINED = "Error: "
 
 
 class ChildServer:
     """`specsteer-cloud serve` on a free port, with a token of its own."""
 
-    def __init__(self, generalist: Path, base: Path) -> None:
-        """Start it; `wait` until it is ready."""
+    def __init__(
+        self, generalist: Path, base: Path, engine: EngineSettings | None = None
+    ) -> None:
+        """Start it with the same engine settings as the device; `wait` until ready."""
         self.token = secrets.token_urlsafe(24)
         self.url = ""
         self._complaints: list[str] = []
@@ -41,6 +51,7 @@ class ChildServer:
             [
                 *(sys.executable, "-m", "cloud_api", "serve", "--port", "0"),
                 *("--generalist", str(generalist), "--base", str(base)),
+                *_options(engine or EngineSettings()),
                 "--exit-with-stdin",
             ],
             stdin=subprocess.PIPE,
@@ -48,6 +59,7 @@ class ChildServer:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "SPECSTEER_CLOUD_TOKEN": self.token},
+            start_new_session=True,  # Ctrl-C is for us; the child ends with its pipe
         )
         self._announced: Queue[str] = Queue()
         assert self._process.stdout is not None
@@ -59,14 +71,18 @@ class ChildServer:
         """Return when the server has its models; at once when it had them before.
 
         Raises:
+            CloudRefusedError: it cannot work, and says why.
             CloudUnreachableError: it ended, or takes too long.
+            StoppedError: the person stopped.
         """
         if self._was_ready:
             return
         deadline = time.monotonic() + _START_SECONDS
-        while time.monotonic() < deadline and not (stop and stop.is_set()):
+        while time.monotonic() < deadline:
+            if stop and stop.is_set():
+                raise StoppedError("stopped while the server was loading")
             if self.ended:
-                raise CloudUnreachableError(f"the server ended: {self._reason()}")
+                raise self._failure()
             if self._ready():
                 return
         raise CloudUnreachableError("the server on this machine did not start")
@@ -117,11 +133,22 @@ class ChildServer:
         self._was_ready = True
         return True
 
-    def _reason(self) -> str:
+    def _failure(self) -> CloudError:
         self._process.wait()
         time.sleep(_POLL_SECONDS)  # the reader thread takes the last line
-        lines = [line.strip() for line in self._complaints if line.strip()]
-        return lines[-1] if lines else f"exit status {self._process.returncode}"
+        last = self._complaints[-1].strip() if self._complaints else ""
+        if last.startswith(_EXPLAINED):
+            return CloudRefusedError(last.removeprefix(_EXPLAINED))
+        return CloudUnreachableError(
+            "the server on this machine ended while it was loading "
+            f"(exit status {self._process.returncode})"
+        )
+
+
+def _options(engine: EngineSettings) -> list[str]:
+    options = ["--threads", str(engine.threads)]
+    options += ["--gpu-layers", str(engine.gpu_layers)]
+    return options + ["--flash-attention"] * engine.flash_attention
 
 
 def _ignore(event: Event) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -53,6 +54,10 @@ class _Commands(click.Group):
             raise _NoChecker(str(error)) from error
         except (DecodingError, StoreError) as error:
             raise _NotDone(str(error)) from error
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _NotDone(_sentence(error)) from error
 
 
 @click.group(
@@ -86,20 +91,50 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> None:
     """Entry point of `specsteer`."""
+    _prepare_streams()
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="specsteer", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as error:
         error.show()
+        _let_stdout_go()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         sys.exit(_INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of stdout has gone; nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:
+        # The reader of stdout has gone, or its disk is full.
+        _let_stdout_go()
         sys.exit(1)
+
+
+def _sentence(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    return f"{error.filename} cannot be used: {reason}" if error.filename else reason
+
+
+def _prepare_streams() -> None:
+    """Fill in streams that the caller closed, and never fail on a character that the
+    terminal cannot show."""
+    fd = os.open(os.devnull, os.O_RDWR)
+    while fd <= 2:  # else a database could be opened as the standard output
+        fd = os.dup(fd)
+    os.close(fd)
+    sys.stdin = sys.stdin or open(0)  # noqa: SIM115 (open as long as we run)
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _let_stdout_go() -> None:
+    """Drop what cannot be written, so that Python does not try again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ from edge_app.events import Emit, Received, Sent
 from edge_app.traffic import Counter, counting_transport
 
 _CONNECT_SECONDS = 3.0
+_REQUEST_SECONDS = 15.0
 _ANSWER_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 _LARGEST_ANSWER = 64 << 20
@@ -52,7 +53,7 @@ class Connection:
         """Prepare a connection; nothing is sent yet.
 
         Raises:
-            CloudRefusedError: `url` is no address of a server.
+            CloudRefusedError: `url` is no address of a server, `token` no token.
         """
         self.url = _checked(url)
         self._emit = emit
@@ -60,28 +61,34 @@ class Connection:
         self._counter, self._told = Counter(), Counter()
         self._client = httpx.Client(
             base_url=self.url,
-            headers={"Authorization": f"Bearer {token}", "User-Agent": "specsteer"},
-            timeout=httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
+            headers={"User-Agent": "specsteer", **_authorization(token)},
+            timeout=httpx.Timeout(_REQUEST_SECONDS, connect=_CONNECT_SECONDS),
             transport=counting_transport(self._counter, self.url),
         )
         self._exits = ExitStack()
         self._socket: WebSocketSession | None = None
 
     def request(
-        self, what: str, method: str, path: str, body: Any = None
+        self,
+        what: str,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        seconds: float = _REQUEST_SECONDS,
     ) -> dict[str, Any]:
-        """One HTTP request and the JSON of its answer.
+        """One HTTP request and the JSON of its answer, waited for so many seconds.
 
         Raises:
             CloudError: as the answer, or its absence, demands.
         """
         content = json.dumps(body).encode() if body is not None else b""
         headers = {"Content-Type": "application/json"} if content else {}
-        with self._translated():
+        timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
+        with self._translated(), self._told_sent(what, _ids_of(body), content):
             response = self._client.request(
-                method, path, content=content, headers=headers
+                method, path, content=content, headers=headers, timeout=timeout
             )
-        self._tell_sent(what, _ids_of(body), content)
         self._tell_received(what)
         return _read(response)
 
@@ -94,8 +101,8 @@ class Connection:
         """
         socket = self._socket or self._connect(path)
         try:
-            socket.send_bytes(frame)
-            self._tell_sent("block", token_ids, frame)
+            with self._told_sent("block", token_ids, frame):
+                socket.send_bytes(frame)
             answer = self._receive(socket)
         except _BROKEN as error:
             self.disconnect()
@@ -118,11 +125,10 @@ class Connection:
         self._client.close()
 
     def _connect(self, path: str) -> WebSocketSession:
-        with self._translated():
+        with self._translated(), self._told_sent("stream", (), b""):
             self._socket = self._exits.enter_context(
                 connect_ws(path, self._client, max_message_size_bytes=_LARGEST_ANSWER)
             )
-        self._tell_sent("stream", (), b"")
         self._tell_received("stream")
         return self._socket
 
@@ -146,14 +152,26 @@ class Connection:
             if error.response.status_code == httpx.codes.NOT_FOUND:
                 raise SessionLostError("the server has lost the session") from error
             raise _refusal(error.response) from error
+        except httpx.InvalidURL as error:
+            raise MessageError("the server named a session that none can be") from error
         except (httpx.TransportError, HTTPXWSException) as error:
             raise CloudUnreachableError(
                 f"there is no answer from the server at {self.url}"
             ) from error
 
-    def _tell_sent(self, what: str, token_ids: tuple[int, ...], payload: bytes) -> None:
-        size, self._told.up = self._counter.up - self._told.up, self._counter.up
-        self._emit(Sent(time.time(), self.url, what, size, token_ids, payload))
+    @contextmanager
+    def _told_sent(
+        self, what: str, token_ids: tuple[int, ...], payload: bytes
+    ) -> Iterator[None]:
+        """Tell what went out meanwhile, also where no answer came to it."""
+        try:
+            yield
+        finally:
+            size = self._counter.up - self._told.up
+            self._told.up = self._counter.up
+            if size:
+                now = time.time()
+                self._emit(Sent(now, self.url, what, size, token_ids, payload))
 
     def _tell_received(self, what: str) -> None:
         size, self._told.down = self._counter.down - self._told.down, self._counter.down
@@ -165,12 +183,25 @@ class ConnectionLostError(CloudError):
 
 
 def _checked(url: str) -> str:
-    parsed = httpx.URL(url)
-    if parsed.scheme not in ("http", "https") or not parsed.host:
+    try:
+        parsed = httpx.URL(url)
+        sound = parsed.scheme in ("http", "https") and bool(parsed.host)
+    except httpx.InvalidURL:
+        sound = False
+    if not sound:
         raise CloudRefusedError(
             f"'{url}' is no server address; it looks like http://192.168.1.20:8765"
         )
     return url.rstrip("/")
+
+
+def _authorization(token: str) -> dict[str, str]:
+    """Without a token the server is asked all the same: it says what is missing."""
+    if not token:
+        return {}
+    if not (token.isascii() and token.isprintable()):
+        raise CloudRefusedError("the token holds characters that no token has")
+    return {"Authorization": f"Bearer {token}"}
 
 
 def _ids_of(body: Any) -> tuple[int, ...]:

@@ -33,12 +33,12 @@ def error_of(
         )
     if status == 404 and problem.get("code") == "session-lost":
         return SessionLostError(detail)
+    if status in (404, 405, 501):
+        return CloudRefusedError(f"there is no SpecSteer server at {url}")
     if status in (429, 503):
         return CloudBusyError(f"the server at {url}: {detail}", _seconds(retry_after))
     if status >= 500:
         return CloudUnreachableError(f"the server at {url} failed: {detail}")
-    if status == 404:
-        return CloudRefusedError(f"there is no SpecSteer server at {url}")
     return CloudRefusedError(f"the server at {url} refused: {detail}")
 
 

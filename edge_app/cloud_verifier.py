@@ -34,6 +34,7 @@ from edge_app.cloud_problems import error_of_signal
 from edge_app.events import Emit
 
 _TRIES = 5
+_CLOSE_SECONDS = 1.0
 _SESSIONS = "/v1/sessions"
 
 
@@ -98,7 +99,9 @@ class CloudVerifier:
         try:
             self._connection.disconnect()
             if self._session_id:
-                self._connection.request("close", "DELETE", self._path())
+                self._connection.request(
+                    "close", "DELETE", self._path(), seconds=_CLOSE_SECONDS
+                )
         except CloudError:
             return  # the server forgets idle sessions by itself
         finally:

@@ -51,6 +51,11 @@ class PromptBuilder:
             ContextFullError: the request alone leaves no room.
         """
         room = self.context_length - max_tokens - _MARGIN
+        if room < 1:
+            raise ContextFullError(
+                f"--max-tokens {max_tokens} leaves no room for the request: the model "
+                f"holds {self.context_length} tokens in all"
+            )
         public = prompt_ids(self.tokenize, self.template, public_messages(request))
         bare = self._private(request, (), background)
         if max(len(public), len(bare)) > room:

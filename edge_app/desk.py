@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from decoding_core.errors import CloudUnreachableError, StoppedError
 from decoding_core.methods import build
 from decoding_core.protocols import Verifier
 from edge_app.child_server import ChildServer
 from edge_app.cloud_verifier import CloudVerifier
 from edge_app.context import title
-from edge_app.events import Emit, Event, Finished, Source
+from edge_app.events import Emit, Event, Finished, Notice, Source, Statistics
 from edge_app.offline import OfflineVerifier
 from edge_app.orders import Order
 from edge_app.privacy.ledger import Ledger
@@ -54,19 +55,22 @@ class WritingDesk:
         self._model: LlamaModel | None = None
         self._context: LlamaContext | None = None
 
-    def prepare(self, *, offline: bool = False) -> str:
+    def prepare(
+        self, *, offline: bool = False, stop: threading.Event | None = None
+    ) -> str:
         """Load the specialist and reach or start the server; what judges then.
 
         Raises:
             ModelError: a model cannot be used.
             CloudUnreachableError: the server that was started ended.
+            StoppedError: the person stopped.
         """
         with self._lock:
             if not offline and not self._equipment.server:
                 self._start_child()
             self._load()
-            if self._child is not None:
-                self._child.wait()
+            if self._child is not None and not offline:
+                self._child.wait(stop)
         return self._judge_name(offline)
 
     def write(self, order: Order, emit: Emit, stop: threading.Event) -> None:
@@ -75,7 +79,11 @@ class WritingDesk:
         Raises:
             DecodingError: it cannot be written; nothing is lost.
         """
-        self.prepare(offline=order.offline or _needs_no_server(order))
+        try:
+            order, notice = self._ready(order, stop)
+        except StoppedError:
+            emit(Finished("stopped", Statistics()))
+            return
         with self._lock, Ledger(self._equipment.ledger) as ledger:
             tally = Tally()
 
@@ -84,12 +92,28 @@ class WritingDesk:
                 ledger.add(event)
                 emit(event)
 
+            if notice is not None:
+                tell(notice)
             assert self._model is not None
             assert self._context is not None
             job = TextJob(self._model, self._context, order, tell, stop)
             passages = self._passages(order) if order.use_history else []
             reason = job.run(self._verifier(order, tell, stop), passages)
             tell(Finished(reason, tally.statistics()))
+
+    def _ready(
+        self, order: Order, stop: threading.Event
+    ) -> tuple[Order, Notice | None]:
+        """The order as it can be served: offline where no server comes up."""
+        try:
+            self.prepare(offline=order.offline or _needs_no_server(order), stop=stop)
+        except CloudUnreachableError as error:
+            if not order.may_go_offline:
+                raise
+            self.prepare(offline=True, stop=stop)
+            alone = f"{error}; the text is written on this device alone"
+            return replace(order, offline=True), Notice(alone)
+        return order, None
 
     def counts(self) -> dict[str, int]:
         """How many own texts of each kind the store holds."""
@@ -146,7 +170,9 @@ class WritingDesk:
             self._child = None
         if self._child is None:
             self._child = ChildServer(
-                self._equipment.generalist, self._equipment.specialist
+                self._equipment.generalist,
+                self._equipment.specialist,
+                self._equipment.engine,
             )
 
     def _load(self) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tomllib
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
@@ -32,9 +33,7 @@ class Settings:
     """As on the server; slower on CPUs."""
     exact: bool = False
     """Decode so that blocks and single steps give the same bits; slower."""
-    method: MethodSettings = field(
-        default_factory=lambda: MethodSettings(temperature=0.7, top_p=0.95)
-    )
+    method: MethodSettings = field(default_factory=lambda: _usual_method())
     """Table `[method]`: threshold, strength, draft_length, temperature and so on."""
 
     def engine(self) -> EngineSettings:
@@ -47,7 +46,18 @@ class Settings:
         )
 
 
+def _usual_method() -> MethodSettings:
+    """A seed that nobody can guess: see docs/privacy.md. JSON keeps 53 bits."""
+    return MethodSettings(temperature=0.7, top_p=0.95, seed=secrets.randbelow(1 << 53))
+
+
 _Table = TypeVar("_Table", Settings, MethodSettings)
+_WORDS = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+}
 
 
 def settings_path() -> Path:
@@ -81,20 +91,51 @@ def read_settings(path: Path | None = None) -> Settings:
         return _with_token(Settings())
     try:
         body = tomllib.loads(path.read_text(encoding="utf-8"))
-        method = _replaced(path, Settings().method, body.pop("method", {}))
-        return _with_token(_replaced(path, Settings(method=method), body))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
+    table = body.pop("method", {})
+    if not isinstance(table, dict):
+        raise InvalidSettingsError(f"{path}: [method] is a table, not {table!r}")
+    try:
+        method = _replaced(Settings().method, table)
+        settings = _replaced(Settings(method=method), body)
+        settings.engine()  # checks what it is made of
+    except InvalidSettingsError as error:
+        raise InvalidSettingsError(f"{path}: {error}") from error
+    return _with_token(settings)
 
 
-def _replaced(path: Path, defaults: _Table, changes: dict[str, Any]) -> _Table:
-    known = {entry.name for entry in fields(defaults)}
-    for name in changes:
-        if name not in known:
+def _replaced(defaults: _Table, changes: dict[str, Any]) -> _Table:
+    kinds = get_type_hints(type(defaults))
+    for name, value in changes.items():
+        if name not in kinds:
             raise InvalidSettingsError(
-                f"{path} sets '{name}'; known are: {', '.join(sorted(known))}"
+                f"there is no setting '{name}'; known are: {', '.join(sorted(kinds))}"
+            )
+        if not _fits(value, kinds[name]):
+            raise InvalidSettingsError(
+                f"{name} must be {_in_words(kinds[name])}, not {value!r}"
             )
     return replace(defaults, **changes)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value of TOML is of a setting's type."""
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if get_args(kind):
+        return any(_fits(value, one) for one in get_args(kind))
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def _in_words(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(get_args(kind))
+    if get_args(kind):
+        return _in_words(get_args(kind)[0])
+    return _WORDS[kind]
 
 
 def _with_token(settings: Settings) -> Settings:

@@ -32,8 +32,9 @@ class _CountingStream(httpcore.NetworkStream):
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, timeout)
+        # Counted first: of what fails in the middle, a part may have left.
         self._counter.up += len(buffer)
+        self._inner.write(buffer, timeout)
 
     def close(self) -> None:
         self._inner.close()

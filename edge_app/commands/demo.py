@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import threading
+import sys
+from contextlib import closing
 from dataclasses import replace
 
 import click
 
 from edge_app import sample
-from edge_app.commands.equipment import equipment
-from edge_app.commands.output import Output
-from edge_app.desk import WritingDesk
+from edge_app.commands.output import Output, printable
+from edge_app.commands.stopping import stoppable
 from edge_app.orders import Order
 from edge_app.sample_store import fill
 from edge_app.settings import read_settings
 from models.prompts import Request
 from personal_store import Store
+
+_STOPPED = 130
 
 
 @click.command("demo")
@@ -26,23 +28,25 @@ def command(seed: int) -> None:
     The sample letters go into a store of their own. A server is started on loopback
     and ends with the command.
     """
+    # llama.cpp takes 0.2 s to load, which --help does without.
+    from edge_app.commands.equipment import equipment
+    from edge_app.desk import WritingDesk
+
     settings = read_settings()
-    chosen = equipment(settings, server="", sample=True)
-    with Store.open(chosen.store) as store:
-        click.echo(f"sample letters: {fill(store)}", err=True)
     order = Order(
         Request(sample.REQUEST, "email", sample.RECIPIENT),
         settings=replace(settings.method, seed=seed),
         max_tokens=200,
     )
+    chosen = equipment(settings, server="", sample=True)
+    with Store.open(chosen.store) as store:
+        click.echo(f"sample letters: {fill(store)}", err=True)
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n", err=True)
-    output = Output(order, as_json=False, plain=False, stop=threading.Event())
-    desk = WritingDesk(chosen)
-    try:
-        desk.write(order, output.add, threading.Event())
-    finally:
-        desk.close()
-    output.close()
+    output = Output(order, as_json=False, plain=False)
+    with stoppable() as stop, closing(WritingDesk(chosen)) as desk, closing(output):
+        desk.write(order, output.add, stop)
+    if stop.is_set():
+        sys.exit(_STOPPED)
     click.echo("\nread for it, on this device alone:")
     for source in output.sources:
-        click.echo(f"  {source.score:5.2f}  {source.title}")
+        click.echo(f"  {source.score:5.2f}  {printable(source.title)}")

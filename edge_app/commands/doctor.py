@@ -17,7 +17,7 @@ from personal_store.errors import StoreError
 @click.command("doctor")
 def command() -> None:
     """Check that everything works on this machine; exit status 1 if not."""
-    settings = read_settings()
+    settings, sound = _settings()
     checks: dict[str, Callable[[Settings], str]] = {
         "python": lambda _: f"{platform.python_version()} on {platform.machine()}",
         "llama.cpp": _library,
@@ -26,8 +26,18 @@ def command() -> None:
         "store": _store,
         "server": _server,
     }
-    sound = [_report(name, check, settings) for name, check in checks.items()]
-    sys.exit(0 if all(sound) else 1)
+    for name, check in checks.items():
+        sound &= _report(name, check, settings)
+    sys.exit(0 if sound else 1)
+
+
+def _settings() -> tuple[Settings, bool]:
+    """The settings and whether they are sound; the defaults where they are not."""
+    try:
+        return read_settings(), True
+    except DecodingError as error:
+        _say("settings", str(error), sound=False)
+        return Settings(), False
 
 
 def _report(name: str, check: Callable[[Settings], str], settings: Settings) -> bool:
@@ -35,8 +45,12 @@ def _report(name: str, check: Callable[[Settings], str], settings: Settings) -> 
         words, sound = check(settings), True
     except (DecodingError, StoreError, OSError) as error:
         words, sound = str(error), False
-    click.echo(f"{'ok ' if sound else 'BAD'}  {name:14}{words}")
+    _say(name, words, sound=sound)
     return sound
+
+
+def _say(name: str, words: str, *, sound: bool) -> None:
+    click.echo(f"{'ok ' if sound else 'BAD'}  {name:14}{words}")
 
 
 def _library(_: Settings) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from decoding_core.errors import InvalidSettingsError
 from edge_app.desk import Equipment
 from edge_app.settings import (
     Settings,
@@ -36,9 +39,9 @@ def equipment(
         generalist=_model("generalist", generalist, settings.generalist),
         store=sample_store_path() if sample else store_path(),
         ledger=ledger_path(),
-        sample_store=sample_store_path() if may_sample else None,
+        sample_store=sample_store_path() if sample or may_sample else None,
         server=address,
-        token=settings.token or _token_of_this_machine(),
+        token=settings.token or _token_of_this_machine(address),
         engine=settings.engine(),
     )
 
@@ -46,10 +49,30 @@ def equipment(
 def _model(role: str, option: Path | None, setting: str) -> Path:
     if option is not None:
         return find(option)
-    return find(Path(setting).expanduser()) if setting else locate(role)
+    return find(_expanded(setting)) if setting else locate(role)
 
 
-def _token_of_this_machine() -> str:
-    """The token of a server that the same person runs on this machine, if any."""
+def _expanded(setting: str) -> Path:
+    try:
+        return Path(setting).expanduser()
+    except RuntimeError as error:
+        raise InvalidSettingsError(
+            f"there is no such home folder: {setting}"
+        ) from error
+
+
+def _token_of_this_machine(address: str) -> str:
+    """The token of a server that the same person runs on this machine, if any. No
+    other machine is given it."""
     kept = state_folder() / "cloud-token"
-    return kept.read_text().strip() if kept.is_file() else ""
+    if not _is_this_machine(address) or not kept.is_file():
+        return ""
+    return kept.read_text(encoding="utf-8", errors="replace").strip()
+
+
+def _is_this_machine(address: str) -> bool:
+    try:
+        host = urlsplit(address).hostname or ""
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -40,6 +40,9 @@ def command(
         specsteer import google_reviews Takeout/Maps/Reviews.json
         specsteer import csv reviews.csv --map text=Body --map date=Created
     """
+    for address in me:
+        if "@" not in address:
+            raise click.UsageError(f"--me takes an address, not '{address}'")
     columns = dict(_pair(item) for item in mapping)
     with Store.open(store_path()) as store, _Progress() as progress:
         report = import_source(

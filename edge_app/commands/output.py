@@ -6,9 +6,9 @@ import json
 import os
 import re
 import sys
-import threading
 from collections.abc import Mapping
 from dataclasses import asdict
+from unicodedata import category
 
 import click
 
@@ -23,24 +23,23 @@ from edge_app.events import (
     Token,
 )
 from edge_app.orders import Order
+from edge_app.statistics import Tally
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _UNDERLINED, _PLAIN = "\x1b[4m", "\x1b[0m"
 
 
 class Output:
-    """A reader of the event stream."""
+    """A reader of the event stream. `close` shows also a text that was broken off."""
 
-    def __init__(
-        self, order: Order, *, as_json: bool, plain: bool, stop: threading.Event
-    ) -> None:
+    def __init__(self, order: Order, *, as_json: bool, plain: bool) -> None:
         self._order = order
         self._as_json = as_json
         self._plain = plain
-        self._stop = stop
-        self._looks = sys.stdout.isatty() and not plain and "NO_COLOR" not in os.environ
+        self._looks = may_style() and not plain
         self._tokens: list[Token] = []
         self._sources: tuple[Source, ...] = ()
+        self._tally = Tally()
         self._finished: Finished | None = None
 
     def warn_of_no_history(self, counts: Mapping[str, int]) -> None:
@@ -53,6 +52,7 @@ class Output:
 
     def add(self, event: Event) -> None:
         """Show one event."""
+        self._tally.add(event)
         match event:
             case SourcesFound(sources=sources):
                 self._sources = sources
@@ -69,18 +69,18 @@ class Output:
 
     def close(self) -> None:
         """Show what is shown at the end."""
-        if self._finished is None:
+        if self._finished is None and not self._tokens:
             return
         if self._as_json:
-            click.echo(json.dumps(self._as_object(self._finished), ensure_ascii=False))
+            click.echo(json.dumps(self._as_object()))
         elif self._plain:
             lines = (line.strip() for line in _SENTENCE.split(self.text))
             click.echo("\n".join(line for line in lines if line))
-        else:
+        elif self._tokens:
             click.echo()
-        if self._finished.reason == "full":
+        if self._finished is not None and self._finished.reason == "full":
             self._say("the text ends here: there is no more room in the model")
-        self._say(numbers(self._finished.statistics))
+        self._say(numbers(self._statistics()))
 
     @property
     def text(self) -> str:
@@ -101,22 +101,18 @@ class Output:
     def _say(self, sentence: str) -> None:
         click.echo(sentence, err=True)
 
-    def _as_object(self, finished: Finished) -> dict[str, object]:
+    def _statistics(self) -> Statistics:
+        if self._finished is None:
+            return self._tally.statistics()
+        return self._finished.statistics
+
+    def _as_object(self) -> dict[str, object]:
         order = self._order
         return {
             "text": self.text,
             "tokens": [asdict(token) for token in self._tokens],
-            "sources": [
-                {
-                    "record": source.record_id,
-                    "score": source.score,
-                    "score_parts": source.score_parts,
-                    "title": source.title,
-                    "excerpt": source.excerpt,
-                }
-                for source in self._sources
-            ],
-            "statistics": asdict(finished.statistics),
+            "sources": [asdict(source) for source in self._sources],
+            "statistics": asdict(self._statistics()),
             "settings": {
                 **asdict(order.settings),
                 "task": order.request.task,
@@ -125,8 +121,18 @@ class Output:
                 "history": order.use_history,
                 "offline": order.offline,
             },
-            "ended": finished.reason,
+            "ended": self._finished.reason if self._finished else "failed",
         }
+
+
+def may_style() -> bool:
+    """Whether stdout may be underlined and the like."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def printable(text: str) -> str:
+    """`text` without what would steer a terminal; a stranger's subject may hold it."""
+    return "".join(" " if category(letter) == "Cc" else letter for letter in text)
 
 
 def numbers(statistics: Statistics) -> str:
@@ -140,8 +146,9 @@ def numbers(statistics: Statistics) -> str:
         parts.append(f"added {statistics.bonus}")
     if statistics.local:
         parts.append(f"written on this device alone {statistics.local}")
+    rounds = "1 round" if statistics.rounds == 1 else f"{statistics.rounds} rounds"
     parts.append(
-        f"sent {statistics.bytes_up:,} bytes in {statistics.rounds} rounds, "
+        f"sent {statistics.bytes_up:,} bytes in {rounds}, "
         f"{statistics.bytes_down:,} came back"
     )
     if statistics.round_trip_ms is not None:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.methods import available, build
-from edge_app.commands.equipment import equipment
 from edge_app.commands.output import Output
-from edge_app.desk import WritingDesk
+from edge_app.commands.stopping import stoppable
 from edge_app.orders import Order
-from edge_app.settings import read_settings
+from edge_app.settings import Settings, read_settings
 from models.prompts import TASKS, Request
+
+if TYPE_CHECKING:
+    from edge_app.desk import WritingDesk
 
 _STOPPED = 130
 
@@ -35,7 +36,7 @@ _STOPPED = 130
 @click.option("--draft-length", type=int, help="Tokens sent at once. 8")
 @click.option("--temperature", type=float, help="0 always takes the likeliest. 0.7")
 @click.option("--top-p", type=float, help="Share of likely tokens to draw from. 0.95")
-@click.option("--seed", type=int, help="Another number gives another text. 0")
+@click.option("--seed", type=int, help="The same number gives the same text again.")
 @click.option("--max-tokens", type=int, default=300, show_default=True)
 @click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
 @click.option("--token", help="The server's token; better set SPECSTEER_TOKEN.")
@@ -61,43 +62,61 @@ def command(request: str, **options: Any) -> None:
         specsteer write --to Ana "Thank her for the photos" > letter.txt
         specsteer write --task review --to "Harbour Cafe" "Good soup, slow service"
         specsteer write --to Ben "Answer him" < his-mail.txt
+
+    Put -- before a request that begins with a dash.
     """
-    if options["offline"] and options["no_offline"]:
-        raise click.UsageError("--offline and --no-offline exclude each other")
+    _check(options)
     settings = read_settings()
     if options["token"]:
         settings = replace(settings, token=options["token"])
     order = _order(request, options, settings.method)
     build(order.settings)  # an unknown method is told before any model is loaded
-    desk = WritingDesk(
+    output = Output(order, as_json=options["as_json"], plain=options["plain"])
+    with (
+        stoppable() as stop,
+        closing(_desk(settings, options)) as desk,
+        closing(output),
+    ):
+        output.warn_of_no_history(desk.counts())
+        desk.write(order, output.add, stop)
+    if stop.is_set():
+        sys.exit(_STOPPED)
+
+
+def _check(options: dict[str, Any]) -> None:
+    if options["offline"] and options["no_offline"]:
+        raise click.UsageError("--offline and --no-offline exclude each other")
+    if options["server"] and options["generalist"]:
+        raise click.UsageError(
+            "--generalist is for the server that is started here, and --server names "
+            "another"
+        )
+    if options["max_tokens"] < 1:
+        raise InvalidSettingsError("--max-tokens must be at least 1")
+
+
+def _desk(settings: Settings, options: dict[str, Any]) -> WritingDesk:
+    # llama.cpp takes 0.2 s to load, which --help does without.
+    from edge_app.commands.equipment import equipment
+    from edge_app.desk import WritingDesk
+
+    server = options["server"]
+    if options["generalist"]:
+        server = ""  # also where the settings name one
+    return WritingDesk(
         equipment(
             settings,
-            server=options["server"],
+            server=server,
             specialist=options["specialist"],
             generalist=options["generalist"],
             sample=options["sample"],
         )
     )
-    stop = threading.Event()
-    output = Output(
-        order, as_json=options["as_json"], plain=options["plain"], stop=stop
-    )
-    signal.signal(signal.SIGINT, lambda *_: stop.set())
-    try:
-        output.warn_of_no_history(desk.counts())
-        desk.write(order, output.add, stop)
-    finally:
-        desk.close()
-    output.close()
-    if stop.is_set():
-        sys.exit(_STOPPED)
 
 
 def _order(request: str, options: dict[str, Any], defaults: Any) -> Order:
     if not request.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
-    if options["max_tokens"] < 1:
-        raise InvalidSettingsError("--max-tokens must be at least 1")
     names = (
         *("method", "threshold", "strength", "draft_length"),
         *("temperature", "top_p", "seed"),
@@ -116,6 +135,8 @@ def _order(request: str, options: dict[str, Any], defaults: Any) -> Order:
 
 def _piped() -> str:
     try:
-        return sys.stdin.read()
+        # Bytes: the locale may decode what is not UTF-8 without a word.
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidSettingsError("what is piped in is not text in UTF-8") from error
+    return text.replace("\r\n", "\n")

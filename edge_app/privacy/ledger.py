@@ -61,7 +61,7 @@ def read_ledger(path: Path) -> Iterator[Entry]:
     """All sendings, oldest first; a line broken by a crash is passed over."""
     if not path.exists():
         return
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             entry = _entry(line)
             if entry:
@@ -74,12 +74,12 @@ def _entry(line: str) -> Entry | None:
         if body["event"] != "Sent":
             return None
         return Entry(
-            body["time"],
-            body["url"],
-            body["what"],
-            body["size"],
-            tuple(body["token_ids"]),
+            float(body["time"]),
+            str(body["url"]),
+            str(body["what"]),
+            int(body["size"]),
+            tuple(map(int, body["token_ids"])),
             base64.b64decode(body["payload"]),
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None

@@ -12,6 +12,7 @@ import os
 import platform
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -94,5 +95,6 @@ def _read(kept: Path, key: str) -> Answer | None:
 
 def _write(kept: Path, key: str, answer: Answer) -> None:
     fresh = kept.with_suffix(f".{os.getpid()}")
-    fresh.write_text(json.dumps({"key": key, "answer": asdict(answer)}))
-    fresh.replace(kept)
+    with suppress(OSError):  # an answer that cannot be kept is sought again
+        fresh.write_text(json.dumps({"key": key, "answer": asdict(answer)}))
+        fresh.replace(kept)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+from decoding_core.errors import InvalidSettingsError
+
+_MOST_THREADS = 512  # llama.cpp's own limit, which it does not check
+
 
 def usable_cores() -> int:
     """Cores that this process may use."""
@@ -16,7 +20,7 @@ def usable_cores() -> int:
 def default_threads() -> int:
     """Half of the cores: the screen, the socket and the other model need the rest, and
     llama.cpp's threads spin while they wait."""
-    return max(1, usable_cores() // 2)
+    return min(max(1, usable_cores() // 2), _MOST_THREADS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +37,14 @@ class EngineSettings:
     exact: bool = False
     """Never decode a single token, so that a block and single steps give the same
     bits (Q8_0 on CPU). Each single step then costs about that of two tokens."""
+
+    def __post_init__(self) -> None:
+        _check("threads", self.threads, 1, _MOST_THREADS)
+        _check("gpu_layers", self.gpu_layers, -1, 10_000)
+
+
+def _check(name: str, value: int, lowest: int, highest: int) -> None:
+    if not lowest <= value <= highest:
+        raise InvalidSettingsError(
+            f"{name} must lie between {lowest} and {highest}, not {value}"
+        )

@@ -10,11 +10,13 @@ from decoding_core.sampling import (
     Draw,
     Noise,
     Use,
+    acceptance_seed,
     check_draw,
     log_softmax,
     nucleus,
     sample,
 )
+from decoding_core.settings import MethodSettings
 
 logits = hnp.arrays(np.float64, st.integers(2, 12), elements=st.floats(-30, 30))
 
@@ -84,6 +86,16 @@ def test_noise_is_a_function_of_seed_use_and_position():
     ]
     assert noise.uniform(Use.DRAFT, 3) not in others
     assert_allclose(noise.gumbel(9, 5), noise.gumbel(9, 8)[:5])
+
+
+def test_the_server_does_not_learn_the_seed():
+    """It gets a number that is neither the seed nor gives its noise."""
+    for seed in (0, 1, 2**53):
+        told = MethodSettings(seed=seed).terms().seed
+        assert told == acceptance_seed(seed) != seed
+        assert 0 <= told < 2**63
+        assert Noise(told).uniform(Use.DRAFT, 0) != Noise(seed).uniform(Use.DRAFT, 0)
+    assert acceptance_seed(1) != acceptance_seed(2)
 
 
 def test_candidates_see_the_noise_of_their_tokens():

@@ -1,9 +1,14 @@
+import socket
+import threading
 from itertools import pairwise
 
 import httpx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoding_core.errors import CloudUnreachableError
+from edge_app.cloud_client import Connection
 from edge_app.text import TextDecoder
 from edge_app.traffic import Counter, _CountingBackend, counting_transport
 
@@ -35,3 +40,27 @@ def test_the_place_where_bytes_are_counted_is_still_there():
     transport = counting_transport(Counter(), "http://127.0.0.1")
     assert isinstance(transport._pool._network_backend, _CountingBackend)
     assert isinstance(httpx.HTTPTransport()._pool._network_backend, object)
+
+
+def test_what_was_sent_is_told_even_when_nobody_answers():
+    """A peer may read a request and hang up; the ledger must not understate."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def read_and_hang_up():
+        peer, _ = listener.accept()
+        peer.recv(65536)
+        peer.close()
+
+    thread = threading.Thread(target=read_and_hang_up)
+    thread.start()
+    events = []
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    connection = Connection(url, "token", events.append)
+    with pytest.raises(CloudUnreachableError):
+        connection.request("open", "POST", "/v1/sessions", {"prompt_ids": [1, 2]})
+    thread.join()
+    listener.close()
+    connection.close()
+    assert [event.what for event in events] == ["open"]
+    assert events[0].size > 100
+    assert events[0].payload == b'{"prompt_ids": [1, 2]}'

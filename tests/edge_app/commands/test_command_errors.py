@@ -1,0 +1,169 @@
+"""One sentence and a sensible exit status for all that can be foreseen."""
+
+import pytest
+
+from decoding_core.errors import InvalidSettingsError
+from edge_app.settings import Settings, read_settings
+from models.folders import state_folder
+
+
+def sentence(result):
+    """The one line of an error."""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("Error: ")
+    assert result.stdout == ""
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["write", ""], "the request is empty"),
+        (["write", " \n"], "the request is empty"),
+        (["write", "x", "--method", "magic"], "there is no method 'magic'"),
+        (["write", "x", "--specialist", "/no/such.gguf"], "no model file at"),
+        (["write", "x", "--generalist", "/no/such.gguf"], "no model file at"),
+        (["write", "x", "--specialist", "/"], "no model file at"),
+        (["write", "x", "--specialist", __file__], "is not a GGUF file"),
+        (["write", "x", "--max-tokens", "0"], "at least 1"),
+        (["write", "x", "--draft-length", "65"], "between 1 and 64"),
+        (["write", "x", "--draft-length", "0"], "between 1 and 64"),
+        (["write", "x", "--temperature", "nan"], "temperature must lie"),
+        (["write", "x", "--temperature", "-1"], "temperature must lie"),
+        (["write", "x", "--threshold", "inf"], "threshold must lie"),
+        (["write", "x", "--strength", "-1"], "strength must lie"),
+        (["write", "x", "--top-p", "0"], "top-p must lie"),
+        (["write", "x", "--seed", "-1"], "seed must be"),
+        (["write", "x", "--seed", "9" * 40], "seed must be"),
+        (["import", "carrier_pigeon", "/"], "There is no importer"),
+        (["import", "mbox", "/no/such"], "There is no file or folder"),
+    ],
+)
+def test_a_wrong_value_is_explained(run, arguments, words):
+    """With status 1 and without loading a model."""
+    result = run(*arguments)
+    assert words in sentence(result)
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "needs a terminal"),
+        (["wirte", "x"], "No such command"),
+        (["write"], "Missing argument"),
+        (["write", "x", "y"], "unexpected extra argument"),
+        (["write", "-x"], "No such option"),
+        (["write", "x", "--task", "sonnet"], "is not one of"),
+        (["write", "x", "--max-tokens", "many"], "is not a valid integer"),
+        (["write", "x", "--offline", "--no-offline"], "exclude each other"),
+        (["write", "x", "--server", "http://a", "--generalist", "b"], "--generalist"),
+        (["search", "x", "--limit", "0"], "is not in the range"),
+        (["import", "csv", "x", "--map", "text"], "FIELD=COLUMN"),
+        (["import", "mbox", "x", "--me", "Tess"], "--me takes an address"),
+    ],
+)
+def test_wrong_usage_is_status_2(run, arguments, words):
+    """As of every command, with where to find help."""
+    result = run(*arguments)
+    assert words in result.stderr
+    assert "--help' for help" in result.stderr
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["status", "sent", "search x", "write x --offline"])
+@pytest.mark.parametrize("place", ["file", "below-a-file", "~no-such-user/x"])
+def test_a_state_folder_that_cannot_be(run, monkeypatch, tmp_path, command, place):
+    """Every command says so, and how to name another."""
+    (tmp_path / "file").touch()
+    places = {"file": tmp_path / "file", "below-a-file": tmp_path / "file" / "x"}
+    monkeypatch.setenv("SPECSTEER_HOME", str(places.get(place, place)))
+    result = run(*command.split())
+    assert "SPECSTEER_HOME can name another" in sentence(result)
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize("name", ["store.db", "ledger.jsonl", "settings.toml"])
+def test_a_folder_where_a_file_should_be(run, home, name):
+    """One sentence that names it."""
+    (home / name).mkdir()
+    result = run("status")
+    assert name in result.stderr.splitlines()[-1]
+    assert "Error: " in result.stderr
+    assert result.exit_code == 1
+
+
+def test_a_store_that_is_none(run, home):
+    """It is neither read nor overwritten."""
+    (home / "store.db").write_text("my shopping list " * 99)
+    assert "not a database" in sentence(run("search", "milk"))
+    assert (home / "store.db").read_text() == "my shopping list " * 99
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("threads = 'x'", "threads must be a whole number, not 'x'"),
+        ("threads = 2.5", "threads must be a whole number, not 2.5"),
+        ("threads = true", "threads must be a whole number, not True"),
+        ("threads = 0", "threads must lie between 1 and 512, not 0"),
+        ("threads = 100000", "threads must lie between 1 and 512, not 100000"),
+        ("gpu_layers = -2", "gpu_layers must lie"),
+        ("exact = 'yes'", "exact must be true or false"),
+        ("server = 5", "server must be a text"),
+        ("specialist = ['a']", "specialist must be a text"),
+        ("colour = 'red'", "there is no setting 'colour'; known are: exact"),
+        ("method = 'steering'", "[method] is a table, not 'steering'"),
+        ("[method]\ntemperature = 'hot'", "temperature must be a number, not 'hot'"),
+        ("[method]\ntemperature = 99", "temperature must lie"),
+        ("[method]\nseed = 1.5", "seed must be a whole number"),
+        ("[method]\nrule = 'kind'", "rule must be greedy or stochastic, not 'kind'"),
+        ("[method]\nbonus_from = 1", "bonus_from must be steered or none or"),
+        ("[method]\nfoo = 1", "there is no setting 'foo'"),
+        ("this is not toml", "cannot be read"),
+        ("a = " + "[" * 5000, "cannot be read"),
+        (b"\xff\xfe", "cannot be read"),
+    ],
+)
+def test_broken_settings_are_one_sentence(run, home, body, words):
+    """That names the file and what is wrong in it."""
+    data = body if isinstance(body, bytes) else body.encode()
+    (home / "settings.toml").write_bytes(data)
+    said = sentence(run("write", "x", "--offline"))
+    assert words in said
+    assert "settings.toml" in said
+
+
+def test_settings_of_every_type_are_read(home):
+    """Whole numbers are numbers too; optional ones may be left out."""
+    (home / "settings.toml").write_text(
+        "server = 'http://a'\nthreads = 2\nexact = true\n"
+        "[method]\ntemperature = 1\nrule = 'greedy'\ntop_p = 0.5\n"
+    )
+    settings = read_settings()
+    assert (settings.server, settings.threads, settings.exact) == ("http://a", 2, True)
+    method = settings.method
+    assert (method.temperature, method.rule, method.top_p) == (1, "greedy", 0.5)
+    assert settings.specialist == Settings().specialist
+
+
+def test_a_home_folder_that_is_none(run, home):
+    """`~somebody` in the settings may name nobody."""
+    (home / "settings.toml").write_text("specialist = '~no-such-user/x.gguf'")
+    assert "no such home folder" in sentence(run("write", "x"))
+
+
+def test_the_state_folder_is_for_its_owner_alone(monkeypatch, tmp_path):
+    """It is made with its parents; ~ is the person's home."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SPECSTEER_HOME", "~/a/b")
+    assert state_folder() == tmp_path / "a" / "b"
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+
+
+def test_an_impossible_state_folder_is_an_error_of_ours(monkeypatch):
+    """The app and the server show the same sentence."""
+    monkeypatch.setenv("SPECSTEER_HOME", "/dev/null/x")
+    with pytest.raises(InvalidSettingsError, match="cannot be made"):
+        state_folder()

@@ -1,0 +1,75 @@
+"""Which server is told which token, and which store is read."""
+
+import pytest
+
+from edge_app.commands.equipment import equipment
+from edge_app.commands.write import _desk
+from edge_app.desk import WritingDesk
+from edge_app.settings import Settings
+from models.files import locate
+
+KEPT = "the-token-of-the-server-on-this-machine"
+
+
+@pytest.mark.parametrize(
+    ("server", "token"),
+    [
+        ("http://127.0.0.1:8765", KEPT),
+        ("http://127.8.8.8:8765", KEPT),
+        ("http://localhost:8765", KEPT),
+        ("http://[::1]:8765", KEPT),
+        ("http://192.168.1.20:8765", ""),
+        ("https://localhost.example.org", ""),
+        ("https://127.0.0.1.example.org", ""),
+        ("https://example.org/127.0.0.1", ""),
+        ("http://[::1", ""),
+        ("nonsense", ""),
+        ("", ""),
+    ],
+)
+def test_the_token_of_this_machine_stays_on_it(home, server, token):
+    """A server elsewhere is never told it."""
+    (home / "cloud-token").write_text(KEPT + "\n")
+    assert equipment(Settings(server=server)).token == token
+
+
+def test_a_token_that_was_set_is_used(home):
+    """Wherever the server is: the person said so."""
+    (home / "cloud-token").write_text(KEPT)
+    settings = Settings(server="http://192.168.1.20:8765", token="mine")
+    assert equipment(settings).token == "mine"
+
+
+def test_a_token_file_that_is_none(home):
+    """Broken bytes and folders are no token, and no traceback."""
+    (home / "cloud-token").write_bytes(b"\xff\xfe")
+    assert not equipment(Settings(server="http://127.0.0.1:1")).token.isascii()
+    (home / "cloud-token").unlink()
+    (home / "cloud-token").mkdir()
+    assert equipment(Settings(server="http://127.0.0.1:1")).token == ""
+
+
+def options(**changes):
+    names = ("server", "specialist", "generalist")
+    return {**dict.fromkeys(names), "sample": False, **changes}
+
+
+def test_a_generalist_of_ones_own_needs_a_server_of_ones_own():
+    """--generalist means the server that is started here, whatever the settings say."""
+    settings = Settings(server="http://192.168.1.20:8765")
+    desk = _desk(settings, options(generalist=locate("generalist")))
+    assert desk._equipment.server == ""
+
+
+def test_the_server_of_the_settings_is_used():
+    """Unless the command line names another, or none."""
+    settings = Settings(server="http://192.168.1.20:8765")
+    assert _desk(settings, options())._equipment.server == settings.server
+    assert _desk(settings, options(server=""))._equipment.server == ""
+
+
+def test_sample_means_the_sample_letters():
+    """They are there without a demo before."""
+    desk = WritingDesk(equipment(Settings(), sample=True))
+    assert desk.counts()["own"] > 100
+    assert WritingDesk(equipment(Settings())).counts()["own"] == 0

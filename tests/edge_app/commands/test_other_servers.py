@@ -1,0 +1,110 @@
+"""An address behind which there is no SpecSteer server, or a spiteful one."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from decoding_core.errors import (
+    CloudRefusedError,
+    CloudUnreachableError,
+    MessageError,
+)
+from decoding_core.messages import DraftBlock, OpenSession, digest
+from decoding_core.settings import MethodSettings
+from edge_app.cloud_client import Connection
+from edge_app.cloud_verifier import CloudVerifier
+
+SESSION = {"session_id": "s", "generalist": "g", "base": "b"}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.seen.append(dict(self.headers))
+        status, body = self.server.answer
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_DELETE = do_POST  # noqa: N815
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def other():
+    """A server that gives `answer` to whatever it is asked."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.seen = []
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def judge(url, token="t"):
+    """Open a session and have one block judged."""
+    verifier = CloudVerifier(url, token, lambda _: None)
+    try:
+        terms = MethodSettings().terms()
+        verifier.open(OpenSession((1, 2), (), "v", terms))
+        verifier.verify(DraftBlock(0, 0, 0, digest(()), (), (3,)))
+    finally:
+        verifier.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error", "words"),
+    [
+        (200, b"<html>", MessageError, "not JSON"),
+        (200, b"[]", MessageError, "not an object"),
+        (200, b"{}", MessageError, "no session"),
+        (200, b"", MessageError, "no session"),
+        (302, b"", MessageError, "no session"),
+        (404, b"\xff", CloudRefusedError, "there is no SpecSteer server at http://127"),
+        (405, b"", CloudRefusedError, "there is no SpecSteer server"),
+        (501, b"", CloudRefusedError, "there is no SpecSteer server"),
+        (418, b"teapot", CloudRefusedError, "refused: status 418"),
+        (401, b"", CloudRefusedError, "refused the token"),
+        (500, b"oops", CloudUnreachableError, "failed: status 500"),
+        (201, json.dumps(SESSION).encode(), CloudRefusedError, "status 201"),
+        (
+            *(201, json.dumps({**SESSION, "session_id": "a\nb"}).encode()),
+            *(MessageError, "a session that none can be"),
+        ),
+    ],
+)
+def test_any_answer_becomes_an_error_of_ours(other, status, body, error, words):
+    """With a sentence that can be shown."""
+    other.answer = (status, body)
+    with pytest.raises(error, match=words):
+        judge(other.url)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "nonsense", "ftp://a", "http://", "http://[::1", "http://a:b", "\x00"]
+)
+def test_what_is_no_address(url):
+    """Is said to be none, with an example."""
+    with pytest.raises(CloudRefusedError, match="is no server address"):
+        judge(url)
+
+
+@pytest.mark.parametrize("token", ["grüße", "a\nb", "a\x00"])
+def test_what_is_no_token(token):
+    """Is not sent."""
+    with pytest.raises(CloudRefusedError, match="no token has"):
+        Connection("http://127.0.0.1:9", token, lambda _: None)
+
+
+def test_without_a_token_the_server_says_what_is_missing(other):
+    """It is asked all the same; it is not "unreachable"."""
+    other.answer = (401, b"")
+    with pytest.raises(CloudRefusedError, match="--token or SPECSTEER_TOKEN"):
+        judge(other.url, "")
+    assert "Authorization" not in other.seen[0]

@@ -1,0 +1,218 @@
+"""`import`, `search`, `sent`, `status`: what lies on this device."""
+
+import base64
+import json
+import threading
+
+import pytest
+
+from edge_app.commands.output import printable
+from edge_app.events import Received, Sent
+from edge_app.privacy.ledger import Ledger, read_ledger
+from edge_app.settings import ledger_path
+
+
+def entry(what="open", size=10, payload=b"\x00\x01", token_ids=(5, 6)):
+    return Sent(1_700_000_000.5, "http://a:1", what, size, token_ids, payload)
+
+
+@pytest.fixture
+def ledger():
+    with Ledger(ledger_path()) as ledger:
+        for event in (
+            entry("open", 100, b"", ()),
+            Received(1.0, "open", 55),
+            entry("block", 30),
+            entry("open", 200, b"", ()),
+            entry("block", 40),
+        ):
+            ledger.add(event)
+
+
+def test_import_ends_with_the_counts(run, letters):
+    """On stdout, and a second time nothing is added."""
+    again = run("import", "jsonl", letters)
+    assert again.stdout.splitlines()[-1] == "added 0, skipped 2, failed 0"
+    assert again.exit_code == 0
+
+
+def test_import_names_the_importers(run):
+    """In its help, so that nobody has to guess."""
+    help_text = run("import", "--help").stdout
+    assert "mbox" in help_text
+    assert "google_reviews" in help_text
+
+
+def test_import_learns_addresses(run, tmp_path):
+    """--me can be given more than once."""
+    path = tmp_path / "one.mbox"
+    path.write_bytes(
+        b"From a@b Mon Jan  1 00:00:00 2024\nFrom: tess@example.org\n"
+        b"To: ana@example.org\nSubject: Pier\n\nThe pier photos came out well.\n"
+    )
+    result = run(
+        *("import", "mbox", path, "--me", "tess@example.org", "--me", "t@b.example")
+    )
+    assert result.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
+    assert "t@b.example, tess@example.org" in run("status").stdout
+
+
+@pytest.mark.parametrize("kind", ["csv", "eml", "google_reviews", "jsonl", "mbox"])
+@pytest.mark.parametrize("body", [b"\x00\xff\xfe" * 999, b"[" * 99_999, b"", None])
+def test_garbage_is_no_traceback(run, tmp_path, kind, body):
+    """Either a sentence, or a count of what failed."""
+    path = tmp_path / "garbage"
+    path.mkdir() if body is None else path.write_bytes(body)
+    result = run("import", kind, path, "--me", "t@example.org")
+    assert result.exit_code in (0, 1)
+    assert result.stdout.startswith("added 0") or result.stderr.startswith("Error: ")
+
+
+def test_search_finds_own_texts(run, letters):
+    """Best first, with an excerpt."""
+    result = run("search", "pier photos")
+    assert "Hullo Ana, the pier photos" in result.stdout.splitlines()[1]
+    assert result.exit_code == 0
+
+
+def test_search_as_json(run, letters):
+    """One object per line, with the record's id."""
+    found = [
+        json.loads(line)
+        for line in run("search", "--json", "pier").stdout.split("\n")
+        if line
+    ]
+    assert found[0]["record_id"] > 0
+    assert "pier" in found[0]["text"]
+
+
+@pytest.mark.parametrize(
+    "query", ["photos", "", "ü 日本 😀", "\udcff", "'; drop table"]
+)
+def test_search_in_an_empty_store(run, query):
+    """Nothing matches, which is no error."""
+    result = run("search", query)
+    assert (result.stdout, result.stderr) == ("", "nothing matches\n")
+    assert result.exit_code == 0
+
+
+def test_the_sample_letters_are_there_without_a_demo(run):
+    """--sample fills its own store; one's own stays empty."""
+    assert "Ana Ruiz" in run("search", "--sample", "photos").stdout
+    assert "none; 'specsteer import" in run("status").stdout
+
+
+def test_a_stranger_cannot_steer_the_terminal():
+    """Subjects of replies come from others, escape codes with them."""
+    assert printable("Re: \x1b]0;evil\x07 hi\n") == "Re:  ]0;evil  hi "
+    assert printable("grüße 👩‍🚀 日本") == "grüße 👩‍🚀 日本"
+
+
+def test_sent_counts_every_request(run, ledger):
+    """One line each, what came back left out."""
+    result = run("sent")
+    assert len(result.stdout.splitlines()) == 4
+    assert "block" in result.stdout.splitlines()[1]
+    assert "30 B  2 token ids" in result.stdout.splitlines()[1]
+    assert result.stderr == "4 requests, 370 bytes in all\n"
+
+
+def test_sent_of_the_last_text(run, ledger):
+    """From its opening on."""
+    result = run("sent", "--last", "--bytes")
+    assert result.stdout.splitlines()[-1] == "00 01"
+    assert result.stderr == "2 requests, 240 bytes in all\n"
+
+
+def test_sent_as_json(run, ledger):
+    """Everything that the ledger keeps."""
+    body = json.loads(run("sent", "--json").stdout.splitlines()[1])
+    assert body == {
+        "time": 1_700_000_000.5,
+        "url": "http://a:1",
+        "what": "block",
+        "size": 30,
+        "token_ids": [5, 6],
+        "payload": "0001",
+    }
+
+
+def test_sent_before_anything_was(run):
+    """An empty ledger is no error."""
+    result = run("sent")
+    assert (result.stdout, result.exit_code) == ("", 0)
+
+
+SOUND = {
+    "event": "Sent",
+    "time": 1.0,
+    "url": "u",
+    "what": "open",
+    "size": 1,
+    "token_ids": [],
+    "payload": "",
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"time": "noon"},
+        {"time": None},
+        {"size": "big"},
+        {"size": float("inf")},
+        {"token_ids": 5},
+        {"token_ids": ["a"]},
+        {"payload": 5},
+        {"payload": "A"},
+        {"event": ["Sent"]},
+        None,
+        [],
+        "Sent",
+    ],
+)
+def test_a_line_that_was_edited_by_hand_is_passed_over(run, ledger, change):
+    """The others are shown all the same."""
+    broken = {**SOUND, **change} if isinstance(change, dict) else change
+    with ledger_path().open("ab") as file:
+        file.write(json.dumps(broken).encode() + b"\n\xff\xfe{\n")
+    result = run("sent")
+    assert len(result.stdout.splitlines()) == 4
+    assert result.exit_code == 0
+    assert run("status").exit_code == 0
+
+
+@pytest.mark.parametrize("time", [float("nan"), 1e300, -1e18])
+def test_a_time_that_is_none(run, time):
+    """A request is shown even if nobody can say when it was."""
+    ledger_path().write_text(json.dumps({**SOUND, "time": time}) + "\n")
+    assert "at no known time" in run("sent").stdout
+
+
+def test_two_commands_at_once_do_not_mix_their_lines():
+    """Each line is one write."""
+    payload = b"x" * 50_000
+
+    def write():
+        with Ledger(ledger_path()) as ledger:
+            for _ in range(40):
+                ledger.add(entry(payload=payload))
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    entries = list(read_ledger(ledger_path()))
+    assert len(entries) == 160
+    assert all(one.payload == payload for one in entries)
+    line = ledger_path().read_text().splitlines()[0]
+    assert base64.b64decode(json.loads(line)["payload"]) == payload
+
+
+def test_status_says_what_is_where(run, home, letters, ledger):
+    """Texts, settings, server and ledger."""
+    (home / "settings.toml").write_text("server = 'http://a:1'")
+    said = run("status").stdout
+    for words in (str(home), "2 notes", "http://a:1", "4 requests, 370 bytes"):
+        assert words in said

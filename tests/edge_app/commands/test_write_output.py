@@ -1,0 +1,304 @@
+"""What `write` shows of the event stream; the desk is scripted."""
+
+import json
+import os
+import signal
+from types import SimpleNamespace
+
+import pytest
+
+from decoding_core.errors import CloudRefusedError, CloudUnreachableError, EngineError
+from edge_app.commands import output, write
+from edge_app.events import (
+    Finished,
+    Judged,
+    Notice,
+    Settled,
+    Source,
+    SourcesFound,
+    Statistics,
+    Token,
+)
+
+WORDS = [
+    Token(1, "Dear Ana.", "accepted"),
+    Token(2, " See", "recovered"),
+    Token(3, " you", "bonus"),
+    Token(4, "\nTess ü", "local"),
+]
+SOURCE = Source(7, "email to Ana", 2.5, {"bm25": 2.5}, "Hullo Ana")
+NUMBERS = Statistics(2, 1, 1, 1, 1, 1, 300, 200, 0.5, 8.0, 0.5, 20.0)
+TEXT = "Dear Ana. See you\nTess ü"
+
+
+def told(reason="end"):
+    return [
+        SourcesFound((SOURCE,)),
+        Judged(2, 1, (" Sea",), 0.02),
+        *(Settled((word,)) for word in WORDS),
+        Finished(reason, NUMBERS),
+    ]
+
+
+class ScriptedDesk:
+    """Emits what it was given, but raises exceptions and calls functions."""
+
+    def __init__(self, script, own=1):
+        self.script, self.own = script, own
+        self.orders, self.closed, self.stop = [], False, None
+
+    def counts(self):
+        return {"own": self.own, "received": 0, "words": 0}
+
+    def write(self, order, emit, stop):
+        self.orders.append(order)
+        self.stop = stop
+        for step in self.script:
+            if isinstance(step, Exception):
+                raise step
+            if callable(step):
+                step()
+            else:
+                emit(step)
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def desk(monkeypatch):
+    """Puts a scripted desk in the place of the real one."""
+
+    def install(script, own=1):
+        made = ScriptedDesk(script, own)
+        monkeypatch.setattr(write, "_desk", lambda *_: made)
+        return made
+
+    return install
+
+
+def lines(text):
+    return text.splitlines()
+
+
+def test_stdout_holds_only_the_text_and_stderr_one_line_of_numbers(run, desk):
+    """What is piped on is the text, as it is settled."""
+    desk(told())
+    result = run("write", "x")
+    assert result.stdout == TEXT + "\n"
+    assert lines(result.stderr) == [
+        "kept 1 (50% of the drafted) · redrawn 1 · added 1 · written on this device "
+        "alone 1 · sent 300 bytes in 1 round, 200 came back · round trip 20.0 ms · "
+        "8 tokens/s, 0.5 s"
+    ]
+    assert result.exit_code == 0
+
+
+def test_nothing_is_underlined_in_a_pipe(run, desk):
+    """Escape codes are for terminals."""
+    desk(told())
+    assert "\x1b" not in run("write", "x").stdout
+
+
+@pytest.mark.parametrize(
+    ("terminal", "no_color", "styled"),
+    [(True, None, True), (True, "", True), (True, "1", False), (False, None, False)],
+)
+def test_no_color_is_obeyed(monkeypatch, terminal, no_color, styled):
+    """On a terminal redrawn words are underlined, unless NO_COLOR says otherwise."""
+    stdout = SimpleNamespace(isatty=lambda: terminal)
+    monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=stdout))
+    if no_color is not None:
+        monkeypatch.setenv("NO_COLOR", no_color)
+    assert output.may_style() is styled
+
+
+def test_plain_is_a_line_per_sentence(run, desk):
+    """For a screen reader, when the text is done."""
+    desk(told())
+    result = run("write", "--plain", "x")
+    assert lines(result.stdout) == ["Dear Ana.", "See you", "Tess ü"]
+
+
+def test_json_is_one_object(run, desk):
+    """With the text, its tokens, its sources, the numbers and the settings."""
+    desk(told())
+    result = run("write", "--json", "--seed", "5", "--to", "Ana ü", "x")
+    body = json.loads(result.stdout)
+    assert len(lines(result.stdout)) == 1
+    assert set(body) == {
+        *("text", "tokens", "sources", "statistics", "settings", "ended")
+    }
+    assert body["text"] == TEXT
+    assert body["tokens"][1] == {"id": 2, "text": " See", "origin": "recovered"}
+    assert body["sources"] == [
+        {
+            "record_id": 7,
+            "title": "email to Ana",
+            "score": 2.5,
+            "score_parts": {"bm25": 2.5},
+            "excerpt": "Hullo Ana",
+        }
+    ]
+    assert set(body["statistics"]) == {
+        *("drafted", "accepted", "recovered", "bonus", "local", "rounds"),
+        *("bytes_up", "bytes_down", "seconds", "tokens_per_second"),
+        *("acceptance_rate", "round_trip_ms"),
+    }
+    assert body["settings"]["seed"] == 5
+    assert body["settings"]["recipient"] == "Ana ü"
+    assert body["ended"] == "end"
+
+
+def test_json_is_ascii(run, desk):
+    """So that no locale can break it."""
+    desk(told())
+    assert run("write", "--json", "x").stdout.isascii()
+
+
+def test_a_notice_goes_to_stderr(run, desk):
+    """Such as that the server is gone; it is no error."""
+    script = told()
+    script.insert(3, Notice("the server is gone; the rest is written here"))
+    desk(script)
+    result = run("write", "x")
+    assert result.stdout == TEXT + "\n"
+    assert lines(result.stderr)[0] == "the server is gone; the rest is written here"
+    assert result.exit_code == 0
+
+
+def test_a_full_model_is_said(run, desk):
+    """A text that ends for want of room does not end by itself."""
+    desk(told("full"))
+    assert "no more room" in run("write", "x").stderr
+
+
+def test_without_history_the_person_is_told_how_to_give_it(run, desk):
+    """Once, and not when history was not wanted."""
+    desk(told(), own=0)
+    assert "import --help" in run("write", "x").stderr
+    assert "import --help" not in run("write", "--no-history", "x").stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (EngineError("the model broke"), 1),
+        (CloudRefusedError("the server said no"), 1),
+        (CloudUnreachableError("no answer"), 3),
+        (OSError(28, "No space left on device"), 1),
+    ],
+)
+@pytest.mark.parametrize("option", [None, "--plain", "--json"])
+def test_what_is_settled_is_shown_before_an_error(run, desk, error, status, option):
+    """Nothing that was written is lost with the server or the model."""
+    made = desk([SourcesFound((SOURCE,)), Settled(tuple(WORDS[:3])), error])
+    result = run("write", "x", *([option] if option else []))
+    shown = json.loads(result.stdout)["text"] if option == "--json" else result.stdout
+    assert shown.split() == ["Dear", "Ana.", "See", "you"]
+    assert lines(result.stderr)[-1].startswith("Error: ")
+    assert result.exit_code == status
+    assert made.closed
+
+
+def test_json_says_that_a_text_is_not_whole(run, desk):
+    """`ended` tells a program what the exit status tells a shell."""
+    desk([Settled(tuple(WORDS[:1])), EngineError("broke")])
+    body = json.loads(run("write", "--json", "x").stdout)
+    assert body["ended"] == "failed"
+    assert body["statistics"]["accepted"] == 1
+
+
+def test_an_error_before_the_first_word_leaves_stdout_empty(run, desk):
+    """Not even a line feed."""
+    desk([EngineError("broke")])
+    for option in ((), ("--json",), ("--plain",)):
+        assert run("write", "x", *option).stdout == ""
+
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("option", [None, "--plain", "--json"])
+def test_ctrl_c_shows_what_is_settled(run, desk, option):
+    """And the exit status says that it was stopped."""
+    stopped = Finished("stopped", NUMBERS)
+    made = desk([Settled(tuple(WORDS[:1])), interrupt, stopped])
+    result = run("write", "x", *([option] if option else []))
+    shown = json.loads(result.stdout)["text"] if option == "--json" else result.stdout
+    assert shown.strip() == "Dear Ana."
+    assert result.exit_code == 130
+    assert made.stop.is_set()
+    assert made.closed
+
+
+def test_a_second_ctrl_c_waits_for_nothing(desk, monkeypatch, capsys):
+    """The desk need not listen."""
+    from edge_app.cli import main
+
+    made = desk([Settled(tuple(WORDS[:1])), interrupt, interrupt, *told()])
+    monkeypatch.setattr("sys.argv", ["specsteer", "write", "x"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().out == "Dear Ana.\n"
+    assert made.closed
+
+
+def test_ctrl_c_is_given_back(run, desk):
+    """Afterwards the process answers it as before."""
+    before = signal.getsignal(signal.SIGINT)
+    desk(told())
+    run("write", "x")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_options_become_the_order(run, desk):
+    """Each option of the command line reaches the loop."""
+    made = desk(told())
+    run(
+        *("write", "Thank her", "--task", "review", "--to", "Pier Cafe"),
+        *("--method", "coupled", "--threshold", "0.1", "--strength", "2"),
+        *("--draft-length", "64", "--temperature", "0", "--top-p", "0.5"),
+        *("--seed", "9", "--max-tokens", "7", "--no-history", "--no-offline"),
+        stdin="some notes",
+    )
+    order = made.orders[0]
+    assert order.request.text == "Thank her"
+    assert (order.request.task, order.request.recipient) == ("review", "Pier Cafe")
+    settings = order.settings
+    assert (settings.method, settings.threshold, settings.strength) == (
+        *("coupled", 0.1),
+        2.0,
+    )
+    assert (settings.draft_length, settings.temperature) == (64, 0.0)
+    assert (settings.top_p, settings.seed) == (0.5, 9)
+    assert order.max_tokens == 7
+    assert not order.use_history
+    assert not order.may_go_offline
+    assert not order.offline
+    assert order.background == "some notes"
+
+
+def test_piped_notes_are_utf_8_whatever_the_locale(run, desk):
+    """With or without a byte order mark, from Windows or not."""
+    made = desk(told())
+    run("write", "x", stdin="\ufeffgrüße\r\nTess".encode())
+    assert made.orders[0].background == "grüße\nTess"
+
+
+def test_piped_bytes_that_are_no_text_are_refused(run, desk):
+    """In one sentence."""
+    desk(told())
+    result = run("write", "x", stdin=b"\xff\xfe\x00")
+    assert lines(result.stderr) == ["Error: what is piped in is not text in UTF-8"]
+    assert result.exit_code == 1
+
+
+def test_a_request_may_begin_with_a_dash(run, desk):
+    """After --, as everywhere."""
+    made = desk(told())
+    run("write", "--", "- milk, - bread")
+    assert made.orders[0].request.text == "- milk, - bread"

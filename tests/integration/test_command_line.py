@@ -1,0 +1,416 @@
+"""`specsteer write` with real models and real servers."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier
+from edge_app.child_server import ChildServer
+from edge_app.cli import cli
+from edge_app.commands import write as write_command
+from edge_app.events import Settled
+from edge_app.orders import Order
+from edge_app.privacy.ledger import read_ledger
+from edge_app.settings import ledger_path
+from edge_app.writing import TextJob
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.engines.probe import probe
+from models.engines.settings import EngineSettings
+from models.files import locate
+from models.gguf_header import read_header
+from models.prompts import Request
+
+LONG = ("--method", "generalist", "--temperature", "10", "--top-p", "1")
+"""So hot that hardly any text ends by itself, and a round for each token."""
+
+
+@pytest.fixture(autouse=True)
+def same_kernels(monkeypatch):
+    """As the server's and the reference's."""
+    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
+    probe.cache_clear()
+    yield
+    probe.cache_clear()
+
+
+def run(*arguments, stdin=""):
+    return CliRunner().invoke(
+        cli,
+        [str(argument) for argument in arguments],
+        input=stdin,
+        prog_name="specsteer",
+        catch_exceptions=False,
+    )
+
+
+@pytest.fixture
+def write(server):
+    """`specsteer write` with the server of the tests; its result."""
+
+    def call(*arguments, **options):
+        at = ("--server", server.url, "--token", server.token)
+        return run("write", *at, *arguments, **options)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def other_vocabulary(tmp_path_factory):
+    """Copies of the embedded pair in which one rare token reads otherwise."""
+    folder = tmp_path_factory.mktemp("vocabulary")
+    return {
+        role: _with_other_token(locate(role), folder / f"{role}.gguf")
+        for role in ("specialist", "generalist")
+    }
+
+
+def _with_other_token(model, copy):
+    header = read_header(model)
+    tokens = header["tokenizer.ggml.tokens"]
+    merged = {part for pair in header["tokenizer.ggml.merges"] for part in pair.split()}
+    known = {*tokens, *merged}
+    old = next(
+        token
+        for token in reversed(tokens)
+        if token.isascii() and token.isalpha() and token[::-1] not in known
+        if len(token) > 3 and token not in merged
+    )
+    data = model.read_bytes()
+    assert _entry(old) in data
+    copy.write_bytes(data.replace(_entry(old), _entry(old[::-1]), 1))
+    return copy
+
+
+def _entry(token):
+    return len(token).to_bytes(8, "little") + token.encode()
+
+
+def sentence(result):
+    """The only line on stderr but for the hint that there is no history."""
+    lines = [line for line in result.stderr.splitlines() if "no history" not in line]
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("Error: ")
+    assert result.stdout == ""
+    return lines[0]
+
+
+def test_a_text_with_its_numbers_and_sources(write):
+    """All of `--json`, from the sample letters over a real socket."""
+    result = write(
+        *("--json", "--sample", "--to", "Ana", "--max-tokens", "30"),
+        *("--temperature", "0", "--threshold", "2", "Thank Ana for the photos."),
+    )
+    body = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert body["text"] == "".join(token["text"] for token in body["tokens"])
+    assert 0 < len(body["tokens"]) <= 30
+    numbers = body["statistics"]
+    counts = {
+        name: numbers[name] for name in ("accepted", "recovered", "bonus", "local")
+    }
+    origins = [token["origin"] for token in body["tokens"]]
+    assert counts == {name: origins.count(name) for name in counts}
+    assert numbers["drafted"] >= numbers["accepted"]
+    assert numbers["rounds"] > 0
+    assert numbers["round_trip_ms"] > 0
+    assert "Ana" in body["sources"][0]["title"]
+    assert body["sources"][0]["record_id"] > 0
+    assert body["sources"][0]["excerpt"]
+    assert body["settings"]["threshold"] == 2
+    assert numbers["bytes_up"] == sum(e.size for e in read_ledger(ledger_path()))
+    assert f"redrawn {counts['recovered']}" in result.stderr
+
+
+def test_plain_and_json_hold_the_same_text(write):
+    """The same seed gives the same text, however it is shown."""
+    options = ("--sample", "--max-tokens", "20", "--seed", "3", "Thank Ana.")
+    streamed = write(*options).stdout
+    as_json = json.loads(write("--json", *options).stdout)["text"]
+    plain = write("--plain", *options).stdout
+    assert streamed == as_json + "\n"
+    assert plain.split() == as_json.split()
+
+
+@pytest.mark.parametrize("method", ["steering", "coupled"])
+def test_the_command_writes_what_the_in_process_verifier_gives(write, method):
+    """At temperature 0: the same token ids."""
+    options = ("--method", method, "--threshold", "0.3", "--temperature", "0")
+    result = write(
+        *("--json", "--no-history", "--max-tokens", "30", *options, "Thank Ana.")
+    )
+    over_socket = [token["id"] for token in json.loads(result.stdout)["tokens"]]
+    settings = MethodSettings(method=method, threshold=0.3, temperature=0.0, top_p=0.95)
+    assert over_socket == _in_process(settings)
+
+
+def _in_process(settings):
+    engine = EngineSettings(extra_buffers=False)
+    large, small = (LlamaModel(locate(r), engine) for r in ("generalist", "specialist"))
+    contexts = [LlamaContext(model) for model in (large, small, small)]
+    events = []
+    order = Order(Request("Thank Ana."), settings=settings, max_tokens=30)
+    job = TextJob(small, contexts[2], order, events.append, threading.Event())
+    job.run(EngineVerifier(contexts[0].sequence(), contexts[1].sequence()), [])
+    for part in (*contexts, large, small):
+        part.close()
+    return [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
+
+
+def test_a_wrong_token_is_one_sentence(server):
+    """And no reason to write on alone."""
+    result = run("write", "x", "--server", server.url, "--token", "wrong")
+    assert "refused the token" in sentence(result)
+    assert result.exit_code == 1
+
+
+def test_a_specialist_of_another_vocabulary_at_a_server(write, other_vocabulary):
+    """The sentence names the models and what to do."""
+    result = write("x", "--specialist", other_vocabulary["specialist"])
+    assert "another vocabulary" in sentence(result)
+    assert result.exit_code == 1
+
+
+def test_a_pair_of_two_vocabularies(other_vocabulary):
+    """The server that is started here cannot work with it, and says why."""
+    result = run("write", "x", "--generalist", other_vocabulary["generalist"])
+    assert "have different vocabularies" in sentence(result)
+    assert "ended" not in sentence(result)
+    assert result.exit_code == 1
+
+
+def test_another_vocabulary_is_no_matter_alone(other_vocabulary):
+    """Without a server there is nothing to compare."""
+    model = other_vocabulary["specialist"]
+    result = run(
+        *("write", "x", "--json", "--offline", "--max-tokens", "5"),
+        *("--specialist", model),
+    )
+    body = json.loads(result.stdout)
+    assert {token["origin"] for token in body["tokens"]} == {"local"}
+    assert body["statistics"]["bytes_up"] == body["statistics"]["rounds"] == 0
+    assert body["settings"]["offline"] is True
+    assert not list(read_ledger(ledger_path()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("word " * 10_000,), "the request and its notes take"),
+        (("x", "--max-tokens", "1000000"), "leaves no room for the request"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(write, arguments, words):
+    """A request of 10,000 words, or a text longer than the model."""
+    result = write(*arguments)
+    assert words in sentence(result)
+    assert result.exit_code == 1
+
+
+def test_no_server_writes_on_alone_or_fails(home):
+    """As the person chose; status 3 is for this alone."""
+    nowhere = ("--server", "http://127.0.0.1:9", "--max-tokens", "5")
+    alone = run("write", "x", *nowhere)
+    assert "written on this device alone" in alone.stderr
+    assert alone.exit_code == 0
+    strict = run("write", "x", "--no-offline", *nowhere)
+    assert "there is no answer from the server" in sentence(strict)
+    assert strict.exit_code == 3
+
+
+@pytest.mark.parametrize("option", [(), ("--no-offline",)])
+def test_a_server_killed_in_mid_text(monkeypatch, option):
+    """The text is completed here and the person told, or it fails with status 3; what
+    is settled is shown either way."""
+    with ChildServer(locate("generalist"), locate("specialist")) as child:
+        child.wait()
+
+        def add(output, event, shown=write_command.Output.add):
+            shown(output, event)
+            if isinstance(event, Settled) and not child.ended:
+                os.kill(child._process.pid, signal.SIGKILL)
+                child._process.wait()
+
+        monkeypatch.setattr(write_command.Output, "add", add)
+        at = ("--server", child.url, "--token", child.token)
+        result = run("write", "--json", *at, *LONG, "--max-tokens", "60", *option, "x")
+    body = json.loads(result.stdout)
+    assert body["text"]
+    assert body["tokens"][0]["origin"] != "local"
+    if option:
+        assert (result.exit_code, body["ended"]) == (3, "failed")
+        assert "Error: there is no answer" in result.stderr
+    else:
+        assert (result.exit_code, body["ended"]) in ((0, "length"), (0, "end"))
+        assert "the rest is written on this device alone" in result.stderr
+
+
+def test_doctor_finds_all_well_and_says_what_is_not(home, server, other_vocabulary):
+    """One line for each thing; status 1 when one is bad."""
+    settings = home / "settings.toml"
+    settings.write_text(f"server = '{server.url}'\ntoken = '{server.token}'\n")
+    well = run("doctor")
+    assert well.exit_code == 0, well.stdout
+    assert f"{server.url} answers" in well.stdout
+    model = other_vocabulary["specialist"]
+    settings.write_text(f"server = 'http://127.0.0.1:9'\nspecialist = '{model}'\n")
+    ill = run("doctor")
+    bad = [line for line in ill.stdout.splitlines() if line.startswith("BAD")]
+    assert [line.split()[1] for line in bad] == ["models", "server"]
+    assert ill.exit_code == 1
+    settings.write_text("threads = 'x'")
+    broken = run("doctor")
+    assert "BAD  settings" in broken.stdout
+    assert broken.exit_code == 1
+
+
+def specsteer(*arguments, **options):
+    """The real command, in a process group as a shell would put it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "edge_app.cli", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0,
+        **options,
+    )
+
+
+def children(process):
+    """Processes that a process has started; empty where there is no /proc."""
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(pid) for pid in listed.read_text().split()] if listed.exists() else []
+
+
+def wait_for_end_of(pids, seconds=20):
+    deadline = time.monotonic() + seconds
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < deadline, "a server was left behind"
+        time.sleep(0.05)
+
+
+def test_ctrl_c_in_mid_text():
+    """A terminal sends it to the whole group: what is settled is shown, the status is
+    130, and no server is left behind."""
+    process = specsteer("write", *LONG, "--max-tokens", "900", "x")
+    first = process.stdout.read(1)
+    started = children(process)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert (first + out).strip()
+    assert b"alone" not in err
+    assert b"tokens/s" in err.splitlines()[-1]
+    wait_for_end_of(started)
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_the_server_loads():
+    """It is not mistaken for a server that failed."""
+    process = specsteer("write", *LONG, "x")
+    deadline = time.monotonic() + 20
+    while not children(process) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    started = children(process)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert not out.strip()
+    assert b"Error" not in err
+    wait_for_end_of(started)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
+def test_the_server_ends_with_the_command(deadly):
+    """However the command ends."""
+    process = specsteer("write", *LONG, "--max-tokens", "900", "x")
+    process.stdout.read(1)
+    started = children(process)
+    process.send_signal(deadly)
+    process.communicate(timeout=20)
+    wait_for_end_of(started)
+
+
+@pytest.mark.slow
+def test_the_server_of_the_command_killed_in_mid_text():
+    """kill -9 of the child server: a complete text and a sentence, status 0."""
+    process = specsteer("write", *LONG, "--max-tokens", "200", "x")
+    first = process.stdout.read(1)
+    for pid in children(process):
+        os.kill(pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert len(first + out) > 200
+    assert b"the rest is written on this device alone" in err
+
+
+@pytest.mark.slow
+def test_a_reader_that_has_enough():
+    """`| head -c 5`: no traceback, no server left behind."""
+    process = specsteer("write", *LONG, "--max-tokens", "900", "x")
+    process.stdout.read(1)
+    started = children(process)
+    process.stdout.close()
+    process.wait(30)
+    err = process.stderr.read()
+    process.stderr.close()
+    assert b"Traceback" not in err
+    assert process.returncode == 1
+    wait_for_end_of(started)
+
+
+@pytest.mark.slow
+def test_a_server_started_by_hand():
+    """`specsteer-cloud serve` and `specsteer write --server`, each a process; the token
+    lies in the state folder of both."""
+    serve = shutil.which("specsteer-cloud", path=str(Path(sys.executable).parent))
+    process = subprocess.Popen([serve, "serve", "--port", "0"], stdout=subprocess.PIPE)
+    try:
+        url = json.loads(process.stdout.readline())["url"]
+        written = specsteer("write", "x", "--server", url, "--max-tokens", "5")
+        out, err = written.communicate(timeout=60)
+        assert written.returncode == 0, err
+        assert out
+        assert b"alone" not in err
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stdout.close()
+
+
+@pytest.mark.slow
+def test_two_commands_at_once():
+    """Both write; the ledger keeps every line of both."""
+    both = [
+        specsteer("write", "--sample", "--max-tokens", "40", f"x{n}") for n in (1, 2)
+    ]
+    for process in both:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        assert out
+    lines = ledger_path().read_text().splitlines()
+    assert all(json.loads(line)["event"] in ("Sent", "Received") for line in lines)
+    assert sum(e.what == "open" for e in read_ledger(ledger_path())) == 2
+
+
+@pytest.mark.slow
+def test_the_demo():
+    """A letter on stdout, its sources below it, the counts on stderr; status 0."""
+    process = specsteer("demo")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    letter, _, sources = out.decode().partition("read for it, on this device alone:")
+    assert letter.strip()
+    assert sources.count("email to Ana") >= 1
+    for word in ("kept", "redrawn", "sent"):
+        assert word in err.decode().splitlines()[-1]

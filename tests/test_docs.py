@@ -1,0 +1,125 @@
+"""The documentation cannot lie about what exists: commands, options, methods, files."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+
+import cloud_api.cli
+import edge_app.cli
+from decoding_core.methods import available
+from decoding_core.settings import MethodSettings
+from edge_app.commands.write import command as write
+from edge_app.settings import Settings
+from personal_store import importers
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+LINKING = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def page(name):
+    return (ROOT / "docs" / name).read_text("utf-8")
+
+
+def all_words():
+    readme = ROOT / "README.md"
+    paths = [*PAGES, readme] if readme.exists() else PAGES
+    return "\n".join(path.read_text("utf-8") for path in paths)
+
+
+def commands_of(group, name):
+    context = click.Context(group)
+    return [f"{name} {command}" for command in group.list_commands(context)]
+
+
+def long_options(command):
+    names = [name for option in command.params for name in option.opts]
+    return [name for name in names if name.startswith("--")]
+
+
+def has_word(text, word):
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) is not None
+
+
+def anchors(path):
+    """Headings as GitHub names them."""
+    headings = HEADING.findall(CODE.sub("", path.read_text("utf-8")))
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+def links(path):
+    """Relative links outside of code."""
+    found = LINK.findall(CODE.sub("", path.read_text("utf-8")))
+    return [link for link in found if "://" not in link]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *commands_of(edge_app.cli.cli, "specsteer"),
+        *commands_of(cloud_api.cli.main, "specsteer-cloud"),
+    ],
+)
+def test_every_command_is_documented(command):
+    """By its full name, as one would type it."""
+    assert has_word(all_words(), command)
+
+
+@pytest.mark.parametrize("option", long_options(write))
+def test_every_option_of_write_is_documented(option):
+    """Somewhere in the pages or the README."""
+    assert has_word(all_words(), option)
+
+
+@pytest.mark.parametrize("option", long_options(cloud_api.cli.serve))
+def test_every_option_of_the_server_is_documented(option):
+    """On the page of the household server."""
+    assert has_word(page("household-server.md"), option)
+
+
+@pytest.mark.parametrize("method", available())
+def test_every_method_is_explained(method):
+    """On the page of the method."""
+    assert f"`{method}`" in page("method.md")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [field.name for kind in (Settings, MethodSettings) for field in fields(kind)],
+)
+def test_every_setting_is_in_the_quickstart(name):
+    """As a line of the example, or as its table."""
+    assert re.search(rf"^(\[{name}\]|{name} = )", page("quickstart.md"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", importers.available())
+def test_every_importer_is_in_the_quickstart(kind):
+    """By the name that `specsteer import` takes."""
+    assert f"`{kind}`" in page("quickstart.md")
+
+
+@pytest.mark.parametrize("path", LINKING, ids=lambda path: path.name)
+def test_every_relative_link_leads_to_a_file(path):
+    """And to a heading of it, where one is named."""
+    if not path.exists():
+        pytest.skip(f"there is no {path.name}")
+    for link in links(path):
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        assert target.exists(), f"{path.name} links to {link}"
+        if anchor:
+            assert anchor in anchors(target), f"{path.name} links to {link}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_page_is_in_the_index(path):
+    """But for the index itself."""
+    if path.name != "index.md":
+        assert f"({path.name})" in page("index.md")
