@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from decoding_core.errors import ModelError, ModelNotFoundError
+from models.catalogue import find_card
 
-EMBEDDED = Path(__file__).parent / "embedded"
 ROLES = ("specialist", "generalist")
 
 
 def locate(role: str) -> Path:
     """The embedded model of a role, `specialist` or `generalist`."""
-    return find(EMBEDDED / f"{role}.gguf")
+    return find(find_card(role).path)
 
 
 def find(path: Path) -> Path:

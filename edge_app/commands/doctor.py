@@ -70,15 +70,20 @@ def _extra_buffers(_: Settings) -> str:
 
 def _models(settings: Settings) -> str:
     from edge_app.commands.equipment import equipment
+    from models.catalogue import cards
     from models.engines.llama_cpp import LlamaModel
 
     chosen = equipment(settings)
+    for card in cards():
+        if card.path in (chosen.specialist, chosen.generalist):
+            card.check()
     specialist = LlamaModel(chosen.specialist, chosen.engine)
     generalist = LlamaModel(chosen.generalist, chosen.engine)
     try:
         if specialist.vocabulary_id != generalist.vocabulary_id:
             raise DecodingError(
-                f"{specialist.name} and {generalist.name} have different vocabularies"
+                f"{chosen.specialist} and {chosen.generalist} have different "
+                "vocabularies; choose two models of one family"
             )
         return (
             f"{specialist.name} and {generalist.name}, "

@@ -16,11 +16,7 @@ from decoding_core.methods import build_for_server
 from decoding_core.verifier import EngineVerifier
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
-from models.files import EMBEDDED, locate
-
-pytestmark = pytest.mark.skipif(
-    not (EMBEDDED / "generalist.gguf").exists(), reason="no embedded models yet"
-)
+from models.files import locate
 
 CONTEXT, THREADS = 512, 1
 

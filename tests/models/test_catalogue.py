@@ -1,0 +1,29 @@
+from dataclasses import replace
+
+import pytest
+
+from decoding_core.errors import ChecksumError, ModelNotFoundError
+from models.catalogue import cards, find_card
+from models.files import ROLES, locate
+
+
+@pytest.mark.parametrize("card", cards(), ids=lambda card: card.name)
+def test_the_files_are_those_that_the_catalogue_names(card):
+    """A model that was made again must be entered again."""
+    card.check()
+
+
+def test_every_role_has_an_embedded_model():
+    """And both share a vocabulary."""
+    found = [find_card(role) for role in ROLES]
+    assert [card.path for card in found] == [locate(role) for role in ROLES]
+    assert len({card.vocabulary for card in found}) == 1
+
+
+def test_another_file_is_told_from_a_missing_one():
+    """Each with a sentence that says what to do."""
+    card = find_card("specialist")
+    with pytest.raises(ChecksumError, match="not the file"):
+        replace(card, sha256="0" * 64).check()
+    with pytest.raises(ModelNotFoundError, match="no model file"):
+        replace(card, file="embedded/none.gguf").check()
