@@ -27,7 +27,7 @@ class ModelCard:
     sha256: str
     quantisation: str
     vocabulary: str
-    """Models that share it fit together."""
+    """Its id, the hash of the token list; models that share it fit together."""
     licence: str
 
     @property

@@ -4,6 +4,8 @@ import pytest
 
 from decoding_core.errors import ChecksumError, ModelNotFoundError
 from models.catalogue import cards, find_card
+from models.engines.llama_cpp import LlamaModel
+from models.engines.settings import EngineSettings
 from models.files import ROLES, locate
 
 
@@ -18,6 +20,14 @@ def test_every_role_has_an_embedded_model():
     found = [find_card(role) for role in ROLES]
     assert [card.path for card in found] == [locate(role) for role in ROLES]
     assert len({card.vocabulary for card in found}) == 1
+
+
+@pytest.mark.parametrize("card", cards(), ids=lambda card: card.name)
+def test_the_vocabulary_is_the_one_named(card):
+    """So that a catalogue tells which models fit before they are loaded."""
+    model = LlamaModel(card.path, EngineSettings(extra_buffers=False))
+    assert model.vocabulary_id == card.vocabulary
+    model.close()
 
 
 def test_another_file_is_told_from_a_missing_one():

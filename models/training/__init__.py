@@ -1,0 +1,1 @@
+"""How the embedded pair is made again: tokenizer, data, training, export."""

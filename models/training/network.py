@@ -1,0 +1,136 @@
+"""The qwen3 network in plain torch, as llama.cpp computes it.
+
+Letters in shapes: B rows, T tokens, H heads, D head size, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.training.config import Shape
+from models.training.tokenizer import PAD
+
+NORM_EPSILON = 1e-6
+ROPE_BASE = 10_000.0
+
+
+class Norm(nn.Module):
+    """Root-mean-square normalisation."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalised over the last axis."""
+        return functional.rms_norm(x, self.weight.shape, self.weight, NORM_EPSILON)
+
+
+class Attention(nn.Module):
+    """Grouped-query attention with normalised queries and keys."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.head_size = shape.head_size
+        self.grouped = shape.heads != shape.kv_heads
+        inner, kv = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
+        self.q = nn.Linear(shape.width, inner, bias=False)
+        self.k = nn.Linear(shape.width, kv, bias=False)
+        self.v = nn.Linear(shape.width, kv, bias=False)
+        self.output = nn.Linear(inner, shape.width, bias=False)
+        nn.init.zeros_(self.output.weight)  # a layer begins as nothing
+        self.q_norm = Norm(shape.head_size)
+        self.k_norm = Norm(shape.head_size)
+
+    def forward(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+        """(B, T, width) to the same shape."""
+        q = rotated(self.q_norm(self._split(self.q(x))), turn)
+        k = rotated(self.k_norm(self._split(self.k(x))), turn)
+        v = self._split(self.v(x))  # (B, H, T, D)
+        y = functional.scaled_dot_product_attention(
+            q, k, v, is_causal=True, enable_gqa=self.grouped
+        )
+        mixed: Tensor = self.output(y.transpose(1, 2).flatten(2))
+        return mixed
+
+    def _split(self, x: Tensor) -> Tensor:
+        heads = x.reshape(*x.shape[:-1], -1, self.head_size)
+        return heads.transpose(1, 2)
+
+
+class Feed(nn.Module):
+    """The gated feed-forward layer."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.gate = nn.Linear(shape.width, shape.hidden, bias=False)
+        self.up = nn.Linear(shape.width, shape.hidden, bias=False)
+        self.down = nn.Linear(shape.hidden, shape.width, bias=False)
+        nn.init.zeros_(self.down.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, width) to the same shape."""
+        fed: Tensor = self.down(functional.silu(self.gate(x)) * self.up(x))
+        return fed
+
+
+class Block(nn.Module):
+    """One layer."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.attention_norm = Norm(shape.width)
+        self.attention = Attention(shape)
+        self.feed_norm = Norm(shape.width)
+        self.feed = Feed(shape)
+
+    def forward(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+        """(B, T, width) to the same shape."""
+        x = x + self.attention(self.attention_norm(x), turn)
+        out: Tensor = x + self.feed(self.feed_norm(x))
+        return out
+
+
+class Network(nn.Module):
+    """Token ids (B, T) to logits (B, T, V); input and output embeddings are one."""
+
+    def __init__(self, shape: Shape, seed: int = 0) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.shape = shape
+        self.embedding = nn.Embedding(shape.vocabulary, shape.width)
+        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.norm = Norm(shape.width)
+        nn.init.normal_(self.embedding.weight, std=0.02)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Logits of what may follow each token."""
+        turn = turns(ids.shape[1], self.shape.head_size, ids.device)
+        x = self.embedding(ids)
+        for block in self.blocks:
+            x = block(x, turn)
+        return functional.linear(self.norm(x), self.embedding.weight)
+
+    def loss(self, rows: Tensor) -> Tensor:
+        """Mean nats per token of rows (B, T + 1), padding left out."""
+        logits = self(rows[:, :-1])
+        return functional.cross_entropy(
+            logits.flatten(0, 1).float(), rows[:, 1:].flatten(), ignore_index=PAD
+        )
+
+
+def turns(length: int, size: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Cosines and sines (T, D / 2) of the rotary positions."""
+    steps = torch.arange(0, size, 2, device=device, dtype=torch.float32) / size
+    positions = torch.arange(length, device=device, dtype=torch.float32)
+    angles = positions[:, None] * ROPE_BASE**-steps
+    return angles.cos(), angles.sin()
+
+
+def rotated(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+    """x (B, H, T, D) turned by its positions; halves are paired, as qwen3 does."""
+    cosine, sine = turn
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((a * cosine - b * sine, a * sine + b * cosine), dim=-1).type_as(x)
