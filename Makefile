@@ -17,7 +17,7 @@ run: setup
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/specsteer; else $(BIN)/specsteer demo; fi
 
 test: setup-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: lint test
 

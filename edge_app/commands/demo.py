@@ -21,7 +21,7 @@ _STOPPED = 130
 
 
 @click.command("demo")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=6, show_default=True)
 def command(seed: int) -> None:
     """Write a letter from sample letters, and say how it came about.
 
@@ -40,9 +40,9 @@ def command(seed: int) -> None:
     )
     chosen = equipment(settings, server="", sample=True)
     with Store.open(chosen.store) as store:
-        click.echo(f"sample letters: {fill(store)}", err=True)
-    click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n", err=True)
-    output = Output(order, as_json=False, plain=False)
+        click.echo(f"sample letters: {fill(store)}")
+    click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
+    output = Output(order, as_json=False, plain=False, aside=False)
     with stoppable() as stop, closing(WritingDesk(chosen)) as desk, closing(output):
         desk.write(order, output.add, stop)
     if stop.is_set():

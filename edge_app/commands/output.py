@@ -32,7 +32,11 @@ _UNDERLINED, _PLAIN = "\x1b[4m", "\x1b[0m"
 class Output:
     """A reader of the event stream. `close` shows also a text that was broken off."""
 
-    def __init__(self, order: Order, *, as_json: bool, plain: bool) -> None:
+    def __init__(
+        self, order: Order, *, as_json: bool, plain: bool, aside: bool = True
+    ) -> None:
+        """`aside`: narrate on stderr, so that stdout is the text alone."""
+        self._aside = aside
         self._order = order
         self._as_json = as_json
         self._plain = plain
@@ -99,7 +103,7 @@ class Output:
             click.echo(word, nl=False)
 
     def _say(self, sentence: str) -> None:
-        click.echo(sentence, err=True)
+        click.echo(sentence, err=self._aside)
 
     def _statistics(self) -> Statistics:
         if self._finished is None:

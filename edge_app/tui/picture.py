@@ -6,6 +6,7 @@ OUT ends in `.svg`. The request on the page is given by `--request` and `--recip
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import click
@@ -55,6 +56,8 @@ def main(
     columns, rows = map(int, size.split("x"))
     asked = Request(request, task, recipient)
     drawn = asyncio.run(picture(read_tape(tape), asked, (columns, rows), last))
+    # The fonts would be fetched from the web by whoever looks at the picture.
+    drawn = re.sub(r"@font-face\s*\{.*?\}\s*", "", drawn, flags=re.DOTALL)
     out.write_text(drawn, encoding="utf-8")
 
 

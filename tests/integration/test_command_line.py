@@ -30,7 +30,10 @@ from models.files import locate
 from models.gguf_header import read_header
 from models.prompts import Request
 
-LONG = ("--method", "generalist", "--temperature", "10", "--top-p", "1")
+LONG = (
+    *("--method", "generalist", "--temperature", "10", "--top-p", "1"),
+    *("--seed", "1"),
+)
 """So hot that hardly any text ends by itself, and a round for each token."""
 
 
