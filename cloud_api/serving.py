@@ -42,6 +42,7 @@ def serve(options: LlamaOptions, token: str, doorway: Doorway) -> bool:
         ServerError: the address cannot be had, or the models cannot be loaded.
     """
     check_host(doorway.host, doorway.allow_remote)
+    check_announce(doorway.announce)
     listener = listen(doorway.host, doorway.port)
     logs.configure()
     app = create_app(ServerSettings(token), partial(load_pair, options))
@@ -63,6 +64,12 @@ def check_host(host: str, allow_remote: bool) -> None:
             "put a proxy that does (Caddy, tailscale serve) before 127.0.0.1, or add "
             "--allow-remote if the network itself is trusted"
         )
+
+
+def check_announce(path: Path | None) -> None:
+    """Raise ServerError where the address could not be written to `path`."""
+    if path is not None and not os.access(path.parent, os.W_OK):
+        raise ServerError(f"{path} cannot be written; choose another file to announce")
 
 
 def _say(url: str, doorway: Doorway) -> None:

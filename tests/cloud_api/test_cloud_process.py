@@ -235,6 +235,17 @@ def test_a_token_that_cannot_be_is_one_sentence(model_file):
     assert "two words" not in words
 
 
+def test_an_address_that_cannot_be_announced_is_one_sentence(model_file, tmp_path):
+    models = ["--generalist", str(model_file), "--base", str(model_file)]
+    path = tmp_path / "none" / "address.json"
+    code, words = refusal(
+        "--port", "0", *models, "--token", "x", "--announce", str(path)
+    )
+
+    sentence = f"{path} cannot be written; choose another file to announce"
+    assert (code, words) == (1, f"Error: {sentence}\n")
+
+
 CANARY = (61, 62, 63, 61, 62, 63)
 CANARY_TEXT = "canary-4242"
 
