@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -10,14 +9,9 @@ from edge_app import sample
 from edge_app.commands.equipment import equipment
 from edge_app.desk import WritingDesk
 from edge_app.settings import read_settings, store_path
+from edge_app.tui.app import SpecSteerApp, run_app
 from models.prompts import Request
 from personal_store import Store
-
-# Textual waits so long (ms) for the rest of a key that begins with Escape; its own
-# 100 ms would be half of what a stop may take. It is read when Textual is imported.
-os.environ.setdefault("ESCDELAY", "40")
-
-from edge_app.tui.app import SpecSteerApp, run_app
 
 
 def open_app() -> None:
