@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -67,7 +68,7 @@ class Bench:
     def run(self, settings: MethodSettings) -> Row:
         """Write one text, with clocks in the engine and in the verifier."""
         tally = Tally()
-        with Ledger(self.ledger) as ledger:
+        with closing(Ledger(self.ledger)) as ledger:
 
             def tell(event: Event) -> None:
                 tally.add(event)
@@ -127,7 +128,7 @@ def main() -> None:
     context = LlamaContext(model)
     with (
         tempfile.TemporaryDirectory() as folder,
-        ChildServer(locate("generalist"), locate("specialist")) as child,
+        closing(ChildServer(locate("generalist"), locate("specialist"))) as child,
     ):
         child.wait(threading.Event())
         bench = Bench(
@@ -148,11 +149,15 @@ def main() -> None:
             for seed in (0, 1, 2)
         ]
     _print(rows)
-    _RESULTS.mkdir(exist_ok=True)
+    _keep(rows, model.settings.threads)
+
+
+def _keep(rows: Sequence[Row], threads: int) -> None:
     figures = {
-        "machine": f"{platform.machine()}, {model.settings.threads} threads a model",
+        "machine": f"{platform.machine()}, {threads} threads a model",
         "rows": [asdict(row) for row in rows],
     }
+    _RESULTS.mkdir(exist_ok=True)
     (_RESULTS / "where_time_goes.json").write_text(json.dumps(figures, indent=1))
 
 

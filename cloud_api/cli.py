@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -89,17 +90,11 @@ def main() -> None:
 def serve(
     host: str,
     port: int,
-    generalist: Path | None,
-    base: Path | None,
-    sessions: int,
-    context: int | None,
     token: str | None,
-    threads: int | None,
-    gpu_layers: int,
-    flash_attention: bool,
     announce: Path | None,
     allow_remote: bool,
     exit_with_stdin: bool,
+    **models: Any,
 ) -> None:
     """Judge drafts until stopped.
 
@@ -109,17 +104,7 @@ def serve(
     from cloud_api import serving
 
     try:
-        options = LlamaOptions(
-            find(generalist) if generalist else locate("generalist"),
-            find(base) if base else locate("specialist"),
-            sessions,
-            context,
-            EngineSettings(
-                threads=threads or default_threads(),
-                gpu_layers=gpu_layers,
-                flash_attention=flash_attention,
-            ),
-        )
+        options = _llama_options(**models)
         secret, origin = _choose_token(token)
         doorway = serving.Doorway(
             host, port, allow_remote, announce, origin, exit_with_stdin
@@ -133,6 +118,30 @@ def serve(
         # The engine is still inside llama.cpp; unloading it now could crash.
         sys.stderr.flush()
         os._exit(0)
+
+
+def _llama_options(
+    generalist: Path | None,
+    base: Path | None,
+    sessions: int,
+    context: int | None,
+    threads: int | None,
+    gpu_layers: int,
+    flash_attention: bool,
+) -> LlamaOptions:
+    """The models to serve; raises ModelError when a file is missing or none."""
+    engine = EngineSettings(
+        threads=threads or default_threads(),
+        gpu_layers=gpu_layers,
+        flash_attention=flash_attention,
+    )
+    return LlamaOptions(
+        find(generalist) if generalist else locate("generalist"),
+        find(base) if base else locate("specialist"),
+        sessions,
+        context,
+        engine,
+    )
 
 
 def _choose_token(given: str | None) -> tuple[str, str]:

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, Queue
-from types import TracebackType
 
 from decoding_core.errors import (
     CloudBusyError,
@@ -104,17 +103,6 @@ class ChildServer:
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
-
-    def __enter__(self) -> ChildServer:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _ready(self) -> bool:
         if self._connection is None:

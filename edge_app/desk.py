@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -84,7 +85,7 @@ class WritingDesk:
         except StoppedError:
             emit(Finished("stopped", Statistics()))
             return
-        with self._lock, Ledger(self._equipment.ledger) as ledger:
+        with self._lock, closing(Ledger(self._equipment.ledger)) as ledger:
             tally = Tally()
 
             def tell(event: Event) -> None:

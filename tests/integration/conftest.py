@@ -1,4 +1,5 @@
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -55,7 +56,7 @@ def server(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setenv("SPECSTEER_HOME", str(tmp_path_factory.mktemp("server")))
     patch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
-    with ChildServer(locate("generalist"), locate("specialist")) as child:
+    with closing(ChildServer(locate("generalist"), locate("specialist"))) as child:
         child.wait(threading.Event())
         yield child
     patch.undo()

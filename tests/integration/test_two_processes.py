@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_the_numbers_add_up(desk):
 
 def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
     """The rest is written on the device, and the person is told once."""
-    with ChildServer(locate("generalist"), locate("specialist")) as child:
+    with closing(ChildServer(locate("generalist"), locate("specialist"))) as child:
         child.wait()
         desk = WritingDesk(equipment(tmp_path, child))
         events = []

@@ -3,6 +3,7 @@
 import base64
 import json
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -18,7 +19,7 @@ def entry(what="open", size=10, payload=b"\x00\x01", token_ids=(5, 6)):
 
 @pytest.fixture
 def ledger():
-    with Ledger(ledger_path()) as ledger:
+    with closing(Ledger(ledger_path())) as ledger:
         for event in (
             entry("open", 100, b"", ()),
             Received(1.0, "open", 55),
@@ -194,7 +195,7 @@ def test_two_commands_at_once_do_not_mix_their_lines():
     payload = b"x" * 50_000
 
     def write():
-        with Ledger(ledger_path()) as ledger:
+        with closing(Ledger(ledger_path())) as ledger:
             for _ in range(40):
                 ledger.add(entry(payload=payload))
 
