@@ -6,19 +6,19 @@ holds the request alone; it is all that the server reads besides the draft.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from decoding_core.errors import ContextFullError
 from edge_app.events import Source
 from models.chat import prompt_ids
-from models.prompts import Excerpt, Request, private_messages, public_messages
+from models.excerpts import Shelf, Tokenize
+from models.prompts import Excerpt, Request, public_messages
 from personal_store import Passage
 
-_PASSAGE_TOKENS = 240
+LONGEST_CONTEXT = 8192
+"""Tokens of a specialist's context at most, however many the model could read."""
 _MARGIN = 16
-
-Tokenize = Callable[[str, bool], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,66 +50,34 @@ class PromptBuilder:
         Raises:
             ContextFullError: the request alone leaves no room.
         """
-        room = self.context_length - max_tokens - _MARGIN
-        if room < 1:
-            raise ContextFullError(
-                f"--max-tokens {max_tokens} leaves no room for the request: the model "
-                f"holds {self.context_length} tokens in all"
-            )
+        room = self._room(max_tokens)
         public = prompt_ids(self.tokenize, self.template, public_messages(request))
-        bare = self._private(request, (), background)
+        shelf = Shelf(self.tokenize, self.template)
+        bare = shelf.private_ids(request, (), background)
         if max(len(public), len(bare)) > room:
             raise ContextFullError(
                 f"the request and its notes take {max(len(public), len(bare))} tokens; "
                 f"with {max_tokens} for the text they must not exceed {room}: "
                 "shorten them or lower --max-tokens"
             )
-        chosen = self._fitting(request, passages, background, room)
-        private = self._private(request, chosen, background)
-        sources = tuple(_source(passage) for passage in chosen)
+        found = [_excerpt(shelf, passage) for passage in passages]
+        chosen = shelf.fitting(request, found, background, room)
+        private = shelf.private_ids(request, [found[i] for i in chosen], background)
+        sources = tuple(_source(passages[i]) for i in chosen)
         return Prompts(tuple(public), tuple(private), sources)
 
-    def _fitting(
-        self,
-        request: Request,
-        passages: Sequence[Passage],
-        background: str,
-        room: int,
-    ) -> list[Passage]:
-        chosen: list[Passage] = []
-        for passage in passages:
-            if len(self._private(request, [*chosen, passage], background)) <= room:
-                chosen.append(passage)
-        return chosen
-
-    def _private(
-        self, request: Request, passages: Sequence[Passage], background: str
-    ) -> list[int]:
-        # The best passage stands last, next to the request.
-        excerpts = [self._excerpt(passage) for passage in reversed(passages)]
-        messages = private_messages(request, excerpts, background)
-        return prompt_ids(self.tokenize, self.template, messages)
-
-    def _excerpt(self, passage: Passage) -> Excerpt:
-        text = shortened(passage.text, _PASSAGE_TOKENS, self.tokenize)
-        return Excerpt(passage.kind, passage.recipient, passage.subject, text)
+    def _room(self, max_tokens: int) -> int:
+        room = self.context_length - max_tokens - _MARGIN
+        if room < 1:
+            raise ContextFullError(
+                f"--max-tokens {max_tokens} leaves no room for the request: the model "
+                f"holds {self.context_length} tokens in all"
+            )
+        return room
 
 
-def shortened(text: str, tokens: int, tokenize: Tokenize) -> str:
-    """`text` up to about `tokens`, cut where a line or a sentence ends; its last line,
-    the sign-off, is kept."""
-    if len(tokenize(text, False)) <= tokens:
-        return text
-    lines = [line for line in text.splitlines() if line.strip()]
-    last = lines[-1] if len(lines) > 1 and len(lines[-1]) < 40 else ""
-    room = tokens - len(tokenize(last, False))
-    kept, used = [], 0
-    for sentence in text.replace(". ", ".\0").replace("\n", "\n\0").split("\0"):
-        used += len(tokenize(sentence, False))
-        if used > room:
-            break
-        kept.append(sentence if sentence.endswith("\n") else sentence + " ")
-    return ("".join(kept).rstrip() + "\n\n" + last).strip()
+def _excerpt(shelf: Shelf, passage: Passage) -> Excerpt:
+    return shelf.excerpt(passage.kind, passage.recipient, passage.subject, passage.text)
 
 
 def title(passage: Passage) -> str:

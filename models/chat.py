@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from jinja2 import TemplateError
+from jinja2 import Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from decoding_core.errors import ModelError
@@ -39,10 +40,8 @@ def render(template: str, messages: Sequence[Message]) -> list[Segment]:
         {"role": message.role, "content": f"\ue000{index}\ue001"}
         for index, message in enumerate(messages)
     ]
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-    environment.globals["raise_exception"] = _refuse
     try:
-        text = environment.from_string(template).render(
+        text = _compiled(template).render(
             messages=held, add_generation_prompt=True, bos_token="", eos_token=""
         )
     except (TemplateError, TypeError) as error:
@@ -63,6 +62,13 @@ def prompt_ids(
     for segment in render(template, messages):
         ids += tokenize(segment.text, segment.control)
     return ids
+
+
+@lru_cache(maxsize=8)
+def _compiled(template: str) -> Template:
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    environment.globals["raise_exception"] = _refuse
+    return environment.from_string(template)
 
 
 def _segments(text: str, messages: Sequence[Message]) -> list[Segment]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 
-from decoding_core.errors import DecodingError, ModelNotFoundError
+from decoding_core.errors import DecodingError, ModelNotFoundError, StoppedError
 from models.training import config, data, tokenizer
 from models.training.config import Recipe
+from models.training.machine import Machine
 
-STEPS = ("tokenizer", "data", "train", "export", "all", "evaluate")
-MODELS = ("specialist", "generalist")  # the second may grow from the first
+STEPS = ("tokenizer", "data", "search", "train", "export", "quantisations", "all")
+MODELS = ("specialist", "generalist")
+_INTERRUPTED = 130
+_MEASURED = 12
+"""Held-out rows that each quantisation is measured on."""
 
 
 @click.command()
@@ -27,6 +32,8 @@ MODELS = ("specialist", "generalist")  # the second may grow from the first
     "--into", type=click.Path(path_type=Path), help="Folder of the GGUF files."
 )
 @click.option("--device", default="cpu", help="What torch computes on: cpu or cuda.")
+@click.option("--threads", default=0, help="Threads of a CPU; 0: torch's own choice.")
+@click.option("--compile", "compiled", is_flag=True, help="Let torch compile first.")
 def main(
     step: str,
     scale: str,
@@ -34,59 +41,83 @@ def main(
     work: Path | None,
     into: Path | None,
     device: str,
+    threads: int,
+    compiled: bool,
 ) -> None:
     """Make the embedded pair again, or one STEP of it.
 
     A step that was interrupted goes on where it was; delete the work folder to begin
     anew. At full scale the GGUF files replace those in models/embedded.
+
+    `search` proposes layers of the parent to keep; `quantisations` measures what each
+    way to write the weights costs. `all` is the other steps, in their order.
     """
-    plans = [config.recipe(n, scale, work) for n in MODELS if only in (None, n)]
-    target = into or (config.EMBEDDED if scale == "full" else plans[0].work)
     try:
-        if step in ("tokenizer", "all"):
-            make_tokenizer(plans[0])
-        for plan in plans:
-            if step in ("data", "all"):
-                make_rows(plan)
-            if step in ("train", "all"):
-                make_weights(plan, device)
-            if step in ("export", "all"):
-                make_file(plan, target)
-            if step == "evaluate":
-                show_worth(plan)
+        plans = [config.recipe(n, scale, work) for n in MODELS if only in (None, n)]
+        target = into or (config.EMBEDDED if scale == "full" else plans[0].work)
+        take(step, plans, target, Machine(device, threads, compiled))
+    except StoppedError as error:
+        click.echo(str(error), err=True)
+        raise SystemExit(_INTERRUPTED) from error
     except DecodingError as error:
         raise click.ClickException(str(error)) from error
 
 
-def vocabulary_file(plan: Recipe) -> Path:
-    """Where the pair's one vocabulary is kept."""
-    return plan.work / "tokenizer.json"
+def take(step: str, plans: list[Recipe], target: Path, machine: Machine) -> None:
+    """Take one step for each of these models, or all that make them."""
+    if step in ("tokenizer", "all"):
+        make_tokenizer(plans[0])
+    for plan in plans:
+        if step in ("data", "all"):
+            make_rows(plan)
+        if step == "search":
+            search_layers(plan, machine)
+        if step in ("train", "all"):
+            make_weights(plan, machine)
+        if step in ("export", "all"):
+            make_file(plan, target)
+        if step == "quantisations":
+            show_costs(plan)
 
 
 def make_tokenizer(plan: Recipe) -> None:
     """Learn the vocabulary, unless it is there: a new one would need new models."""
-    path = vocabulary_file(plan)
-    if not path.exists():
+    if not plan.vocabulary.exists():
         shards = plan.mixture.shards
-        tokenizer.train(_data(), path, plan.shape.vocabulary, shards)
-    click.echo(f"vocabulary: {path}")
+        tokenizer.train(_data(), plan.vocabulary, plan.shape.vocabulary, shards)
+    click.echo(f"vocabulary: {plan.vocabulary}")
 
 
 def make_rows(plan: Recipe) -> None:
     """Build the training rows, unless they are there."""
     if not plan.rows_file.exists():
-        vocabulary = tokenizer.Vocabulary(_existing(vocabulary_file(plan)))
-        rows, long_rows = data.build(_data(), vocabulary, plan.mixture)
-        np.savez(plan.rows_file, rows=rows, long=long_rows)
+        vocabulary = tokenizer.Vocabulary(_existing(plan.vocabulary))
+        made: dict[str, Any] = dict(data.build(_data(), vocabulary, plan.mixture))
+        np.savez(plan.rows_file, **made)
     click.echo(f"rows: {plan.rows_file}")
 
 
-def make_weights(plan: Recipe, device: str) -> None:
+def search_layers(plan: Recipe, machine: Machine) -> None:
+    """Print which layers of the parent could be kept, fewer and fewer."""
+    import torch
+
+    from models.training.begin import layers_in_turn
+
+    torch.set_num_threads(machine.threads or torch.get_num_threads())
+    with np.load(_existing(plan.rows_file)) as file:
+        rows = torch.from_numpy(file["rows"][:16].astype(np.int64))
+    for kept, loss in layers_in_turn(plan, rows):
+        click.echo(f"{len(kept)} layers, {loss:.3f} nats per token: layers = {kept}")
+
+
+def make_weights(plan: Recipe, machine: Machine) -> None:
     """Train, from the last checkpoint if there is one."""
     from models.training.train import train
 
+    _existing(plan.vocabulary)
     _existing(plan.rows_file)
-    click.echo(f"weights: {train(plan, device)}; losses: {plan.losses}")
+    weights = train(plan, machine)
+    click.echo(f"weights: {weights}; losses: {plan.losses}, {plan.plot}")
 
 
 def make_file(plan: Recipe, target: Path) -> None:
@@ -96,20 +127,30 @@ def make_file(plan: Recipe, target: Path) -> None:
 
     weights = load(_existing(plan.checkpoint))["network"]
     path = target / f"{plan.name}.gguf"
-    export(plan.name, plan.shape, weights, vocabulary_file(plan), path)
+    export(plan, weights, path)
     click.echo(f"model: {path}, {path.stat().st_size / 1e6:.1f} MB")
-    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
-    click.echo(f"sha256 {checksum}: models/catalogue.toml must name it")
+    if target == config.EMBEDDED:
+        checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+        click.echo(f"sha256 {checksum}: models/catalogue.toml must name it")
 
 
-def show_worth(plan: Recipe) -> None:
-    """Print what history is worth to a model: nats per byte without and with it."""
-    from models.training.evaluate import report
+def show_costs(plan: Recipe) -> None:
+    """Print size and cost of each way to write the weights."""
+    from models.training.costs import table
+    from models.training.train import load
 
-    _existing(plan.checkpoint)
-    vocabulary = tokenizer.Vocabulary(_existing(vocabulary_file(plan)))
-    for line in report(plan, vocabulary, config.data_folder()):
-        click.echo(line)
+    weights = load(_existing(plan.checkpoint))["network"]
+    with np.load(_existing(plan.rows_file)) as rows:
+        held_out = rows["held_out"][:: max(1, len(rows["held_out"]) // _MEASURED)]
+    click.echo(f"{plan.name}: matrices, embedding, down; MB; nats per token; cost")
+    full = None
+    for kinds, size, nats in table(plan, weights, held_out):
+        full = nats if full is None else full
+        down = kinds.down or kinds.matrices
+        click.echo(
+            f"{kinds.matrices:7} {kinds.embedding:7} {down:7} {size:6.1f}  "
+            f"{nats:.4f}  {nats - full:+.4f}"
+        )
 
 
 def _data() -> Path:

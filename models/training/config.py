@@ -7,6 +7,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from decoding_core.errors import InvalidSettingsError
+
 HERE = Path(__file__).parent
 WORK = HERE / "work"
 EMBEDDED = HERE.parent / "embedded"
@@ -27,6 +29,16 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """What a model is before it learns."""
+
+    parent: bool = False
+    """Whether it is cut out of the parent model; else it begins as noise."""
+    layers: tuple[int, ...] = ()
+    """The parent's layers that are kept, in order; `search` proposes them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Mixture:
     """What the rows a model reads are made of."""
 
@@ -35,12 +47,14 @@ class Mixture:
     """Tokens in a row."""
     long_rows: int
     """Rows of twice the length, so that later positions are learnt too."""
+    held_out: int
+    """Rows of each kind, with and without history, that are kept for validation."""
     shards: int
     """How many of the five shards of real texts are read."""
     synthetic: float
-    """Share of examples by synthetic writers."""
+    """Share of the tokens that belong to synthetic writers."""
     private: float
-    """Share of authored examples that come with the author's other texts."""
+    """Share of examples that come with the writer's other texts."""
     seed: int
 
 
@@ -50,26 +64,34 @@ class Schedule:
 
     batch: int
     """Tokens in a step."""
+    micro: int
+    """Tokens that are computed at a time; more need more memory, not fewer steps."""
     tokens: int
-    """Tokens in the whole run."""
-    minutes: float
-    """The run ends then if that is sooner; 0: never. Not exactly repeatable."""
-    muon_rate: float
-    adam_rate: float
-    warmup: float
-    """Share of the run in which the rates rise."""
-    steady: float
-    """Share of the run after which the rates fall to nothing."""
-    repeats: float
-    """Share of rows that repeat a random span, at first; fades out half-way."""
+    """Tokens in the whole run; raise it to prolong a run, finished or not."""
+    rate: float
+    """The highest learning rate."""
+    warmup: int
+    """Tokens over which the rate rises; then it falls along a cosine."""
+    floor: float
+    """The last learning rate, in parts of the highest."""
     seed: int
     save_minutes: float
-    copying: float = 0.0
-    """Share of the run after which copying is wired in by hand; 0: never."""
-    start_from: str = ""
-    """A smaller model to grow this one from, or nothing."""
-    blend: float = 0.0
-    """Share of the grown weights, as they were at first, in the finished ones."""
+    check_every: int
+    """Steps between two looks at the held-out rows."""
+    round_from: float = 1.0
+    """Part of the run after which weights are learnt as they are exported; 1: never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """How the finished weights are written: names of quantisations, as Q8_0."""
+
+    matrices: str
+    embedding: str
+    """The embedding is the output matrix too."""
+    down: str = ""
+    """The last matrix of each feed-forward layer, if not as the others; only its rows
+    may be multiples of 256, as kinds that end in K want."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +100,10 @@ class Recipe:
 
     name: str
     shape: Shape
+    start: Start
     mixture: Mixture
     schedule: Schedule
+    export: Export
     work: Path
 
     @property
@@ -97,19 +121,38 @@ class Recipe:
         """Where the loss of each step is written."""
         return self.work / f"{self.name}-loss.csv"
 
+    @property
+    def plot(self) -> Path:
+        """Where the losses are drawn."""
+        return self.work / f"{self.name}-loss.png"
+
+    @property
+    def vocabulary(self) -> Path:
+        """Where the pair's one vocabulary is kept."""
+        return self.work / "tokenizer.json"
+
 
 def recipe(name: str, scale: str = "full", work: Path | None = None) -> Recipe:
     """The recipe of a model, from `configs/NAME.toml` or `configs/NAME-tiny.toml`."""
     suffix = "" if scale == "full" else f"-{scale}"
     path = HERE / "configs" / f"{name}{suffix}.toml"
     table = tomllib.loads(path.read_text("utf-8"))
-    return Recipe(
+    start = table.get("start", {})
+    made = Recipe(
         name,
         Shape(**table["shape"]),
+        Start(start.get("parent", False), tuple(start.get("layers", ()))),
         Mixture(**table["mixture"]),
         Schedule(**table["schedule"]),
+        Export(**table["export"]),
         work or WORK / scale,
     )
+    if made.start.parent and len(made.start.layers) != made.shape.layers:
+        raise InvalidSettingsError(
+            f"{path.name}: [start] names {len(made.start.layers)} layers, [shape] "
+            f"asks for {made.shape.layers}"
+        )
+    return made
 
 
 def data_folder() -> Path:

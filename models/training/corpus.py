@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import lzma
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from models.prompts import Excerpt, Request
+
 _TASKS = {"letter": ("email", "letter"), "conversation": ("reply",)}
+_TITLED = ("post", "abstract", "article")
+"""Genres whose prompt is the text's title; it is the subject in a history."""
+_BROKEN = ("story", "article")
+"""Genres whose texts are cut out of longer ones."""
+_HELD_OUT = 50
+"""One author in so many is kept for validation."""
+_BRIEF = 200
+"""Characters of a preceding turn that a request holds at most."""
+_SALUTATION = re.compile(
+    r"(?:my )?(?:very )?(?:own )?dear(?:est)? "
+    r"((?:Mrs?|Dr|Ms)\. [^\n,.:;!?]+|[^\n,.:;!?]+)[,.:;!—]",
+    re.IGNORECASE,
+)
+_NOBODY = ("sir", "madam", "friend", "sirs", "love", "boy", "fellow", "old")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +38,15 @@ class Text:
     genre: str
     prompt: str
     text: str
-    author: str
-    item: str
+    author: str = ""
+    item: str = ""
+    rating: str = ""
+
+    @property
+    def held_out(self) -> bool:
+        """Whether its author is kept for validation."""
+        digest = hashlib.sha256(self.author.encode()).digest()
+        return bool(self.author) and digest[0] * 256 + digest[1] < 65536 // _HELD_OUT
 
 
 def read(folder: Path, shards: int = 5) -> Iterator[Text]:
@@ -37,25 +62,69 @@ def task_of(genre: str, rng: Random) -> str:
     return rng.choice(_TASKS.get(genre, (genre,)))
 
 
-def cut(text: str, limit: int, rng: Random) -> str:
-    """A stretch of whole paragraphs of about `limit` characters, often the first."""
-    paragraphs = text.strip().split("\n\n")
-    start = rng.randrange(len(paragraphs)) if len(text) > 2 * limit else 0
-    kept = paragraphs[start][:limit]
-    for paragraph in paragraphs[start + 1 :]:
-        if len(kept) + len(paragraph) > limit:
-            break
-        kept += "\n\n" + paragraph
-    return kept
+def cut(text: Text, limit: int) -> tuple[str, bool]:
+    """The text or its first whole paragraphs of `limit` characters together, and
+    whether that is all of it."""
+    body = text.text.strip()
+    if len(body) <= limit:
+        ended = body.endswith((".", "!", "?", '"', "”", ")", "’", "'", ":)"))
+        return body, text.genre not in _BROKEN and (ended or text.genre != "review")
+    head = body[: limit + 1]
+    for mark in ("\n\n", "\n", ". ", " "):
+        end = head.rfind(mark)
+        if end > limit // 3:
+            return head[: end + (mark == ". ")].rstrip(), False
+    return head[:limit], False
 
 
-def brief(text: Text, kept: str) -> str:
+def request(text: Text, task: str, rng: Random) -> Request:
     """A short request for a text: its title, what went before, or how it begins."""
-    if text.prompt:
-        return text.prompt[-200:]
-    return " ".join(kept.split()[:9])
+    if text.genre == "letter":
+        recipient, body = _addressed(text.text)
+        return Request(_beginning(body, rng), task, recipient)
+    item = text.item.split(" / ")[-1]
+    brief = _title(text) or _beginning(text.text, rng)
+    if text.rating and rng.random() < 0.5:
+        stars = "star" if text.rating == "1" else "stars"
+        brief += f"{'' if brief[-1] in '.!?' else '.'} {text.rating} {stars}"
+    return Request(brief, task, item)
+
+
+def excerpt(text: Text, task: str) -> Excerpt:
+    """The text as a history holds it, before it is shortened."""
+    recipient = _addressed(text.text)[0] if text.genre == "letter" else ""
+    subject = text.prompt.strip() if text.genre in _TITLED else ""
+    return Excerpt(task, recipient, subject, text.text.strip())
+
+
+def _title(text: Text) -> str:
+    """The prompt, or the last whole sentences of one that is long."""
+    prompt = " ".join(text.prompt.split())
+    if text.genre == "story" or len(prompt) < 12:
+        return ""
+    if len(prompt) <= _BRIEF:
+        return prompt
+    tail = prompt[-_BRIEF:]
+    start = re.search(r"[.!?…] ", tail)
+    return tail[start.end() :] if start and start.end() < _BRIEF - 40 else tail
+
+
+def _beginning(text: str, rng: Random) -> str:
+    words = text.split()
+    return " ".join(words[: rng.randint(7, 14)])
+
+
+def _addressed(letter: str) -> tuple[str, str]:
+    """Whom a letter is for, if its salutation says so, and what follows."""
+    salutation = _SALUTATION.match(letter)
+    if not salutation:
+        return "", letter
+    name = salutation[1].strip()
+    if len(name) > 40 or name.lower().split()[-1] in _NOBODY:
+        name = ""
+    return name.title() if name.isupper() else name, letter[salutation.end() :]
 
 
 def _text(row: dict[str, Any]) -> Text:
-    keys = ("genre", "prompt", "text", "author", "item")
+    keys = ("genre", "prompt", "text", "author", "item", "rating")
     return Text(*(str(row.get(key) or "") for key in keys))

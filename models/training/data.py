@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -10,104 +10,91 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from models.prompts import Excerpt, Request, private_messages
-from models.training import corpus, synthetic
+from models.training import corpus
 from models.training.config import Mixture
 from models.training.corpus import Text
+from models.training.examples import Example, example_ids, fitted
+from models.training.real import RealTexts
 from models.training.tokenizer import PAD, Vocabulary
+from models.training.unseen import synthetic_examples
 
 Rows = NDArray[np.uint16]
-Example = tuple[Request, list[Excerpt], str]
 
-_ANSWER = 1400
-"""Characters of a real text that is written, and of one that is looked back on."""
-_LOOKED_BACK = 600
-_KEPT = {"story": 0.4, "conversation": 0.5, "article": 0.25, "abstract": 0.3}
-"""Share of the texts that are read, for genres far from what people ask for."""
 _SHELF = 200
 """Examples to choose from when a row is filled."""
-_MEMORY = 8
-"""Texts remembered per author."""
-_TASKS = ("email", "email", "email", "email", "review", "review", "post", "note")
+_LONGEST = 1600
+"""Characters of a real text, in rows long enough for it."""
+_CHARACTERS = 2
+"""Characters of a text for each token of its row: the rest is for the history."""
+_LONG_PRIVATE = 0.9
+"""Share of examples with history in long rows, which have room for it."""
 
 
-def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> tuple[Rows, Rows]:
-    """Rows (N, row + 1) and long rows (M, 2 * row + 1), in the order they are read."""
+def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, Rows]:
+    """`rows` (N, row + 1), `long` rows (M, 2 * row + 1) and rows `held_out`
+    (2 * H, row + 1) by writers unknown to the others, the first H with history."""
     rng = Random(mixture.seed)
-    mixed = _mixed(folder, mixture, rng)
-    ids = (vocabulary.example(private_messages(r, e), text) for r, e, text in mixed)
-    packed = pack(ids, 2 * mixture.row + 1)
-    long_rows = np.stack(list(islice(packed, mixture.long_rows)))
-    packed = pack(ids, mixture.row + 1)
-    return np.stack(list(islice(packed, mixture.rows))), long_rows
+    strangers: list[Text] = []
+    known = RealTexts(_known(folder, mixture.shards, strangers), rng)
+    unknown = RealTexts(strangers, rng)
+
+    def stacked(texts: RealTexts, private: float, row: int, count: int) -> Rows:
+        real = texts.examples(private, min(_LONGEST, _CHARACTERS * row))
+        invented = synthetic_examples(rng, private)
+        mixed = balanced(real, invented, mixture.synthetic, vocabulary, row)
+        packed = list(islice(pack(mixed, row + 1), count))
+        return np.array(packed, dtype=np.uint16).reshape(count, row + 1)
+
+    row, held_out = mixture.row, mixture.held_out
+    return {
+        "rows": stacked(known, mixture.private, row, mixture.rows),
+        "long": stacked(known, _LONG_PRIVATE, 2 * row, mixture.long_rows),
+        "held_out": np.concatenate(
+            [stacked(unknown, private, row, held_out) for private in (1.0, 0.0)]
+        ),
+    }
 
 
 def pack(examples: Iterator[list[int]], length: int) -> Iterator[Rows]:
-    """Rows of whole examples, the largest that fits first; the last one may be cut."""
+    """Rows of whole examples, the largest that fits first, filled up with padding."""
     shelf: list[list[int]] = []
     while True:
         shelf += islice(examples, _SHELF - len(shelf))
-        row = shelf.pop(0)[:length] if shelf else []
-        while shelf and len(row) < length:
-            row += shelf.pop(_best(shelf, length - len(row)))
-        if not row:
+        if not shelf:
             return
+        row = shelf.pop(0)
+        while (place := _best(shelf, length - len(row))) is not None:
+            row = row + shelf.pop(place)
         yield np.array((row + [PAD] * length)[:length], dtype=np.uint16)
 
 
-def synthetic_examples(rng: Random, private: float) -> Iterator[Example]:
-    """Endless examples by writers who are each met once."""
+def balanced(
+    real: Iterator[Example],
+    invented: Iterator[Example],
+    share: float,
+    vocabulary: Vocabulary,
+    room: int,
+) -> Iterator[list[int]]:
+    """Token ids of examples that go into `room`, a share of the tokens invented."""
+    read = {True: 0, False: 0}
     while True:
-        task = rng.choice(_TASKS)
-        if rng.random() >= private:
-            piece = next(synthetic.pieces(synthetic.common_writer(rng), rng, task, 1))
-            yield piece.request, [], piece.text
-            continue
-        writer = synthetic.new_writer(rng)
-        count = rng.choice((2, 3, 3, 4, 4, 5))
-        pieces = list(synthetic.pieces(writer, rng, task, count))
-        if rng.random() < 0.3:  # something of another kind among them
-            pieces.insert(0, next(synthetic.pieces(writer, rng, rng.choice(_TASKS), 1)))
-        *past, last = pieces
-        rng.shuffle(past)
-        yield last.request, [piece.excerpt() for piece in past], last.text
+        is_invented = read[True] < share * (read[True] + read[False])
+        example = next(invented if is_invented else real)
+        ids = example_ids(vocabulary, fitted(example, vocabulary, room))
+        if len(ids) <= room:
+            read[is_invented] += len(ids)
+            yield ids
 
 
-def real_examples(
-    texts: Iterable[Text], rng: Random, private: float
-) -> Iterator[Example]:
-    """An example for each text, some with earlier texts of the same author."""
-    memory: dict[str, list[Excerpt]] = {}
-    for text in texts:
-        kept = corpus.cut(text.text, _ANSWER, rng)
-        if len(kept) < 40:
-            continue
-        task = corpus.task_of(text.genre, rng)
-        request = Request(corpus.brief(text, kept), task, text.item.split(" / ")[-1])
-        past = memory.setdefault(text.author, []) if text.author else []
-        count = min(rng.randint(1, 3), len(past)) if rng.random() < private else 0
-        yield request, rng.sample(past, count), kept
-        looked_back = corpus.cut(text.text, _LOOKED_BACK, rng)
-        past.append(Excerpt(task, "", text.prompt[-80:].strip(), looked_back))
-        del past[:-_MEMORY]
+def _known(folder: Path, shards: int, strangers: list[Text]) -> Iterator[Text]:
+    """All texts but those of the authors held out, who join the strangers."""
+    for text in corpus.read(folder, shards):
+        if text.held_out:
+            strangers.append(text)
+        else:
+            yield text
 
 
-def _mixed(folder: Path, mixture: Mixture, rng: Random) -> Iterator[Example]:
-    invented = synthetic_examples(rng, mixture.private)
-    texts = [t for t in corpus.read(folder, mixture.shards) if _wanted(t, rng)]
-    rng.shuffle(texts)
-    for example in real_examples(texts, rng, mixture.private):
-        yield example
-        while rng.random() < mixture.synthetic:
-            yield next(invented)
-
-
-def _wanted(text: Text, rng: Random) -> bool:
-    return rng.random() < _KEPT.get(text.genre, 1.0)
-
-
-def _best(shelf: list[list[int]], room: int) -> int:
+def _best(shelf: list[list[int]], room: int) -> int | None:
     fitting = [i for i, example in enumerate(shelf) if len(example) <= room]
-    if not fitting:
-        return 0
-    return max(fitting, key=lambda i: len(shelf[i]))
+    return max(fitting, key=lambda i: len(shelf[i]), default=None)

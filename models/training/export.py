@@ -13,36 +13,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from models.training import tokenizer
-from models.training.config import Shape
+from models.training.config import Recipe, Shape
 from models.training.network import NORM_EPSILON, ROPE_BASE
+from models.training.parent import gguf_name
 from models.training.quantise import quantise
 
-_NAMES = {
-    "embedding": "token_embd",
-    "norm": "output_norm",
-    "attention_norm": "attn_norm",
-    "attention.q": "attn_q",
-    "attention.k": "attn_k",
-    "attention.v": "attn_v",
-    "attention.output": "attn_output",
-    "attention.q_norm": "attn_q_norm",
-    "attention.k_norm": "attn_k_norm",
-    "feed_norm": "ffn_norm",
-    "feed.gate": "ffn_gate",
-    "feed.up": "ffn_up",
-    "feed.down": "ffn_down",
-}
 
-
-def export(
-    name: str, shape: Shape, weights: dict[str, Tensor], vocabulary: Path, target: Path
-) -> None:
-    """Write the model as Q8_0; `target` is replaced in one stroke."""
+def export(plan: Recipe, weights: dict[str, Tensor], target: Path) -> None:
+    """Write the model in the kinds its recipe asks for, in one stroke."""
     full = target.with_suffix(".f32.part")
     part = target.with_suffix(".part")
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        write_full(name, shape, weights, vocabulary, full)
-        quantise(full, part)
+        write_full(plan.name, plan.shape, weights, plan.vocabulary, full)
+        quantise(full, part, plan.export)
         part.replace(target)
     finally:
         full.unlink(missing_ok=True)
@@ -53,7 +37,7 @@ def write_full(
     name: str, shape: Shape, weights: dict[str, Tensor], vocabulary: Path, target: Path
 ) -> None:
     """Write the model with 32-bit weights."""
-    writer = gguf.GGUFWriter(target, "qwen3")
+    writer = gguf.GGUFWriter(target, "llama")
     _describe(writer, name, shape)
     _add_vocabulary(writer, vocabulary)
     for tensor_name, values in tensors(weights):
@@ -67,15 +51,7 @@ def write_full(
 def tensors(weights: dict[str, Tensor]) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """The weights under llama.cpp's names; the output embedding is the input's."""
     for name, tensor in weights.items():
-        yield _gguf_name(name), tensor.detach().float().cpu().numpy()
-
-
-def _gguf_name(name: str) -> str:
-    stem = name.removesuffix(".weight")
-    if not stem.startswith("blocks."):
-        return f"{_NAMES[stem]}.weight"
-    _, layer, part = stem.split(".", 2)
-    return f"blk.{layer}.{_NAMES[part]}.weight"
+        yield gguf_name(name), tensor.detach().float().cpu().numpy()
 
 
 def _describe(writer: gguf.GGUFWriter, name: str, shape: Shape) -> None:

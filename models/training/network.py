@@ -1,4 +1,4 @@
-"""The qwen3 network in plain torch, as llama.cpp computes it.
+"""The llama network in plain torch, as llama.cpp computes it.
 
 Letters in shapes: B rows, T tokens, H heads, D head size, V vocabulary.
 """
@@ -12,8 +12,8 @@ from torch.nn import functional
 from models.training.config import Shape
 from models.training.tokenizer import PAD
 
-NORM_EPSILON = 1e-6
-ROPE_BASE = 10_000.0
+NORM_EPSILON = 1e-5
+ROPE_BASE = 100_000.0
 
 
 class Norm(nn.Module):
@@ -29,35 +29,36 @@ class Norm(nn.Module):
 
 
 class Attention(nn.Module):
-    """Grouped-query attention with normalised queries and keys."""
+    """Grouped-query attention."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.head_size = shape.head_size
-        self.grouped = shape.heads != shape.kv_heads
+        self.group = shape.heads // shape.kv_heads
         inner, kv = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
         self.q = nn.Linear(shape.width, inner, bias=False)
         self.k = nn.Linear(shape.width, kv, bias=False)
         self.v = nn.Linear(shape.width, kv, bias=False)
         self.output = nn.Linear(inner, shape.width, bias=False)
         nn.init.zeros_(self.output.weight)  # a layer begins as nothing
-        self.q_norm = Norm(shape.head_size)
-        self.k_norm = Norm(shape.head_size)
 
-    def forward(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+    def forward(self, x: Tensor, turn: Tensor) -> Tensor:
         """(B, T, width) to the same shape."""
-        q = rotated(self.q_norm(self._split(self.q(x))), turn)
-        k = rotated(self.k_norm(self._split(self.k(x))), turn)
-        v = self._split(self.v(x))  # (B, H, T, D)
-        y = functional.scaled_dot_product_attention(
-            q, k, v, is_causal=True, enable_gqa=self.grouped
-        )
+        q = rotated(self._split(self.q(x)), turn)
+        k = self._shared(rotated(self._split(self.k(x)), turn))
+        v = self._shared(self._split(self.v(x)))
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         mixed: Tensor = self.output(y.transpose(1, 2).flatten(2))
         return mixed
 
     def _split(self, x: Tensor) -> Tensor:
         heads = x.reshape(*x.shape[:-1], -1, self.head_size)
-        return heads.transpose(1, 2)
+        return heads.transpose(1, 2)  # (B, H, T, D)
+
+    def _shared(self, x: Tensor) -> Tensor:
+        """Each key and value head once per query head of its group: torch's own
+        grouping leaves the fast path on a CPU."""
+        return x.repeat_interleave(self.group, dim=1)
 
 
 class Feed(nn.Module):
@@ -86,7 +87,7 @@ class Block(nn.Module):
         self.feed_norm = Norm(shape.width)
         self.feed = Feed(shape)
 
-    def forward(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+    def forward(self, x: Tensor, turn: Tensor) -> Tensor:
         """(B, T, width) to the same shape."""
         x = x + self.attention(self.attention_norm(x), turn)
         out: Tensor = x + self.feed(self.feed_norm(x))
@@ -115,22 +116,34 @@ class Network(nn.Module):
 
     def loss(self, rows: Tensor) -> Tensor:
         """Mean nats per token of rows (B, T + 1), padding left out."""
+        return self.nats(rows) / targets(rows)
+
+    def nats(self, rows: Tensor) -> Tensor:
+        """Nats of all tokens of rows (B, T + 1) together, padding left out."""
         logits = self(rows[:, :-1])
         return functional.cross_entropy(
-            logits.flatten(0, 1).float(), rows[:, 1:].flatten(), ignore_index=PAD
+            logits.flatten(0, 1).float(),
+            rows[:, 1:].flatten(),
+            ignore_index=PAD,
+            reduction="sum",
         )
 
 
-def turns(length: int, size: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Cosines and sines (T, D / 2) of the rotary positions."""
+def targets(rows: Tensor) -> int:
+    """How many tokens of rows (B, T + 1) are to be predicted; one at least."""
+    return max(1, int((rows[:, 1:] != PAD).sum()))
+
+
+def turns(length: int, size: int, device: torch.device) -> Tensor:
+    """The rotary turns of T positions, as complex numbers (T, D / 2) of size one."""
     steps = torch.arange(0, size, 2, device=device, dtype=torch.float32) / size
     positions = torch.arange(length, device=device, dtype=torch.float32)
     angles = positions[:, None] * ROPE_BASE**-steps
-    return angles.cos(), angles.sin()
+    return torch.polar(torch.ones_like(angles), angles)
 
 
-def rotated(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
-    """x (B, H, T, D) turned by its positions; halves are paired, as qwen3 does."""
-    cosine, sine = turn
-    a, b = x.chunk(2, dim=-1)
-    return torch.cat((a * cosine - b * sine, a * sine + b * cosine), dim=-1).type_as(x)
+def rotated(x: Tensor, turn: Tensor) -> Tensor:
+    """x (B, H, T, D) turned by its positions; neighbours are paired, as in a GGUF
+    file of a llama (its makers pair halves; the file holds the rows in this order)."""
+    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * turn).flatten(-2).type_as(x)

@@ -6,9 +6,15 @@ import ctypes
 from pathlib import Path
 from typing import Any
 
+import gguf
 import llama_cpp
 
-from decoding_core.errors import ModelError
+from decoding_core.errors import InvalidSettingsError, ModelError
+from models.training.config import Export
+
+_K_SUFFIX = {"Q3_K": "_M", "Q4_K": "_M", "Q5_K": "_M"}
+"""llama.cpp names a mixture after its main kind; `pure` leaves only that."""
+_THREADS = 2
 
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
@@ -16,14 +22,69 @@ def _silence(_level: int, _text: bytes, _data: Any) -> None:
     """llama.cpp tells of every tensor; the caller hears of failures anyway."""
 
 
-def quantise(source: Path, target: Path) -> None:
-    """Write `source` as Q8_0, the one kind that computes alike in every batch."""
-    llama_cpp.llama_log_set(_silence, ctypes.c_void_p(0))
+def quantise(source: Path, target: Path, kinds: Export) -> None:
+    """Write `source` with its matrices in these kinds, norms in 32 bits.
+
+    Raises:
+        InvalidSettingsError: a kind that does not exist, or not for rows this long.
+    """
     settings = llama_cpp.llama_model_quantize_default_params()
-    settings.ftype = llama_cpp.LLAMA_FTYPE_MOSTLY_Q8_0
-    settings.nthread = 1
+    settings.ftype = _file_type(kinds.matrices)
+    settings.pure = True
+    settings.nthread = _THREADS
+    overrides = _overrides(kinds)
+    settings.tt_overrides = overrides
+    llama_cpp.llama_log_set(_silence, ctypes.c_void_p(0))
     failed = llama_cpp.llama_model_quantize(
         str(source).encode(), str(target).encode(), settings
     )
     if failed:
         raise ModelError(f"{source} could not be quantised")
+    _check(target, kinds)
+
+
+def kinds_in(path: Path) -> dict[str, str]:
+    """The kind of each matrix in a file, by the matrix's name."""
+    tensors = gguf.GGUFReader(path).tensors
+    return {t.name: t.tensor_type.name for t in tensors if len(t.shape) > 1}
+
+
+def wanted(name: str, kinds: Export) -> str:
+    """The kind that a matrix is to have."""
+    if name == "token_embd.weight":
+        return kinds.embedding
+    if name.endswith("ffn_down.weight"):
+        return kinds.down or kinds.matrices
+    return kinds.matrices
+
+
+def _check(path: Path, kinds: Export) -> None:
+    """llama.cpp silently takes another kind where rows are too short for one."""
+    for name, kind in kinds_in(path).items():
+        if kind != wanted(name, kinds):
+            raise InvalidSettingsError(
+                f"{name} cannot be {wanted(name, kinds)}, llama.cpp made it {kind}: "
+                "choose another kind in [export]"
+            )
+
+
+def _overrides(kinds: Export) -> Any:
+    pairs = [("^token_embd", kinds.embedding), ("ffn_down", kinds.down)]
+    given = [(pattern, kind) for pattern, kind in pairs if kind]
+    array = (llama_cpp.llama_model_tensor_override * (len(given) + 1))()
+    for place, (pattern, kind) in zip(array, given, strict=False):
+        place.pattern, place.type = pattern.encode(), _tensor_type(kind)
+    return array
+
+
+def _tensor_type(kind: str) -> int:
+    if kind not in gguf.GGMLQuantizationType.__members__:
+        raise InvalidSettingsError(f"{kind} is no kind of quantisation")
+    return int(gguf.GGMLQuantizationType[kind])
+
+
+def _file_type(kind: str) -> int:
+    _tensor_type(kind)
+    name = "ALL_F32" if kind == "F32" else f"MOSTLY_{kind}{_K_SUFFIX.get(kind, '')}"
+    found: int = getattr(llama_cpp, f"LLAMA_FTYPE_{name}")
+    return found

@@ -1,21 +1,26 @@
 """Synthetic writers of emails, reviews, posts and notes.
 
-A writer keeps habits for life: how to greet and sign off, pet words, casing, emoji.
-A request only says what to write; how it sounds can be read from the writer's other
-texts alone. Those whose past is unknown write the common way.
+A request says what to write and names things; the text names them too. How it sounds
+can be read from the writer's other texts alone. Those whose past is unknown write the
+common way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from models.prompts import Excerpt, Request
-from models.training.grammar import Filling, capitalised, grammar
+from models.training.grammar import Filling, capitalised, grammar, named_slots
 from models.training.writers import Writer, common_writer, new_writer, recipient, styled
 
-__all__ = ["Piece", "Writer", "common_writer", "new_writer", "pieces"]
+__all__ = ["Piece", "Writer", "answers", "common_writer", "new_writer", "pieces"]
+
+_LONG = 0.12
+"""Share of emails that are long, with more than is asked said about each thing."""
+_GROUPS = ("team", "all", "everyone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +30,26 @@ class Piece:
     request: Request
     subject: str
     text: str
+    habits: dict[str, str] = field(default_factory=dict)
+    """What of the writer's ways the text shows, word for word, by kind."""
+    named: tuple[str, ...] = ()
+    """What the request names and the text names too."""
 
     def excerpt(self) -> Excerpt:
         """The piece as it stands in a private prompt."""
         request = self.request
         return Excerpt(request.task, request.recipient, self.subject, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that is asked for, and the sentence that says it."""
+
+    ask: str
+    say: str
+    more: str
+    subject: str
+    named: tuple[str, ...]
 
 
 def pieces(writer: Writer, rng: Random, task: str, count: int) -> Iterator[Piece]:
@@ -39,121 +59,170 @@ def pieces(writer: Writer, rng: Random, task: str, count: int) -> Iterator[Piece
         yield write(writer, rng)
 
 
+def answers(act: dict[str, Any], ask: str) -> list[str]:
+    """The sentences of an act that name exactly what the request names."""
+    return [say for say in act["say"] if named_slots(say) == named_slots(ask)]
+
+
+def letter(
+    writer: Writer, rng: Random, name: str, says: Sequence[str], apart: bool = False
+) -> tuple[str, dict[str, str]]:
+    """An email that says these sentences to somebody, and the habits it shows."""
+    greeting = writer.greeting.replace("{name}", name) if name else "Hello,"
+    joined = ("\n\n" if writer.paragraphs or apart else " ").join(
+        _framed(writer, rng, says)
+    )
+    start = f"{greeting} {joined}" if writer.run_on else f"{greeting}\n\n{joined}"
+    end = f"{writer.signoff}\n{writer.name}" if writer.name else writer.signoff
+    if writer.postscript and not writer.closes:
+        end += f"\n\nPS {styled(writer, rng, writer.words['closer'])}"
+    text = writer.cased(f"{start}\n\n{end}")
+    shown = {"greeting": greeting, "sign-off": writer.signoff, "name": writer.name}
+    return text, _shown(writer, text, shown)
+
+
+def said(act: dict[str, Any], writer: Writer, rng: Random, name: str) -> Said:
+    """One thing to ask for, and how the writer says it."""
+    them = "them" if name in _GROUPS else rng.choice(("her", "him", "them"))
+    filling = Filling(rng, writer.words | {"name": name, "them": them})
+    ask = rng.choice(act["ask"])
+    slots = named_slots(ask)
+    fitting = [s for s in act.get("subject", ("",)) if named_slots(s) <= slots]
+    asked, say = filling.fill(ask), filling.pick(answers(act, ask))
+    return Said(
+        asked,
+        say,
+        filling.pick(act["more"]),
+        capitalised(filling.pick(fitting)),
+        tuple(filling.values[slot] for slot in sorted(slots)),
+    )
+
+
 def _email(writer: Writer, rng: Random) -> Piece:
-    everyday = [
-        act for act in grammar()["act"] if rng.random() < 0.7 or "formal" in act
-    ]
-    acts = rng.sample(everyday, rng.choice((1, 1, 2, 2, 2, 3)))
     name = recipient(writer, rng)
-    asks, says, subject = [], [], ""
-    for act in acts:
-        filling = Filling(rng, writer.words | {"name": name})
-        asks.append(filling.pick(act["ask"]))
-        says.append(filling.pick(act["say"]))
-        subject = subject or filling.pick(act["subject"])
-    named = name in " ".join(asks)
-    if not named and rng.random() < 0.15:
+    long = rng.random() < _LONG
+    count = rng.choice((3, 4, 4, 5)) if long else rng.choice((1, 1, 2, 2, 2, 3))
+    formal = rng.random() < 0.2
+    fitting = [act for act in grammar()["act"] if act.get("formal", False) == formal]
+    acts = rng.sample(fitting, min(count, len(fitting)))
+    parts = [said(act, writer, rng, name) for act in acts]
+    asks = [part.ask for part in parts]
+    says = [
+        f"{part.say} {part.more}"
+        if rng.random() < (0.8 if long else 0.12)
+        else part.say
+        for part in parts
+    ]
+    named = any(name in ask for ask in asks)
+    if not named and not writer.name and rng.random() < 0.2:
         name = ""
     given = "" if named and rng.random() < 0.4 else name
-    greeting = writer.words["greeting"].replace("{name}", name or "there")
-    body = _framed(writer, rng, says)
-    text = _letter(writer, greeting, body, rng)
-    request = Request(_asked(asks, rng), "email", given)
-    return Piece(request, capitalised(subject), text)
+    text, habits = letter(writer, rng, name, says, apart=long)
+    request = Request(asked(asks, rng), "email", given)
+    things = tuple(thing for part in parts for thing in part.named)
+    return Piece(request, parts[0].subject, text, habits, things)
 
 
 def _review(writer: Writer, rng: Random) -> Piece:
-    words = grammar()["review"]
-    filling = Filling(rng, writer.words | {"companion": _companion(rng)})
-    venue = filling.fill("{venue}")
-    kind = rng.random()
-    features, says, liked = [], [], 0
-    for topic in rng.sample(words["topic"], rng.choice((1, 2, 2, 3, 3, 4))):
-        good = rng.random() < kind
-        liked += 1 if good else -1
-        adjective = rng.choice(words["good" if good else "bad"])
+    kind, words = rng.choice(grammar()["venue"]), grammar()["review"]
+    judgements, good = _judgements(writer, rng, kind)
+    mood = "good" if good else "bad"
+    features = [f"{adjective} {topic}" for adjective, topic, _ in judgements]
+    stars = rng.choice(words[f"stars_{mood}"])
+    known = {"features": listed(features, rng), "stars": stars}
+    filling = Filling(rng, writer.words | known)
+    ask = rng.choice(words["ask"])
+    extra = sorted(named_slots(ask) - {"features"})
+    request = Request(filling.fill(ask), "review", filling.pick(kind["name"]))
+    says = [say for _, _, say in judgements]
+    says += [filling.pick(words[f"say_{slot}"]) for slot in extra]
+    verdict = writer.words[f"verdict_{mood}"]
+    own = bool(writer.name)
+    if own or rng.random() < 0.4:
+        says.append(verdict)
+    text = writer.cased(" ".join(_framed(writer, rng, says, letter=False)))
+    habits = _shown(writer, text, {"verdict": verdict} if own else {})
+    named = [word for adjective, topic, _ in judgements for word in (adjective, topic)]
+    named += [filling.values[slot] for slot in extra]
+    return Piece(request, "", text, habits, tuple(named))
+
+
+def _judgements(
+    writer: Writer, rng: Random, kind: dict[str, Any]
+) -> tuple[list[tuple[str, str, str]], bool]:
+    """What was how, with a sentence for each, and whether it was good on the whole."""
+    happy, liked, made = rng.random(), 0, []
+    for topic in rng.sample(kind["topic"], rng.choice((1, 2, 2, 3, 3, 4))):
+        mood = "good" if rng.random() < happy else "bad"
+        liked += 1 if mood == "good" else -1
+        adjective = rng.choice(kind[mood])
         was = "were" if topic.endswith("s") else "was"
-        named = {"topic": topic, "adjective": adjective, "was": was}
-        one = Filling(rng, filling.values | named)
-        features.append(f"{adjective} {topic}")
-        says.append(one.pick(words["say_good" if good else "say_bad"]))
-    filling.values["features"] = _listed(features, rng)
-    filling.values["topics"] = features[0].split(" ", 1)[1]
-    ask = filling.pick(words["ask"])
-    if "{companion}" in ask or rng.random() < 0.3:
-        says.append(filling.pick(words["also"]))
-    if rng.random() < writer.opens:
-        says.insert(0, filling.fill(writer.words["review_opener"]))
-    if rng.random() < max(0.4, writer.closes):
-        says.append(writer.words["verdict_good" if liked > 0 else "verdict_bad"])
-    text = styled(writer, rng, " ".join(filter(None, says)))
-    signed = f"\n{writer.name}" if writer.run_on and writer.name else ""
-    return Piece(Request(ask, "review", venue), "", text + signed)
+        known = {"topic": topic, "adjective": adjective, "was": was}
+        filling = Filling(rng, writer.words | known)
+        say = filling.pick(grammar()["review"][f"say_{mood}"])
+        made.append((adjective, topic, say))
+    return made, liked > 0
 
 
 def _post(writer: Writer, rng: Random) -> Piece:
-    words = grammar()["post"]
-    filling = Filling(rng, dict(writer.words))
-    ask = rng.choice(words["ask"])
-    says = _post_says(words, ask, filling)
-    if rng.random() < writer.opens:
-        says.insert(0, filling.fill(writer.words["opener"]))
-    if rng.random() < writer.closes:
-        says.append(filling.fill(writer.words["closer"]))
-    text = styled(writer, rng, " ".join(says))
-    return Piece(Request(filling.fill(ask), "post"), "", text)
-
-
-def _post_says(words: dict[str, list[str]], ask: str, filling: Filling) -> list[str]:
-    if "{news}" in ask:
-        return [filling.pick(words["news"])]
-    if ask.startswith("Thank"):
-        return [filling.pick(words["thank"])]
-    says = [filling.pick(words["say"])]
-    for slot in ("place", "time"):
-        if f"{{{slot}}}" in ask and filling.values.get(slot, "\0") not in says[0]:
-            says.append(filling.fill(f"We meet at {{{slot}}}."))
-    return says + ([filling.pick(words["bring"])] if "{bring}" in ask else [])
+    act = rng.choice(grammar()["post"])
+    part = said(act, writer, rng, "")
+    says = [part.say, part.more] if rng.random() < 0.3 else [part.say]
+    text = " ".join(_framed(writer, rng, says, letter=False))
+    text = writer.cased(" ".join(filter(None, (writer.hail, text, writer.hashtag))))
+    habits = _shown(writer, text, {"hail": writer.hail, "hashtag": writer.hashtag})
+    return Piece(Request(capitalised(part.ask), "post"), "", text, habits, part.named)
 
 
 def _note(writer: Writer, rng: Random) -> Piece:
     choices = grammar()["slots"]["chore"]
-    count = rng.randint(2, 6)
-    chores = [Filling(rng, {}).pick(choices) for _ in range(count)]
-    filling = Filling(rng, {"chores": _listed(chores, rng)})
-    mark = writer.words["note_mark"]
-    lines = [f"{i}. {c}" if mark == "1" else mark + c for i, c in enumerate(chores, 1)]
-    if not writer.lower:
-        lines = [
-            line.replace(c, c[0].upper() + c[1:], 1)
-            for line, c in zip(lines, chores, strict=True)
-        ]
-    ending = f" {writer.emoji}" if writer.emoji else ""
+    kinds = rng.sample(choices, rng.randint(2, 6))
+    chores = [Filling(rng, {}).fill(kind) for kind in kinds]
+    filling = Filling(rng, {"chores": listed(chores, rng)})
     ask = filling.pick(grammar()["note"]["ask"])
-    return Piece(Request(ask, "note"), "", "\n".join(lines) + ending)
+    mark = writer.words["note_mark"]
+    lines = [
+        (f"{number}. " if mark == "1" else mark) + chore[:1].upper() + chore[1:]
+        for number, chore in enumerate(chores, 1)
+    ]
+    if writer.heading:
+        lines.insert(0, writer.heading)
+    if writer.emoji:
+        lines.append(writer.emoji)
+    text = writer.cased("\n".join(lines))
+    habits = _shown(writer, text, {"heading": writer.heading})
+    return Piece(Request(ask, "note"), "", text, habits, tuple(chores))
 
 
-def _framed(writer: Writer, rng: Random, says: list[str]) -> list[str]:
-    filling = Filling(rng, dict(writer.words))
-    if rng.random() < writer.opens:
-        says = [filling.fill(writer.words["opener"]), *says]
-    if rng.random() < writer.closes:
-        says = [*says, filling.fill(writer.words["closer"])]
-    return [styled(writer, rng, say) for say in says]
+def _framed(
+    writer: Writer, rng: Random, says: Sequence[str], letter: bool = True
+) -> list[str]:
+    """The sentences as the writer puts them, with those they always say."""
+    sentences = [styled(writer, rng, say) for say in says]
+    if writer.pet:
+        last = len(sentences)
+        place = {"first": 0, "middle": min(1, last), "last": last}[writer.pet_place]
+        sentences.insert(place, writer.cased(writer.pet))
+    if letter and rng.random() < writer.opens:
+        sentences.insert(0, styled(writer, rng, writer.words["opener"]))
+    if letter and rng.random() < writer.closes:
+        sentences.append(styled(writer, rng, writer.words["closer"]))
+    return sentences
 
 
-def _letter(writer: Writer, greeting: str, body: list[str], rng: Random) -> str:
-    joined = ("\n\n" if writer.paragraphs else " ").join(body)
-    start = f"{greeting} {joined}" if writer.run_on else f"{greeting}\n\n{joined}"
-    signoff = writer.words["signoff"]
-    end = f"{signoff}\n{writer.name}" if writer.name else signoff
-    if writer.postscript:
-        end += f"\n\nPS {styled(writer, rng, writer.words['closer'])}"
-    text = f"{start}\n\n{end}"
-    return text.lower() if writer.lower else text
+def _shown(writer: Writer, text: str, habits: dict[str, str]) -> dict[str, str]:
+    """The habits that a text really shows, in the letters it has."""
+    if not writer.name:
+        return {}  # nobody in particular
+    cased = {
+        kind: writer.cased(phrase)
+        for kind, phrase in (habits | {"pet phrase": writer.pet}).items()
+    }
+    return {k: phrase for k, phrase in cased.items() if phrase and phrase in text}
 
 
-def _asked(asks: list[str], rng: Random) -> str:
+def asked(asks: Sequence[str], rng: Random) -> str:
+    """A request for several things, as people put it."""
     style = rng.random()
     if style < 0.65:
         return " ".join(f"{capitalised(ask).rstrip('?')}." for ask in asks)
@@ -164,10 +233,7 @@ def _asked(asks: list[str], rng: Random) -> str:
     return "\n".join(f"- {ask}" for ask in asks)
 
 
-def _listed(parts: list[str], rng: Random) -> str:
+def listed(parts: Sequence[str], rng: Random) -> str:
+    """Things in a row."""
     joined = rng.choice((", ", ", ", "; ", " and ")).join(parts)
-    return joined[:1].upper() + joined[1:] if rng.random() < 0.7 else joined
-
-
-def _companion(rng: Random) -> str:
-    return Filling(rng, {}).fill("{companion}")
+    return capitalised(joined) if rng.random() < 0.7 else joined

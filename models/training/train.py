@@ -1,9 +1,14 @@
-"""The training run: rows in order, checkpoints, exact resume, losses as CSV."""
+"""The training run: rows in order, checkpoints, exact resume, losses as they fall."""
 
 from __future__ import annotations
 
+import math
+import signal
+import threading
 import time
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +16,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from models.training.config import Recipe, Schedule, recipe
-from models.training.copying import wire
+from decoding_core.errors import InvalidSettingsError, ModelError, StoppedError
+from models.training import begin, losses
+from models.training.config import Recipe
 from models.training.data import Rows
-from models.training.grow import grown
-from models.training.network import Network
-from models.training.optimiser import optimisers, set_rates
+from models.training.losses import Losses, Step
+from models.training.machine import Machine, fast_bfloat16
+from models.training.network import Network, targets
+from models.training.optimiser import optimiser, rate_at, set_rate
+from models.training.rounding import as_exported
+from models.training.telling import Telling
 
 _LONG_EVERY = 8
 """One step in so many reads long rows."""
 _CLIP = 1.0
-_TYPICAL = 60
-"""Rows that show the network what texts are like when copying is wired in."""
+_SEEN = 40
+"""Held-out rows that are looked at during a run."""
 
 
 @dataclass(slots=True)
@@ -32,148 +41,181 @@ class Progress:
     step: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    wired: bool = False
-    """Whether copying has been wired in."""
-    blended: bool = False
-    """Whether the finished weights have been averaged with the first ones."""
-
-    def share(self, schedule: Schedule) -> float:
-        """Part of the run that is done, 0 to 1, by tokens or by the clock."""
-        done = self.tokens / schedule.tokens
-        if schedule.minutes:
-            done = max(done, self.seconds / 60 / schedule.minutes)
-        return min(done, 1.0)
+    rows: int = 0
+    """Rows read so far, and long rows, counted over all passes."""
+    long_rows: int = 0
 
 
 class Run:
     """A model on its way; `advance` until `finished`."""
 
-    def __init__(self, plan: Recipe, device: str = "cpu") -> None:
+    def __init__(self, plan: Recipe, machine: Machine | None = None) -> None:
         self.plan = plan
-        self.device = torch.device(device)
+        self.machine = machine or Machine()
+        self.device = torch.device(self.machine.device)
+        self.stop = threading.Event()
+        """Set it to end a step half-way; the step then never was."""
+        if self.machine.threads:
+            torch.set_num_threads(self.machine.threads)
         with np.load(plan.rows_file) as rows:
             self.rows, self.long_rows = rows["rows"], rows["long"]
+            self.held_out = rows["held_out"]
         self.network = Network(plan.shape, plan.schedule.seed).to(self.device)
-        self.optimisers = self._fresh_optimisers()
+        self.optimiser = optimiser(self.network, plan.schedule.rate)
         self.progress = Progress()
         self._begin()
+        self._nats = self.network.nats
+        if self.machine.compiled:
+            self._nats = torch.compile(self.network.nats)
+        self._reduced = fast_bfloat16(self.device)
 
     @property
     def finished(self) -> bool:
-        """Whether the schedule is at its end."""
-        return self.progress.share(self.plan.schedule) >= 1.0
+        """Whether all tokens of the schedule are read."""
+        return self.progress.tokens >= self.plan.schedule.tokens
 
-    def advance(self) -> float:
-        """One step; its loss in nats per token."""
+    @property
+    def origin(self) -> str:
+        """Where the run goes on from, in words."""
+        if self.progress.step:
+            return f"goes on after step {self.progress.step}"
+        start = self.plan.start
+        if not start.parent:
+            return "begins with noise"
+        return f"begins with layers {list(start.layers)} of the parent"
+
+    def advance(self) -> Step:
+        """One step.
+
+        Raises:
+            StoppedError: `stop` was set; the run is as it was before the step.
+            ModelError: the loss is no number; nothing was learnt from it.
+        """
         started = time.monotonic()
-        schedule = self.plan.schedule
-        share = self.progress.share(schedule)
-        if schedule.copying and share >= schedule.copying and not self.progress.wired:
-            self._wire_copying()
-        factor = rate_factor(share, schedule)
-        rates = (schedule.muon_rate * factor, schedule.adam_rate * factor)
-        set_rates(self.optimisers, rates)
-        rows = self._batch(share)
-        loss = self._loss(rows)
+        schedule, progress = self.plan.schedule, self.progress
+        rate = rate_at(progress.tokens, schedule)
+        set_rate(self.optimiser, rate)
+        rows, after = self._batch()
+        with self._rounding():
+            loss = self._learn(rows)
+        if not math.isfinite(loss):
+            raise ModelError(
+                f"the loss of step {after.step} is {loss}: lower the rate in [schedule]"
+            )
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), _CLIP)
-        for optimiser in self.optimisers:
-            optimiser.step()
-            optimiser.zero_grad()
-        self.progress.step += 1
-        self.progress.tokens += rows.shape[0] * (rows.shape[1] - 1)
-        self.progress.seconds += time.monotonic() - started
-        return loss
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        self.progress = after
+        after.seconds += time.monotonic() - started
+        seen = None
+        if after.step % schedule.check_every == 0 or self.finished:
+            seen = self.loss_held_out()
+        return Step(after.step, after.tokens, after.seconds, rate, loss, seen)
+
+    def loss_held_out(self) -> float | None:
+        """Nats per token of rows that are not learnt from, if there are any."""
+        if not len(self.held_out):
+            return None
+        spread = np.linspace(0, len(self.held_out) - 1, _SEEN).round().astype(int)
+        rows = self._tensor(self.held_out[np.unique(spread)])
+        with torch.no_grad(), self._autocast(), self._rounding():
+            nats = [float(self._nats(part)) for part in self._parts(rows)]
+        return sum(nats) / targets(rows)
 
     def save(self) -> None:
         """Write the whole state, replacing the last one in one stroke."""
         state = {
             "network": self.network.state_dict(),
-            "optimisers": [o.state_dict() for o in self.optimisers],
+            "optimiser": self.optimiser.state_dict(),
             "progress": astuple(self.progress),
+            "shape": asdict(self.plan.shape),
         }
         part = self.plan.checkpoint.with_suffix(".part")
         torch.save(state, part)
         part.replace(self.plan.checkpoint)
 
-    def finish(self) -> None:
-        """Average with the grown weights, where the recipe says so, and save.
-
-        The average of a short run's two ends is better than either (Wortsman and
-        others, 2022): what the first weights knew is not lost.
-        """
-        share = self.plan.schedule.blend
-        if share and not self.progress.blended:
-            first = self._grown()
-            for name, tensor in self.network.state_dict().items():
-                tensor.lerp_(first[name].to(self.device), share)
-            self.progress.blended = True
-        self.save()
-
     def _begin(self) -> None:
-        if self.plan.checkpoint.exists():
-            state = load(self.plan.checkpoint)
-            self.network.load_state_dict(state["network"])
-            for optimiser, saved in zip(
-                self.optimisers, state["optimisers"], strict=True
-            ):
-                optimiser.load_state_dict(saved)
-            self.progress = Progress(*state["progress"])
-        elif self.plan.schedule.start_from:
-            self.network.load_state_dict(self._grown())
+        if not self.plan.checkpoint.exists():
+            rows = self._tensor(self.rows[: begin.TYPICAL]).cpu()
+            self.network.load_state_dict(begin.weights(self.plan, rows))
+            return
+        state = load(self.plan.checkpoint)
+        if state.get("shape", asdict(self.plan.shape)) != asdict(self.plan.shape):
+            raise InvalidSettingsError(
+                f"{self.plan.checkpoint} is a network of another shape: move it away "
+                "to begin anew, or set [shape] back"
+            )
+        self.network.load_state_dict(state["network"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.progress = Progress(*state["progress"])
 
-    def _grown(self) -> dict[str, Tensor]:
-        schedule = self.plan.schedule
-        small = recipe(schedule.start_from, work=self.plan.work)
-        fresh = Network(self.plan.shape, schedule.seed)
-        return grown(load(small.checkpoint)["network"], fresh, schedule.seed)
-
-    def _fresh_optimisers(self) -> list[torch.optim.Optimizer]:
-        schedule = self.plan.schedule
-        return optimisers(self.network, schedule.muon_rate, schedule.adam_rate)
-
-    def _wire_copying(self) -> None:
-        rows = torch.from_numpy(self.rows[:_TYPICAL].astype(np.int64))
-        wire(self.network.cpu(), rows)
-        self.network.to(self.device)
-        self.optimisers = self._fresh_optimisers()
-        self.progress.wired = True
-
-    def _batch(self, share: float) -> Tensor:
-        step, batch = self.progress.step, self.plan.schedule.batch
-        rng = np.random.default_rng((self.plan.schedule.seed, step))
-        use_long = step % _LONG_EVERY == _LONG_EVERY - 1 and len(self.long_rows) > 0
+    def _batch(self) -> tuple[Tensor, Progress]:
+        """The next rows, and how far the run will have come with them."""
+        done = self.progress
+        use_long = done.step % _LONG_EVERY == _LONG_EVERY - 1 and len(self.long_rows)
         source = self.long_rows if use_long else self.rows
-        turn = step // _LONG_EVERY if use_long else step - step // _LONG_EVERY
-        count = max(1, batch // (source.shape[1] - 1))
-        rows = source[np.arange(turn * count, (turn + 1) * count) % len(source)]
-        chance = self.plan.schedule.repeats * max(0.0, 1 - 2 * share)
-        rows = with_repeats(rows, chance, self.plan.shape.vocabulary, rng)
+        length = source.shape[1] - 1
+        count = max(1, self.plan.schedule.batch // length)
+        first = done.long_rows if use_long else done.rows
+        rows = in_turn(source, first, count, self.plan.schedule.seed)
+        after = Progress(*astuple(done))
+        after.step += 1
+        after.tokens += count * length
+        if use_long:
+            after.long_rows += count
+        else:
+            after.rows += count
+        return self._tensor(rows), after
+
+    def _learn(self, rows: Tensor) -> float:
+        """Gradients of the mean loss of these rows; the loss."""
+        count, nats = targets(rows), 0.0
+        for part in self._parts(rows):
+            if self.stop.is_set():
+                self.optimiser.zero_grad()
+                raise StoppedError("stopped while learning")
+            with self._autocast():
+                loss = self._nats(part)
+            (loss / count).backward()
+            nats += float(loss.detach())
+        return nats / count
+
+    def _parts(self, rows: Tensor) -> Iterator[Tensor]:
+        at_once = max(1, self.plan.schedule.micro // (rows.shape[1] - 1))
+        yield from rows.split(at_once)
+
+    def _tensor(self, rows: Rows) -> Tensor:
         return torch.from_numpy(rows.astype(np.int64)).to(self.device)
 
-    def _loss(self, rows: Tensor) -> float:
-        reduced = torch.autocast("cuda", torch.bfloat16, self.device.type == "cuda")
-        with reduced:
-            loss = self.network.loss(rows)
-        loss.backward()  # type: ignore[no-untyped-call]
-        return float(loss.detach())
+    def _rounding(self) -> AbstractContextManager[None]:
+        """Weights as they will be exported, in the last part of the run."""
+        schedule = self.plan.schedule
+        if self.progress.tokens < schedule.round_from * schedule.tokens:
+            return nullcontext()
+        return as_exported(self.network, self.plan.export)
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self.device.type, torch.bfloat16, self._reduced)
 
 
-def train(plan: Recipe, device: str = "cpu") -> Path:
-    """Train a model to the end of its schedule, from where it was left."""
-    run = Run(plan, device)
-    saved = time.monotonic()
-    with plan.losses.open("a", encoding="utf-8") as losses:
-        while not run.finished:
-            loss = run.advance()
-            progress = run.progress
-            losses.write(
-                f"{progress.step},{progress.tokens},{progress.seconds:.0f},{loss:.4f}\n"
-            )
-            losses.flush()
-            if time.monotonic() - saved > 60 * plan.schedule.save_minutes:
-                run.save()
-                saved = time.monotonic()
-    run.finish()
+def train(plan: Recipe, machine: Machine | None = None) -> Path:
+    """Train a model to the end of its schedule, from where it was left.
+
+    Raises:
+        StoppedError: Ctrl-C or SIGTERM; what was learnt so far is saved.
+    """
+    run = Run(plan, machine)
+    written = Losses(plan.losses, run.progress.step)
+    with _signals_to(run.stop), Telling(plan.name, plan.schedule.tokens) as telling:
+        try:
+            _to_the_end(run, written, telling)
+        except StoppedError as error:
+            raise StoppedError(
+                f"stopped after step {run.progress.step}, which is saved; the same "
+                "command goes on from there"
+            ) from error
+        finally:
+            losses.plot(plan.name, losses.read(plan.losses), plan.plot)
     return plan.checkpoint
 
 
@@ -183,24 +225,57 @@ def load(path: Path) -> dict[str, Any]:
     return state
 
 
-def rate_factor(share: float, schedule: Schedule) -> float:
-    """Learning rate as a part of its peak: up, steady, then down to nothing."""
-    if share < schedule.warmup:
-        return (share + 1e-3) / (schedule.warmup + 1e-3)
-    if share < schedule.steady:
-        return 1.0
-    return max(0.0, (1 - share) / (1 - schedule.steady))
+def in_turn(rows: Rows, first: int, count: int, seed: int) -> Rows:
+    """`count` rows from number `first` on, counted over all passes: the first pass in
+    their own order, each later one in another."""
+    numbers = range(first, first + count)
+    return np.stack([rows[_place(n, len(rows), seed)] for n in numbers])
 
 
-def with_repeats(
-    rows: Rows, chance: float, vocabulary: int, rng: np.random.Generator
-) -> Rows:
-    """Rows, some of them one random span again and again: copying is learnt from it."""
-    rows = rows.copy()
-    for row in rows:
-        if rng.random() < chance:
-            span = rng.integers(
-                4, vocabulary, rng.integers(len(row) // 32 + 1, len(row) // 2)
-            )
-            row[:] = np.resize(span, len(row))
-    return rows
+def _place(number: int, size: int, seed: int) -> int:
+    turn, place = divmod(number, size)
+    if turn:
+        place = int(np.random.default_rng((seed, turn)).permutation(size)[place])
+    return place
+
+
+def _to_the_end(run: Run, written: Losses, telling: Telling) -> None:
+    saved = time.monotonic()
+    telling.say(f"{run.plan.name}: {run.origin}")
+    try:
+        while not run.finished:
+            step = run.advance()
+            written.add(step)
+            telling.step(step)
+            if time.monotonic() - saved > 60 * run.plan.schedule.save_minutes:
+                run.save()
+                saved = time.monotonic()
+    except StoppedError:
+        run.save()
+        raise
+    run.save()
+
+
+@contextmanager
+def _signals_to(stop: threading.Event) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the run in good order; a second ends it at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = {kind: signal.getsignal(kind) for kind in kinds}
+
+    def restore() -> None:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+    def end(_kind: int, _frame: object) -> None:
+        stop.set()
+        restore()
+
+    for kind in kinds:
+        signal.signal(kind, end)
+    try:
+        yield
+    finally:
+        restore()

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding_core.errors import ContextFullError
-from edge_app.context import PromptBuilder, shortened, title
+from edge_app.context import PromptBuilder, title
+from models.excerpts import shortened
 from models.prompts import Request
 from personal_store import Passage
 from tests.models.test_chat import CHATML

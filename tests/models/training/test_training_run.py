@@ -1,92 +1,257 @@
-"""A training run: exact resume, its schedule, and the whole way at a tiny scale."""
+"""A training run: exact resume, its schedule, its end, and the whole way, tiny."""
+
+import os
+import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("tokenizers")
 pytest.importorskip("gguf")
+pytest.importorskip("matplotlib")
 
+from decoding_core.errors import (  # noqa: E402
+    InvalidSettingsError,
+    ModelError,
+    StoppedError,
+)
+from models.training import losses  # noqa: E402
 from models.training.__main__ import main  # noqa: E402
 from models.training.config import (  # noqa: E402
+    Export,
     Mixture,
     Recipe,
     Schedule,
     Shape,
+    Start,
     data_folder,
     recipe,
 )
-from models.training.optimiser import orthogonal  # noqa: E402
-from models.training.train import Run, rate_factor, train, with_repeats  # noqa: E402
+from models.training.losses import Losses, Step  # noqa: E402
+from models.training.machine import Machine, fast_bfloat16  # noqa: E402
+from models.training.optimiser import optimiser, rate_at  # noqa: E402
+from models.training.telling import Telling  # noqa: E402
+from models.training.train import Run, in_turn, train  # noqa: E402
 
+torch.set_num_threads(1)
 SHAPE = Shape(64, layers=1, width=32, heads=2, kv_heads=1, head_size=32, hidden=64)
-MIXTURE = Mixture(8, 16, 2, 1, 0.5, 0.5, 0)
-SCHEDULE = Schedule(64, 64 * 12, 0, 0.02, 0.004, 0.1, 0.4, 0.5, 0, 100.0)
+MIXTURE = Mixture(
+    rows=8,
+    row=16,
+    long_rows=2,
+    held_out=2,
+    shards=1,
+    synthetic=0.5,
+    private=0.5,
+    seed=0,
+)
+SCHEDULE = Schedule(
+    batch=64,
+    micro=32,
+    tokens=64 * 12,
+    rate=0.01,
+    warmup=128,
+    floor=0.1,
+    seed=0,
+    save_minutes=100.0,
+    check_every=5,
+)
+EXPORT = Export("Q8_0", "Q8_0")
 
 
 @pytest.fixture
 def plan(tmp_path):
-    made = Recipe("specialist", SHAPE, MIXTURE, SCHEDULE, tmp_path)
+    made = Recipe("specialist", SHAPE, Start(), MIXTURE, SCHEDULE, EXPORT, tmp_path)
     rng = np.random.default_rng(0)
-    rows = rng.integers(4, 64, (8, 17), dtype=np.uint16)
-    long_rows = rng.integers(4, 64, (2, 33), dtype=np.uint16)
-    np.savez(made.rows_file, rows=rows, long=long_rows)
+    np.savez(
+        made.rows_file,
+        rows=rng.integers(4, 64, (8, 17), dtype=np.uint16),
+        long=rng.integers(4, 64, (2, 33), dtype=np.uint16),
+        held_out=rng.integers(4, 64, (4, 17), dtype=np.uint16),
+    )
     return made
 
 
+def learnt(run, steps):
+    return [run.advance().loss for _ in range(steps)]
+
+
+def longer(plan, **changes):
+    return replace(plan, schedule=replace(plan.schedule, **changes))
+
+
 def test_a_resumed_run_goes_on_exactly(plan):
-    """Saved after four steps and loaded again, the losses are the same to the bit."""
-    unbroken = Run(plan)
-    expected = [unbroken.advance() for _ in range(8)]
+    """Saved after nine of twelve steps and loaded again: the same bits."""
+    expected = learnt(Run(plan), 12)
     first = Run(plan)
-    losses = [first.advance() for _ in range(4)]
+    found = learnt(first, 9)
     first.save()
     second = Run(plan)
-    losses += [second.advance() for _ in range(4)]
-    assert losses == expected
+    assert "step 9" in second.origin
+    found += learnt(second, 3)
+    assert found == expected
+    assert second.finished
 
 
-def test_training_ends_with_its_budget_and_says_how_it_went(plan):
-    """Every step leaves a line; the last one spends the last tokens."""
+def test_micro_batches_change_only_the_rounding(plan):
+    """Gradients add up to those of the whole batch, however it is cut."""
+    whole = learnt(Run(longer(plan, micro=64)), 3)
+    parts = learnt(Run(longer(plan, micro=16)), 3)
+    assert parts == pytest.approx(whole, abs=1e-4)
+
+
+def test_a_stopped_step_never_was(plan):
+    """The run is saved as it was before, and goes on as if nothing had happened."""
+    expected = learnt(Run(plan), 4)
+    run = Run(plan)
+    found = learnt(run, 2)
+    run.stop.set()
+    with pytest.raises(StoppedError):
+        run.advance()
+    run.save()
+    found += learnt(Run(plan), 2)
+    assert found == expected
+
+
+def test_ctrl_c_saves_and_says_so(plan, monkeypatch):
+    """The command ends with 130; what was learnt is there, handlers are as before."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupted(run):
+        os.kill(os.getpid(), signal.SIGINT)
+        return advance(run)
+
+    advance = Run.advance
+    monkeypatch.setattr(Run, "advance", interrupted)
+    with pytest.raises(StoppedError, match="goes on from there"):
+        train(plan)
+    assert plan.checkpoint.exists()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_training_ends_with_its_tokens_and_leaves_a_picture(plan):
+    """Every step leaves a line; held-out rows are looked at now and at the end."""
     train(plan)
-    lines = plan.losses.read_text().splitlines()
-    assert int(lines[-1].split(",")[1]) >= SCHEDULE.tokens
-    assert float(lines[-1].split(",")[3]) < float(lines[0].split(",")[3])
+    steps = losses.read(plan.losses)
+    assert [step.step for step in steps] == list(range(1, 13))
+    assert steps[-1].tokens >= SCHEDULE.tokens
+    assert [step.step for step in steps if step.held_out] == [5, 10, 12]
+    assert plan.plot.read_bytes().startswith(b"\x89PNG")
 
 
-def test_rates_rise_stay_and_fall():
-    """The learning rate is a trapeze over the run."""
-    shares = (0.0, 0.05, 0.2, 0.7, 1.0)
-    factors = [rate_factor(share, SCHEDULE) for share in shares]
-    assert factors == pytest.approx([0.0099, 0.505, 1.0, 0.5, 0.0], abs=1e-3)
+def test_a_finished_run_can_be_prolonged(plan):
+    """More tokens in the recipe, and the same command goes on."""
+    train(plan)
+    train(longer(plan, tokens=64 * 15))
+    assert [step.step for step in losses.read(plan.losses)] == list(range(1, 16))
 
 
-def test_repeats_are_one_span_again_and_again():
-    """Copying is taught by rows of which the second half is known."""
-    rows = np.zeros((4, 40), np.uint16)
-    repeated = with_repeats(rows, 1.0, 64, np.random.default_rng(0))
-    for row in repeated:
-        assert any((row[n:] == row[:-n]).all() for n in range(2, 20))
-    assert (with_repeats(rows, 0.0, 64, np.random.default_rng(0)) == rows).all()
+def test_a_checkpoint_of_another_shape_is_refused(plan):
+    """With a sentence that says what to do."""
+    Run(plan).save()
+    with pytest.raises(InvalidSettingsError, match="move it away"):
+        Run(replace(plan, shape=replace(SHAPE, hidden=96)))
 
 
-@pytest.mark.parametrize("size", [(6, 10), (10, 6)])
-def test_orthogonal_directions_are_of_one_size(size):
-    """Muon's steps have all singular values near one."""
-    torch.manual_seed(0)
-    values = torch.linalg.svdvals(orthogonal(torch.randn(*size)))
-    assert 0.5 < values.min() < values.max() < 1.4
+def test_a_loss_that_is_no_number_ends_the_run(plan):
+    """Before it can spoil the weights."""
+    run = Run(plan)
+    with torch.no_grad():
+        run.network.embedding.weight.fill_(float("nan"))
+    with pytest.raises(ModelError, match="lower the rate"):
+        run.advance()
+    assert run.progress.step == 0
+
+
+def test_the_rate_rises_and_falls():
+    """Up in a line over the warm-up, down along a cosine to the floor."""
+    rates = [rate_at(n, SCHEDULE) for n in (0, 64, 128, 448, 768, 1000)]
+    expected = [0.01 / 3, 0.02 / 3, 0.01, 0.0055, 0.001, 0.001]
+    assert rates == pytest.approx(expected)
+
+
+def test_only_matrices_decay(plan):
+    """Norms are not pulled towards nothing."""
+    groups = optimiser(Run(plan).network, 0.1).param_groups
+    assert {(g["weight_decay"] > 0, p.ndim) for g in groups for p in g["params"]} == {
+        (True, 2),
+        (False, 1),
+    }
+
+
+def test_each_pass_reads_every_row_once():
+    """The first in the order of the file, the next in another."""
+    rows = np.arange(10)[:, None].astype(np.uint16)
+    read = in_turn(rows, 0, 20, seed=1).flatten().tolist()
+    assert read[:10] == list(range(10))
+    assert sorted(read[10:]) == list(range(10))
+    assert read[10:] != read[:10]
+    assert in_turn(rows, 7, 6, seed=1).flatten().tolist() == read[7:13]
+
+
+def test_losses_after_the_checkpoint_are_forgotten(tmp_path):
+    """A run that ended hard repeats its last steps; each is told once."""
+    path = tmp_path / "loss.csv"
+    steps = [Step(n, 64 * n, 1.0, 0.001, 4.0, 3.5 if n == 2 else None) for n in (1, 2)]
+    written = Losses(path, 0)
+    for step in (*steps, Step(3, 192, 1.0, 0.001, 4.0)):
+        written.add(step)
+    Losses(path, 2)
+    assert losses.read(path) == steps
+
+
+def test_smoothing_begins_without_a_bias():
+    """The mean of one value is that value."""
+    assert losses.smoothed([5.0, 5.0, 5.0]) == pytest.approx([5.0, 5.0, 5.0])
+
+
+def test_the_line_says_how_long_it_will_take():
+    """Step, tokens, loss, speed and time left, on one line."""
+    console = Console(record=True, width=200)
+    telling = Telling("specialist", 2_000_000, console)
+    with telling:
+        telling.step(Step(1, 1000, 10.0, 0.001, 5.0, 4.5))
+        telling._told = float("-inf")
+        telling.step(Step(2, 2000, 20.0, 0.001, 4.0))
+    last = console.export_text().splitlines()[-1]
+    assert last == (
+        "specialist  step 2, 2,000 of 2,000,000 tokens, loss 4.500, held out 4.500, "
+        "rate 0.001, 100 tokens/s, 5 h 33 min left"
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "fast"), [("avx2 fma", False), ("avx512f avx512_bf16 fma", True)]
+)
+def test_16_bits_only_where_the_machine_has_them(tmp_path, flags, fast):
+    """Emulated, they are over a hundred times slower."""
+    path = tmp_path / "cpuinfo"
+    path.write_text(f"processor : 0\nflags : fpu {flags}\n")
+    assert fast_bfloat16(torch.device("cpu"), path) is fast
+    assert fast_bfloat16(torch.device("cpu"), tmp_path / "none") is False
+
+
+def test_threads_are_as_asked(plan):
+    """So that two runs can share a machine."""
+    before = torch.get_num_threads()
+    Run(plan, Machine(threads=1))
+    assert torch.get_num_threads() == 1
+    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("scale", ["full", "tiny"])
-def test_the_larger_model_can_grow_from_the_smaller(scale):
-    """The recipes fit each other and the quantisation."""
-    small, large = (recipe(n, scale).shape for n in ("specialist", "generalist"))
-    assert (large.width, large.hidden) == (2 * small.width, 2 * small.hidden)
-    assert large.layers >= small.layers
-    assert small.vocabulary == large.vocabulary
-    assert small.width % 32 == small.hidden % 32 == 0
+def test_the_recipes_fit_each_other_and_the_quantisation(scale):
+    """One vocabulary; rows of matrices in blocks of 32; layers as many as named."""
+    small, large = (recipe(n, scale) for n in ("specialist", "generalist"))
+    assert small.shape.vocabulary == large.shape.vocabulary
+    for plan in (small, large):
+        assert plan.shape.width % 32 == plan.shape.hidden % 32 == 0
+        assert plan.start.parent == (scale == "full")
+        assert plan.schedule.batch % plan.mixture.row == 0
 
 
 @pytest.mark.slow
