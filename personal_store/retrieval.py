@@ -167,9 +167,10 @@ def _index(entries: Sequence[Entry]) -> Any:
 
 
 def _order(score: float, entry: Entry) -> tuple[float, float, int]:
-    """Best first, then newest, then the order of import."""
+    """Best first, then newest; of undated ones, the last that was imported, as most
+    files are in the order of time."""
     undated = float("-inf")
-    return -score, -(undated if entry.sent_at is None else entry.sent_at), entry.id
+    return -score, -(undated if entry.sent_at is None else entry.sent_at), -entry.id
 
 
 def _same_recipient(entry: Entry, recipient: str | None) -> bool:
