@@ -18,6 +18,7 @@ _COMMANDS = {
     "import": "edge_app.commands.import_letters",
     "search": "edge_app.commands.search",
     "sent": "edge_app.commands.sent",
+    "evaluate": "edge_app.commands.evaluate",
     "status": "edge_app.commands.status",
     "doctor": "edge_app.commands.doctor",
     "demo": "edge_app.commands.demo",

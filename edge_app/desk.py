@@ -13,10 +13,11 @@ from decoding_core.methods import build
 from decoding_core.protocols import Verifier
 from edge_app.child_server import ChildServer
 from edge_app.cloud_verifier import CloudVerifier
-from edge_app.context import title
+from edge_app.context import LONGEST_CONTEXT, title
 from edge_app.events import Emit, Event, Finished, Notice, Source, Statistics
 from edge_app.offline import OfflineVerifier
 from edge_app.orders import Order
+from edge_app.passages import find_passages
 from edge_app.privacy.ledger import Ledger
 from edge_app.sample_store import fill
 from edge_app.statistics import Tally
@@ -24,9 +25,6 @@ from edge_app.writing import TextJob
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from personal_store import Passage, Store, import_source
-
-_PASSAGES = 5
-_LONGEST_CONTEXT = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +177,7 @@ class WritingDesk:
     def _load(self) -> None:
         if self._context is None:
             model = LlamaModel(self._equipment.specialist, self._equipment.engine)
-            length = min(model.context_length, _LONGEST_CONTEXT)
+            length = min(model.context_length, LONGEST_CONTEXT)
             self._model, self._context = model, LlamaContext(model, 1, length)
 
     def _judge_name(self, offline: bool) -> str:
@@ -188,20 +186,8 @@ class WritingDesk:
         return self._equipment.server or "a server on this machine"
 
     def _passages(self, order: Order) -> list[Passage]:
-        request = order.request
         with self._store() as store:
-            found = store.search(
-                f"{request.recipient} {request.text}",
-                limit=_PASSAGES,
-                kind=request.task,
-                recipient=request.recipient or None,
-                excluded=order.excluded,
-            )
-            taken = order.excluded | {passage.record_id for passage in found}
-            missing = _PASSAGES - len(found)
-            if missing:
-                found += store.recent(limit=missing, kind=request.task, excluded=taken)
-        return found
+            return find_passages(store, order.request, excluded=order.excluded)
 
     def _verifier(self, order: Order, tell: Emit, stop: threading.Event) -> Verifier:
         if order.offline or _needs_no_server(order):

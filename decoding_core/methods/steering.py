@@ -21,13 +21,21 @@ from decoding_core.sampling import Floats, log_softmax
 from decoding_core.settings import BonusFrom, MethodSettings
 
 
+def log_steered(
+    specialist: Floats, generalist: Floats, base: Floats, strength: float
+) -> Floats:
+    """Logarithm of the target T (..., V) from log-probabilities (..., V), nats;
+    equation 8."""
+    if strength == 0.0:
+        return log_softmax(generalist)
+    return log_softmax(generalist + strength * (specialist - base))
+
+
 def steered(
     specialist: Floats, generalist: Floats, base: Floats, strength: float
 ) -> Floats:
     """The target T (..., V) from log-probabilities (..., V); equation 8."""
-    if strength == 0.0:
-        return np.asarray(np.exp(log_softmax(generalist)))
-    return np.asarray(np.exp(log_softmax(generalist + strength * (specialist - base))))
+    return np.asarray(np.exp(log_steered(specialist, generalist, base, strength)))
 
 
 @dataclass(frozen=True, slots=True)

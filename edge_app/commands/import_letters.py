@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
+from edge_app.commands.progress import Progress
 from edge_app.settings import store_path
 from personal_store import Store, import_source, importers
 
@@ -44,7 +43,7 @@ def command(
         if "@" not in address:
             raise click.UsageError(f"--me takes an address, not '{address}'")
     columns = dict(_pair(item) for item in mapping)
-    with Store.open(store_path()) as store, _Progress() as progress:
+    with Store.open(store_path()) as store, Progress() as progress:
         report = import_source(
             store, kind, path, me=me, mapping=columns or None, progress=progress.show
         )
@@ -68,28 +67,3 @@ def _pair(item: str) -> tuple[str, str]:
     if not found:
         raise click.UsageError(f"--map takes FIELD=COLUMN, not '{item}'")
     return name, column
-
-
-class _Progress:
-    """A progress bar on stderr, where that is a terminal."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None  # click names the type only privately
-        self._done = 0
-
-    def show(self, done: int, total: int) -> None:
-        if not sys.stderr.isatty():
-            return
-        if self._bar is None:
-            self._bar = click.progressbar(
-                length=total, label="reading", file=sys.stderr
-            )
-        self._bar.update(done - self._done)
-        self._done = done
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.render_finish()

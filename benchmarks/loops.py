@@ -1,0 +1,213 @@
+"""How many texts get caught in a loop?
+
+Either model goes on for 300 tokens at temperature 0.8: the specialist from private
+prompts, the generalist from public ones, each request by an invented writer. Once the
+ends of a text are forbidden, so that it must go on; once they end it, as in use.
+
+A loop is a span of one or more words that stands more than three times in immediate
+succession. Words are what stands between spaces. The same is counted for tokens.
+
+    python -m benchmarks.loops --runs 100 [--json FILE]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks.intervals import Share, wilson
+from benchmarks.strangers import CONTEXT, fingerprint, prompts_of
+from decoding_core.sampling import Draw, Floats, Noise, Use
+from models.engines.llama_cpp import LlamaContext, LlamaModel, Reading
+from models.engines.settings import EngineSettings, usable_cores
+from models.files import ROLES, locate
+from models.training.unseen import unseen_writers
+
+_AT_ONCE = 10
+"""Texts that a model goes on with in one pass."""
+_MOST = 3
+"""Times a span may stand in immediate succession."""
+_RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How the texts are written."""
+
+    runs: int
+    tokens: int
+    temperature: float
+    top_p: float
+    seed: int
+    threads: int
+
+    def draw(self, number: int) -> Draw:
+        """How the tokens of one of the texts are drawn."""
+        return Draw(self.temperature, self.top_p, Noise(1000 * self.seed + number))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The share of texts with a loop, in words and in tokens."""
+
+    model: str
+    ends: bool
+    """Whether a text may end before its last token."""
+    words: Share
+    tokens: Share
+    mean_tokens: float
+
+
+def repeats(items: Sequence[Hashable]) -> int:
+    """The most times that any span of items stands in immediate succession."""
+    numbers: dict[Hashable, int] = {}
+    ids = np.array([numbers.setdefault(item, len(numbers)) for item in items])
+    most = min(1, len(ids))
+    for length in range(1, len(ids) // 2 + 1):
+        # The span stands k times where k - 1 lengths in a row agree with what is one
+        # length before.
+        same = np.concatenate([[False], ids[length:] == ids[:-length], [False]])
+        edges = np.flatnonzero(np.diff(same))
+        runs = edges[1::2] - edges[::2]
+        if len(runs):
+            most = max(most, 1 + int(runs.max()) // length)
+    return most
+
+
+class Runner:
+    """One model, going on with several texts at once."""
+
+    def __init__(self, path: Path, threads: int) -> None:
+        self.model = LlamaModel(path, EngineSettings(threads=threads))
+        self._context = LlamaContext(self.model, _AT_ONCE, CONTEXT)
+        self._ends = sorted(self.model.vocabulary.end_ids)
+
+    def texts(
+        self, prompts: Sequence[Sequence[int]], how: Writing, ends: bool
+    ) -> Iterator[list[int]]:
+        """The tokens after each prompt; `ends` says whether they may be fewer."""
+        for start in range(0, len(prompts), _AT_ONCE):
+            group = prompts[start : start + _AT_ONCE]
+            draws = [how.draw(start + number) for number in range(len(group))]
+            yield from self._together(group, draws, how.tokens, ends)
+
+    def _together(
+        self,
+        prompts: Sequence[Sequence[int]],
+        draws: Sequence[Draw],
+        length: int,
+        ends: bool,
+    ) -> list[list[int]]:
+        texts: list[list[int]] = [[] for _ in prompts]
+        for number in range(len(prompts)):
+            self._context.sequence(number).rollback(0)
+        unread = dict(enumerate(prompts))
+        for position in range(length):
+            rows = self._read(unread)
+            drawn = {
+                number: self._next(row, draws[number], position, ends)
+                for number, row in rows.items()
+            }
+            unread = {n: [t] for n, t in drawn.items() if t not in self._ends}
+            for number, (token,) in unread.items():
+                texts[number].append(token)
+            if not unread:
+                break
+        return texts
+
+    def _read(self, unread: Mapping[int, Sequence[int]]) -> dict[int, Floats]:
+        readings = [
+            Reading(self._context.sequence(number), token_ids)
+            for number, token_ids in unread.items()
+        ]
+        logits = self._context.evaluate_many(readings)
+        return {n: rows[0] for n, rows in zip(unread, logits, strict=True)}
+
+    def _next(self, row: Floats, draw: Draw, position: int, ends: bool) -> int:
+        if not ends:
+            row = row.copy()
+            row[self._ends] = -np.inf
+        return draw.from_logits(row, Use.DRAFT, position)
+
+
+def measured(role: str, path: Path, how: Writing, show: int) -> list[Row]:
+    """The rows of one model: once it must go on, once it may end."""
+    runner, rows = Runner(path, how.threads), list[Row]()
+    prompts = _prompts(role, runner.model, how)
+    for ends in (False, True):
+        texts = list(runner.texts(prompts, how, ends))
+        written = [_text(runner.model, ids) for ids in texts]
+        rows.append(_row(role, ends, texts, written))
+        looped = [text for text in written if repeats(text.split()) > _MOST]
+        for text in (*looped, *written)[:show]:
+            print(f"\n[{role}, {'may end' if ends else 'must go on'}]\n{text}")
+    return rows
+
+
+def _prompts(role: str, model: LlamaModel, how: Writing) -> list[Sequence[int]]:
+    made = [
+        prompts_of(model, example, how.tokens)
+        for example in unseen_writers(how.runs, how.seed)
+    ]
+    return [p.private_ids if role == "specialist" else p.public_ids for p in made]
+
+
+def _row(
+    role: str, ends: bool, texts: Sequence[Sequence[int]], written: Sequence[str]
+) -> Row:
+    words = sum(repeats(text.split()) > _MOST for text in written)
+    tokens = sum(repeats(ids) > _MOST for ids in texts)
+    mean = sum(map(len, texts)) / len(texts)
+    return Row(role, ends, wilson(words, len(texts)), wilson(tokens, len(texts)), mean)
+
+
+def _text(model: LlamaModel, token_ids: Sequence[int]) -> str:
+    return b"".join(map(model.vocabulary.piece, token_ids)).decode(errors="replace")
+
+
+@click.command()
+@click.option("--runs", default=100, show_default=True, help="Texts of each model.")
+@click.option("--tokens", default=300, show_default=True)
+@click.option("--temperature", default=0.8, show_default=True)
+@click.option("--top-p", default=1.0, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+@click.option("--threads", default=usable_cores(), show_default=True)
+@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option(
+    "--json",
+    "target",
+    type=click.Path(path_type=Path),
+    help="Where to; else to benchmarks/results.",
+)
+@click.option("--show", default=0, help="Print so many of the texts.")
+def main(target: Path | None, show: int, **options: Any) -> None:
+    """Print the shares of texts with a loop, and write the figures down."""
+    paths = {role: options.pop(role) or locate(role) for role in ROLES}
+    how = Writing(**options)
+    rows = []
+    print("model        ends  tokens  loops in words                        in tokens")
+    for role, path in paths.items():
+        for row in measured(role, path, how, show):
+            rows.append(row)
+            ends = "free" if row.ends else "none"
+            print(
+                f"{role:13}{ends:6}{row.mean_tokens:6.0f}  {row.words!s:36}{row.tokens}"
+            )
+    figures = {
+        "models": {path.name: fingerprint(path) for path in paths.values()},
+        "settings": asdict(how),
+        "rows": [asdict(row) for row in rows],
+    }
+    target = target or _RESULTS / "loops.json"
+    target.write_text(json.dumps(figures, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Texts as they come, unedited, with the share of drafts that was kept.
+
+Ten requests of each genre by invented writers whom no training has met, written by
+steering at temperature 0 and at 0.8, and by the generalist alone. Printed as Markdown:
+the model card holds the output.
+
+    python -m benchmarks.samples [--each 10] > samples.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.pair import Pair, Written
+from decoding_core.settings import MethodSettings
+from edge_app.events import Statistics
+from models.engines.settings import usable_cores
+from models.files import locate
+from models.training.examples import Example
+from models.training.unseen import unseen_writers
+
+GENRES = ("email", "review", "post", "note")
+THRESHOLDS = (0.5, 0.1)
+TEMPERATURES = (0.0, 0.8)
+_MAX_TOKENS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A request and what was written for it, by temperature and threshold."""
+
+    example: Example
+    steered: dict[tuple[float, float], Written]
+    generalist: Written
+
+
+def kept(written: Sequence[Statistics]) -> float:
+    """Share of the drafted tokens that the server kept, over several texts."""
+    drafted = sum(statistics.drafted for statistics in written)
+    return sum(statistics.accepted for statistics in written) / max(1, drafted)
+
+
+def sampled(pair: Pair, example: Example, number: int) -> Sample:
+    """One request, written in all the ways; `number` is the seed."""
+    steered = {
+        (temperature, threshold): pair.write(
+            example, _settings("steering", temperature, threshold, number), _MAX_TOKENS
+        )
+        for temperature in TEMPERATURES
+        for threshold in THRESHOLDS
+    }
+    alone = _settings("generalist", 0.0, THRESHOLDS[0], number)
+    return Sample(example, steered, pair.write(example, alone, _MAX_TOKENS))
+
+
+def acceptance_table(samples: dict[str, list[Sample]]) -> list[str]:
+    """Lines of Markdown: a row per genre, a column per temperature and threshold."""
+    keys = [(t, threshold) for t in TEMPERATURES for threshold in THRESHOLDS]
+    names = [f"temperature {t:g}, threshold {threshold:g}" for t, threshold in keys]
+    lines = [f"| genre | {' | '.join(names)} |", "|---" * (len(keys) + 1) + "|"]
+    for genre, of_genre in samples.items():
+        shares = [kept([s.steered[key].statistics for s in of_genre]) for key in keys]
+        lines.append(f"| {genre} | {' | '.join(f'{s:.1%}' for s in shares)} |")
+    return lines
+
+
+def texts(samples: dict[str, list[Sample]]) -> list[str]:
+    """Lines of Markdown: each request with its texts, threshold 0.5."""
+    lines = []
+    for genre, of_genre in samples.items():
+        lines += ["", f"### {genre.capitalize()}"]
+        for number, sample in enumerate(of_genre, 1):
+            lines += ["", *_sample(number, sample)]
+    return lines
+
+
+def _sample(number: int, sample: Sample) -> list[str]:
+    request = sample.example.request
+    asked = request.text
+    if request.recipient:
+        asked += f" ({request.recipient})"
+    habits = ", ".join(f"{kind} “{h}”" for kind, h in sample.example.habits.items())
+    lines = [f"**{number}. {_line(asked)}**  "]
+    if habits:
+        lines.append(f"_Habits in the history: {_line(habits)}_")
+    for temperature in TEMPERATURES:
+        written = sample.steered[temperature, THRESHOLDS[0]]
+        lines += ["", f"steered, temperature {temperature:g}:", *_quoted(written.text)]
+    lines += ["", "generalist alone, temperature 0:", *_quoted(sample.generalist.text)]
+    return lines
+
+
+def _quoted(text: str) -> list[str]:
+    return ["", *(f"> {line}  " if line else ">" for line in text.split("\n"))]
+
+
+def _line(text: str) -> str:
+    return " / ".join(part for part in text.split("\n") if part.strip())
+
+
+def _settings(
+    method: str, temperature: float, threshold: float, seed: int
+) -> MethodSettings:
+    return MethodSettings(
+        method=method, temperature=temperature, threshold=threshold, seed=seed
+    )
+
+
+@click.command()
+@click.option("--each", default=10, show_default=True, help="Requests of a genre.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--threads", default=usable_cores(), show_default=True)
+@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
+def main(**options: Any) -> None:
+    """Print the share of drafts kept, and the texts."""
+    small = options["specialist"] or locate("specialist")
+    large = options["generalist"] or locate("generalist")
+    pair = Pair(small, large, options["threads"])
+    samples = {}
+    for genre in GENRES:
+        examples = unseen_writers(options["each"], options["seed"], genre)
+        samples[genre] = [sampled(pair, e, i) for i, e in enumerate(examples)]
+        click.echo(f"{genre}: done", err=True)
+    print("\n".join([*acceptance_table(samples), *texts(samples)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Invented writers that no training has met, as a device would know them."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from edge_app.context import PromptBuilder, Prompts
+from models.engines.llama_cpp import LlamaModel
+from models.prompts import Excerpt
+from models.training.examples import Example
+from personal_store import Passage
+
+CONTEXT = 2048
+
+
+def prompts_of(model: LlamaModel, example: Example, max_tokens: int) -> Prompts:
+    """Both prompts of a request, the history as it was found, best first."""
+    builder = PromptBuilder(model.vocabulary.tokenize, model.chat_template, CONTEXT)
+    found = [_passage(i, e) for i, e in enumerate(reversed(example.excerpts), 1)]
+    return builder.build(example.request, found, example.background, max_tokens)
+
+
+def fingerprint(path: Path) -> str:
+    """Which file a figure was measured with."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def _passage(number: int, excerpt: Excerpt) -> Passage:
+    return Passage(
+        record_id=number,
+        kind=excerpt.task,
+        recipient=excerpt.recipient,
+        subject=excerpt.subject,
+        text=excerpt.text,
+        date=None,
+        score=0.0,
+        score_parts={},
+        source="invented",
+    )

@@ -1,0 +1,1 @@
+"""How much a history helps: how likely texts are that the writer really wrote."""

@@ -1,0 +1,107 @@
+"""What is measured: a true text, what would have been asked for it, and the history
+that was there when it was written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+from decoding_core.errors import DecodingError
+from edge_app.passages import Searchable
+from models.prompts import Request
+from personal_store import Passage
+from personal_store.retrieval import Corpus, Entry, Hit, Wanted
+from personal_store.tokens import tokens
+
+_OPENING = re.compile(r"\s*(?:\S+\s+){6}")
+
+
+class CasesError(DecodingError):
+    """Texts to measure cannot be read, or there are none. Told to the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One text to measure."""
+
+    group: str
+    """The set it is of, such as the name of a file."""
+    genre: str
+    user: str
+    name: str
+    """Tells the texts of a user apart."""
+    request: Request
+    history: Callable[[], Searchable]
+    """The writer's other texts, made ready when they are needed."""
+    text: str
+    """The true text, without its beginning."""
+    beginning: str = ""
+    """What of the text is there already: read, never counted."""
+    background: str = ""
+
+
+class History:
+    """Past texts that are searched as the store searches."""
+
+    def __init__(
+        self, entries: Sequence[Entry], lookup: Callable[[int], Passage | None]
+    ) -> None:
+        """`lookup` gives the text of an entry; None where it has gone."""
+        self._corpus = Corpus(entries)
+        self._lookup = lookup
+
+    @classmethod
+    def of(cls, passages: Sequence[Passage]) -> History:
+        """The history that consists of these passages."""
+        texts = {passage.record_id: passage for passage in passages}
+        return cls([_entry(passage) for passage in passages], texts.get)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        kind: str | None = None,
+        recipient: str | None = None,
+        excluded: Collection[int] = (),
+    ) -> list[Passage]:
+        """Texts that share telling words with the query, best first."""
+        wanted = Wanted(limit, kind, recipient, excluded)
+        return self._passages(self._corpus.search(tokens(query), wanted))
+
+    def recent(
+        self,
+        *,
+        limit: int = 5,
+        kind: str | None = None,
+        recipient: str | None = None,
+        excluded: Collection[int] = (),
+    ) -> list[Passage]:
+        """The newest texts, those to the same recipient and of this kind first."""
+        wanted = Wanted(limit, kind, recipient, excluded)
+        return self._passages(self._corpus.recent(wanted))
+
+    def _passages(self, hits: Sequence[Hit]) -> list[Passage]:
+        found = ((self._lookup(hit.id), hit) for hit in hits)
+        return [
+            replace(passage, score=hit.score, score_parts=hit.parts)
+            for passage, hit in found
+            if passage is not None
+        ]
+
+
+def opened(text: str) -> tuple[str, str]:
+    """The first words of a text, which stand in for a request that nobody kept, and
+    the rest, from the space on; no rest where the text is hardly longer."""
+    match = _OPENING.match(text)
+    if match is None:
+        return text.strip(), ""
+    beginning = match.group().rstrip()
+    return beginning, text[len(beginning) :]
+
+
+def _entry(passage: Passage) -> Entry:
+    sent_at = None if passage.date is None else int(passage.date.timestamp())
+    terms = tokens(f"{passage.subject}\n{passage.text}")  # as the store indexes a text
+    return Entry(passage.record_id, passage.kind, passage.recipient, "", sent_at, terms)

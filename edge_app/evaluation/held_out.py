@@ -1,0 +1,117 @@
+"""The last texts of one's own store, each to be predicted from earlier ones.
+
+Nobody kept what was asked for a text. What stands in for it is the subject; for a
+review the stars, beside what it is of; else the text's own first words, which are then
+read but not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from edge_app.evaluation.cases import Case, CasesError, History, opened
+from models.prompts import Request
+from personal_store import Passage, Store
+from personal_store.retrieval import SAME_TEXT, Entry
+from personal_store.tokens import shingles
+
+YOURS, SAMPLE = "your texts", "sample letters"
+_FEWEST_WORDS = 12
+"""Shorter texts say little and are not measured."""
+_FEWEST_BEFORE = 3
+"""Texts that must have been there when a text was written."""
+
+
+def held_out(store: Store, count: int, group: str = YOURS) -> list[Case]:
+    """A case for each of the last `count` own texts of each kind; their histories are
+    the texts before them.
+
+    Raises:
+        CasesError: there are too few texts.
+    """
+    line = _in_order(store.corpus().entries)
+    last: list[tuple[int, Entry]] = []
+    for kind in sorted({entry.kind for entry in line}):
+        usable = [
+            (place, entry)
+            for place, entry in enumerate(line)
+            if entry.kind == kind and len(entry.terms) >= _FEWEST_WORDS
+        ]
+        last += [one for one in usable[-count:] if one[0] >= _FEWEST_BEFORE]
+    ratings = _ratings(store, {entry.id for _, entry in last})
+    cases = [_case(store, group, line[:place], entry, ratings) for place, entry in last]
+    kept = [case for case in cases if case is not None]
+    if not kept:
+        raise CasesError(
+            f"there are {len(line)} texts, too few to predict one from those before "
+            "it; 'specsteer import --help' says how to add more"
+        )
+    return kept
+
+
+def earlier(before: Sequence[Entry], entry: Entry) -> list[Entry]:
+    """Those of the texts `before` that were surely written before `entry` and do not
+    hold most of it already."""
+    runs = shingles(entry.terms)
+    return [
+        other
+        for other in before
+        if other.id != entry.id
+        and (other.sent_at is None or other.sent_at != entry.sent_at)
+        and len(runs & shingles(other.terms)) < SAME_TEXT * len(runs)
+    ]
+
+
+def _in_order(entries: Sequence[Entry]) -> list[Entry]:
+    """Texts as they were written. Those without a date may be of any time and are left
+    out, unless none has a date: then the order of import counts."""
+    dated = [entry for entry in entries if entry.sent_at is not None]
+    if dated:
+        return sorted(dated, key=lambda entry: (entry.sent_at or 0, entry.id))
+    return sorted(entries, key=lambda entry: entry.id)
+
+
+def _case(
+    store: Store,
+    group: str,
+    before: Sequence[Entry],
+    entry: Entry,
+    ratings: Mapping[int, float | None],
+) -> Case | None:
+    passage = store.passage(entry.id)
+    if passage is None:
+        return None
+    asked, beginning, text = _asked(passage, ratings.get(entry.id))
+    if not text.strip():
+        return None
+    return Case(
+        group=group,
+        genre=passage.kind,
+        user="you",
+        name=str(entry.id),
+        request=Request(asked, passage.kind, passage.recipient),
+        history=partial(_history, store, before, entry),
+        text=text,
+        beginning=beginning,
+    )
+
+
+def _history(store: Store, before: Sequence[Entry], entry: Entry) -> History:
+    return History(earlier(before, entry), store.passage)
+
+
+def _asked(passage: Passage, rating: float | None) -> tuple[str, str, str]:
+    """What was asked for; how the text begins where that had to be told; the text."""
+    parts = [passage.subject.strip()]
+    if rating is not None:
+        parts.append(f"{rating:g} stars")
+    asked = ", ".join(part for part in parts if part)
+    if asked:
+        return asked, "", passage.text
+    beginning, text = opened(passage.text)
+    return beginning, beginning, text
+
+
+def _ratings(store: Store, ids: set[int]) -> dict[int, float | None]:
+    return {record.id: record.rating for record in store.records() if record.id in ids}

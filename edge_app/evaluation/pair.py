@@ -1,0 +1,166 @@
+"""The pair of models, both on this machine, reading true texts."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from decoding_core.errors import VocabularyMismatchError
+from edge_app.context import LONGEST_CONTEXT, PromptBuilder
+from edge_app.evaluation.cases import Case
+from edge_app.evaluation.likelihood import Opinions, Readers, read
+from edge_app.passages import PASSAGES, find_passages
+from models.chat import render
+from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
+from models.engines.settings import EngineSettings
+from models.prompts import Message
+
+STRENGTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+THRESHOLDS = (0.5, 0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """What is measured of each text, and how."""
+
+    strengths: tuple[float, ...] = STRENGTHS
+    thresholds: tuple[float, ...] = THRESHOLDS
+    passages: int = PASSAGES
+    """Past texts looked for, as for writing."""
+    max_tokens: int = 400
+    """Where a longer text is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one text costs, in nats of the whole text."""
+
+    case: Case
+    tokens: int
+    """How many were counted, the end of the text among them if it is whole."""
+    size: int
+    """Bytes of the text that was counted."""
+    whole: bool
+    """Whether the text was read to its end."""
+    read: int
+    """How many past texts stood in the private prompt."""
+    base: float
+    specialist: float
+    generalist: float
+    steered: tuple[float, ...]
+    """One for each strength."""
+    kept: tuple[float, ...]
+    """For each threshold, how many of the specialist's tokens would be kept, if it
+    drew one at each place of the true text."""
+
+
+class Pair:
+    """Specialist, base and generalist over one vocabulary."""
+
+    def __init__(
+        self,
+        specialist: Path,
+        generalist: Path,
+        settings: EngineSettings,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Load the models; `stop` aborts a reading from a signal or another thread.
+
+        Raises:
+            ModelError: one cannot be used.
+            VocabularyMismatchError: they do not fit together.
+        """
+        self._stop = stop or threading.Event()
+        with ExitStack() as opened:
+            self._small = opened.enter_context(
+                closing(LlamaModel(specialist, settings))
+            )
+            large = opened.enter_context(closing(LlamaModel(generalist, settings)))
+            if self._small.vocabulary_id != large.vocabulary_id:
+                raise VocabularyMismatchError(
+                    f"{specialist} and {generalist} have different vocabularies; "
+                    "choose two models of one family"
+                )
+            # Two contexts, not two sequences of one: a text alone in its cache.
+            self._specialist = self._sequence(opened, self._small)
+            self._base = self._sequence(opened, self._small)
+            self._generalist = self._sequence(opened, large)
+            self._opened = opened.pop_all()
+        self._end = _end_of_turn(self._small)
+
+    def measure(self, case: Case, how: Measuring) -> Measured:
+        """What the text of `case` costs.
+
+        Raises:
+            ContextFullError: the request and its notes leave no room for the text.
+            StoppedError: the person stopped.
+        """
+        vocabulary = self._small.vocabulary
+        beginning = vocabulary.tokenize(case.beginning)
+        text = vocabulary.tokenize(case.text)
+        ids = text[: how.max_tokens]
+        whole = len(ids) == len(text)
+        size = sum(len(vocabulary.piece(token)) for token in ids)
+        if whole and self._end is not None:
+            ids = [*ids, self._end]
+        passages = find_passages(case.history(), case.request, limit=how.passages)
+        prompts = self._builder().build(
+            case.request, passages, case.background, how.max_tokens + len(beginning)
+        )
+        readers = Readers(
+            self._base,
+            self._specialist,
+            self._generalist,
+            (*prompts.public_ids, *beginning),
+            (*prompts.private_ids, *beginning),
+        )
+        opinions = read(readers, ids, how.strengths, how.thresholds)
+        return _summed(case, opinions, size, whole, len(prompts.sources))
+
+    def close(self) -> None:
+        """Free the models."""
+        self._opened.close()
+
+    def _sequence(self, opened: ExitStack, model: LlamaModel) -> LlamaSequence:
+        length = min(model.context_length, LONGEST_CONTEXT)
+        context = opened.enter_context(closing(LlamaContext(model, 1, length)))
+        context.stop = self._stop
+        return context.sequence()
+
+    def _builder(self) -> PromptBuilder:
+        return PromptBuilder(
+            self._small.vocabulary.tokenize,
+            self._small.chat_template,
+            self._specialist.context.context_length,
+        )
+
+
+def _summed(
+    case: Case, opinions: Opinions, size: int, whole: bool, read_texts: int
+) -> Measured:
+    return Measured(
+        case,
+        tokens=len(opinions.base),
+        size=size,
+        whole=whole,
+        read=read_texts,
+        base=float(opinions.base.sum()),
+        specialist=float(opinions.specialist.sum()),
+        generalist=float(opinions.generalist.sum()),
+        steered=tuple(map(float, opinions.steered.sum(axis=1))),
+        kept=tuple(map(float, opinions.kept.sum(axis=1))),
+    )
+
+
+def _end_of_turn(model: LlamaModel) -> int | None:
+    """The token with which the chat template ends an answer; None if it has none."""
+    turns = [Message("user", "Q"), Message("assistant", "A")]
+    segments = render(model.chat_template, turns)
+    answer = max(i for i, segment in enumerate(segments) if not segment.control)
+    for segment in segments[answer + 1 :]:
+        for token in model.vocabulary.tokenize(segment.text, segment.control):
+            if token in model.vocabulary.end_ids:
+                return token
+    return None

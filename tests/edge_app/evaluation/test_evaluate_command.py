@@ -1,0 +1,179 @@
+"""`specsteer evaluate`, from files and stores to tables."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from evaluation_helpers import SAYINGS, user
+
+from edge_app.cli import cli
+from edge_app.commands import evaluate
+from edge_app.evaluation.pair import Pair
+
+
+@pytest.fixture
+def run():
+    """Calls `specsteer evaluate` in this process; a traceback fails the test."""
+
+    def call(*arguments):
+        words = ["evaluate", *map(str, arguments)]
+        return CliRunner(charset="utf-8").invoke(
+            cli, words, prog_name="specsteer", catch_exceptions=False
+        )
+
+    return call
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """Own notes in the store."""
+    rows = [
+        {"text": f"{words}.", "kind": "note", "date": f"2024-01-{n:02}"}
+        for n, words in enumerate(SAYINGS, 1)
+    ]
+    path = tmp_path / "notes.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    CliRunner().invoke(cli, ["import", "jsonl", str(path)], catch_exceptions=False)
+
+
+def test_a_file(run, written, tmp_path):
+    """A table on stdout, how to read it on stderr, all figures in a file."""
+    path = written("walks.jsonl.xz", user("u1"), user("u2"))
+    out = tmp_path / "out.json"
+    result = run(path, "--strength", "0.5", "--strength", "1,2", "--json", out)
+    assert result.exit_code == 0
+    assert "walks, post" in result.stdout
+    assert "T - L" in result.stdout
+    assert "Less is easier to predict" in result.stderr
+    body = json.loads(out.read_text())
+    assert body["settings"]["strengths"] == [0.5, 1.0, 2.0]
+    assert body["settings"]["complete"] is True
+    assert [text["user"] for text in body["texts"]] == ["u1", "u2"]
+    assert "pier" not in out.read_text()
+
+
+def test_the_same_run_gives_the_same_figures(run, written):
+    """To the last digit."""
+    path = written("walks.jsonl", user())
+    assert run(path, "--markdown").stdout == run(path, "--markdown").stdout
+
+
+def test_the_own_store(run, imported):
+    """It ends with a sentence for its owner."""
+    result = run("--queries", 2, "--strength", 1, "--wide")
+    assert result.exit_code == 0
+    assert "your texts, note" in result.stdout
+    assert "history makes your own texts" in " ".join(result.stdout.split())
+    assert "threshold 0.1" in result.stdout
+
+
+def test_synthetic_writers(run):
+    """They need neither a file nor a store."""
+    result = run("--synthetic", 1, "--strength", 1)
+    assert result.exit_code == 0
+    assert "unseen writers" in result.stdout
+
+
+def test_an_empty_store(run):
+    """Says what to do."""
+    result = run()
+    assert result.exit_code == 1
+    assert "specsteer import --help" in result.stderr
+    assert "--sample" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "reason"),
+    [
+        (["gone.jsonl"], 1, "there is no file or folder gone.jsonl"),
+        (["--strength", "much"], 2, "--strength takes numbers"),
+        (["--strength", "-1"], 1, "strength must lie between"),
+        (["--strength", "nan"], 1, "strength must lie between"),
+        (["--sample", "--synthetic", "1"], 2, "--sample excludes"),
+        (["--users", "3"], 2, "--users is for files"),
+        (["--wide", "--markdown"], 2, "exclude each other"),
+        (["--json", "gone/out.json"], 1, "there is no folder gone"),
+        (["--sample", "--specialist", "gone.gguf"], 1, "there is no model file at"),
+    ],
+)
+def test_wrong_usage(run, arguments, status, reason):
+    """A sentence, before anything is measured."""
+    result = run(*arguments)
+    assert result.exit_code == status
+    assert reason in result.stderr
+    assert result.stdout == ""
+
+
+def test_texts_without_room_are_left_out(run, written):
+    """And counted; if that is all, it is an error."""
+    crowded = user("u2", profile="tea " * 9000)
+    result = run(written("a.jsonl", user("u1"), crowded), "--strength", 1)
+    assert result.exit_code == 0
+    assert "1 of 2 texts are left out" in result.stderr
+    alone = run(written("b.jsonl", crowded))
+    assert (alone.exit_code, alone.stdout) == (1, "")
+
+
+def test_a_stop_shows_what_was_measured(run, written, tmp_path, monkeypatch):
+    """And the exit status says that it was stopped."""
+    stops = []
+    measure = Pair.measure
+
+    def measure_one(self, case, how):
+        measured = measure(self, case, how)
+        stops[0].set()
+        return measured
+
+    def stoppable():
+        from edge_app.commands.stopping import stoppable as real
+
+        class Watched:
+            def __enter__(self):
+                self.inner = real()
+                stops.append(self.inner.__enter__())
+                return stops[0]
+
+            def __exit__(self, *error):
+                return self.inner.__exit__(*error)
+
+        return Watched()
+
+    monkeypatch.setattr(Pair, "measure", measure_one)
+    monkeypatch.setattr(evaluate, "stoppable", stoppable)
+    path, out = written("a.jsonl", user("u1"), user("u2")), tmp_path / "out.json"
+    result = run(path, "--strength", 1, "--json", out)
+    assert result.exit_code == 130
+    assert "stopped after 1 of 2 texts" in result.stderr
+    assert "a, post" in result.stdout
+    assert json.loads(out.read_text())["settings"]["complete"] is False
+
+
+def test_names_from_a_file_cannot_steer_the_terminal(run, written):
+    """A genre is shown without control characters."""
+    result = run(written("a.jsonl", user(genre="po\x1b[31mst")), "--strength", 1)
+    assert result.exit_code == 0
+    assert "\x1b" not in result.stdout
+
+
+def test_nothing_that_measures_can_open_a_connection():
+    """The models read in this process, and no module for HTTP is loaded."""
+    code = (
+        "import sys, edge_app.evaluation.pair, edge_app.evaluation.held_out;"
+        "print(*{'httpx', 'httpcore', 'uvicorn', 'textual'} & set(sys.modules))"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    "option", [name for one in evaluate.command.params for name in one.opts[:1]]
+)
+def test_every_option_is_explained(option):
+    """On the page of the command; where paths go, too."""
+    page = Path(evaluate.__file__).parents[2] / "docs" / "evaluate.md"
+    expected = f"| `{option}` |" if option.startswith("--") else "A path is"
+    assert expected in page.read_text("utf-8")

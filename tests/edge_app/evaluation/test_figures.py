@@ -1,0 +1,137 @@
+"""Groups, tables and sentences."""
+
+import json
+
+import pytest
+
+from edge_app.evaluation import as_json, table
+from edge_app.evaluation.cases import Case, History
+from edge_app.evaluation.pair import Measured, Measuring
+from edge_app.evaluation.report import summarise
+from models.files import locate
+from models.prompts import Request
+
+HOW = Measuring(strengths=(0.5, 1.0), thresholds=(0.5,))
+
+
+def text(user="u", *, group="set", genre="email", size=100, b=1.5, s=1.2, t=(0.9, 1.1)):
+    """A measured text; figures in nats per byte, L always 1."""
+    case = Case(
+        group,
+        genre,
+        user,
+        "1",
+        Request("SECRET ask"),
+        lambda: History.of([]),
+        "SECRET words",
+        background="SECRET notes",
+    )
+    steered = tuple(size * one for one in t)
+    return Measured(
+        case, 25, size, True, 3, size * b, size * s, size * 1.0, steered, (20.0,)
+    )
+
+
+def many(count=8, whose="u", **figures):
+    return [text(f"{whose}{n}", size=100 + n, **figures) for n in range(count)]
+
+
+def split():
+    """Half of the users gain what the others lose."""
+    return many(4, "u", s=1.4) + many(4, "w", s=1.6)
+
+
+def test_figures_of_a_group():
+    """Per byte, over all bytes; the best strength is the cheapest."""
+    (group,) = summarise(many(), HOW)
+    assert group.base.value == pytest.approx(1.5)
+    assert group.history.relative.value == pytest.approx(-0.2)
+    assert group.history.absolute.value == pytest.approx(-0.3)
+    assert group.best == 0.5
+    assert group.steering[1.0].relative.value == pytest.approx(0.1)
+    assert group.kept[0.5].value == pytest.approx(0.8)
+    assert (group.texts, group.users, group.tokens) == (8, 8, 200)
+
+
+def test_verdicts():
+    """Better, worse, or neither."""
+    (group,) = summarise(many(), HOW)
+    assert group.history.verdict == "yes"
+    assert group.steering[1.0].verdict == "no"
+    (mixed,) = summarise(split(), HOW)
+    assert mixed.history.verdict == "unclear"
+
+
+def test_few_users_prove_nothing():
+    """Five that agree may do so by chance."""
+    (group,) = summarise(many(5), HOW)
+    assert group.history.verdict == "unclear"
+
+
+def test_groups_and_all():
+    """One for each set and genre, then one of all; users of two sets are two."""
+    groups = summarise([text(), text(genre="review"), text(group="other")], HOW)
+    assert [group.name for group in groups] == [
+        "set, email",
+        "set, review",
+        "other, email",
+        "all",
+    ]
+    assert groups[-1].users == 2
+
+
+def test_the_plain_table_is_narrow():
+    """It fits into a terminal of 80 columns."""
+    words = table.plain(summarise([*many(), text(genre="review")], HOW))
+    assert max(map(len, words.splitlines())) <= 80
+    assert "-20.0" in words
+    assert "1.731" in words  # 1.2 nats in bits
+
+
+def test_markdown_has_a_row_per_group():
+    """Of as many cells as its heading, whatever the sets are called."""
+    words = table.markdown(summarise([text(group="a|b"), text(genre="x")], HOW))
+    counts = {line.replace("\\|", "").count("|") for line in words.splitlines()}
+    assert len(words.splitlines()) == 5
+    assert len(counts) == 1
+
+
+def test_the_wide_table_has_every_strength():
+    """And every threshold."""
+    words = table.wide(summarise(many(), HOW))
+    for expected in ("T 0.5", "T 1", "threshold 0.5", "80.0 (80.0 to 80.0)"):
+        assert expected in words
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (
+            many(),
+            "Your history makes your own texts 20 % easier to predict (20 to 20).",
+        ),
+        (many(s=1.503), "0.2 % harder to predict (0.2 to 0.2)."),
+        (split(), "is unclear: "),
+        ([text()], "cannot be told from so few texts."),
+    ],
+)
+def test_what_the_figures_say(texts, sentence):
+    """In words for the person whose texts they are."""
+    assert sentence in table.in_words(summarise(texts, HOW)[-1])
+
+
+def test_json_holds_no_word_of_the_texts(tmp_path):
+    """Settings, models with their hashes, figures and a line per text."""
+    texts = many()
+    models = {"specialist": locate("specialist")}
+    body = as_json.document(texts, summarise(texts, HOW), HOW, models, {"seed": 3})
+    as_json.write(tmp_path / "out.json", body)
+    written = (tmp_path / "out.json").read_text()
+    assert "SECRET" not in written
+    again = json.loads(written)
+    assert again["settings"]["strengths"] == [0.5, 1.0]
+    assert again["settings"]["seed"] == 3
+    assert len(again["models"]["specialist"]["sha256"]) == 64
+    assert again["texts"][0]["nats"]["T 0.5"] == pytest.approx(90)
+    assert again["groups"][0]["changes"]["S - B"]["better"] == "yes"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]

@@ -1,0 +1,131 @@
+"""What a text costs: the chain rule, the target, and the share that is kept."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from decoding_core.errors import EngineError
+from decoding_core.methods.steering import log_steered, steered
+from decoding_core.sampling import log_softmax
+from edge_app.evaluation.likelihood import Readers, read
+from tests.fakes import HashEngine
+
+SIZE = 17
+PUBLIC, PRIVATE = (3, 1, 4), (1, 5, 9, 2, 6)
+texts = st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=12)
+strengths = st.floats(0.0, 3.0)
+thresholds = st.floats(0.01, 2.0)
+
+
+def readers(specialist="small", generalist="large", private=PRIVATE):
+    return Readers(
+        HashEngine("small"),
+        HashEngine(specialist),
+        HashEngine(generalist),
+        PUBLIC,
+        private,
+    )
+
+
+def cost(name, prompt, token_ids):
+    """Nats of each token (T,), one step at a time."""
+    engine = HashEngine(name)
+    logits = [engine.evaluate(prompt)[0]]
+    logits += [engine.evaluate([token])[0] for token in token_ids[:-1]]
+    rows = log_softmax(np.array(logits, np.float64))
+    return -rows[np.arange(len(token_ids)), token_ids]
+
+
+@given(texts, st.integers(1, 20))
+def test_the_cost_is_that_of_the_chain_rule(token_ids, rows):
+    """Whatever the size of the chunks."""
+    opinions = read(readers(), token_ids, [1.0], [0.5], rows)
+    assert_allclose(opinions.base, cost("small", PUBLIC, token_ids))
+    assert_allclose(opinions.specialist, cost("small", PRIVATE, token_ids))
+    assert_allclose(opinions.generalist, cost("large", PUBLIC, token_ids))
+
+
+@given(texts, strengths, thresholds, st.integers(1, 20))
+def test_chunks_do_not_matter(token_ids, strength, threshold, rows):
+    """Neither for the target nor for the share that is kept."""
+    whole = read(readers(), token_ids, [strength], [threshold])
+    parts = read(readers(), token_ids, [strength], [threshold], rows)
+    assert_allclose(parts.steered, whole.steered)
+    assert_allclose(parts.kept, whole.kept)
+
+
+@given(texts)
+def test_without_strength_the_target_is_the_generalist(token_ids):
+    """Nothing of the history takes part."""
+    opinions = read(readers(), token_ids, [0.0], [])
+    assert_allclose(opinions.steered[0], opinions.generalist)
+
+
+@given(texts, strengths)
+def test_a_history_that_changes_nothing_steers_nothing(token_ids, strength):
+    """Where S is B, T is L."""
+    opinions = read(readers(private=PUBLIC), token_ids, [strength], [])
+    assert_allclose(opinions.steered[0], opinions.generalist)
+
+
+@given(texts)
+def test_steering_by_a_small_model_of_ones_own_size_gives_the_specialist(token_ids):
+    """Where L is B, T of strength 1 is S."""
+    opinions = read(readers(generalist="small"), token_ids, [1.0], [0.5])
+    assert_allclose(opinions.steered[0], opinions.specialist)
+    assert_allclose(opinions.kept[0], 1.0)
+
+
+@given(st.integers(0, 10_000), strengths)
+def test_the_target_is_a_distribution(seed, strength):
+    """Its logarithm is normalised over the vocabulary, and is that of the method."""
+    rng = np.random.default_rng(seed)
+    three = log_softmax(rng.normal(0, 3, (3, 5, SIZE)))
+    logs = log_steered(*three, strength)
+    assert_allclose(np.exp(logs).sum(axis=-1), 1.0)
+    assert_allclose(np.exp(logs), steered(*three, strength))
+
+
+@given(texts, thresholds)
+def test_the_share_kept_is_a_share_and_falls_with_the_threshold(token_ids, threshold):
+    """By the stochastic rule."""
+    opinions = read(readers(), token_ids, [1.0], [threshold, 2 * threshold])
+    low, high = opinions.kept
+    assert (high <= low + 1e-12).all()
+    assert (low <= 1 + 1e-12).all()
+    assert (high > 0).all()
+
+
+@given(texts, texts)
+def test_a_reading_leaves_nothing_for_the_next(first, second):
+    """The engines forget the text before."""
+    again = readers()
+    read(again, first, [1.0], [])
+    assert_allclose(
+        read(again, second, [1.0], []).steered,
+        read(readers(), second, [1.0], []).steered,
+    )
+
+
+def test_chunks_stay_small():
+    """No evaluation of the text gives more rows than were asked for."""
+    three = readers()
+    read(three, list(range(10)), [1.0], [], rows=4)
+    assert three.generalist.evaluations == [len(PUBLIC), 4, 4, 1]
+
+
+class BrokenEngine(HashEngine):
+    def logits(self):
+        return np.full(self.size, -np.inf)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_numbers_that_are_no_probabilities():
+    """A model that gives such is named, not averaged."""
+    three = Readers(
+        HashEngine("a"), HashEngine("a"), BrokenEngine("b"), PUBLIC, PRIVATE
+    )
+    with pytest.raises(EngineError, match="no probabilities"):
+        read(three, [1, 2], [1.0], [])

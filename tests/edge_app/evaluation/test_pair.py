@@ -1,0 +1,120 @@
+"""Real texts under the real embedded pair."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from decoding_core.errors import ContextFullError, StoppedError, VocabularyMismatchError
+from decoding_core.sampling import log_softmax
+from edge_app.evaluation.cases import Case, History
+from edge_app.evaluation.pair import Measuring, Pair
+from models.chat import prompt_ids
+from models.engines.llama_cpp import LlamaModel
+from models.engines.settings import EngineSettings
+from models.files import locate
+from models.prompts import Request, public_messages
+
+TEXT = "Hullo Ana,\n\nThank you for the pier photos. Héllo!\n\nBest,\nTess"
+HOW = Measuring(strengths=(0.0, 1.0), thresholds=(0.5,))
+
+
+def case(**changes):
+    whole = Case(
+        "set",
+        "email",
+        "u",
+        "1",
+        Request("Thank her for the photos", "email", "Ana"),
+        lambda: History.of([]),
+        TEXT,
+    )
+    return replace(whole, **changes)
+
+
+def test_without_history_nothing_is_steered(pair):
+    """S is B, and T is L, to the last bits of the cache."""
+    measured = pair.measure(case(), HOW)
+    assert_allclose(measured.specialist, measured.base, rtol=1e-6)
+    assert_allclose(measured.steered, measured.generalist, rtol=1e-6)
+    assert measured.size == len(TEXT.encode())
+    assert measured.whole
+
+
+def test_notes_change_the_specialist_alone(pair):
+    """The other two never see them."""
+    bare = pair.measure(case(), HOW)
+    noted = pair.measure(case(background=TEXT), HOW)
+    assert noted.specialist < bare.specialist
+    assert_allclose([noted.base, noted.generalist], [bare.base, bare.generalist])
+
+
+def test_the_cost_is_that_of_the_conversation(pair):
+    """Prompt, text and the end of the turn, as one reading of the whole gives it."""
+    model, engine = pair._small, pair._base
+    prompt = prompt_ids(
+        model.vocabulary.tokenize, model.chat_template, public_messages(case().request)
+    )
+    text = model.vocabulary.tokenize(TEXT)
+    text.append(model.vocabulary.tokenize("<|im_end|>", control=True)[0])
+    engine.rollback(0)
+    logits = engine.evaluate([*prompt, *text[:-1]], len(text))
+    rows = log_softmax(logits.astype(np.float64))
+    whole = -rows[np.arange(len(text)), text].sum()
+    measured = pair.measure(case(), HOW)
+    assert_allclose(measured.base, whole, rtol=1e-3)
+    assert measured.tokens == len(text)
+
+
+def test_a_cut_text_has_no_end(pair):
+    """Only the bytes that were read are counted."""
+    measured = pair.measure(case(), replace(HOW, max_tokens=5))
+    assert (measured.tokens, measured.whole) == (5, False)
+    ids = pair._small.vocabulary.tokenize(TEXT)[:5]
+    assert measured.size == len(pair._small.vocabulary.detokenize(ids))
+
+
+def test_a_beginning_is_read_and_not_counted(pair):
+    """The chain rule again: beginning and rest cost what the whole costs."""
+    first, rest = TEXT[:12], TEXT[12:]
+    tokenize = pair._small.vocabulary.tokenize
+    assert tokenize(first) + tokenize(rest) == tokenize(TEXT)
+    whole = pair.measure(case(), HOW)
+    ended = pair.measure(case(beginning=first, text=rest), HOW)
+    begun = pair.measure(case(), replace(HOW, max_tokens=len(tokenize(first))))
+    assert_allclose(begun.base + ended.base, whole.base, rtol=1e-3)
+    assert ended.size + begun.size == whole.size
+
+
+def test_a_request_that_leaves_no_room(pair):
+    """It is told, and the next text is measured all the same."""
+    with pytest.raises(ContextFullError):
+        pair.measure(case(background="tea " * 9000), HOW)
+    assert pair.measure(case(), HOW).tokens > 5
+
+
+def test_a_stop(pair):
+    """A long reading ends in the middle."""
+    pair._stop.set()
+    try:
+        with pytest.raises(StoppedError):
+            pair.measure(case(background="tea " * 300), HOW)
+    finally:
+        pair._stop.clear()
+    assert pair.measure(case(), HOW).tokens > 5
+
+
+def test_the_end_of_a_turn(pair):
+    """It is the one that the template writes, not any that ends a text."""
+    assert pair._small.vocabulary.tokenize("<|im_end|>", True) == [pair._end]
+
+
+def test_two_families_do_not_fit(monkeypatch):
+    """Refused with the names of both."""
+    ids = {locate("specialist"): "one", locate("generalist"): "other"}
+    monkeypatch.setattr(
+        LlamaModel, "vocabulary_id", property(lambda model: ids[model.path])
+    )
+    with pytest.raises(VocabularyMismatchError, match=r"specialist.*generalist"):
+        Pair(*ids, EngineSettings(threads=1, extra_buffers=False))
