@@ -111,13 +111,14 @@ def test_sessions_beyond_the_seats_are_read_again(models):
 
 
 def assert_alike(verdict, expected):
-    """The same but for 0.2 nats; at the edge of K the candidates may differ."""
+    """Nearly the same distributions: activations are rounded to 8 bits, so tails move
+    by a nat, and at the edge of K the candidates may differ."""
     assert verdict.accepted == expected.accepted
     for row, other in zip(verdict.rows, expected.rows, strict=True):
         common, here, there = np.intersect1d(
             row.token_ids, other.token_ids, return_indices=True
         )
-        assert len(common) >= len(row.token_ids) - 4
+        assert len(common) >= 0.8 * len(row.token_ids)
         for name in ("generalist_logprobs", "base_logprobs"):
             left, right = getattr(row, name)[here], getattr(other, name)[there]
-            np.testing.assert_allclose(left, right, atol=0.2)
+            assert np.abs(np.exp(left) - np.exp(right)).sum() / 2 < 0.2
