@@ -83,4 +83,7 @@ class Pair:
             shares_noise=method.shares_noise,
         )
         limits = Limits(max_tokens, settings.draft_length, ends)
-        return DecodeLoop(drafter, verifier, method, draw, limits, narrator)
+        threshold = settings.threshold
+        return DecodeLoop(
+            drafter, verifier, method, draw, limits, narrator, threshold=threshold
+        )

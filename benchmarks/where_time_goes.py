@@ -115,7 +115,15 @@ class Bench:
             shares_noise=method.shares_noise,
         )
         limits = Limits(_TOKENS, settings.draft_length, no_end)
-        loop = DecodeLoop(drafter, verifier, method, draw, limits, narrator)
+        loop = DecodeLoop(
+            drafter,
+            verifier,
+            method,
+            draw,
+            limits,
+            narrator,
+            threshold=settings.threshold,
+        )
         return sum(len(block.token_ids) for block in loop.blocks())
 
     def _piece(self, token_id: int) -> bytes:

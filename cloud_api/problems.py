@@ -91,7 +91,7 @@ def internal() -> Problem:
 def of_validation(error: RequestValidationError, known: frozenset[str]) -> Problem:
     """What is wrong with a body, without what the body holds."""
     version = error.body.get("version") if isinstance(error.body, dict) else None
-    if isinstance(version, int) and version != VERSION:
+    if type(version) is int and version != VERSION:
         return of_error(wrong_version())
     sentences = [_sentence(one, known) for one in error.errors()[:5]]
     return Problem(422, "invalid-request", "; ".join(sentences))

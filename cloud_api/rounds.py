@@ -171,8 +171,7 @@ def _result(round_: Round, generalist: Floats, base: Floats | None) -> Result:
         return None
     try:
         verdict = round_.judge(generalist, base)
-        for row in verdict.rows:
-            check_finite(row)
+        check_finite(verdict)
     except Exception as error:  # noqa: BLE001 - the thread must go on
         return _known(error)
     return verdict

@@ -6,87 +6,106 @@ rows of logits: row i is what may stand at drafted position i, row G what may fo
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from decoding_core.messages import Candidates, DraftBlock, Terms, Verdict
-from decoding_core.protocols import Method
-from decoding_core.sampling import Floats, Noise, Use, log_softmax
-
-BASE_CANDIDATES = 8
-"""How many tokens by the base a row holds besides those by the generalist."""
-
-
-def row_limit(terms: Terms) -> int:
-    """The most candidates a row can hold: by the generalist, by the base, the draft."""
-    return terms.candidates + BASE_CANDIDATES + 1
-
-
-def row_count(terms: Terms, method: Method) -> int:
-    """The most rows a verdict can hold."""
-    return terms.draft_limit + 1 if method.decided_by == "device" else 1
+from decoding_core.duty import Duty
+from decoding_core.messages import (
+    NOTHING_LEFT_OUT,
+    THRESHOLD_LIMIT,
+    Candidates,
+    DraftBlock,
+    Verdict,
+)
+from decoding_core.sampling import Floats, Noise, log_softmax
 
 
 def judge(
     block: DraftBlock,
     generalist_logits: Floats,
     base_logits: Floats | None,
-    method: Method,
-    terms: Terms,
+    duty: Duty,
 ) -> Verdict:
     """The verdict on `block` from logits (G + 1, V); no base where none is used."""
+    terms = duty.terms
     generalist = log_softmax(generalist_logits, terms.temperature)
-    if base_logits is None:
-        base = np.zeros_like(generalist)
-    else:
-        base = log_softmax(base_logits, terms.temperature)
-    if method.decided_by == "device":
-        kept, positions = 0, range(len(block.drafted) + 1)
-    else:
-        kept = _count_kept(block, generalist, base, method, Noise(terms.seed))
-        positions = range(kept, kept + 1)
-    drafted = [*block.drafted, None]
+    base = None if base_logits is None else log_softmax(base_logits, terms.temperature)
+    kept, mean = 0, 0.0
+    if duty.judges and base is not None:
+        at = np.arange(len(block.drafted)), np.asarray(block.drafted, int)
+        kept, mean = count_kept(block, generalist[at], base[at], duty)
     rows = tuple(
-        _candidates(generalist[i], base[i], drafted[i], terms.candidates)
-        for i in positions
+        _candidates(
+            generalist[i],
+            None if base is None else base[i],
+            block.drafted[i : i + 1] if duty.adds_draft else (),
+            duty,
+        )
+        for i in duty.positions(kept, len(block.drafted))
     )
-    return Verdict(block.epoch, block.round, kept, rows)
+    return Verdict(block.epoch, block.round, kept, rows, mean)
 
 
-def _count_kept(
-    block: DraftBlock, generalist: Floats, base: Floats, method: Method, noise: Noise
-) -> int:
-    count = len(block.drafted)
-    if not count:
-        return 0
-    at = np.arange(count), np.asarray(block.drafted)
-    keep = method.acceptance(generalist[at], base[at])
+def count_kept(
+    block: DraftBlock, generalist: Floats, base: Floats, duty: Duty
+) -> tuple[int, float]:
+    """How many drafted tokens stay, given their log-probabilities (G,), and the mean of
+    L/B over those looked at."""
+    if not block.drafted:
+        return 0, 0.0
+    keep = duty.method.acceptance(generalist, base, block.threshold)
     first = block.position + len(block.settled)
+    attempt = block.epoch if duty.method.drafts_again else 0
+    noise = Noise(duty.terms.seed)
+    kept = len(keep)
     for index, probability in enumerate(keep):
-        if not _kept(float(probability), noise, first + index):
-            return index
-    return count
+        if not noise.keeps(float(probability), first + index, attempt):
+            kept = index
+            break
+    looked_at = (generalist - base)[: kept + 1]
+    return kept, _mean_ratio(looked_at)
 
 
-def _kept(probability: float, noise: Noise, position: int) -> bool:
-    if probability in (0.0, 1.0):
-        return probability == 1.0
-    return noise.uniform(Use.ACCEPT, position) < probability
+def _mean_ratio(log_ratio: Floats) -> float:
+    """Rounded as it travels; a ratio counts as no more than a threshold can be."""
+    ratio = np.exp(np.minimum(log_ratio.astype(float), math.log(THRESHOLD_LIMIT)))
+    return float(np.float32(ratio.mean()))
 
 
 def _candidates(
-    generalist: Floats, base: Floats, drafted: int | None, count: int
+    generalist: Floats, base: Floats | None, drafted: tuple[int, ...], duty: Duty
 ) -> Candidates:
-    wanted = [_top(generalist, count), _top(base, BASE_CANDIDATES)]
-    if drafted is not None:
-        wanted.append(np.array([drafted]))
+    scores = contrast = generalist.astype(np.float64)
+    if base is not None:
+        contrast = generalist - duty.terms.strength * base.astype(np.float64)
+    if duty.terms.candidate_rule == "contrast":
+        scores = contrast
+    wanted = [_top(scores, duty.terms.candidates), np.asarray(drafted, np.intp)]
     ids = np.unique(np.concatenate(wanted)).astype(np.int32)
     return Candidates(
-        ids, generalist[ids].astype(np.float32), base[ids].astype(np.float32)
+        ids,
+        generalist[ids].astype(np.float32),
+        None if base is None else base[ids].astype(np.float32),
+        _largest_outside(contrast, ids),
     )
 
 
-def _top(logprobs: Floats, count: int) -> NDArray[np.intp]:
-    if count >= len(logprobs):
-        return np.arange(len(logprobs))
-    return np.argpartition(logprobs, -count)[-count:]
+def _largest_outside(values: Floats, ids: NDArray[np.int32]) -> float:
+    """The largest of values (V,) but for those of `ids`, rounded up to a float32."""
+    if len(ids) == len(values):
+        return NOTHING_LEFT_OUT
+    others = values.copy()
+    others[ids] = -np.inf
+    largest = others.max()
+    rounded = np.float32(largest)
+    if rounded < largest:
+        rounded = np.nextafter(rounded, np.float32(np.inf))
+    return float(rounded)
+
+
+def _top(scores: Floats, count: int) -> NDArray[np.intp]:
+    if count >= len(scores):
+        return np.arange(len(scores))
+    return np.argpartition(scores, -count)[-count:]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,20 @@ full block; written by the device alone."""
 AcceptanceRule = Literal["greedy", "stochastic"]
 """Compare the ratio with the threshold, or keep with probability ratio / threshold."""
 
+CandidateRule = Literal["generalist", "contrast"]
+"""Candidates are the likeliest by L, or, as the paper has it, by L / B^strength."""
+
+BasePlace = Literal["cloud", "edge"]
+"""Where the base runs: on the server, or on the device."""
+
 SETTLED_LIMIT = 16
 """Settled tokens that one block may carry; with more, the session is opened anew."""
 DRAFT_LIMIT = 64
 """The longest draft any server takes."""
+THRESHOLD_LIMIT = 1e6
+"""The highest threshold."""
+NOTHING_LEFT_OUT = float(np.finfo(np.float32).min)
+"""What stands for the logarithm of zero where only finite numbers travel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +46,19 @@ class Terms:
     """What the server must know of the method to judge a block."""
 
     method: str
-    threshold: float = 0.5
-    """A drafted token stays while generalist / base lies above it."""
     rule: AcceptanceRule = "greedy"
     temperature: float = 0.0
     seed: int = 0
     """Of the server's own noise; tells nothing about the device's."""
     candidates: int = 100
-    """K: how many tokens by the generalist a row of candidates holds."""
+    """K: how many tokens a row of candidates holds, besides the drafted one."""
+    candidate_rule: CandidateRule = "generalist"
+    strength: float = 1.0
+    """Beta: the server says by it how much may lie outside of the candidates."""
     draft_limit: int = 8
     """G: the longest draft of the session; sets the size of the frames."""
+    base: BasePlace = "cloud"
+    """On the edge, the server runs no base and judges nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +97,14 @@ class DraftBlock:
     settled: tuple[int, ...]
     """Tokens the device has fixed after `position`; not to be judged."""
     drafted: tuple[int, ...]  # (G,)
+    threshold: float = 0.5
+    """A drafted token stays while generalist / base lies above it."""
 
     def __post_init__(self) -> None:
         if min(self.epoch, self.round, self.position) < 0:
             raise MessageError("epoch, round and position count from 0")
+        if not 0.0 <= self.threshold <= THRESHOLD_LIMIT:
+            raise MessageError("a threshold that cannot be")
         if len(self.settled) > SETTLED_LIMIT or len(self.drafted) > DRAFT_LIMIT:
             raise MessageError("a block holds too many tokens")
 
@@ -98,12 +115,26 @@ class Candidates:
 
     token_ids: NDArray[np.int32]  # (K,)
     generalist_logprobs: NDArray[np.float32]  # (K,)
-    base_logprobs: NDArray[np.float32]  # (K,)
+    base_logprobs: NDArray[np.float32] | None  # (K,)
+    """None where the server asks no base."""
+    tail_log_ratio: float = NOTHING_LEFT_OUT
+    """Logarithm of the largest L / B^strength, or L where there is no base, of a token
+    that is no candidate; never too small."""
+    whole_base: NDArray[np.floating[Any]] | None = None  # (V,)
+    """The base on all tokens, where it runs on this device; never travels."""
 
     def __post_init__(self) -> None:
-        shapes = {a.shape for a in (self.generalist_logprobs, self.base_logprobs)}
+        given = (self.generalist_logprobs, self.base_logprobs)
+        shapes = {a.shape for a in given if a is not None}
         if shapes != {self.token_ids.shape} or self.token_ids.ndim != 1:
-            raise MessageError("candidates must be three rows of one length")
+            raise MessageError("candidates must be rows of one length")
+
+    @property
+    def base(self) -> NDArray[np.float32]:
+        """The base's log-probabilities (K,), of which a method has need."""
+        if self.base_logprobs is None:
+            raise MessageError("the candidates came without the base's opinion")
+        return self.base_logprobs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,8 +146,15 @@ class Verdict:
     accepted: int
     """How many drafted tokens stay."""
     rows: tuple[Candidates, ...]
-    """One row, for the token after the kept ones, when the server decides;
-    G + 1 rows, one per drafted token and one after, when the device does."""
+    """One row, for the token after the kept ones, when the server decides; G + 1 rows,
+    one per drafted token and one after, when the device does; none when it drafts
+    again after a refusal."""
+    mean_ratio: float = 0.0
+    """Mean of L / B over the drafted tokens that the server looked at."""
+
+    def looked_at(self, drafted: int) -> int:
+        """How many of so many drafted tokens the server looked at, where it decides."""
+        return min(self.accepted + 1, drafted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class Method(Protocol):
     All log-probabilities are at one temperature. At temperature 0 the device takes
     the argmax of what a method returns. A row holds K candidates; the specialist's
     log-probabilities `specialist` (K,) are those of the row's tokens, but for a
-    constant: a redraw is normalised over the row.
+    constant: a target is normalised over the row.
     """
 
     @property
@@ -73,31 +73,52 @@ class Method(Protocol):
         """The name of its file."""
 
     @property
+    def summary(self) -> str:
+        """One line for a person who chooses."""
+
+    @property
     def decided_by(self) -> Literal["server", "device", "nobody"]:
-        """Who compares a draft with the models; nobody when no server is asked."""
+        """Who compares a draft with the models; nobody when no server is asked. Where
+        the device does, it keeps x with min(1, T(x)/S(x)), T being `target`, or, where
+        noise is shared, while T draws x too."""
 
     @property
     def drafts(self) -> bool:
         """Whether the specialist drafts; else every token is drawn from a row."""
 
     @property
+    def drafts_again(self) -> bool:
+        """Whether nothing is drawn in place of a refused token: the device drafts
+        there once more, with fresh noise, and needs no row."""
+
+    @property
     def uses_specialist(self) -> bool:
-        """Whether a redrawn token depends on the specialist."""
+        """Whether the target depends on the specialist."""
 
     @property
     def uses_base(self) -> bool:
-        """Whether the server must run the base model."""
+        """Whether anything depends on the base."""
 
     @property
     def shares_noise(self) -> bool:
         """Whether draft and target are drawn with one noise per position."""
 
-    def acceptance(self, generalist: Floats, base: Floats) -> Floats:
+    @property
+    def reads_history(self) -> Literal["specialist", "nobody", "generalist"]:
+        """Which model is given the private prompt."""
+
+    def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
         """Probability (N,) that the server keeps tokens of these log-probabilities
         (N,). A method that the device decides is not asked."""
 
-    def redraw(self, specialist: Floats, row: Candidates) -> Floats:
-        """Probabilities (K,) of the token in place of a refused one."""
+    def target(self, specialist: Floats, row: Candidates) -> Floats:
+        """Probabilities (K,) of the token that is to stand there: in place of one that
+        the server refused, or what a device that decides aims at."""
 
     def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
         """Probabilities (K,) of the token after a full block; None: draw none."""
+
+    def left_out(self, specialist: Floats, row: Candidates) -> float | None:
+        """How much of the target can lie outside of the row at most, from the
+        specialist's log-probabilities (V,), which may be empty where the method does
+        not use it; None: not known."""

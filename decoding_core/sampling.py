@@ -44,9 +44,14 @@ class Noise:
     seed: int
     _gumbels: dict[int, Floats] = field(default_factory=dict, compare=False, repr=False)
 
-    def uniform(self, use: Use, position: int) -> float:
-        """A number in [0, 1) for the token at `position`."""
-        return (self._hash(use, position) >> 11) / (1 << 53)
+    def uniform(self, use: Use, position: int, attempt: int = 0) -> float:
+        """A number in [0, 1) for the token at `position`, a fresh one for each attempt
+        at it."""
+        return (self._hash(use, position, attempt) >> 11) / (1 << 53)
+
+    def keeps(self, probability: float, position: int, attempt: int = 0) -> bool:
+        """Whether a drafted token stays that stays with this probability."""
+        return self.uniform(Use.ACCEPT, position, attempt) < probability
 
     def gumbel(self, position: int, size: int) -> Floats:
         """Standard Gumbel noise (size,) shared by draft and target at `position`.
@@ -67,8 +72,8 @@ class Noise:
         # An exponential of 0 is possible in float32 and would be an infinite Gumbel.
         return -np.log(np.maximum(exponential, np.finfo(np.float32).tiny))
 
-    def _hash(self, use: Use, position: int) -> int:
-        data = _KEY.pack(self.seed, use, position)
+    def _hash(self, use: Use, position: int, attempt: int = 0) -> int:
+        data = _KEY.pack(self.seed, use | attempt << 8, position)
         return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
 
 
@@ -134,11 +139,33 @@ class Draw:
             return logits
         return logits / self.temperature
 
-    def from_logits(self, logits: Floats, use: Use, position: int) -> int:
+    def distribution(self, weights: Floats) -> Floats:
+        """The probabilities (V,) with which `from_probs` draws from weights (V,):
+        top-p is applied; at temperature 0 the likeliest token has all."""
+        probs = np.zeros(len(weights))
+        if self.temperature == 0.0:
+            probs[weights.argmax()] = 1.0
+            return probs
+        kept = slice(None) if self.top_p >= 1.0 else nucleus(weights, self.top_p)
+        probs[kept] = weights[kept]
+        return np.asarray(probs / probs.sum())
+
+    def distribution_of(self, logits: Floats) -> Floats:
+        """The probabilities (V,) with which `from_logits` draws from logits (V,)."""
+        return self.distribution(weights_of(logits, self.temperature))
+
+    def from_distribution(self, probs: Floats, position: int) -> int:
+        """Index of a redrawn token from probs (V,) as they are: top-p cuts nothing."""
+        return sample(probs, self.noise.uniform(Use.REDRAW, position))
+
+    def from_logits(
+        self, logits: Floats, use: Use, position: int, attempt: int = 0
+    ) -> int:
         """Token id drawn from logits (V,)."""
         if self.temperature == 0.0:
             return int(logits.argmax())
-        return self.from_probs(weights_of(logits, self.temperature), use, position)
+        weights = weights_of(logits, self.temperature)
+        return self.from_probs(weights, use, position, attempt)
 
     def coupled(
         self, logprobs: Floats, position: int, token_ids: Ids | None = None
@@ -151,16 +178,23 @@ class Draw:
         """
         if self.temperature == 0.0:
             return int(logprobs.argmax())
+        if self.top_p < 1.0:
+            kept = nucleus(weights_of(logprobs, 1.0), self.top_p)
+            ids = kept if token_ids is None else token_ids[kept]
+            noise = self.noise.gumbel(position, int(ids.max()) + 1)
+            return int(kept[(logprobs[kept] + noise[ids]).argmax()])
         if token_ids is None:
             return int((logprobs + self.noise.gumbel(position, len(logprobs))).argmax())
         noise = self.noise.gumbel(position, int(token_ids.max()) + 1)
         return int((logprobs + noise[token_ids]).argmax())
 
-    def from_probs(self, probs: Floats, use: Use, position: int) -> int:
+    def from_probs(
+        self, probs: Floats, use: Use, position: int, attempt: int = 0
+    ) -> int:
         """Index drawn in proportion to probs (V,), already at this temperature."""
         if self.temperature == 0.0:
             return int(probs.argmax())
-        uniform = self.noise.uniform(use, position)
+        uniform = self.noise.uniform(use, position, attempt)
         if self.top_p >= 1.0:
             return sample(probs, uniform)
         kept = nucleus(probs, self.top_p)

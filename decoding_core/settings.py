@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.messages import DRAFT_LIMIT, AcceptanceRule, Terms
+from decoding_core.messages import (
+    DRAFT_LIMIT,
+    THRESHOLD_LIMIT,
+    AcceptanceRule,
+    BasePlace,
+    CandidateRule,
+    Terms,
+)
 from decoding_core.sampling import Draw, Noise, acceptance_seed, check_draw
+from decoding_core.threshold import Threshold
 
 BonusFrom = Literal["steered", "none", "generalist"]
 
@@ -17,7 +25,8 @@ class MethodSettings:
     """How to decode. The defaults are the papers' where these name one."""
 
     method: str = "steering"
-    threshold: float = 0.5
+    threshold: Threshold = 0.5
+    """Lambda; "auto" is the running mean of what it stands for."""
     strength: float = 1.0
     """Beta: how strongly the personal delta counts."""
     draft_length: int = 8
@@ -29,13 +38,21 @@ class MethodSettings:
     """None: greedy at temperature 0, stochastic above."""
     bonus_from: BonusFrom = "steered"
     candidates: int = 100
+    candidate_rule: CandidateRule = "generalist"
+    base: BasePlace = "cloud"
 
     def __post_init__(self) -> None:
         check_draw(self.temperature, self.top_p, self.seed)
-        _check("threshold", self.threshold, 0.0, 1e6)
+        if self.threshold != "auto":
+            _check("threshold", self.threshold, 0.0, THRESHOLD_LIMIT)
         _check("strength", self.strength, 0.0, 100.0)
         _check("draft length", self.draft_length, 1, DRAFT_LIMIT)
         _check("candidates", self.candidates, 1, 1 << 20)
+        if self.base == "edge" and self.candidate_rule == "contrast":
+            raise InvalidSettingsError(
+                "candidates by contrast need the base on the server: choose base "
+                "'cloud', or candidates by the generalist"
+            )
 
     @property
     def acceptance_rule(self) -> AcceptanceRule:
@@ -50,12 +67,14 @@ class MethodSettings:
         """What the server is told."""
         return Terms(
             method=self.method,
-            threshold=self.threshold,
             rule=self.acceptance_rule,
             temperature=self.temperature,
             seed=acceptance_seed(self.seed),
             candidates=self.candidates,
+            candidate_rule=self.candidate_rule,
+            strength=self.strength,
             draft_limit=self.draft_length,
+            base=self.base,
         )
 
 

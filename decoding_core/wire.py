@@ -6,10 +6,10 @@ many tokens were kept (arXiv 2411.01076). `POST .../verify` carries the same mes
 JSON.
 
 Up:    version u8, type u8, flags u16, epoch u32, round u64, position u32, digest u32,
-       settled u16, drafted u16, then ids u32.
+       settled u16, drafted u16, threshold f64, then ids u32.
 Down:  version u8, type u8, flags u16, epoch u32, round u64, value u32, rows u16,
-       then per row its length u16 and padding u16, then per candidate id u32,
-       generalist f32, base f32.
+       padding u16, mean ratio f32, then per row its length u16, padding u16 and tail
+       f32, then per candidate id u32, generalist f32 and, where it is asked, base f32.
 `value` is the count of kept tokens, the tokens held (resync), milliseconds to wait
 (busy) or a problem code (error).
 """
@@ -30,11 +30,12 @@ from decoding_core.messages import (
     Verdict,
 )
 
-VERSION = 1
-_UP = struct.Struct("<BBHIQIIHH")
-_DOWN = struct.Struct("<BBHIQIHxx")
-_ROW = struct.Struct("<HH")
-_CANDIDATE = np.dtype([("id", "<u4"), ("generalist", "<f4"), ("base", "<f4")])
+VERSION = 2
+_UP = struct.Struct("<BBHIQIIHHd")
+_DOWN = struct.Struct("<BBHIQIHxxf")
+_ROW = struct.Struct("<Hxxf")
+_ALONE = np.dtype([("id", "<u4"), ("generalist", "<f4")])
+_COMPARED = np.dtype([("id", "<u4"), ("generalist", "<f4"), ("base", "<f4")])
 _BLOCK = 1
 
 
@@ -75,6 +76,8 @@ class FrameFormat:
     draft_limit: int
     rows: int
     row_limit: int
+    with_base: bool = True
+    """Whether candidates carry the base's opinion."""
 
     @property
     def up_size(self) -> int:
@@ -84,8 +87,15 @@ class FrameFormat:
     @property
     def down_size(self) -> int:
         """Bytes of every frame to the device."""
-        row = _ROW.size + self.row_limit * _CANDIDATE.itemsize
-        return _DOWN.size + self.rows * row
+        return _DOWN.size + self.rows * self._row_size
+
+    @property
+    def _row_size(self) -> int:
+        return _ROW.size + self.row_limit * self._candidate.itemsize
+
+    @property
+    def _candidate(self) -> np.dtype[np.void]:
+        return _COMPARED if self.with_base else _ALONE
 
     def encode_block(self, block: DraftBlock) -> bytes:
         """The frame of a block; raises MessageError when it does not fit."""
@@ -102,6 +112,7 @@ class FrameFormat:
             block.digest,
             len(block.settled),
             len(block.drafted),
+            block.threshold,
         )
         return (header + ids.tobytes()).ljust(self.up_size, b"\0")
 
@@ -109,9 +120,10 @@ class FrameFormat:
         """The block in a frame; raises MessageError when it is none."""
         if len(frame) != self.up_size:
             raise MessageError("a frame of the wrong size")
-        version, kind, _, epoch, round_, position, check, settled, drafted = (
+        version, kind, _, epoch, round_, position, check, *counts, threshold = (
             _UP.unpack_from(frame)
         )
+        settled, drafted = counts
         _check_version(version)
         if kind != _BLOCK or settled > SETTLED_LIMIT or drafted > self.draft_limit:
             raise MessageError("a frame that is no block of this session")
@@ -123,6 +135,7 @@ class FrameFormat:
             check,
             tuple(ids[:settled]),
             tuple(ids[settled:]),
+            threshold,
         )
 
     def encode_verdict(self, verdict: Verdict, drafted: int) -> bytes:
@@ -138,6 +151,7 @@ class FrameFormat:
                 verdict.round,
                 verdict.accepted,
                 len(verdict.rows),
+                verdict.mean_ratio,
             )
         ]
         parts += [self._encode_row(row) for row in verdict.rows]
@@ -146,7 +160,7 @@ class FrameFormat:
     def encode_signal(self, signal: Signal) -> bytes:
         """The frame of a signal."""
         header = _DOWN.pack(
-            VERSION, signal.kind, 0, signal.epoch, signal.round, signal.value, 0
+            VERSION, signal.kind, 0, signal.epoch, signal.round, signal.value, 0, 0.0
         )
         return header.ljust(self.down_size, b"\0")
 
@@ -154,7 +168,7 @@ class FrameFormat:
         """The verdict or signal in a frame; raises MessageError when it is none."""
         if len(frame) != self.down_size:
             raise MessageError("a frame of the wrong size")
-        version, number, _, epoch, round_, value, rows = _DOWN.unpack_from(frame)
+        version, number, _, epoch, round_, value, rows, mean = _DOWN.unpack_from(frame)
         _check_version(version)
         if number not in set(Kind) or rows > self.rows:
             raise MessageError("a frame that is no answer of this session")
@@ -163,41 +177,45 @@ class FrameFormat:
             return Signal(kind, epoch, round_, value)
         if value > self.draft_limit:
             raise MessageError("more tokens kept than a draft can hold")
-        size = _ROW.size + self.row_limit * _CANDIDATE.itemsize
+        size = self._row_size
         starts = range(_DOWN.size, _DOWN.size + rows * size, size)
-        return Verdict(
-            epoch, round_, value, tuple(self._decode_row(frame, at) for at in starts)
-        )
+        found = tuple(self._decode_row(frame, at) for at in starts)
+        verdict = Verdict(epoch, round_, value, found, mean)
+        check_finite(verdict)
+        return verdict
 
     def _encode_row(self, row: Candidates) -> bytes:
         count = len(row.token_ids)
         if count > self.row_limit:
             raise MessageError("a row holds too many candidates")
-        cells = np.zeros(self.row_limit, _CANDIDATE)
+        cells = np.zeros(self.row_limit, self._candidate)
         cells["id"][:count] = row.token_ids
         cells["generalist"][:count] = row.generalist_logprobs
-        cells["base"][:count] = row.base_logprobs
-        return _ROW.pack(count, 0) + cells.tobytes()
+        if self.with_base:
+            cells["base"][:count] = row.base
+        return _ROW.pack(count, row.tail_log_ratio) + cells.tobytes()
 
     def _decode_row(self, frame: bytes, start: int) -> Candidates:
-        count, _ = _ROW.unpack_from(frame, start)
+        count, tail = _ROW.unpack_from(frame, start)
         if count > self.row_limit:
             raise MessageError("a row holds too many candidates")
-        cells = np.frombuffer(frame, _CANDIDATE, count, start + _ROW.size)
-        row = Candidates(
+        cells = np.frombuffer(frame, self._candidate, count, start + _ROW.size)
+        return Candidates(
             cells["id"].astype(np.int32),
             cells["generalist"].astype(np.float32),
-            cells["base"].astype(np.float32),
+            cells["base"].astype(np.float32) if self.with_base else None,
+            tail,
         )
-        check_finite(row)
-        return row
 
 
-def check_finite(row: Candidates) -> None:
-    """Raise MessageError when a row holds what no model can have said."""
-    for values in (row.generalist_logprobs, row.base_logprobs):
-        if not np.isfinite(values).all():
-            raise MessageError("candidates with values that are not finite")
+def check_finite(verdict: Verdict) -> None:
+    """Raise MessageError when a verdict holds what no model can have said."""
+    values = [np.array([verdict.mean_ratio])]
+    for row in verdict.rows:
+        values += [np.array([row.tail_log_ratio]), row.generalist_logprobs]
+        values += [] if row.base_logprobs is None else [row.base_logprobs]
+    if not all(np.isfinite(one).all() for one in values):
+        raise MessageError("a verdict with values that are not finite")
 
 
 def _check_version(version: int) -> None:

@@ -68,15 +68,13 @@ def answer_to_json(answer: Verdict | Signal, drafted: int) -> Json:
     if isinstance(answer, Signal):
         return {**body, "type": answer.kind.name.lower(), "value": answer.value}
     kind = "accept" if answer.accepted == drafted else "reject"
-    rows = [
-        {
-            "token_ids": row.token_ids.tolist(),
-            "generalist_logprobs": row.generalist_logprobs.tolist(),
-            "base_logprobs": row.base_logprobs.tolist(),
-        }
-        for row in answer.rows
-    ]
-    return {**body, "type": kind, "accepted": answer.accepted, "rows": rows}
+    return {
+        **body,
+        "type": kind,
+        "accepted": answer.accepted,
+        "mean_ratio": answer.mean_ratio,
+        "rows": [_row_to_json(row) for row in answer.rows],
+    }
 
 
 def answer_from_json(body: Mapping[str, Any]) -> Verdict | Signal:
@@ -85,17 +83,30 @@ def answer_from_json(body: Mapping[str, Any]) -> Verdict | Signal:
         epoch, round_, kind = body["epoch"], body["round"], body["type"]
         if kind in ("accept", "reject"):
             rows = tuple(_row_from_json(row) for row in body["rows"])
-            return Verdict(epoch, round_, cast(int, body["accepted"]), rows)
+            kept, mean = cast(int, body["accepted"]), float(body["mean_ratio"])
+            verdict = Verdict(epoch, round_, kept, rows, mean)
+            check_finite(verdict)
+            return verdict
         return Signal(Kind[kind.upper()], epoch, round_, body["value"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise MessageError("the server's answer is no verdict") from error
 
 
+def _row_to_json(row: Candidates) -> Json:
+    base = row.base_logprobs
+    return {
+        "token_ids": row.token_ids.tolist(),
+        "generalist_logprobs": row.generalist_logprobs.tolist(),
+        "base_logprobs": None if base is None else base.tolist(),
+        "tail_log_ratio": row.tail_log_ratio,
+    }
+
+
 def _row_from_json(row: Mapping[str, Any]) -> Candidates:
-    candidates = Candidates(
+    base = row["base_logprobs"]
+    return Candidates(
         np.asarray(row["token_ids"], np.int32),
         np.asarray(row["generalist_logprobs"], np.float32),
-        np.asarray(row["base_logprobs"], np.float32),
+        None if base is None else np.asarray(base, np.float32),
+        float(row["tail_log_ratio"]),
     )
-    check_finite(candidates)
-    return candidates

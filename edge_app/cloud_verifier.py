@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
+from decoding_core.duty import Duty, duty_of
 from decoding_core.errors import (
     CloudBusyError,
     CloudError,
@@ -18,7 +19,6 @@ from decoding_core.errors import (
     SessionLostError,
     StoppedError,
 )
-from decoding_core.judging import row_count, row_limit
 from decoding_core.messages import (
     DraftBlock,
     OpenSession,
@@ -26,7 +26,6 @@ from decoding_core.messages import (
     Verdict,
     digest,
 )
-from decoding_core.methods import build_for_server
 from decoding_core.wire import FrameFormat
 from decoding_core.wire_json import open_to_json, opened_from_json
 from edge_app.cloud_client import Connection, ConnectionLostError
@@ -49,6 +48,7 @@ class CloudVerifier:
         self._stop = stop or threading.Event()
         self._connection = Connection(url, token, emit, self._stop)
         self._request: OpenSession | None = None
+        self._duty: Duty | None = None
         self._format: FrameFormat | None = None
         self._session_id = ""
         self._text: list[int] = []
@@ -67,10 +67,8 @@ class CloudVerifier:
             StoppedError: the person stopped.
         """
         self._request, self._text = request, list(request.text_ids)
-        terms, method = request.terms, build_for_server(request.terms)
-        self._format = FrameFormat(
-            terms.draft_limit, row_count(terms, method), row_limit(terms)
-        )
+        self._duty = duty_of(request.terms)
+        self._format = self._duty.frames
         return self._open()
 
     def verify(self, block: DraftBlock) -> Verdict:
@@ -126,7 +124,7 @@ class CloudVerifier:
         raise CloudUnreachableError(f"the server at {self.url} is too busy")
 
     def _ask(self, block: DraftBlock) -> Verdict:
-        if self._format is None or not self._session_id:
+        if self._duty is None or self._format is None or not self._session_id:
             raise MessageError("verify was called before open")
         answer = self._format.decode_answer(
             self._connection.exchange(
@@ -139,7 +137,9 @@ class CloudVerifier:
             raise error_of_signal(answer)
         if (answer.epoch, answer.round) != (block.epoch, block.round):
             raise MessageError("the server answered another round")
-        if answer.accepted > len(block.drafted) or not answer.rows:
+        count = len(block.drafted)
+        rows = self._duty.positions(answer.accepted, count)
+        if answer.accepted > count or len(answer.rows) != len(rows):
             raise MessageError("the server's verdict does not fit the block")
         return answer
 

@@ -10,11 +10,8 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from decoding_core.errors import CloudUnreachableError, ContextFullError
 from decoding_core.messages import (
-    Candidates,
     DraftBlock,
     Origin,
     TokenBlock,
@@ -23,12 +20,17 @@ from decoding_core.messages import (
 )
 from decoding_core.methods import specialist
 from decoding_core.protocols import Method, Verifier
-from decoding_core.sampling import Draw, Floats, Use
+from decoding_core.sampling import Draw
+from decoding_core.threshold import START, RunningThreshold, Threshold
+from edge_app.deciding import Decider, Decision
 from edge_app.drafter import Draft, Drafter
 from edge_app.events import FinishReason
 from edge_app.narrator import Narrator
 from edge_app.offline import OfflineVerifier
 from edge_app.transcript import Transcript
+
+MOST_REFUSALS = 200
+"""So many refusals in a row at one place end a text that only drafts again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,6 @@ class Limits:
     max_tokens: int
     draft_length: int
     end_ids: Collection[int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Decision:
-    kept: int
-    redrawn: int | None = None
-    origin: Origin = "bonus"
 
 
 class DecodeLoop:
@@ -59,17 +54,20 @@ class DecodeLoop:
         limits: Limits,
         narrator: Narrator,
         *,
+        threshold: Threshold = START,
         may_go_offline: bool = True,
     ) -> None:
         self._drafter = drafter
         self._verifier = verifier
         self._method = method
-        self._draw = draw
         self._limits = limits
         self._narrator = narrator
         self._may_go_offline = may_go_offline
+        self._decider = Decider(drafter, method, draw)
+        self._threshold = RunningThreshold(threshold)
         self._transcript = Transcript()
         self._epoch = self._round = self._known_to_server = 0
+        self._refusals = 0
         self.ended: FinishReason = "length"
 
     def blocks(self) -> Iterator[TokenBlock]:
@@ -90,6 +88,10 @@ class DecodeLoop:
             if block.token_ids and block.token_ids[-1] in self._limits.end_ids:
                 self.ended = "end"
                 return
+            self._refusals = 0 if block.token_ids else self._refusals + 1
+            if self._refusals == MOST_REFUSALS:
+                self.ended = "refused"
+                return
 
     def _one_round(self) -> TokenBlock:
         draft = self._draft()
@@ -98,7 +100,7 @@ class DecodeLoop:
         seconds = time.perf_counter() - started
         decision = self._decide(draft, verdict)
         if not self._verifier.local:
-            self._narrator.judged(decision.kept, seconds)
+            self._narrator.judged(decision.kept, seconds, decision.left_out)
         self._drafter.keep(decision.kept)
         return self._settle(draft, decision)
 
@@ -108,7 +110,8 @@ class DecodeLoop:
         text = self._transcript.own
         room = self._limits.max_tokens - len(text)
         length = min(self._limits.draft_length, room)
-        return self._drafter.draft(text, length, self._narrator.drafted)
+        attempt = self._epoch if self._method.drafts_again else 0
+        return self._drafter.draft(text, length, self._narrator.drafted, attempt)
 
     def _block(self, draft: Draft) -> DraftBlock:
         public, position = self._transcript.public, self._known_to_server
@@ -119,6 +122,7 @@ class DecodeLoop:
             digest(public[:position]),
             tuple(public[position:]),
             tuple(draft.token_ids),
+            self._threshold.value,
         )
 
     def _verify(self, block: DraftBlock) -> Verdict:
@@ -131,63 +135,23 @@ class DecodeLoop:
             self._verifier, self._method = OfflineVerifier(), specialist.Method()
             return self._verifier.verify(block)
 
-    def _decide(self, draft: Draft, verdict: Verdict) -> _Decision:
+    def _decide(self, draft: Draft, verdict: Verdict) -> Decision:
         if self._verifier.local:
-            return _Decision(len(draft.token_ids))
-        if self._method.decided_by == "device":
-            return self._compare(draft, verdict)
-        return self._follow(draft, verdict)
+            return Decision(len(draft.token_ids))
+        if self._method.decided_by == "server":
+            looked_at = verdict.looked_at(len(draft.token_ids))
+            self._threshold.learn(verdict.mean_ratio, looked_at)
+        most = self._most_kept(draft)
+        return self._decider.decide(draft, verdict, self._transcript.own, most)
 
-    def _follow(self, draft: Draft, verdict: Verdict) -> _Decision:
-        """The server decided: draw the token after those it kept."""
-        kept = verdict.accepted
-        if self._ends(draft, kept):
-            return _Decision(kept)
-        row, refused = verdict.rows[0], kept < len(draft.token_ids)
-        pick = self._method.redraw if refused else self._method.bonus
-        probs = pick(self._specialist(row, kept), row)
-        if probs is None:
-            return _Decision(kept)
-        position = len(self._transcript.own) + kept
-        index = self._draw.from_probs(probs, Use.REDRAW, position)
-        return _Decision(
-            kept, int(row.token_ids[index]), "recovered" if refused else "bonus"
-        )
+    def _most_kept(self, draft: Draft) -> int:
+        """With how many drafted tokens the text ends, or is long enough."""
+        room = self._limits.max_tokens - len(self._transcript.own)
+        ends = self._limits.end_ids
+        ending = (i + 1 for i, token in enumerate(draft.token_ids) if token in ends)
+        return min(room, next(ending, room))
 
-    def _compare(self, draft: Draft, verdict: Verdict) -> _Decision:
-        """The device decides: keep the draft while it is what the target draws."""
-        start = len(self._transcript.own)
-        for kept, row in enumerate(verdict.rows):
-            if self._ends(draft, kept):
-                return _Decision(kept)
-            token = self._target(row, kept, start + kept)
-            if kept == len(draft.token_ids):
-                return _Decision(kept, token, "bonus")
-            if token != draft.token_ids[kept]:
-                return _Decision(kept, token, "recovered")
-        return _Decision(len(draft.token_ids))
-
-    def _target(self, row: Candidates, index: int, position: int) -> int:
-        probs = self._method.redraw(self._specialist(row, index), row)
-        with np.errstate(divide="ignore"):
-            logprobs = np.log(probs)
-        return int(row.token_ids[self._draw.coupled(logprobs, position, row.token_ids)])
-
-    def _specialist(self, row: Candidates, index: int) -> Floats:
-        """The specialist's log-probabilities (K,) of a row's tokens, but for a
-        constant, which no redraw depends on."""
-        if not self._method.uses_specialist:
-            return np.zeros_like(row.generalist_logprobs)
-        logits = self._drafter.logits_at(self._transcript.own, index)
-        return self._draw.unnormalised(logits[row.token_ids])
-
-    def _ends(self, draft: Draft, kept: int) -> bool:
-        """Whether the text ends, or is long enough, with the kept tokens."""
-        if len(self._transcript.own) + kept >= self._limits.max_tokens:
-            return True
-        return bool(kept) and draft.token_ids[kept - 1] in self._limits.end_ids
-
-    def _settle(self, draft: Draft, decision: _Decision) -> TokenBlock:
+    def _settle(self, draft: Draft, decision: Decision) -> TokenBlock:
         kept = draft.token_ids[: decision.kept]
         origins: list[Origin] = ["local" if self._verifier.local else "accepted"]
         origins *= len(kept)

@@ -8,12 +8,18 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from decoding_core.errors import CloudUnreachableError, StoppedError
+from decoding_core.errors import (
+    CloudUnreachableError,
+    InvalidSettingsError,
+    StoppedError,
+)
 from decoding_core.methods import build
-from decoding_core.protocols import Verifier
+from decoding_core.protocols import Engine, Method, Verifier
+from edge_app.addresses import is_this_machine
 from edge_app.child_server import ChildServer
 from edge_app.cloud_verifier import CloudVerifier
 from edge_app.context import LONGEST_CONTEXT, title
+from edge_app.edge_base import EdgeBaseVerifier
 from edge_app.events import Emit, Event, Finished, Notice, Source, Statistics
 from edge_app.offline import OfflineVerifier
 from edge_app.orders import Order
@@ -53,6 +59,7 @@ class WritingDesk:
         self._child: ChildServer | None = None
         self._model: LlamaModel | None = None
         self._context: LlamaContext | None = None
+        self._base: LlamaContext | None = None
 
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None
@@ -78,6 +85,8 @@ class WritingDesk:
         Raises:
             DecodingError: it cannot be written; nothing is lost.
         """
+        method = build(order.settings)
+        self._check(order, method)
         try:
             order, notice = self._ready(order, stop)
         except StoppedError:
@@ -96,9 +105,25 @@ class WritingDesk:
             assert self._model is not None
             assert self._context is not None
             job = TextJob(self._model, self._context, order, tell, stop)
-            passages = self._passages(order) if order.use_history else []
+            reads = order.use_history and method.reads_history != "nobody"
+            passages = self._passages(order) if reads else []
             reason = job.run(self._verifier(order, tell, stop), passages)
             tell(Finished(reason, tally.statistics()))
+
+    def _check(self, order: Order, method: Method) -> None:
+        """Raise InvalidSettingsError for what cannot be, before anything is sent."""
+        server = self._equipment.server
+        if order.offline and not method.drafts:
+            raise InvalidSettingsError(
+                f"the method '{method.name}' draws every token with the server, so it "
+                "does nothing offline; choose 'specialist', or leave --offline out"
+            )
+        away = server and not is_this_machine(server)
+        if method.reads_history == "generalist" and away:
+            raise InvalidSettingsError(
+                f"the method '{method.name}' gives your history to the large model, so "
+                f"it runs on this machine only, not at {server}"
+            )
 
     def _ready(
         self, order: Order, stop: threading.Event
@@ -144,11 +169,12 @@ class WritingDesk:
         with self._lock:
             if self._child is not None:
                 self._child.close()
-            if self._context is not None:
-                self._context.close()
+            for context in (self._context, self._base):
+                if context is not None:
+                    context.close()
             if self._model is not None:
                 self._model.close()
-            self._child = self._context = self._model = None
+            self._child = self._context = self._base = self._model = None
 
     def _store(self) -> Store:
         """One's own texts, or the sample while there are none."""
@@ -192,9 +218,23 @@ class WritingDesk:
     def _verifier(self, order: Order, tell: Emit, stop: threading.Event) -> Verifier:
         if order.offline or _needs_no_server(order):
             return OfflineVerifier()
+        url, token = self._equipment.server, self._equipment.token
         if self._child is not None:
-            return CloudVerifier(self._child.url, self._child.token, tell, stop)
-        return CloudVerifier(self._equipment.server, self._equipment.token, tell, stop)
+            url, token = self._child.url, self._child.token
+        verifier: Verifier = CloudVerifier(url, token, tell, stop)
+        if order.settings.base == "edge" and build(order.settings).uses_base:
+            verifier = EdgeBaseVerifier(verifier, self._edge_base(stop))
+        return verifier
+
+    def _edge_base(self, stop: threading.Event) -> Engine:
+        """The base on this device, a second cache over the specialist's weights."""
+        if self._base is None:
+            assert self._model is not None
+            assert self._context is not None
+            length = self._context.context_length
+            self._base = LlamaContext(self._model, 1, length)
+        self._base.stop = stop
+        return self._base.sequence()
 
 
 def _needs_no_server(order: Order) -> bool:

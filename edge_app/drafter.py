@@ -21,6 +21,8 @@ class Draft:
 
     token_ids: list[int] = field(default_factory=list)  # (G,)
     logits: list[Floats] = field(default_factory=list)  # G times (V,)
+    after: Floats | None = None
+    """Logits (V,) of what follows it, once they were asked for."""
 
 
 class Drafter:
@@ -46,9 +48,14 @@ class Drafter:
         self._draft = Draft()
 
     def draft(
-        self, text_ids: Sequence[int], length: int, on_token: Callable[[int], None]
+        self,
+        text_ids: Sequence[int],
+        length: int,
+        on_token: Callable[[int], None],
+        attempt: int = 0,
     ) -> Draft:
-        """Up to `length` tokens after the text, fewer when it ends before.
+        """Up to `length` tokens after the text, fewer when it ends before; another
+        attempt draws with other noise.
 
         Raises:
             StoppedError: the person stopped.
@@ -57,7 +64,8 @@ class Drafter:
         row = self._read(text_ids)
         self._draft = Draft()
         while True:
-            token = self._choose(row, len(text_ids) + len(self._draft.token_ids))
+            position = len(text_ids) + len(self._draft.token_ids)
+            token = self._choose(row, position, attempt)
             self._draft.token_ids.append(token)
             self._draft.logits.append(row)
             on_token(token)
@@ -70,12 +78,14 @@ class Drafter:
     def logits_at(self, text_ids: Sequence[int], index: int) -> Floats:
         """Logits (V,) at drafted position `index`; the last may be G, after them all.
         Without a draft, index 0 is what follows the text."""
-        if index < len(self._draft.logits):
-            return self._draft.logits[index]
-        if not index:
-            return self._read(text_ids)
-        after: Floats = self._engine.evaluate([self._draft.token_ids[-1]])[0]
-        return after
+        draft = self._draft
+        if index < len(draft.logits):
+            return draft.logits[index]
+        if draft.after is None and index:
+            draft.after = self._engine.evaluate([draft.token_ids[-1]])[0]
+        elif draft.after is None:
+            draft.after = self._read(text_ids)
+        return draft.after
 
     def keep(self, count: int) -> None:
         """Forget the draft but for its first `count` tokens."""
@@ -90,7 +100,7 @@ class Drafter:
         self._known = len(token_ids)
         return row
 
-    def _choose(self, row: Floats, position: int) -> int:
+    def _choose(self, row: Floats, position: int, attempt: int) -> int:
         if self._shares_noise:
             return self._draw.coupled(self._draw.unnormalised(row), position)
-        return self._draw.from_logits(row, Use.DRAFT, position)
+        return self._draw.from_logits(row, Use.DRAFT, position, attempt)

@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from decoding_core.messages import Origin
 
-FinishReason = Literal["end", "length", "stopped", "full"]
-"""The model ended the text; it reached the limit; the person stopped; no room."""
+FinishReason = Literal["end", "length", "stopped", "full", "refused"]
+"""The model ended the text; it reached the limit; the person stopped; no room; the
+server refused every draft at one place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,9 @@ class Judged:
     """Texts of the refused token and of those after it, which it takes along."""
     seconds: float
     """From sending to the answer."""
+    left_out: float | None = None
+    """How much of what a token was to be drawn from lay outside of the candidates, at
+    most; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,9 @@ class Statistics:
     """Accepted / drafted of the judged blocks; None when nothing was judged."""
     round_trip_ms: float | None = None
     """Median time from a block to its verdict; None when nothing was sent."""
+    left_out: float | None = None
+    """The largest of the blocks' `left_out`: the text is exact but for this share per
+    token; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,12 @@ class Narrator:
         self._texts.append(text)
         self._emit(Drafted(token_id, text))
 
-    def judged(self, accepted: int, seconds: float) -> None:
+    def judged(
+        self, accepted: int, seconds: float, left_out: float | None = None
+    ) -> None:
         """The draft was judged."""
         refused = tuple(self._texts[accepted:])
-        self._emit(Judged(len(self._texts), accepted, refused, seconds))
+        self._emit(Judged(len(self._texts), accepted, refused, seconds, left_out))
 
     def settled(self, block: TokenBlock) -> None:
         """Tokens are fixed; the rest of the draft is gone."""

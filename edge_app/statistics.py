@@ -19,16 +19,19 @@ class Tally:
         self._origins: Counter[str] = Counter()
         self._drafted = self._accepted = self._up = self._down = 0
         self._round_trips: list[float] = []
+        self._left_out: float | None = None
 
     def add(self, event: Event) -> None:
         """Take one event into account."""
         match event:
             case Settled(tokens=tokens):
                 self._origins.update(token.origin for token in tokens)
-            case Judged(drafted=drafted, accepted=accepted, seconds=seconds):
-                self._drafted += drafted
-                self._accepted += accepted
-                self._round_trips.append(seconds)
+            case Judged():
+                self._drafted += event.drafted
+                self._accepted += event.accepted
+                self._round_trips.append(event.seconds)
+                if event.left_out is not None:
+                    self._left_out = max(event.left_out, self._left_out or 0.0)
             case Sent(size=size):
                 self._up += size
             case Received(size=size):
@@ -54,6 +57,7 @@ class Tally:
             tokens_per_second=round(count / seconds, 2) if seconds > 0 else 0.0,
             acceptance_rate=self._rate(),
             round_trip_ms=round(1000 * median(trips), 3) if trips else None,
+            left_out=self._left_out,
         )
 
     def _rate(self) -> float | None:

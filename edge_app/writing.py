@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from decoding_core.errors import (
     CloudUnreachableError,
@@ -44,6 +44,7 @@ class TextJob:
         try:
             prompts = self._prompts(passages)
             self.tell(SourcesFound(prompts.sources))
+            prompts = _as_read(prompts, build(self.order.settings))
             verifier, method = self._open(verifier, prompts)
             loop = self._loop(verifier, method, prompts)
             for _ in loop.blocks():
@@ -81,8 +82,10 @@ class TextJob:
                 raise
             self.tell(Notice(f"{error}; the text is written on this device alone"))
             verifier.close()
-            verifier, method = OfflineVerifier(), specialist.Method()
+            verifier = OfflineVerifier()
             opened = verifier.open(request)
+        if verifier.local and not method.drafts:
+            method = specialist.Method()
         self.tell(Opened(opened.generalist or "this device alone", verifier.local))
         return verifier, method
 
@@ -103,5 +106,15 @@ class TextJob:
             settings.draw(),
             Limits(self.order.max_tokens, settings.draft_length, vocabulary.end_ids),
             Narrator(self.tell, vocabulary.piece),
+            threshold=settings.threshold,
             may_go_offline=self.order.may_go_offline,
         )
+
+
+def _as_read(prompts: Prompts, method: Method) -> Prompts:
+    """The prompts with the history where the method has it read."""
+    if method.reads_history == "nobody":
+        return replace(prompts, private_ids=prompts.public_ids)
+    if method.reads_history == "generalist":
+        return replace(prompts, public_ids=prompts.private_ids)
+    return prompts

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from decoding_core.errors import CloudUnreachableError, ContextFullError, EngineError
+
+
+@lru_cache(100_000)
+def _normal(key, spread, size):
+    return np.random.default_rng(zlib.crc32(key.encode())).normal(0, spread, size)
 
 
 class HashEngine:
@@ -38,8 +44,8 @@ class HashEngine:
         return np.array(logits[-rows:], np.float32)
 
     def logits(self):
-        key = f"{self.name}:{self.read[-self.memory :]}".encode()
-        return np.random.default_rng(zlib.crc32(key)).normal(0, self.spread, self.size)
+        key = f"{self.name}:{self.read[-self.memory :]}"
+        return _normal(key, self.spread, self.size)
 
     def rollback(self, position):
         assert 0 <= position <= len(self.read)

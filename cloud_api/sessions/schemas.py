@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT
+from decoding_core.messages import (
+    DRAFT_LIMIT,
+    SETTLED_LIMIT,
+    THRESHOLD_LIMIT,
+    AcceptanceRule,
+    BasePlace,
+    CandidateRule,
+)
 from decoding_core.wire import VERSION
 
 TEXT_LIMIT = 1 << 18
@@ -31,12 +38,14 @@ class TermsBody(_Body):
     """What the server must know of the method."""
 
     method: str = Field(pattern="^[a-z_]{1,32}$")
-    threshold: float = Field(ge=0, le=1e6)
-    rule: Literal["greedy", "stochastic"]
+    rule: AcceptanceRule
     temperature: float = Field(ge=0, le=10)
     seed: Count63
     candidates: int = Field(ge=1, le=1 << 20)
+    candidate_rule: CandidateRule
+    strength: float = Field(ge=0, le=100)
     draft_limit: int = Field(ge=1, le=DRAFT_LIMIT)
+    base: BasePlace
 
 
 class OpenBody(_Body):
@@ -58,6 +67,7 @@ class BlockBody(_Body):
     digest: Count32
     settled: list[Id] = Field(max_length=SETTLED_LIMIT)
     drafted: list[Id] = Field(max_length=DRAFT_LIMIT)
+    threshold: float = Field(ge=0, le=THRESHOLD_LIMIT)
 
 
 FIELD_NAMES = frozenset(

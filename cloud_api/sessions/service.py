@@ -19,6 +19,7 @@ from cloud_api.served import Models
 from cloud_api.sessions.registry import Sessions
 from cloud_api.sessions.state import Answer, Join, Judge, Session
 from cloud_api.settings import ServerSettings
+from decoding_core.duty import duty_of
 from decoding_core.errors import (
     ContextFullError,
     DecodingError,
@@ -28,7 +29,6 @@ from decoding_core.errors import (
 )
 from decoding_core.judging import judge
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
-from decoding_core.methods import build_for_server
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 
 _LAST_SECONDS = 0.3
@@ -69,11 +69,11 @@ class Service:
         return self._scheduler.models
 
     def open(self, request: OpenSession) -> SessionOpened:
-        """Begin a text; raises what `check_request` and `build_for_server` do."""
+        """Begin a text; raises what `check_request` and `duty_of` do."""
         models = self.models
-        method = build_for_server(request.terms)
+        duty = duty_of(request.terms)
         check_request(request, models, self.settings)
-        session = Session(request, method, models.context_length, self._clock())
+        session = Session(request, duty, models.context_length, self._clock())
         check_frames(session.frames, self.settings)
         session_id = secrets.token_urlsafe(16)
         self._forget(self._sessions.add(session_id, session))
@@ -91,7 +91,7 @@ class Service:
         if self.stopping.is_set():
             return _error(block, Problem.STOPPING)
         check_ids((*block.settled, *block.drafted), self.models)
-        if len(block.drafted) > session.draft_limit:
+        if len(block.drafted) > session.duty.draft_limit:
             raise MessageError("the draft is longer than the session allows")
         decision = session.receive(block)
         if not isinstance(decision, Judge | Join):
@@ -163,10 +163,10 @@ class Service:
     async def _ask(
         self, session_id: str, session: Session, block: DraftBlock, decision: Judge
     ) -> Answer:
-        verdict_of = partial(judge, block, method=session.method, terms=session.terms)
+        verdict_of = partial(judge, block, duty=session.duty)
         rows = len(block.drafted) + 1
         round_ = Round(
-            session_id, decision.token_ids, rows, session.method.uses_base, verdict_of
+            session_id, decision.token_ids, rows, session.duty.uses_base, verdict_of
         )
         try:
             verdict = await self._scheduler.run(round_)
@@ -186,7 +186,7 @@ class Service:
         is left: the block's first row of logits stands after it."""
         known = session.token_ids[:-1]
         if known:
-            uses_base = session.method.uses_base
+            uses_base = session.duty.uses_base
             self._scheduler.warm(Round(session_id, known, 1, uses_base))
 
     def _forget(self, session_ids: list[str]) -> None:

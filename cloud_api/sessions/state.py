@@ -20,10 +20,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from decoding_core.judging import row_count, row_limit
+from decoding_core.duty import Duty
 from decoding_core.messages import DraftBlock, OpenSession, Verdict, digest
-from decoding_core.protocols import Method
-from decoding_core.wire import FrameFormat, Kind, Problem, Signal
+from decoding_core.wire import Kind, Problem, Signal
 
 WINDOW = 4
 """Blocks of one session that may wait at once, and answers kept for retries."""
@@ -53,15 +52,10 @@ class Session:
     """One text."""
 
     def __init__(
-        self, request: OpenSession, method: Method, context_length: int, now: float
+        self, request: OpenSession, duty: Duty, context_length: int, now: float
     ) -> None:
-        self.terms = request.terms
-        self.method = method
-        self.frames = FrameFormat(
-            request.terms.draft_limit,
-            row_count(request.terms, method),
-            row_limit(request.terms),
-        )
+        self.duty = duty
+        self.frames = duty.frames
         self.used = now
         """When it was last spoken to."""
         self._context_length = context_length
@@ -81,11 +75,6 @@ class Session:
     def newest(self) -> Key:
         """The key of the newest block taken."""
         return self._newest
-
-    @property
-    def draft_limit(self) -> int:
-        """The longest draft that the method and the terms allow."""
-        return self.terms.draft_limit if self.method.drafts else 0
 
     @property
     def token_ids(self) -> tuple[int, ...]:
@@ -124,8 +113,7 @@ class Session:
         self._answers[key] = answer
         while len(self._answers) > WINDOW:
             self._answers.popitem(last=False)
-        server_decides = self.method.decided_by == "server"
-        if server_decides and answer.accepted < len(block.drafted):
+        if self.duty.judges and answer.accepted < len(block.drafted):
             self._refused = key
 
     def resync(self, key: Key) -> Signal:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pkgutil
+from functools import cache
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
 from decoding_core.errors import UnknownMethodError
 from decoding_core.messages import Terms
@@ -12,9 +13,10 @@ from decoding_core.protocols import Method
 from decoding_core.settings import MethodSettings
 
 
-def available() -> list[str]:
+@cache
+def available() -> tuple[str, ...]:
     """Names of the methods, from the listing of this folder."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 
 
 def build(settings: MethodSettings) -> Method:
@@ -22,14 +24,23 @@ def build(settings: MethodSettings) -> Method:
 
     Raises:
         UnknownMethodError: there is no such file.
+        InvalidSettingsError: the method cannot work with these settings.
     """
     if settings.method not in available():
         names = ", ".join(available())
         raise UnknownMethodError(
             f"there is no method '{settings.method}'; choose one of: {names}"
         )
-    module = import_module(f"{__name__}.{settings.method}")
-    return cast(Method, module.Method.from_settings(settings))
+    return cast(Method, _class(settings.method).from_settings(settings))
+
+
+def summary(name: str) -> str:
+    """One line on a method of `available()`."""
+    return cast(str, _class(name).summary)
+
+
+def _class(name: str) -> Any:
+    return import_module(f"{__name__}.{name}").Method
 
 
 def build_for_server(terms: Terms) -> Method:
@@ -37,11 +48,13 @@ def build_for_server(terms: Terms) -> Method:
     return build(
         MethodSettings(
             method=terms.method,
-            threshold=terms.threshold,
+            strength=terms.strength,
             rule=terms.rule,
             temperature=terms.temperature,
             seed=terms.seed,
             candidates=terms.candidates,
+            candidate_rule=terms.candidate_rule,
             draft_length=terms.draft_limit,
+            base=terms.base,
         )
     )

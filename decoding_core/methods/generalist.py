@@ -12,36 +12,33 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from decoding_core.errors import DecodingError
 from decoding_core.messages import Candidates
+from decoding_core.residual import left_out_of_generalist
 from decoding_core.sampling import Floats, log_softmax
 from decoding_core.settings import MethodSettings
+from decoding_core.usual import UsualMethod
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class Method(UsualMethod):
     """A baseline: what the server would write without the device."""
 
     name: ClassVar[str] = "generalist"
+    summary: ClassVar[str] = "the large model alone; no history"
     decided_by: ClassVar[Literal["server", "device", "nobody"]] = "server"
     drafts: ClassVar[bool] = False
     uses_specialist: ClassVar[bool] = False
     uses_base: ClassVar[bool] = False
-    shares_noise: ClassVar[bool] = False
 
     @classmethod
     def from_settings(cls, settings: MethodSettings) -> Method:
         """The method; it has no parameters of its own."""
         return cls()
 
-    def acceptance(self, generalist: Floats, base: Floats) -> Floats:
-        """Nothing is drafted."""
-        raise DecodingError("nothing is drafted in the generalist method")
-
-    def redraw(self, specialist: Floats, row: Candidates) -> Floats:
+    def target(self, specialist: Floats, row: Candidates) -> Floats:
         """The generalist on the row's candidates."""
         return np.asarray(np.exp(log_softmax(row.generalist_logprobs)))
 
-    def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
-        """The generalist, as everywhere."""
-        return self.redraw(specialist, row)
+    def left_out(self, specialist: Floats, row: Candidates) -> float | None:
+        """What the generalist gives to other tokens."""
+        return left_out_of_generalist(row)

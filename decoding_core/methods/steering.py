@@ -19,6 +19,7 @@ import numpy as np
 from decoding_core.messages import AcceptanceRule, Candidates
 from decoding_core.sampling import Floats, log_softmax
 from decoding_core.settings import BonusFrom, MethodSettings
+from decoding_core.usual import UsualMethod
 
 
 def log_steered(
@@ -31,60 +32,52 @@ def log_steered(
     return log_softmax(generalist + strength * (specialist - base))
 
 
-def steered(
-    specialist: Floats, generalist: Floats, base: Floats, strength: float
-) -> Floats:
-    """The target T (..., V) from log-probabilities (..., V); equation 8."""
-    return np.asarray(np.exp(log_steered(specialist, generalist, base, strength)))
+def steered(specialist: Floats, row: Candidates, strength: float) -> Floats:
+    """The target T (K,) on a row's candidates."""
+    logs = log_steered(specialist, row.generalist_logprobs, row.base, strength)
+    return np.asarray(np.exp(logs))
+
+
+def clipped_share(log_ratio: Floats, threshold: float) -> Floats:
+    """min(1, (L/B) / threshold) from log L/B (N,)."""
+    if threshold == 0.0:
+        return np.ones_like(log_ratio)
+    return np.asarray(np.exp(np.minimum(log_ratio - np.log(threshold), 0.0)))
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class Method(UsualMethod):
     """SpecSteer with its published variants as flags."""
 
-    threshold: float = 0.5
     strength: float = 1.0
     rule: AcceptanceRule = "greedy"
     bonus_from: BonusFrom = "steered"
 
     name: ClassVar[str] = "steering"
+    summary: ClassVar[str] = "the server checks your draft; the usual one"
     decided_by: ClassVar[Literal["server", "device", "nobody"]] = "server"
-    drafts: ClassVar[bool] = True
-    uses_specialist: ClassVar[bool] = True
-    uses_base: ClassVar[bool] = True
-    shares_noise: ClassVar[bool] = False
 
     @classmethod
     def from_settings(cls, settings: MethodSettings) -> Method:
         """The method with the given parameters."""
-        return cls(
-            settings.threshold,
-            settings.strength,
-            settings.acceptance_rule,
-            settings.bonus_from,
-        )
+        return cls(settings.strength, settings.acceptance_rule, settings.bonus_from)
 
-    def acceptance(self, generalist: Floats, base: Floats) -> Floats:
+    def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
         """Greedy: 1 where L/B lies above the threshold, equality refuses.
         Stochastic: min(1, (L/B) / threshold)."""
         log_ratio = generalist - base
-        if self.threshold == 0.0:
-            return np.ones_like(log_ratio)
-        excess = log_ratio - np.log(self.threshold)
-        if self.rule == "greedy":
-            return np.where(excess > 0.0, 1.0, 0.0)
-        return np.asarray(np.exp(np.minimum(excess, 0.0)))
+        if self.rule == "stochastic" or threshold == 0.0:
+            return clipped_share(log_ratio, threshold)
+        return np.where(log_ratio - np.log(threshold) > 0.0, 1.0, 0.0)
 
-    def redraw(self, specialist: Floats, row: Candidates) -> Floats:
-        """The target on the row's candidates."""
-        return steered(
-            specialist, row.generalist_logprobs, row.base_logprobs, self.strength
-        )
+    def target(self, specialist: Floats, row: Candidates) -> Floats:
+        """T on the row's candidates."""
+        return steered(specialist, row, self.strength)
 
     def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
-        """The target, the generalist alone, or nothing, as the flag says."""
+        """T, the generalist alone, or nothing, as the flag says."""
         if self.bonus_from == "none":
             return None
         if self.bonus_from == "generalist":
             return np.asarray(np.exp(log_softmax(row.generalist_logprobs)))
-        return self.redraw(specialist, row)
+        return self.target(specialist, row)

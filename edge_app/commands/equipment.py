@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from decoding_core.errors import InvalidSettingsError
+from edge_app.addresses import is_this_machine
 from edge_app.desk import Equipment
 from edge_app.settings import (
     Settings,
@@ -65,14 +64,6 @@ def _token_of_this_machine(address: str) -> str:
     """The token of a server that the same person runs on this machine, if any. No
     other machine is given it."""
     kept = state_folder() / "cloud-token"
-    if not _is_this_machine(address) or not kept.is_file():
+    if not is_this_machine(address) or not kept.is_file():
         return ""
     return kept.read_text(encoding="utf-8", errors="replace").strip()
-
-
-def _is_this_machine(address: str) -> bool:
-    try:
-        host = urlsplit(address).hostname or ""
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

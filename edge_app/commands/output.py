@@ -26,6 +26,11 @@ from edge_app.orders import Order
 from edge_app.statistics import Tally
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORTH_A_WORD = 0.01
+_BROKEN_OFF = {
+    "full": "there is no more room in the model",
+    "refused": "the server refused every draft; a lower --threshold refuses fewer",
+}
 _UNDERLINED, _PLAIN = "\x1b[4m", "\x1b[0m"
 
 
@@ -82,8 +87,8 @@ class Output:
             click.echo("\n".join(line for line in lines if line))
         elif self._tokens:
             click.echo()
-        if self._finished is not None and self._finished.reason == "full":
-            self._say("the text ends here: there is no more room in the model")
+        if self._finished is not None and self._finished.reason in _BROKEN_OFF:
+            self._say(f"the text ends here: {_BROKEN_OFF[self._finished.reason]}")
         self._say(numbers(self._statistics()))
 
     @property
@@ -139,6 +144,12 @@ def printable(text: str) -> str:
     return "".join(" " if category(letter) == "Cc" else letter for letter in text)
 
 
+def _exactness(left_out: float) -> str:
+    if left_out < _WORTH_A_WORD:
+        return f"exact to {left_out:.1g} a token"
+    return f"candidates lacked up to {left_out:.0%} of a target"
+
+
 def numbers(statistics: Statistics) -> str:
     """One line of numbers."""
     parts = []
@@ -148,6 +159,8 @@ def numbers(statistics: Statistics) -> str:
         parts.append(f"kept {statistics.accepted}{share}")
         parts.append(f"redrawn {statistics.recovered}")
         parts.append(f"added {statistics.bonus}")
+    if statistics.left_out is not None:
+        parts.append(_exactness(statistics.left_out))
     if statistics.local:
         parts.append(f"written on this device alone {statistics.local}")
     rounds = "1 round" if statistics.rounds == 1 else f"{statistics.rounds} rounds"

@@ -6,12 +6,14 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import click
 
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.methods import available, build
+from decoding_core.messages import BasePlace
+from decoding_core.methods import available, build, summary
+from decoding_core.threshold import Threshold
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
 from edge_app.orders import Order
@@ -24,14 +26,46 @@ if TYPE_CHECKING:
 _STOPPED = 130
 
 
-@click.command("write")
+def _threshold(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> Threshold | None:
+    """A number, or `auto`."""
+    if value is None or value == "auto":
+        return cast(Literal["auto"] | None, value)
+    try:
+        return float(value)
+    except ValueError as error:
+        wrong = f"'{value}' is neither a number nor 'auto'."
+        raise click.BadParameter(wrong, ctx, param) from error
+
+
+class _Write(click.Command):
+    """Lists the methods below the options."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Methods"):
+            formatter.write_dl([(name, summary(name)) for name in available()])
+
+
+@click.command("write", cls=_Write)
 @click.argument("request")
 @click.option("--task", type=click.Choice(TASKS), default="email", show_default=True)
 @click.option(
     "--to", "recipient", default="", help="Whom it is for, or a review is of."
 )
-@click.option("--method", help=f"How to decode: {', '.join(available())}.")
-@click.option("--threshold", type=float, help="Lower keeps more of your own words. 0.5")
+@click.option("--method", help="How to decode; listed below. steering")
+@click.option(
+    "--base",
+    type=click.Choice(get_args(BasePlace)),
+    help="Where the small model without history runs. cloud",
+)
+@click.option(
+    "--threshold",
+    callback=_threshold,
+    metavar="NUMBER",
+    help="Lower keeps more of your own words; or 'auto'. 0.5",
+)
 @click.option("--strength", type=float, help="How strongly your history counts. 1.0")
 @click.option("--draft-length", type=int, help="Tokens sent at once. 8")
 @click.option("--temperature", type=float, help="0 always takes the likeliest. 0.7")
@@ -118,7 +152,7 @@ def _order(request: str, options: dict[str, Any], defaults: Any) -> Order:
     if not request.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
     names = (
-        *("method", "threshold", "strength", "draft_length"),
+        *("method", "base", "threshold", "strength", "draft_length"),
         *("temperature", "top_p", "seed"),
     )
     chosen = {name: options[name] for name in names if options[name] is not None}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decoding_core.errors import EngineError
-from decoding_core.methods.steering import Method, log_steered
+from decoding_core.methods.steering import clipped_share, log_steered
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Floats, log_softmax
 
@@ -108,9 +108,9 @@ def _judged(
         for strength in strengths
     ]
     drafted = np.exp(specialist)
+    ratio = generalist - base
     for threshold in thresholds:
-        method = Method(threshold=threshold, rule="stochastic")
-        columns.append((drafted * method.acceptance(generalist, base)).sum(axis=-1))
+        columns.append((drafted * clipped_share(ratio, threshold)).sum(axis=-1))
     return np.stack(columns)
 
 

@@ -15,11 +15,9 @@ from cloud_api.served import Models
 from cloud_api.server import VerifierServer, address_of, listen
 from cloud_api.settings import ServerSettings
 from decoding_core import wire_json
+from decoding_core.duty import duty_of
 from decoding_core.errors import ContextFullError
-from decoding_core.judging import row_count, row_limit
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
-from decoding_core.methods import build_for_server
-from decoding_core.wire import FrameFormat
 
 TOKEN = "specsteer_test-token"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
@@ -202,12 +200,7 @@ def open_session(client, request=None):
 
 
 def frames_of(request):
-    method = build_for_server(request.terms)
-    return FrameFormat(
-        request.terms.draft_limit,
-        row_count(request.terms, method),
-        row_limit(request.terms),
-    )
+    return duty_of(request.terms).frames
 
 
 def block_after(text, drafted, settled=(), epoch=0, round_=0):

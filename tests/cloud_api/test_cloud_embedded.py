@@ -11,8 +11,8 @@ from websockets.sync.client import connect
 from cloud_api.llama import LlamaOptions, load_pair
 from cloud_api.sessions.state import Session
 from decoding_core import wire_json
+from decoding_core.duty import duty_of
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
-from decoding_core.methods import build_for_server
 from decoding_core.verifier import EngineVerifier
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
@@ -72,11 +72,11 @@ def written(verifier, request, blocks, seed=3):
         epoch += verdict.accepted < len(drafted)
 
 
-@pytest.mark.parametrize("method", ["steering", "coupled"])
+@pytest.mark.parametrize("method", ["steering", "lossless"])
 def test_three_ways_to_ask_give_one_verdict(models, method):
     """To the last bit: one text at a time lies in the caches as it does in process."""
     request = request_for(models, "Write an email to the landlord.", method)
-    frames = Session(request, build_for_server(request.terms), CONTEXT, 0.0).frames
+    frames = Session(request, duty_of(request.terms), CONTEXT, 0.0).frames
     local = EngineVerifier(*(context.sequence(0) for context in models))
     rounds = list(written(local, request, blocks=8))
     with serving(seats=1) as server, client_of(server) as client:
@@ -91,7 +91,7 @@ def test_three_ways_to_ask_give_one_verdict(models, method):
         for block, verdict in rounds:
             answer = post_block(client, posted, block).json()
             assert answer == wire_json.answer_to_json(verdict, len(block.drafted))
-    assert method == "coupled" or sum(verdict.accepted for _, verdict in rounds)
+    assert method == "lossless" or sum(verdict.accepted for _, verdict in rounds)
 
 
 def test_sessions_beyond_the_seats_are_read_again(models):

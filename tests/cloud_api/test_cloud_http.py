@@ -89,8 +89,8 @@ def test_the_models_and_limits_are_told(client):
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (opening(version=2), (400, "protocol-version")),
-        (opening(version=2, new_field=1), (400, "protocol-version")),
+        (opening(version=1), (400, "protocol-version")),
+        (opening(version=3, new_field=1), (400, "protocol-version")),
         (opening(version=True), (422, "invalid-request")),
         (opening(vocabulary_id="other"), (409, "vocabulary-mismatch")),
         (opening(extra=1), (422, "invalid-request")),
@@ -130,7 +130,7 @@ def test_what_is_no_json_is_refused(client, content):
 
 
 def test_a_number_that_json_does_not_have_is_refused(client):
-    content = b'{"version": 1, "terms": {"threshold": NaN}}'
+    content = b'{"version": 2, "terms": {"strength": NaN}}'
     headers = {"content-type": "application/json"}
     response = client.post("/v1/sessions", content=content, headers=headers)
 
@@ -146,6 +146,8 @@ def test_a_number_that_json_does_not_have_is_refused(client):
         ({"drafted": [VOCABULARY]}, (400, "message")),
         ({"epoch": -1}, (422, "invalid-request")),
         ({"digest": 1 << 32}, (422, "invalid-request")),
+        ({"threshold": -0.1}, (422, "invalid-request")),
+        ({"threshold": 2e6}, (422, "invalid-request")),
         ({"more": 1}, (422, "invalid-request")),
     ],
 )

@@ -1,14 +1,14 @@
 """The session's state machine against a plain model, with drops, repeats, reorders."""
 
-import numpy as np
+import pytest
 from cloud_fakes import block_after, open_request
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from cloud_api.sessions.state import WINDOW, Join, Judge, Session
+from decoding_core.duty import duty_of
 from decoding_core.messages import DraftBlock, Verdict, digest
-from decoding_core.methods import build_for_server
 from decoding_core.wire import Kind, Problem, Signal
 
 CONTEXT = 60
@@ -17,7 +17,7 @@ ids = st.lists(st.integers(0, 9), max_size=4)
 
 def new_session(prompt=(1, 2, 3), text=(), now=0.0, **changes):
     request = open_request(prompt, text, **changes)
-    return Session(request, build_for_server(request.terms), CONTEXT, now)
+    return Session(request, duty_of(request.terms), CONTEXT, now)
 
 
 class LossyNetwork(RuleBasedStateMachine):
@@ -154,9 +154,12 @@ def test_a_block_beyond_the_context_changes_nothing():
     assert session.token_ids == (1, 2, 3, *range(55))
 
 
-def test_a_refusal_by_the_device_is_none_to_the_server():
+@pytest.mark.parametrize(
+    "changes", [{"method": "coupled"}, {"method": "lossless"}, {"base": "edge"}]
+)
+def test_a_refusal_by_the_device_is_none_to_the_server(changes):
     """Where the device decides, the server counts nothing kept and nothing refused."""
-    session = new_session(method="coupled")
+    session = new_session(**changes)
     first, second = block_after((), (1, 2)), block_after((1, 2), (3,), round_=1)
     session.receive(first)
     session.finish(first, Verdict(0, 0, 0, ()))
@@ -174,6 +177,32 @@ def test_a_block_that_failed_may_be_sent_again():
 
 
 def test_frames_follow_the_terms():
-    assert new_session(candidates=20).frames.rows == 1
-    assert new_session(method="coupled", draft_limit=6).frames.rows == 7
-    assert np.isclose(new_session(candidates=20).frames.row_limit, 29)
+    found = {
+        name: (frames.rows, frames.row_limit, frames.with_base)
+        for name, frames in (
+            ("steering", new_session(candidates=20).frames),
+            ("coupled", new_session(method="coupled", candidates=20).frames),
+            ("rejection", new_session(method="rejection", temperature=1.0).frames),
+            ("speculative", new_session(method="speculative").frames),
+            ("generalist", new_session(method="generalist").frames),
+            ("base elsewhere", new_session(base="edge").frames),
+        )
+    }
+    assert found == {
+        "steering": (1, 21, True),
+        "coupled": (5, 20, True),
+        "rejection": (0, 6, True),
+        "speculative": (5, 5, False),
+        "generalist": (1, 5, False),
+        "base elsewhere": (5, 6, False),
+    }
+
+
+def test_a_draft_sent_again_after_a_refusal_is_new():
+    """In the next epoch at the same place, as in rejection."""
+    session = new_session(method="rejection", temperature=1.0)
+    first, second = block_after((), (1, 2)), block_after((), (1, 2), epoch=1, round_=1)
+    session.receive(first)
+    session.finish(first, Verdict(0, 0, 0, ()))
+
+    assert session.receive(second) == Judge((1, 2, 3, 1, 2))

@@ -4,6 +4,7 @@ process; retries, pipelining, hanging up."""
 import json
 import random
 import threading
+from dataclasses import replace
 
 import pytest
 from cloud_fakes import (
@@ -27,11 +28,11 @@ from websockets.sync.client import connect
 
 from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, Verdict
-from decoding_core.methods import build_for_server
+from decoding_core.methods import available, build_for_server
 from decoding_core.verifier import EngineVerifier
 from decoding_core.wire import Kind, Problem, Signal
 
-METHODS = ["steering", "generalist", "coupled"]
+METHODS = available()
 
 
 @pytest.fixture(scope="module")
@@ -71,17 +72,20 @@ class Device:
     def learn(self, block, verdict):
         kept = block.drafted[: verdict.accepted]
         self.text += [*block.settled, *kept]
-        self.settled = [int(self._random.choice(verdict.rows[-1].token_ids))]
+        self.settled = []
+        if verdict.rows:
+            self.settled = [int(self._random.choice(verdict.rows[-1].token_ids))]
         self.epoch += verdict.accepted < len(block.drafted)
         self.round += 1
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("rule", ["greedy", "stochastic"])
-def test_stream_post_and_this_process_judge_alike(server, client, method, rule):
-    request = open_request(
-        method=method, rule=rule, temperature=0.7 if rule == "stochastic" else 0.0
-    )
+@pytest.mark.parametrize("changes", [{}, {"temperature": 0.0}, {"base": "edge"}])
+def test_stream_post_and_this_process_judge_alike(server, client, method, changes):
+    if method == "rejection" and "temperature" in changes:
+        pytest.skip("it needs a temperature")
+    changes = {"temperature": 0.7, "rule": "stochastic", **changes}
+    request = open_request(method=method, **changes)
     frames, device = frames_of(request), Device(request)
     local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
     local.open(request)
@@ -107,8 +111,7 @@ def test_evicted_sessions_go_on_as_if_nothing_had_happened(server, client):
     for _ in range(6):
         for device, session_id in zip(devices, sessions, strict=True):
             local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
-            local.open(device.request)
-            local._text = list(device.text)
+            local.open(replace(device.request, text_ids=tuple(device.text)))
             block = device.draft()
             verdict = local.verify(block)
             answer = post_block(client, session_id, block)
@@ -164,7 +167,7 @@ def test_a_device_that_hangs_up_finds_the_answer_when_it_comes_back():
 def test_blocks_in_flight_after_a_refusal_are_not_judged():
     """A device that drafts on while a block is out: what follows a refusal is void."""
     models = fake_models()
-    request = open_request(prompt=(1,), threshold=1e6)  # nothing is ever kept
+    request = open_request(prompt=(1,))
     frames = frames_of(request)
     with running(lambda: models) as server, client_of(server) as client:
         session_id = open_session(client, request)
@@ -172,7 +175,8 @@ def test_blocks_in_flight_after_a_refusal_are_not_judged():
             for round_ in range(3):
                 text = [5, 6] * round_
                 block = block_after(text, (5, 6), round_=round_)
-                socket.send(frames.encode_block(block))
+                refused = replace(block, threshold=1e6)  # nothing is ever kept
+                socket.send(frames.encode_block(refused))
             answers = [frames.decode_answer(socket.recv()) for _ in range(3)]
             after = block_after((), (7,), (8,), epoch=1, round_=3)
             socket.send(frames.encode_block(after))
@@ -186,10 +190,11 @@ def test_blocks_in_flight_after_a_refusal_are_not_judged():
 
 
 def test_blocks_in_flight_that_are_kept_are_all_judged(server, client):
-    request = open_request(prompt=(1,), threshold=0.0)  # everything is kept
+    request = open_request(prompt=(1,))
     frames, local = frames_of(request), verifier(request)
     with stream(server, open_session(client, request)) as socket:
         blocks = [block_after([5, 6] * n, (5, 6), round_=n) for n in range(4)]
+        blocks = [replace(block, threshold=0.0) for block in blocks]  # all is kept
         for block in blocks:
             socket.send(frames.encode_block(block))
         for block in blocks:
@@ -198,8 +203,9 @@ def test_blocks_in_flight_that_are_kept_are_all_judged(server, client):
 
 def test_more_blocks_than_the_window_are_told_to_wait():
     models = fake_models()
-    request = open_request(prompt=(1,), threshold=0.0)
+    request = open_request(prompt=(1,))
     blocks = [block_after([5] * n, (5,), round_=n) for n in range(5)]
+    blocks = [replace(block, threshold=0.0) for block in blocks]
     answers = {}
     with running(lambda: models) as server, client_of(server) as client:
         session_id = open_session(client, request)
@@ -260,11 +266,11 @@ def test_a_block_of_another_text_is_resynced(server, client):
     assert posted == {"epoch": 0, "round": 0, "type": "resync", "value": 2}
 
 
-@pytest.mark.parametrize("frame", [b"", b"short", b"\x09" * 108, "text"])
+@pytest.mark.parametrize("frame", [b"", b"short", b"\x09" * 116, "text"])
 def test_a_frame_that_is_no_block_ends_the_stream(server, client, frame):
     request = open_request()
     frames = frames_of(request)
-    assert frames.up_size == 108
+    assert frames.up_size == 116
     with stream(server, open_session(client, request)) as socket:
         socket.send(frame)
         answer = frames.decode_answer(socket.recv())
@@ -326,7 +332,7 @@ def test_nothing_is_compressed_even_when_the_device_offers_it(server, client):
 
 
 def test_every_answer_has_one_size(server, client):
-    request = open_request(threshold=1.0)
+    request = open_request()
     frames, device = frames_of(request), Device(request)
     sizes = set()
     with stream(server, open_session(client, request)) as socket:

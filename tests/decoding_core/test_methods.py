@@ -6,99 +6,118 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 
 from decoding_core import methods
-from decoding_core.errors import UnknownMethodError
-from decoding_core.messages import Candidates
-from decoding_core.methods import coupled, generalist, specialist, steering
+from decoding_core.errors import DecodingError, InvalidSettingsError, UnknownMethodError
+from decoding_core.methods import (
+    coupled,
+    generalist,
+    lossless,
+    rejection,
+    specialist,
+    speculative,
+    steering,
+)
+from decoding_core.residual import left_out
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
+from tests.exact import (
+    cut,
+    emitted_by_device,
+    emitted_by_server,
+    row_of,
+    steered,
+    total_variation,
+)
 
 SIZE = 9
 logprobs = hnp.arrays(np.float64, SIZE, elements=st.floats(-6, 6)).map(log_softmax)
 strengths = st.floats(0.25, 3)
+candidates = st.sets(st.integers(0, SIZE - 1), min_size=1).map(sorted)
+top_ps = st.sampled_from([1.0, 0.9, 0.5])
 
 
-def row(large, base):
-    """A row over the whole vocabulary, without rounding to float32."""
-    candidates = Candidates(
-        np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, "f4"), np.zeros(SIZE, "f4")
-    )
-    object.__setattr__(candidates, "generalist_logprobs", large)
-    object.__setattr__(candidates, "base_logprobs", base)
-    return candidates
-
-
-def target(small, large, base, strength):
-    """T by its definition, without logarithms."""
-    weights = np.exp(large) * (np.exp(small) / np.exp(base)) ** strength
-    return weights / weights.sum()
-
-
-def emitted(method, small, large, base):
+def emitted(method, small, large, base, threshold):
     """Exact distribution of the next token: drafted and kept, or redrawn."""
-    keep = np.exp(small) * method.acceptance(large, base)
-    return keep + (1 - keep.sum()) * method.redraw(small, row(large, base))
+    row = row_of(large, base)
+    keep = method.acceptance(large, base, threshold)
+    return emitted_by_server(keep, np.exp(small), row, method.target(small, row))
+
+
+def draws(top_p=1.0, temperature=1.0):
+    return MethodSettings(temperature=temperature, top_p=top_p).draw()
 
 
 @given(logprobs, logprobs, logprobs, strengths)
-def test_redraw_is_the_steered_target(small, large, base, strength):
-    """Equation 8, for any strength."""
-    method = steering.Method(strength=strength)
-    assert_allclose(
-        method.redraw(small, row(large, base)),
-        target(small, large, base, strength),
-        atol=1e-9,
-    )
+def test_the_target_is_the_steered_one(small, large, base, strength):
+    """Equation 8, for any strength and in every method that steers."""
+    for module in (steering, lossless, coupled):
+        assert_allclose(
+            module.Method(strength).target(small, row_of(large, base)),
+            steered(small, large, base, strength),
+            atol=1e-9,
+        )
 
 
-@given(logprobs, logprobs, logprobs, st.floats(0.05, 3))
-def test_stochastic_steering_emits_its_mixture(small, large, base, threshold):
-    """A * S*min(L/B, threshold)/norm + (1 - A) * T, exactly."""
-    method = steering.Method(threshold=threshold, rule="stochastic")
+@given(logprobs, logprobs, logprobs, st.floats(0.05, 3), top_ps)
+def test_stochastic_steering_emits_its_mixture(small, large, base, threshold, top_p):
+    """A * S*min(L/B, threshold)/norm + (1 - A) * T, exactly, T being that of the test
+    above. Top-p cuts S and T, which are drawn from, and not the rule."""
+    draw, row = draws(top_p), row_of(large, base)
+    method = steering.Method(rule="stochastic")
     ratio = np.exp(large - base)
-    share = (np.exp(small) * np.minimum(1, ratio / threshold)).sum()
-    clipped = np.exp(small) * np.minimum(ratio, threshold)
-    expected = share * clipped / clipped.sum()
-    expected += (1 - share) * target(small, large, base, 1.0)
-    assert_allclose(emitted(method, small, large, base), expected, atol=1e-9)
+    drafts = draw.distribution(np.exp(small))
+    target = draw.distribution(method.target(small, row))
+    share = (drafts * np.minimum(1, ratio / threshold)).sum()
+    clipped = drafts * np.minimum(ratio, threshold)
+    expected = share * clipped / clipped.sum() + (1 - share) * target
+    keep = method.acceptance(large, base, threshold)
+    found = emitted_by_server(keep, drafts, row, target)
+    assert_allclose(found, expected, atol=1e-9)
 
 
 @given(logprobs, logprobs, logprobs)
 def test_stochastic_steering_is_exact_above_the_largest_ratio(small, large, base):
     """Then what is emitted is T itself."""
     threshold = float(np.exp(large - base).max())
-    method = steering.Method(threshold=threshold, rule="stochastic")
     assert_allclose(
-        emitted(method, small, large, base),
-        target(small, large, base, 1.0),
+        emitted(steering.Method(rule="stochastic"), small, large, base, threshold),
+        steered(small, large, base, 1.0),
         atol=1e-9,
     )
+
+
+@given(logprobs, logprobs, logprobs, st.floats(0.05, 3))
+def test_greedy_steering_keeps_what_lies_above(small, large, base, threshold):
+    """The page's formula: S * [L/B > threshold] in the place of the clipped part."""
+    keep = large - base > np.log(threshold)
+    kept = np.exp(small) * keep
+    expected = kept + (1 - kept.sum()) * steered(small, large, base, 1.0)
+    found = emitted(steering.Method(), small, large, base, threshold)
+    assert_allclose(found, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("rule", ["greedy", "stochastic"])
 @given(logprobs, logprobs, logprobs)
 def test_threshold_zero_is_the_specialist(rule, small, large, base):
     """Everything is kept."""
-    method = steering.Method(threshold=0.0, rule=rule)
-    assert_allclose(emitted(method, small, large, base), np.exp(small), atol=1e-9)
+    found = emitted(steering.Method(rule=rule), small, large, base, 0.0)
+    assert_allclose(found, np.exp(small), atol=1e-9)
 
 
+@pytest.mark.parametrize("rule", ["greedy", "stochastic"])
 @given(logprobs, logprobs, logprobs, strengths)
-def test_an_endless_threshold_is_steering_token_by_token(small, large, base, strength):
+def test_an_endless_threshold_is_steering_token_by_token(
+    rule, small, large, base, strength
+):
     """Nothing is kept, so every token is drawn from T."""
-    method = steering.Method(threshold=1e6, strength=strength)
-    assert_allclose(
-        emitted(method, small, large, base),
-        target(small, large, base, strength),
-        atol=1e-9,
-    )
+    method = steering.Method(strength, rule)
+    found = emitted(method, small, large, base, 1e15)
+    assert_allclose(found, steered(small, large, base, strength), atol=1e-9)
 
 
-@given(logprobs, logprobs)
-def test_equality_refuses(large, small):
+@given(logprobs)
+def test_equality_refuses(large):
     """The greedy rule keeps only above the threshold."""
-    method = steering.Method(threshold=1.0)
-    assert not method.acceptance(large, large).any()
-    assert small.shape == large.shape
+    assert not steering.Method().acceptance(large, large, 1.0).any()
 
 
 @pytest.mark.parametrize("rule", ["greedy", "stochastic"])
@@ -106,60 +125,169 @@ def test_equality_refuses(large, small):
 def test_a_stricter_threshold_never_keeps_more(rule, large, base, one, other):
     """Acceptance falls as the threshold rises."""
     low, high = sorted((one, other))
-    loose = steering.Method(threshold=low, rule=rule).acceptance(large, base)
-    strict = steering.Method(threshold=high, rule=rule).acceptance(large, base)
-    assert (strict <= loose + 1e-12).all()
+    method = steering.Method(rule=rule)
+    strict = method.acceptance(large, base, high)
+    assert (strict <= method.acceptance(large, base, low) + 1e-12).all()
 
 
-@given(logprobs, logprobs, strengths)
-def test_without_history_the_target_is_the_generalist(large, base, strength):
-    """Specialist equal to base: nothing personal, nothing steered."""
-    method = steering.Method(strength=strength)
-    assert_allclose(method.redraw(base, row(large, base)), np.exp(large), atol=1e-9)
+@given(logprobs, logprobs, strengths, candidates)
+def test_without_history_the_target_is_the_generalist(large, base, strength, ids):
+    """Specialist equal to base: nothing personal, nothing steered, in any method that
+    draws from a row, whatever its strength."""
+    row = row_of(large, base, ids)
+    for name in methods.available():
+        settings = MethodSettings(method=name, strength=strength, temperature=1.0)
+        method = methods.build(settings)
+        if method.decided_by == "nobody" or method.drafts_again:
+            continue
+        found = method.target(base[ids], row)
+        assert_allclose(found, cut(np.exp(large), ids)[ids], atol=1e-9)
 
 
 @given(logprobs, logprobs, logprobs)
 def test_bonus_flags(small, large, base):
     """Steered, the generalist's own, or none."""
-    candidates = row(large, base)
-    assert steering.Method(bonus_from="none").bonus(small, candidates) is None
-    assert_allclose(
-        steering.Method(bonus_from="generalist").bonus(small, candidates),
-        np.exp(large),
-        atol=1e-9,
-    )
-    assert_allclose(
-        steering.Method().bonus(small, candidates),
-        target(small, large, base, 1.0),
-        atol=1e-9,
-    )
+    row = row_of(large, base)
+    assert steering.Method(bonus_from="none").bonus(small, row) is None
+    unsteered = steering.Method(bonus_from="generalist").bonus(small, row)
+    assert_allclose(unsteered, np.exp(large), atol=1e-9)
+    target = steered(small, large, base, 1.0)
+    for module in (steering, lossless, coupled):
+        assert_allclose(module.Method().bonus(small, row), target, atol=1e-9)
+    assert rejection.Method().bonus(small, row) is None
+
+
+@given(logprobs, logprobs, logprobs, strengths, top_ps)
+def test_lossless_emits_the_target(small, large, base, strength, top_p):
+    """Whatever the specialist drafts, at any strength and any top-p, which cuts both
+    the drafts and the target."""
+    draw, row = draws(top_p), row_of(large, base)
+    target = draw.distribution(lossless.Method(strength).target(small, row))
+    drafts = draw.distribution(np.exp(small))
+    assert_allclose(emitted_by_device(target, drafts, row), target, atol=1e-9)
+    if top_p == 1.0:
+        expected = steered(small, large, base, strength)
+        assert_allclose(target, expected, atol=1e-9)
+
+
+@given(logprobs, logprobs, logprobs, strengths, candidates)
+def test_lossless_emits_the_cut_target(small, large, base, strength, ids):
+    """With any candidates: exactly T cut to them, and no farther from T than its own
+    bound, which is the mass outside of them or more."""
+    row = row_of(large, base, ids, strength)
+    method = lossless.Method(strength)
+    whole = steered(small, large, base, strength)
+    found = emitted_by_device(method.target(small[ids], row), np.exp(small), row)
+    assert_allclose(found, cut(whole, ids), atol=1e-9)
+    bound = method.left_out(small, row)
+    assert total_variation(found, whole) <= bound + 1e-9
+    assert bound <= 1.0
+    assert_allclose(total_variation(found, whole), 1 - whole[ids].sum(), atol=1e-9)
+    if len(ids) == SIZE:
+        assert bound == 0.0
+
+
+@given(logprobs, logprobs, logprobs, strengths, candidates)
+def test_the_bound_with_the_base_on_this_device(small, large, base, strength, ids):
+    """The tail is then that of the generalist alone, and the base is known whole."""
+    known = row_of(large, base, ids, strength=0.0)
+    object.__setattr__(known, "whole_base", base)
+    outside = 1 - steered(small, large, base, strength)[ids].sum()
+    assert outside - 1e-9 <= left_out(small, known, strength) <= 1.0
+
+
+@given(logprobs, logprobs, logprobs, strengths, candidates)
+def test_lossless_keeps_as_much_as_any_rule_can(small, large, base, strength, ids):
+    """1 - TV(S, T) of all drafts."""
+    row = row_of(large, base, ids, strength)
+    target = lossless.Method(strength).target(small[ids], row)
+    wide = np.zeros(SIZE)
+    wide[ids] = target
+    kept = np.minimum(np.exp(small), wide).sum()
+    assert_allclose(kept, 1 - total_variation(np.exp(small), wide), atol=1e-9)
+
+
+@given(logprobs, logprobs, candidates, top_ps)
+def test_speculative_decoding_emits_the_generalist(small, large, ids, top_p):
+    """Whatever the specialist drafts; its bound is the mass outside."""
+    draw = draws(top_p)
+    row = row_of(large, np.zeros(SIZE), ids)
+    method = speculative.Method()
+    target = draw.distribution(method.target(np.zeros(len(ids)), row))
+    drafts = draw.distribution(np.exp(small))
+    expected = np.zeros(SIZE)
+    expected[ids] = target
+    assert_allclose(emitted_by_device(target, drafts, row), expected, atol=1e-9)
+    if top_p == 1.0:
+        assert_allclose(expected, cut(np.exp(large), ids), atol=1e-9)
+    outside = 1 - np.exp(large)[ids].sum()
+    assert_allclose(method.left_out(np.empty(0), row), outside, atol=1e-9)
+
+
+@given(logprobs, logprobs, logprobs, strengths)
+def test_at_temperature_zero_a_device_keeps_the_likeliest(small, large, base, strength):
+    """Draft and target are then one token each."""
+    draw, row = draws(temperature=0.0), row_of(large, base)
+    target = draw.distribution(lossless.Method(strength).target(small, row))
+    found = emitted_by_device(target, draw.distribution_of(small), row)
+    assert found.argmax() == target.argmax()
+    assert found.max() == 1.0
 
 
 @given(logprobs, logprobs, logprobs)
 def test_baselines(small, large, base):
     """The generalist ignores the device; the specialist ignores the server."""
-    candidates = row(large, base)
-    assert_allclose(generalist.Method().redraw(small, candidates), np.exp(large))
-    assert_allclose(specialist.Method().redraw(small, candidates), np.exp(small))
-    assert specialist.Method().acceptance(large, base).all()
+    assert_allclose(
+        generalist.Method().target(small, row_of(large, base)), np.exp(large)
+    )
+    assert specialist.Method().acceptance(large, base, 0.5).all()
+    with pytest.raises(DecodingError, match="nothing is drawn"):
+        specialist.Method().target(small, row_of(large, base))
+    with pytest.raises(DecodingError, match="judges nothing in the lossless"):
+        lossless.Method().acceptance(large, base, 0.5)
 
 
-@given(logprobs, logprobs, logprobs, st.integers(0, 10_000))
-def test_the_coupled_method_keeps_only_what_the_target_draws(small, large, base, seed):
-    """The same noise, so equal distributions always agree."""
-    settings = MethodSettings(method="coupled", temperature=1.0, seed=seed)
-    probs = coupled.Method().redraw(small, row(large, base))
+@given(logprobs, logprobs, logprobs, st.integers(0, 10_000), top_ps)
+def test_the_coupled_method_keeps_only_what_the_target_draws(
+    small, large, base, seed, top_p
+):
+    """The same noise, so equal distributions always agree; what top-p drops is never
+    drawn."""
+    settings = MethodSettings(method="coupled", temperature=1.0, seed=seed, top_p=top_p)
+    probs = coupled.Method().target(small, row_of(large, base))
     with np.errstate(divide="ignore"):
         drawn = settings.draw().coupled(np.log(probs), 4)
         again = settings.draw().coupled(log_softmax(np.log(probs) + 3.0), 4)
     assert drawn == again
+    assert settings.draw().distribution(probs)[drawn] > 0
 
 
 def test_methods_are_found_by_their_files():
     """And a name that is none is refused with the list of those there are."""
     names = methods.available()
-    assert {"steering", "coupled", "generalist", "specialist"} <= set(names)
+    assert len(names) == 11
     for name in names:
-        assert methods.build(MethodSettings(method=name)).name == name
+        settings = MethodSettings(method=name, temperature=1.0)
+        assert methods.build(settings).name == name
+        assert 20 < len(methods.summary(name)) <= 50
     with pytest.raises(UnknownMethodError, match="steering"):
         methods.build(MethodSettings(method="nonsense"))
+
+
+def test_what_cannot_work_says_why():
+    """Before anything else happens."""
+    with pytest.raises(InvalidSettingsError, match="temperature above 0"):
+        methods.build(MethodSettings(method="rejection"))
+    with pytest.raises(InvalidSettingsError, match="base on the server"):
+        MethodSettings(base="edge", candidate_rule="contrast")
+
+
+def test_where_the_history_is_read():
+    """By the specialist, but for the two baselines that differ."""
+    read = {
+        name: methods.build(MethodSettings(method=name, temperature=1)).reads_history
+        for name in methods.available()
+    }
+    assert read.pop("generalist_with_history") == "generalist"
+    assert read.pop("specialist_without_history") == "nobody"
+    assert set(read.values()) == {"specialist"}

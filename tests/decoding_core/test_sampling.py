@@ -114,3 +114,22 @@ def test_parameters_out_of_range_are_refused(temperature, top_p, seed):
     """With a sentence that names the parameter."""
     with pytest.raises(InvalidSettingsError, match="must"):
         check_draw(temperature, top_p, seed)
+
+
+def test_acceptance_has_noise_of_its_own():
+    """Neither that of the draft it judges nor that of the redraw that may follow."""
+    noise = Noise(11)
+    decided = [noise.keeps(0.5, position) for position in range(64)]
+    for use in Use:
+        drawn = [noise.uniform(use, position) < 0.5 for position in range(64)]
+        assert (drawn == decided) == (use is Use.ACCEPT)
+    again = [noise.keeps(0.5, position, 1) for position in range(64)]
+    assert again != decided
+
+
+@given(logits, st.floats(0.2, 3))
+def test_the_distribution_of_logits_is_tempered(values, temperature):
+    """It is what a draft is drawn from, and so what a ratio is taken with."""
+    draw = Draw(temperature, 1.0, Noise(0))
+    expected = np.exp(log_softmax(values, temperature))
+    assert_allclose(draw.distribution_of(values), expected, atol=1e-9)

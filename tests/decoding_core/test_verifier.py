@@ -1,10 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from decoding_core.duty import duty_of
 from decoding_core.errors import MessageError, VocabularyMismatchError
-from decoding_core.judging import BASE_CANDIDATES, judge
-from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
-from decoding_core.methods import build_for_server
+from decoding_core.judging import judge
+from decoding_core.messages import (
+    NOTHING_LEFT_OUT,
+    DraftBlock,
+    OpenSession,
+    Terms,
+    digest,
+)
 from decoding_core.sampling import log_softmax
 from decoding_core.verifier import EngineVerifier
 from tests.fakes import HashEngine
@@ -16,46 +24,145 @@ def opened(terms=None, vocabulary_id="fake"):
     return verifier
 
 
-def block(position=0, settled=(), drafted=(4, 5), text=()):
-    return DraftBlock(0, 0, position, digest(text[:position]), settled, drafted)
+def block(position=0, settled=(), drafted=(4, 5), text=(), threshold=0.5):
+    check = digest(text[:position])
+    return DraftBlock(0, 0, position, check, settled, drafted, threshold)
 
 
 def test_the_greedy_rule_is_applied_position_by_position():
-    """The count is that of the first token whose ratio is not above the threshold."""
+    """The count is that of the first token whose ratio is not above the threshold; the
+    mean is that of the ratios up to there."""
     rng = np.random.default_rng(0)
-    terms = Terms("steering", threshold=0.5, draft_limit=6)
+    duty = duty_of(Terms("steering", draft_limit=6))
     for _ in range(200):
         large, base = rng.normal(size=(2, 7, 11))
         drafted = tuple(int(x) for x in rng.integers(0, 11, 6))
-        verdict = judge(
-            block(drafted=drafted), large, base, build_for_server(terms), terms
-        )
-        ratio = np.exp(log_softmax(large) - log_softmax(base))
-        kept = [ratio[i, token] > 0.5 for i, token in enumerate(drafted)]
-        assert verdict.accepted == [*kept, False].index(False)
+        verdict = judge(block(drafted=drafted), large, base, duty)
+        ratios = np.exp(log_softmax(large) - log_softmax(base))
+        ratio = ratios[np.arange(6), drafted]
+        assert verdict.accepted == [*(ratio > 0.5), False].index(False)
+        looked_at = verdict.looked_at(6)
+        assert looked_at == min(6, verdict.accepted + 1)
+        assert verdict.mean_ratio == np.float32(ratio[:looked_at].mean())
 
 
-def test_a_row_holds_the_likeliest_the_draft_and_some_by_base():
-    """Top-K by the generalist, the refused token, a few by the base."""
-    rng = np.random.default_rng(1)
-    large, base = rng.normal(size=(2, 2, 500))
-    terms = Terms("steering", threshold=1e5, candidates=10, draft_limit=1)
+def test_the_threshold_is_the_block_s():
+    """Each block brings its own."""
+    verifier = opened()
+    kept = [
+        verifier.verify(block(drafted=(4, 5, 6), threshold=threshold)).accepted
+        for threshold in (0.0, 1e5)
+    ]
+    assert kept == [3, 0]
+
+
+def judged(drafted, large, base, **terms):
+    terms = Terms(**{"method": "steering", "draft_limit": 1, **terms})
+    one = block(drafted=(drafted,), threshold=1e5)
+    return judge(one, large, base, duty_of(terms))
+
+
+def test_a_row_holds_the_likeliest_and_the_draft():
+    """Top-K by the generalist, and the refused token."""
+    large, base = np.random.default_rng(1).normal(size=(2, 2, 500))
     drafted = int(large[0].argmin())
-    verdict = judge(
-        block(drafted=(drafted,)), large, base, build_for_server(terms), terms
-    )
-    ids = set(verdict.rows[0].token_ids.tolist())
+    verdict = judged(drafted, large, base, candidates=10)
     assert verdict.accepted == 0
-    assert set(np.argsort(large[0])[-10:].tolist()) <= ids
-    assert set(np.argsort(base[0])[-BASE_CANDIDATES:].tolist()) <= ids
-    assert drafted in ids
-    assert len(ids) <= 10 + BASE_CANDIDATES + 1
+    expected = {*np.argsort(large[0])[-10:].tolist(), drafted}
+    assert set(verdict.rows[0].token_ids.tolist()) == expected
+
+
+def test_candidates_by_contrast():
+    """The paper's literal rule: top-K by log L - strength * log B."""
+    large, base = np.random.default_rng(2).normal(size=(2, 2, 500))
+    scores = large[0] - 0.5 * base[0]
+    verdict = judged(
+        3, large, base, candidates=10, strength=0.5, candidate_rule="contrast"
+    )
+    expected = {*np.argsort(scores)[-10:].tolist(), 3}
+    assert set(verdict.rows[0].token_ids.tolist()) == expected
+
+
+@pytest.mark.parametrize("method", ["lossless", "coupled", "speculative"])
+def test_where_the_device_decides_the_candidates_do_not_depend_on_the_draft(method):
+    """Else the cut target would, and nothing would be exact."""
+    large, base = np.random.default_rng(1).normal(size=(2, 2, 500))
+    unlikely = int(large[0].argmin())
+    verdict = judged(unlikely, large, base, method=method, candidates=10)
+    assert [len(row.token_ids) for row in verdict.rows] == [10, 10]
+    assert unlikely not in verdict.rows[0].token_ids
+
+
+@pytest.mark.parametrize("strength", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_tail_is_never_too_small(seed, strength):
+    """The largest L/B^strength outside, rounded up to a float32."""
+    large, base = np.random.default_rng(seed).normal(size=(2, 2, 50))
+    row = judged(
+        3, large, base, method="lossless", candidates=10, strength=strength
+    ).rows[0]
+    contrast = (log_softmax(large) - strength * log_softmax(base))[0]
+    largest = np.delete(contrast, row.token_ids).max()
+    assert largest <= row.tail_log_ratio <= largest + 1e-5
+    assert row.tail_log_ratio == np.float32(row.tail_log_ratio)
+
+
+def test_with_all_candidates_there_is_no_tail():
+    """Nothing is left out."""
+    large, base = np.random.default_rng(1).normal(size=(2, 2, 50))
+    row = judged(3, large, base, method="lossless", candidates=50).rows[0]
+    assert row.tail_log_ratio == NOTHING_LEFT_OUT
+
+
+def test_rejection_gets_a_count_alone():
+    """No vector leaves the server; and each epoch has noise of its own."""
+    verifier = opened(Terms("rejection", temperature=1.0))
+    verdicts = []
+    for epoch in range(60):
+        one = replace(block(drafted=(4, 5, 6), threshold=9.0), epoch=epoch, round=epoch)
+        verdicts.append(verifier.verify(one))
+    assert all(verdict.rows == () for verdict in verdicts)
+    assert len({verdict.accepted for verdict in verdicts}) > 1
+
+
+def test_other_methods_keep_their_noise_in_every_epoch():
+    """So that their texts do not depend on how often they were refused."""
+    verifier = opened(Terms("steering", "stochastic", 1.0))
+    counts = set()
+    for epoch in range(30):
+        one = replace(block(drafted=(4, 5, 6), threshold=9.0), epoch=epoch, round=epoch)
+        counts.add(verifier.verify(one).accepted)
+    assert len(counts) == 1
 
 
 def test_the_coupled_method_gets_a_row_at_every_position():
     """The device decides, so the server keeps none by itself."""
     verdict = opened(Terms("coupled")).verify(block())
     assert len(verdict.rows) == 3
+    assert verdict.mean_ratio == 0.0
+
+
+def test_with_the_base_elsewhere_the_server_gives_its_opinion_alone():
+    """A row with every drafted token at every position, no count and no base."""
+    verifier = EngineVerifier(HashEngine("large"))
+    terms = Terms("steering", candidates=3, base="edge")
+    verifier.open(OpenSession((1, 2, 3), (), "fake", terms))
+    verdict = verifier.verify(block(drafted=(4, 5)))
+    assert verdict.accepted == 0
+    assert len(verdict.rows) == 3
+    assert all(row.base_logprobs is None for row in verdict.rows)
+    for row, token in zip(verdict.rows, (4, 5), strict=False):
+        assert token in row.token_ids
+    with pytest.raises(MessageError, match="without the base"):
+        _ = verdict.rows[0].base
+
+
+def test_without_a_base_no_method_is_judged_that_needs_one():
+    """It is told when the session is opened."""
+    verifier = EngineVerifier(HashEngine("large"))
+    with pytest.raises(MessageError, match="needs a base"):
+        verifier.open(OpenSession((1, 2, 3), (), "fake", Terms("steering")))
+    verifier.open(OpenSession((1, 2, 3), (), "fake", Terms("speculative")))
 
 
 def test_rounds_follow_one_another():
@@ -81,3 +188,15 @@ def test_another_vocabulary_is_refused():
     """Ids of another vocabulary would be other words."""
     with pytest.raises(VocabularyMismatchError):
         opened(vocabulary_id="other")
+
+
+def test_both_opinions_are_tempered():
+    """At the temperature of the terms."""
+    large, base = np.random.default_rng(4).normal(size=(2, 2, 30))
+    row = judged(3, large, base, method="lossless", candidates=30, temperature=0.5)
+    np.testing.assert_allclose(
+        row.rows[0].generalist_logprobs, log_softmax(large / 0.5)[0], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        row.rows[0].base_logprobs, log_softmax(base / 0.5)[0], rtol=1e-6
+    )

@@ -1,20 +1,26 @@
 import contextlib
 import json
+import struct
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoding_core.duty import duty_of
 from decoding_core.errors import MessageError
+from decoding_core.judging import judge
 from decoding_core.messages import (
+    NOTHING_LEFT_OUT,
     SETTLED_LIMIT,
+    THRESHOLD_LIMIT,
     Candidates,
     DraftBlock,
     OpenSession,
     Terms,
     Verdict,
 )
+from decoding_core.methods import available, build_for_server
 from decoding_core.wire import FrameFormat, Kind, Signal
 from decoding_core.wire_json import (
     answer_from_json,
@@ -25,7 +31,9 @@ from decoding_core.wire_json import (
     open_to_json,
 )
 
-FORMAT = FrameFormat(draft_limit=8, rows=9, row_limit=20)
+COMPARED = FrameFormat(draft_limit=8, rows=9, row_limit=20)
+ALONE = FrameFormat(draft_limit=8, rows=9, row_limit=20, with_base=False)
+FORMAT = COMPARED
 u32 = st.integers(0, 2**31 - 1)
 ids = st.lists(u32, max_size=8).map(tuple)
 blocks = st.builds(
@@ -36,32 +44,35 @@ blocks = st.builds(
     digest=st.integers(0, 2**32 - 1),
     settled=st.lists(u32, max_size=SETTLED_LIMIT).map(tuple),
     drafted=ids,
+    threshold=st.floats(0, THRESHOLD_LIMIT),
 )
 floats = st.floats(-200, 0, width=32)
+tails = floats | st.just(NOTHING_LEFT_OUT)
+ratios = st.floats(0, 1e6, width=32)
 
 
 @st.composite
-def verdicts(draw):
+def verdicts(draw, with_base=True):
     rows = []
-    for _ in range(draw(st.integers(1, 9))):
+    for _ in range(draw(st.integers(0, 9))):
         size = draw(st.integers(1, 20))
-        lists = [draw(st.lists(floats, min_size=size, max_size=size)) for _ in "ab"]
+        lists = [
+            np.array(draw(st.lists(floats, min_size=size, max_size=size)), np.float32)
+            for _ in "ab"
+        ]
         row_ids = draw(st.lists(u32, min_size=size, max_size=size))
+        base = lists[1] if with_base else None
         rows.append(
-            Candidates(
-                np.array(row_ids, np.int32), *(np.array(x, np.float32) for x in lists)
-            )
+            Candidates(np.array(row_ids, np.int32), lists[0], base, draw(tails))
         )
-    return Verdict(draw(u32), draw(u32), draw(st.integers(0, 8)), tuple(rows))
+    kept = draw(st.integers(0, 8))
+    return Verdict(draw(u32), draw(u32), kept, tuple(rows), draw(ratios))
 
 
 def same(one, other):
     """Verdicts hold arrays, so they are compared by their parts."""
-    assert (one.epoch, one.round, one.accepted) == (
-        other.epoch,
-        other.round,
-        other.accepted,
-    )
+    numbers = [(v.epoch, v.round, v.accepted, v.mean_ratio) for v in (one, other)]
+    assert numbers[0] == numbers[1]
     assert len(one.rows) == len(other.rows)
     for left, right in zip(one.rows, other.rows, strict=True):
         np.testing.assert_array_equal(left.token_ids, right.token_ids)
@@ -69,6 +80,7 @@ def same(one, other):
             left.generalist_logprobs, right.generalist_logprobs
         )
         np.testing.assert_array_equal(left.base_logprobs, right.base_logprobs)
+        assert left.tail_log_ratio == right.tail_log_ratio
 
 
 @given(blocks)
@@ -78,10 +90,12 @@ def test_a_block_survives_both_codings(block):
     assert block_from_json(json.loads(json.dumps(block_to_json(block)))) == block
 
 
-@given(verdicts())
-def test_a_verdict_survives_both_codings(verdict):
-    """And both twins agree."""
-    same(FORMAT.decode_answer(FORMAT.encode_verdict(verdict, 8)), verdict)
+@pytest.mark.parametrize("form", [COMPARED, ALONE])
+@given(data=st.data())
+def test_a_verdict_survives_both_codings(form, data):
+    """And both twins agree, with the base's opinion and without."""
+    verdict = data.draw(verdicts(form.with_base))
+    same(form.decode_answer(form.encode_verdict(verdict, 8)), verdict)
     body = json.loads(json.dumps(answer_to_json(verdict, 8)))
     same(answer_from_json(body), verdict)
 
@@ -108,18 +122,52 @@ def test_hostile_bytes_are_refused_or_read(data, direction):
     size = FORMAT.up_size if direction == "up" else FORMAT.down_size
     frame = data.ljust(size, b"\0")[:size]
     decode = FORMAT.decode_block if direction == "up" else FORMAT.decode_answer
-    for candidate in (frame, b"\x01\x01" + frame[2:], data):
+    for candidate in (frame, b"\x02\x01" + frame[2:], data):
         with contextlib.suppress(MessageError):
             decode(candidate)
 
 
 def test_values_that_no_model_says_are_refused():
     """NaN and infinities stop at the wire."""
-    row = Candidates(*(np.array([x], t) for x, t in ((1, "i4"), (-1, "f4"), (0, "f4"))))
-    row.generalist_logprobs[0] = np.nan
-    frame = FORMAT.encode_verdict(Verdict(0, 0, 0, (row,)), 1)
-    with pytest.raises(MessageError, match="finite"):
-        FORMAT.decode_answer(frame)
+    for wrong in ("generalist", "base", "tail", "mean"):
+        values = dict.fromkeys(("generalist", "base", "tail", "mean"), -1.0)
+        values[wrong] = np.nan if wrong != "tail" else np.inf
+        large, base = (np.array([values[n]], "f4") for n in ("generalist", "base"))
+        row = Candidates(np.array([1], "i4"), large, base, values["tail"])
+        verdict = Verdict(0, 0, 0, (row,), values["mean"])
+        with pytest.raises(MessageError, match="finite"):
+            FORMAT.decode_answer(FORMAT.encode_verdict(verdict, 1))
+        with pytest.raises(MessageError, match="finite"):
+            answer_from_json(answer_to_json(verdict, 1))
+
+
+@pytest.mark.parametrize("threshold", [-1.0, np.nan, np.inf, 2e6])
+def test_a_threshold_that_cannot_be_is_refused(threshold):
+    """On both ways in."""
+    sound = DraftBlock(0, 0, 0, 0, (), (1,))
+    frame = bytearray(FORMAT.encode_block(sound))
+    struct.pack_into("<d", frame, 28, threshold)
+    with pytest.raises(MessageError, match="threshold"):
+        FORMAT.decode_block(bytes(frame))
+    with pytest.raises(MessageError, match="threshold"):
+        block_from_json({**block_to_json(sound), "threshold": threshold})
+
+
+@pytest.mark.parametrize("name", available())
+@pytest.mark.parametrize("base", ["cloud", "edge"])
+def test_sizes_depend_on_the_terms_alone(name, base):
+    """And every method's largest verdict fits into its frames."""
+    terms = Terms(name, temperature=1.0, candidates=5, draft_limit=4, base=base)
+    duty = duty_of(terms)
+    logits = np.random.default_rng(0).normal(size=(5, 30))
+    drafted = tuple(range(duty.draft_limit))
+    block = DraftBlock(0, 0, 0, 0, (), drafted, 1e6)
+    rows = logits[: len(drafted) + 1]
+    verdict = judge(block, rows, rows[::-1] if duty.uses_base else None, duty)
+    frame = duty.frames.encode_verdict(verdict, len(drafted))
+    assert len(frame) == duty_of(terms).frames.down_size
+    same(duty.frames.decode_answer(frame), verdict)
+    assert duty.uses_base == (base == "cloud" and build_for_server(terms).uses_base)
 
 
 def test_another_version_is_named():
@@ -131,9 +179,9 @@ def test_another_version_is_named():
 
 def test_opening_survives_json():
     """With its terms."""
-    request = OpenSession((1, 2), (3,), "v", Terms("steering", 0.1, "stochastic", 0.8))
+    request = OpenSession((1, 2), (3,), "v", Terms("steering", "stochastic", 0.8))
     body = json.loads(json.dumps(open_to_json(request)))
-    assert body.pop("version") == 1
+    assert body.pop("version") == 2
     assert open_from_json(body) == request
 
 

@@ -65,7 +65,7 @@ def test_ctrl_c_in_mid_text():
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
-    assert (first + out).strip()
+    assert len(first + out) > 1
     assert b"alone" not in err
     assert b"tokens/s" in err.splitlines()[-1]
     wait_for_end_of(started)

@@ -109,7 +109,9 @@ def has_run(ids, run):
     return any(ids[i : i + len(run)] == run for i in range(len(ids) - len(run) + 1))
 
 
-@pytest.mark.parametrize("method", ["steering", "coupled", "generalist"])
+@pytest.mark.parametrize(
+    "method", ["steering", "coupled", "generalist", "lossless", "rejection", "costeer"]
+)
 def test_a_marker_in_the_history_never_leaves(desk, socket_bytes, method):
     """Neither as text nor as a run of token ids, unless the draft used it."""
     events = write(desk, method=method)
@@ -148,7 +150,7 @@ def test_the_ledger_is_what_the_socket_got(desk, socket_bytes, tmp_path):
 def test_ids_in_the_ledger_are_those_in_the_frames(desk, socket_bytes):
     """What the screen shows as sent is what was sent."""
     events = write(desk, draft_length=5)
-    form = FrameFormat(draft_limit=5, rows=1, row_limit=109)
+    form = FrameFormat(draft_limit=5, rows=1, row_limit=101)
     sent = [e for e in events if isinstance(e, Sent) and e.what == "block"]
     for frame, event in zip(frames(socket_bytes), sent, strict=True):
         block = form.decode_block(frame)

@@ -9,6 +9,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
+from decoding_core.threshold import Threshold
 from edge_app.tui.meters import Traffic, in_bytes, numbers
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.variant import State, Variant
@@ -101,12 +102,16 @@ def _settings(variant: Variant) -> list[Row]:
     settings = variant.order.settings
     return [
         ("method", settings.method, "how the two models are joined"),
-        ("threshold", f"{settings.threshold:g}",
+        ("threshold", _threshold(settings.threshold),
          "a word stays while the large model likes it this much as well as the small"),
         ("strength", f"{settings.strength:g}", "how strongly your letters count"),
         ("temperature", f"{settings.temperature:g}", "0 always takes the likeliest"),
         ("seed", str(settings.seed), "another version takes the next one"),
     ]  # fmt: skip
+
+
+def _threshold(threshold: Threshold) -> str:
+    return threshold if threshold == "auto" else f"{threshold:g}"
 
 
 def _counted(words: dict[State, int]) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -143,7 +144,7 @@ def test_json_is_one_object(run, desk):
     assert set(body["statistics"]) == {
         *("drafted", "accepted", "recovered", "bonus", "local", "rounds"),
         *("bytes_up", "bytes_down", "seconds", "tokens_per_second"),
-        *("acceptance_rate", "round_trip_ms"),
+        *("acceptance_rate", "round_trip_ms", "left_out"),
     }
     assert body["settings"]["seed"] == 5
     assert body["settings"]["recipient"] == "Ana ü"
@@ -171,6 +172,26 @@ def test_a_full_model_is_said(run, desk):
     """A text that ends for want of room does not end by itself."""
     desk(told("full"))
     assert "no more room" in run("write", "x").stderr
+
+
+def test_a_place_where_all_is_refused_is_said(run, desk):
+    """With what helps."""
+    desk(told("refused"))
+    assert "a lower --threshold refuses fewer" in run("write", "x").stderr
+
+
+@pytest.mark.parametrize(
+    ("left_out", "words"),
+    [
+        (3e-6, "exact to 3e-06 a token"),
+        (0.0, "exact to 0 a token"),
+        (0.31, "candidates lacked up to 31% of a target"),
+    ],
+)
+def test_how_exact_a_text_is(left_out, words):
+    """In the line of numbers, where a method can say it."""
+    assert words in output.numbers(replace(NUMBERS, left_out=left_out))
+    assert "exact" not in output.numbers(NUMBERS)
 
 
 def test_without_history_the_person_is_told_how_to_give_it(run, desk):
@@ -261,7 +282,16 @@ def test_options_become_the_order(run, desk):
     run(
         *("write", "Thank her", "--task", "review", "--to", "Pier Cafe"),
         *("--method", "coupled", "--threshold", "0.1", "--strength", "2"),
-        *("--draft-length", "64", "--temperature", "0", "--top-p", "0.5"),
+        *(
+            "--base",
+            "edge",
+            "--draft-length",
+            "64",
+            "--temperature",
+            "0",
+            "--top-p",
+            "0.5",
+        ),
         *("--seed", "9", "--max-tokens", "7", "--no-history", "--no-offline"),
         stdin="some notes",
     )
@@ -275,6 +305,7 @@ def test_options_become_the_order(run, desk):
     )
     assert (settings.draft_length, settings.temperature) == (64, 0.0)
     assert (settings.top_p, settings.seed) == (0.5, 9)
+    assert settings.base == "edge"
     assert order.max_tokens == 7
     assert not order.use_history
     assert not order.may_go_offline

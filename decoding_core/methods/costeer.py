@@ -1,0 +1,53 @@
+"""CoSteer: every token is steered, nothing is drafted.
+
+Its loop of T steps is linear in log space, so it collapses to steering with a strength:
+log pi_T = log L + c_T * beta * (log S - log B) + const, where c_0 = 0 and
+c_t = (t + alpha * sum of c_i for i < t + c_{t-1}/eta) / (t*lambda + 1/eta).
+
+Source: CoSteer (arXiv 2507.04756), equation 7, and its defaults.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from decoding_core.messages import Candidates
+from decoding_core.methods.steering import steered
+from decoding_core.sampling import Floats
+from decoding_core.settings import MethodSettings
+from decoding_core.usual import UsualMethod
+
+STEPS = 20
+
+
+def steps_as_strength(
+    steps: int, *, alpha: float = 2.0, lam: float = 2.0, eta: float = 10.0
+) -> float:
+    """c_T: the strength that so many steps amount to."""
+    total, last = 0.0, 0.0
+    for step in range(1, steps + 1):
+        total += last
+        last = (step + alpha * total + last / eta) / (step * lam + 1.0 / eta)
+    return last
+
+
+@dataclass(frozen=True, slots=True)
+class Method(UsualMethod):
+    """Step-by-step steering with CoSteer's strength."""
+
+    strength: float = steps_as_strength(STEPS)
+
+    name: ClassVar[str] = "costeer"
+    summary: ClassVar[str] = "every token is steered, 20 steps; a trip each"
+    decided_by: ClassVar[Literal["server", "device", "nobody"]] = "server"
+    drafts: ClassVar[bool] = False
+
+    @classmethod
+    def from_settings(cls, settings: MethodSettings) -> Method:
+        """The method; the strength counts as the paper's beta."""
+        return cls(settings.strength * steps_as_strength(STEPS))
+
+    def target(self, specialist: Floats, row: Candidates) -> Floats:
+        """The steered distribution on the row's candidates."""
+        return steered(specialist, row, self.strength)

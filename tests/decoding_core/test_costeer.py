@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_allclose
+
+from decoding_core.methods import build, costeer, lightcosteer
+from decoding_core.sampling import log_softmax
+from decoding_core.settings import MethodSettings
+from tests.exact import row_of, steered
+
+logprobs = hnp.arrays(np.float64, 9, elements=st.floats(-6, 6)).map(log_softmax)
+
+
+def loop(large, base, small, steps, alpha=2.0, beta=1.0, lam=2.0, eta=10.0):
+    """The paper's own loop: log pi_T (V,)."""
+    delta, last, utility = small - base, large, np.zeros_like(large)
+    for step in range(1, steps + 1):
+        utility = utility + alpha * (last - large) + beta * delta
+        last = utility + step * lam * large + last / eta
+        last = log_softmax(last / (step * lam + 1 / eta))
+    return last
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5, 20, 100])
+@given(logprobs, logprobs, logprobs, st.floats(0.1, 3))
+def test_the_loop_collapses_to_a_strength(steps, small, large, base, beta):
+    """T steps are steering with c_T * beta."""
+    strength = beta * costeer.steps_as_strength(steps)
+    closed = log_softmax(large + strength * (small - base))
+    looped = loop(large, base, small, steps, beta=beta)
+    assert_allclose(np.exp(looped), np.exp(closed), rtol=0, atol=1e-12)
+
+
+@given(logprobs, logprobs, logprobs, st.floats(0.5, 3), st.floats(1, 20))
+def test_with_other_parameters_too(small, large, base, alpha, eta):
+    """Alpha, lambda and eta."""
+    strength = costeer.steps_as_strength(7, alpha=alpha, lam=1.5, eta=eta)
+    closed = log_softmax(large + strength * (small - base))
+    looped = loop(large, base, small, 7, alpha=alpha, lam=1.5, eta=eta)
+    assert_allclose(np.exp(looped), np.exp(closed), rtol=0, atol=1e-12)
+
+
+def test_the_numbers_of_the_page():
+    """To six digits; and without steps nothing is steered."""
+    found = {t: round(costeer.steps_as_strength(t), 6) for t in (1, 2, 10, 20, 50)}
+    expected = {1: 0.476190, 2: 0.731707, 10: 1.448781, 20: 1.783257, 50: 2.234015}
+    assert found == expected
+    assert costeer.steps_as_strength(0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("module", "constant"), [(costeer, 1.783257), (lightcosteer, 0.476190)]
+)
+@given(logprobs, logprobs, logprobs, st.floats(0.25, 2))
+def test_every_token_is_drawn_from_it(module, constant, small, large, base, beta):
+    """The method's own target, with its strength as the paper's beta."""
+    name = module.__name__.rsplit(".", 1)[1]
+    method = build(MethodSettings(method=name, strength=beta))
+    expected = steered(small, large, base, beta * constant)
+    row = row_of(large, base)
+    assert_allclose(method.target(small, row), expected, atol=1e-5)
+    assert_allclose(method.bonus(small, row), expected, atol=1e-5)
+    assert not method.drafts

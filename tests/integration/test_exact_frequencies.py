@@ -1,0 +1,169 @@
+"""The embedded pair's first two tokens, sampled through the whole loop, against the
+exact distribution that the method is proved to emit."""
+
+import numpy as np
+import pytest
+
+from decoding_core.messages import OpenSession
+from decoding_core.methods import build
+from decoding_core.sampling import log_softmax
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier
+from edge_app.decode_loop import DecodeLoop, Limits
+from edge_app.drafter import Drafter
+from edge_app.narrator import Narrator
+from tests.exact import cut, farthest
+from tests.integration.test_shared_noise import prompts
+
+SEEDS, CELLS = 600, 6
+THRESHOLD, STRENGTH, CANDIDATES, TEMPERATURE = 0.8, 1.5, 60, 0.8
+
+
+class Remembering:
+    """A sequence whose logits are computed once per text. A text ends after two tokens,
+    so nobody looks at what stands after them."""
+
+    def __init__(self, sequence, prompt):
+        self._sequence, self.prompt = sequence, tuple(prompt)
+        self._known = {}
+        self._read = []
+        self.vocabulary_id = sequence.vocabulary_id
+
+    @property
+    def position(self):
+        return len(self._read)
+
+    def evaluate(self, token_ids, rows=1):
+        self._read += [int(token) for token in token_ids]
+        ends = range(len(self._read) - rows + 1, len(self._read) + 1)
+        texts = (tuple(self._read[len(self.prompt) : end]) for end in ends)
+        return np.stack([self.logits(text) for text in texts])
+
+    def logits(self, text):
+        """Logits (V,) after the prompt and a text of up to one token."""
+        if len(text) > 1:
+            return np.zeros_like(self.logits(()))
+        if text not in self._known:
+            start = len(self.prompt) - 1
+            self._sequence.rollback(min(self._sequence.position, start))
+            rest = [*self.prompt, *text][self._sequence.position :]
+            self._known[text] = self._sequence.evaluate(rest)[0]
+        return self._known[text]
+
+    def rollback(self, position):
+        del self._read[position:]
+
+
+@pytest.fixture(scope="module")
+def three(specialist, contexts):
+    """Specialist, base and generalist, which remember."""
+    private, public = prompts(specialist)
+    for context in contexts:
+        context.sequence(0).rollback(0)
+    pairs = zip(contexts, (private, public, public), strict=True)
+    return [Remembering(context.sequence(0), prompt) for context, prompt in pairs]
+
+
+def opinions(three, text):
+    small, base, large = (
+        log_softmax(engine.logits(text).astype(float), TEMPERATURE) for engine in three
+    )
+    return small, base, large
+
+
+def steered(three, text, strength=STRENGTH):
+    small, base, large = opinions(three, text)
+    target = np.exp(log_softmax(large + strength * (small - base)))
+    return cut(target, np.argpartition(large, -CANDIDATES)[-CANDIDATES:])
+
+
+def mixture(three, text):
+    """The page's mixture with few candidates: a refused token joins them, so T is cut
+    to one set for each."""
+    small, base, large = opinions(three, text)
+    chosen = np.argpartition(large, -CANDIDATES)[-CANDIDATES:]
+    kept = np.exp(small) * np.minimum(1, np.exp(large - base) / THRESHOLD)
+    refused = np.exp(small) - kept
+    weights = np.exp(large + STRENGTH * (small - base))
+    joining = weights.copy()
+    joining[chosen] = 0.0
+    shares = refused / (weights[chosen].sum() + joining)
+    out = kept + shares * joining
+    out[chosen] += shares.sum() * weights[chosen]
+    return out
+
+
+def clipped(three, text):
+    small, base, large = opinions(three, text)
+    weights = np.exp(small) * np.minimum(np.exp(large - base), THRESHOLD)
+    return weights / weights.sum()
+
+
+def generalist(three, text):
+    return steered(three, text, strength=0.0)
+
+
+def texts(three, method, specialist):
+    """The first two tokens of every seed."""
+    private, public = three[0].prompt, three[1].prompt
+    for seed in range(SEEDS):
+        settings = MethodSettings(
+            draft_length=2 if method == "steering" else 1 + seed % 2,
+            method=method,
+            threshold=THRESHOLD,
+            strength=STRENGTH,
+            candidates=CANDIDATES,
+            temperature=TEMPERATURE,
+            seed=seed,
+        )
+        for engine in three:
+            engine.rollback(0)
+        verifier = EngineVerifier(three[2], three[1])
+        verifier.open(
+            OpenSession(public, (), specialist.vocabulary_id, settings.terms())
+        )
+        draw = settings.draw()
+        loop = DecodeLoop(
+            Drafter(three[0], private, draw, ()),
+            verifier,
+            build(settings),
+            draw,
+            Limits(2, settings.draft_length, ()),
+            Narrator(lambda _: None, lambda _: b""),
+            threshold=THRESHOLD,
+        )
+        yield [token for block in loop.blocks() for token in block.token_ids]
+
+
+def cell_of(pair, firsts, seconds):
+    """The likeliest first token with each of two seconds, with any other; another
+    likely first token; the rest."""
+    first, second = pair
+    if first == firsts[0]:
+        return seconds.index(second) if second in seconds else len(seconds)
+    return len(seconds) + (1 + firsts[1:].index(first) if first in firsts else 3)
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("lossless", steered),
+        ("steering", mixture),
+        pytest.param("rejection", clipped, marks=pytest.mark.slow),
+        pytest.param("speculative", generalist, marks=pytest.mark.slow),
+    ],
+)
+def test_two_tokens_follow_their_distribution(method, target, three, specialist):
+    """Frequencies of six cells of 600 seeds; `farthest` is Weissman's bound."""
+    first = target(three, ())
+    firsts = np.argsort(-first)[:3].tolist()
+    second = target(three, (firsts[0],))
+    seconds = np.argsort(-second)[:2].tolist()
+    likely = first[firsts]
+    both = likely[0] * second[seconds]
+    expected = [*both, likely[0] - both.sum(), *likely[1:], 1 - likely.sum()]
+    counts = np.zeros(CELLS)
+    for pair in texts(three, method, specialist):
+        counts[cell_of(pair, firsts, seconds)] += 1
+    distance = np.abs(counts / SEEDS - expected).sum()
+    assert distance < farthest(CELLS, SEEDS), (distance, counts / SEEDS, expected)
