@@ -89,7 +89,7 @@ def over_the_socket(server):
 def test_in_process(specialist, contexts, reference_contexts):
     """A few seeds; all 200 are the slow test's."""
     check(
-        range(12),
+        range(5),
         specialist,
         contexts,
         reference_contexts,
@@ -101,7 +101,7 @@ def test_in_process(specialist, contexts, reference_contexts):
 def test_over_the_socket(specialist, contexts, reference_contexts, server):
     """Two processes and real frames between them."""
     check(
-        range(12),
+        range(5),
         specialist,
         contexts,
         reference_contexts,
