@@ -15,7 +15,8 @@ from models.training.config import Recipe
 from models.training.machine import Machine
 
 STEPS = ("tokenizer", "data", "search", "train", "export", "quantisations", "all")
-MODELS = ("specialist", "generalist")
+MODELS = ("generalist", "specialist")
+"""In the order they are made: the second is cut out of the first."""
 _INTERRUPTED = 130
 _MEASURED = 12
 """Held-out rows that each quantisation is measured on."""
@@ -98,16 +99,16 @@ def make_rows(plan: Recipe) -> None:
 
 
 def search_layers(plan: Recipe, machine: Machine) -> None:
-    """Print which layers of the parent could be kept, fewer and fewer."""
+    """Print which layers and heads of the parent could be kept, fewer and fewer."""
     import torch
 
-    from models.training.begin import layers_in_turn
+    from models.training.begin import searched
 
     torch.set_num_threads(machine.threads or torch.get_num_threads())
     with np.load(_existing(plan.rows_file)) as file:
         rows = torch.from_numpy(file["rows"][:16].astype(np.int64))
-    for kept, loss in layers_in_turn(plan, rows):
-        click.echo(f"{len(kept)} layers, {loss:.3f} nats per token: layers = {kept}")
+    for line in searched(plan, rows):
+        click.echo(line)
 
 
 def make_weights(plan: Recipe, machine: Machine) -> None:

@@ -12,6 +12,8 @@ from decoding_core.errors import InvalidSettingsError
 HERE = Path(__file__).parent
 WORK = HERE / "work"
 EMBEDDED = HERE.parent / "embedded"
+PUBLIC = "smollm2"
+"""The public model that `parent.py` fetches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,13 @@ class Shape:
 class Start:
     """What a model is before it learns."""
 
-    parent: bool = False
-    """Whether it is cut out of the parent model; else it begins as noise."""
+    parent: str = ""
+    """What it is cut out of: `PUBLIC`, or a model of the pair; empty: it begins as
+    noise."""
     layers: tuple[int, ...] = ()
     """The parent's layers that are kept, in order; `search` proposes them."""
+    groups: tuple[tuple[int, ...], ...] = ()
+    """Groups of heads that are kept in each layer; empty: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,8 @@ class Mixture:
     """Share of the tokens that belong to synthetic writers."""
     private: float
     """Share of examples that come with the writer's other texts."""
+    repeats: float
+    """Share of rows that hold nothing but random tokens, span after span repeated."""
     seed: int
 
 
@@ -105,6 +112,7 @@ class Recipe:
     schedule: Schedule
     export: Export
     work: Path
+    scale: str = "full"
 
     @property
     def rows_file(self) -> Path:
@@ -141,18 +149,34 @@ def recipe(name: str, scale: str = "full", work: Path | None = None) -> Recipe:
     made = Recipe(
         name,
         Shape(**table["shape"]),
-        Start(start.get("parent", False), tuple(start.get("layers", ()))),
+        Start(
+            start.get("parent", ""),
+            tuple(start.get("layers", ())),
+            tuple(map(tuple, start.get("groups", ()))),
+        ),
         Mixture(**table["mixture"]),
         Schedule(**table["schedule"]),
         Export(**table["export"]),
         work or WORK / scale,
+        scale,
     )
-    if made.start.parent and len(made.start.layers) != made.shape.layers:
-        raise InvalidSettingsError(
-            f"{path.name}: [start] names {len(made.start.layers)} layers, [shape] "
-            f"asks for {made.shape.layers}"
-        )
+    _check(made, path.name)
     return made
+
+
+def _check(made: Recipe, name: str) -> None:
+    start, shape = made.start, made.shape
+    if start.parent and len(start.layers) != shape.layers:
+        raise InvalidSettingsError(
+            f"{name}: [start] names {len(start.layers)} layers, [shape] asks for "
+            f"{shape.layers}"
+        )
+    wrong = [g for g in start.groups if len(g) != shape.kv_heads]
+    if start.groups and (len(start.groups) != shape.layers or wrong):
+        raise InvalidSettingsError(
+            f"{name}: [start] groups must name {shape.kv_heads} groups of heads for "
+            f"each of the {shape.layers} layers"
+        )
 
 
 def data_folder() -> Path:

@@ -15,6 +15,7 @@ from models.training.config import Mixture
 from models.training.corpus import Text
 from models.training.examples import Example, example_ids, fitted
 from models.training.real import RealTexts
+from models.training.spans import span_rows
 from models.training.tokenizer import PAD, Vocabulary
 from models.training.unseen import synthetic_examples
 
@@ -38,16 +39,20 @@ def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, R
     known = RealTexts(_known(folder, mixture.shards, strangers), rng)
     unknown = RealTexts(strangers, rng)
 
-    def stacked(texts: RealTexts, private: float, row: int, count: int) -> Rows:
+    def stacked(
+        texts: RealTexts, private: float, row: int, count: int, repeats: float = 0
+    ) -> Rows:
         real = texts.examples(private, min(_LONGEST, _CHARACTERS * row))
         invented = synthetic_examples(rng, private)
         mixed = balanced(real, invented, mixture.synthetic, vocabulary, row)
-        packed = list(islice(pack(mixed, row + 1), count))
-        return np.array(packed, dtype=np.uint16).reshape(count, row + 1)
+        spans = span_rows(rng, len(vocabulary), row + 1)
+        packed = pack(mixed, row + 1)
+        made = [next(spans if rng.random() < repeats else packed) for _ in range(count)]
+        return np.array(made, dtype=np.uint16).reshape(count, row + 1)
 
     row, held_out = mixture.row, mixture.held_out
     return {
-        "rows": stacked(known, mixture.private, row, mixture.rows),
+        "rows": stacked(known, mixture.private, row, mixture.rows, mixture.repeats),
         "long": stacked(known, _LONG_PRIVATE, 2 * row, mixture.long_rows),
         "held_out": np.concatenate(
             [stacked(unknown, private, row, held_out) for private in (1.0, 0.0)]

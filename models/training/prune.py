@@ -1,19 +1,24 @@
-"""A smaller network out of a larger one: fewer layers, fewer neurons in each."""
+"""A smaller network out of a larger one: fewer layers, fewer heads and neurons in each.
+
+What is cut away is chosen by `search.py`, and for neurons here; what the neurons that
+stay say is fitted to what all of them said, as in SlimGPT (Ling and others, 2024) and
+others: by least squares, layer after layer, on a few rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from models.training.network import Network, targets, turns
-from models.training.tokenizer import PAD
+from models.training.config import Shape
+from models.training.network import Feed, Network, turns
 
 Weights = dict[str, Tensor]
-_FEED = {"feed.gate.weight": 0, "feed.up.weight": 0, "feed.down.weight": 1}
-"""Matrices of the feed-forward layer, and the axis that counts its neurons."""
+_RIDGE = 1e-3
+"""Of the neurons' mean square: keeps the fit from leaning on few of them."""
 
 
 def with_layers(weights: Weights, layers: Sequence[int]) -> Weights:
@@ -27,69 +32,56 @@ def with_layers(weights: Weights, layers: Sequence[int]) -> Weights:
     return kept
 
 
-def with_hidden(weights: Weights, worth: Sequence[Tensor], hidden: int) -> Weights:
-    """Only the `hidden` neurons worth most in each layer, in their order."""
+def with_groups(
+    weights: Weights, groups: Sequence[Sequence[int]], shape: Shape
+) -> Weights:
+    """Only these groups of heads, one list a layer: key and value heads of these
+    numbers, and the query heads that read them."""
     kept = dict(weights)
-    for layer, values in enumerate(worth):
-        chosen = values.topk(hidden).indices.sort().values
-        for part, axis in _FEED.items():
-            name = f"blocks.{layer}.{part}"
-            kept[name] = kept[name].index_select(axis, chosen)
+    for layer, chosen in enumerate(groups):
+        for part in ("q", "k", "v", "output"):
+            name = f"blocks.{layer}.attention.{part}.weight"
+            axis = 1 if part == "output" else 0
+            pieces = kept[name].chunk(shape.kv_heads, dim=axis)
+            kept[name] = torch.cat([pieces[group] for group in chosen], dim=axis)
     return kept
 
 
 @torch.no_grad()
-def worth_of_neurons(network: Network, rows: Tensor) -> list[Tensor]:
-    """How much each feed-forward neuron says on typical rows, (hidden,) per layer:
-    the mean size of what it computes, times the norm of its column of `down`."""
-    sizes = [torch.zeros(network.shape.hidden) for _ in network.blocks]
-    hooks = [
-        block.feed.down.register_forward_pre_hook(_adding_to(size))
-        for block, size in zip(network.blocks, sizes, strict=True)
-    ]
-    for row in rows:
-        network(row[None, :-1])
-    for hook in hooks:
-        hook.remove()
-    norms = [block.feed.down.weight.norm(dim=0) for block in network.blocks]
-    return [size * norm for size, norm in zip(sizes, norms, strict=True)]
-
-
-def dropped_in_turn(
-    network: Network, rows: Tensor, down_to: int
-) -> Iterator[tuple[list[int], float]]:
-    """Drop the layer that costs least, again and again; layers kept, nats per token.
-
-    While there are many layers, two are dropped at a time, or it takes twice as long.
-    """
-    kept = list(range(len(network.blocks)))
-    yield list(kept), _loss_with(network, kept, rows)
-    while len(kept) > down_to:
-        costs = {
-            layer: _loss_with(network, [k for k in kept if k != layer], rows)
-            for layer in kept
-        }
-        count = 2 if len(kept) > 16 and len(kept) - 2 >= down_to else 1
-        for layer in sorted(costs, key=costs.__getitem__)[:count]:
-            kept.remove(layer)
-        yield list(kept), _loss_with(network, kept, rows)
-
-
-@torch.no_grad()
-def _loss_with(network: Network, layers: list[int], rows: Tensor) -> float:
+def with_hidden(network: Network, rows: Tensor, hidden: int) -> Weights:
+    """Only the `hidden` neurons worth most in each layer, in their order; the last
+    matrix is fitted on rows (B, T + 1)."""
+    kept = network.state_dict()
     turn = turns(rows.shape[1] - 1, network.shape.head_size, rows.device)
     x = network.embedding(rows[:, :-1])
-    for layer in layers:
-        x = network.blocks[layer](x, turn)
-    logits = functional.linear(network.norm(x), network.embedding.weight)
-    nats = functional.cross_entropy(
-        logits.flatten(0, 1), rows[:, 1:].flatten(), ignore_index=PAD, reduction="sum"
-    )
-    return float(nats) / targets(rows)
+    for layer, block in enumerate(network.blocks):
+        x = x + block.attention(block.attention_norm(x), turn)
+        said = neurons(block.feed, block.feed_norm(x))
+        chosen = worth(block.feed, said).topk(hidden).indices.sort().values
+        down = fitted(said[:, chosen], block.feed.down(said))
+        for part in ("gate", "up"):
+            name = f"blocks.{layer}.feed.{part}.weight"
+            kept[name] = kept[name][chosen]
+        kept[f"blocks.{layer}.feed.down.weight"] = down
+        x = x + (said[:, chosen] @ down.T).view_as(x)  # as the pruned network has it
+    return kept
 
 
-def _adding_to(size: Tensor) -> nn.Module:
-    def add(_module: nn.Module, arguments: tuple[Tensor]) -> None:
-        size.add_(arguments[0].abs().flatten(0, -2).sum(0))
+def neurons(feed: Feed, x: Tensor) -> Tensor:
+    """What each neuron says at each token: (B * T, hidden) from x (B, T, width)."""
+    return (functional.silu(feed.gate(x)) * feed.up(x)).flatten(0, -2)
 
-    return add
+
+def worth(feed: Feed, said: Tensor) -> Tensor:
+    """How much each neuron says, (hidden,): the mean size of what it computes, times
+    the norm of its column of `down`."""
+    return said.abs().mean(0) * feed.down.weight.norm(dim=0)
+
+
+def fitted(said: Tensor, wanted: Tensor) -> Tensor:
+    """The matrix (width, n) that turns `said` (tokens, n) into `wanted` (tokens,
+    width) as nearly as it can."""
+    squares = said.T @ said
+    ridge = _RIDGE * squares.diagonal().mean() + torch.finfo(said.dtype).tiny
+    squares = squares + ridge * torch.eye(len(squares), device=said.device)
+    return torch.linalg.solve(squares, said.T @ wanted).T.contiguous()

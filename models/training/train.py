@@ -82,7 +82,7 @@ class Run:
         start = self.plan.start
         if not start.parent:
             return "begins with noise"
-        return f"begins with layers {list(start.layers)} of the parent"
+        return f"begins with layers {list(start.layers)} of {start.parent}"
 
     def advance(self) -> Step:
         """One step.

@@ -1,7 +1,7 @@
 """Rows hold whole conversations, and history only where there is some."""
 
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, repeat
 from random import Random
 
 import numpy as np
@@ -15,6 +15,7 @@ from models.training.corpus import Text
 from models.training.data import balanced, pack
 from models.training.examples import Example, Library, example_ids, fitted
 from models.training.real import RealTexts
+from models.training.spans import span_rows
 from models.training.tokenizer import CHAT_TEMPLATE, END, PAD
 from models.training.unseen import synthetic_examples
 
@@ -26,12 +27,16 @@ MIXTURE = Mixture(
     shards=1,
     synthetic=0.5,
     private=0.5,
+    repeats=0.25,
     seed=1,
 )
 
 
 class Words:
     """A vocabulary of words: as many ids as there are words."""
+
+    def __len__(self):
+        return 60
 
     def ids(self, text, control=False):
         return [4 + len(word) % 50 for word in text.split()]
@@ -154,6 +159,28 @@ def test_rows_and_held_out_rows_share_no_author(monkeypatch):
     shapes = {name: rows.shape for name, rows in made.items()}
     assert shapes == {"rows": (6, 201), "long": (2, 401), "held_out": (4, 201)}
     assert all(np.count_nonzero(rows == PAD) < rows.size / 3 for rows in made.values())
+
+
+def test_spans_come_back():
+    """Three tokens tell which follows, nearly always; none is a control token."""
+    for row in islice(span_rows(Random(2), 8192, 1025), 5):
+        assert row.shape == (1025,)
+        assert row.min() >= 300
+        known, right = {}, 0
+        for place in range(3, len(row)):
+            start = tuple(row[place - 3 : place])
+            right += known.get(start) == row[place]
+            known[start] = row[place]
+        assert right / len(row) > 0.5
+
+
+def test_a_share_of_the_rows_repeats(monkeypatch):
+    """As many as the mixture says."""
+    texts = [t for n in range(120) for t in by(f"author {n}", 3)]
+    monkeypatch.setattr(corpus, "read", lambda *_: iter(texts))
+    monkeypatch.setattr(data, "span_rows", lambda *_: repeat([7] * 201))
+    made = data.build(None, Words(), replace(MIXTURE, rows=200))["rows"]
+    assert (made == 7).all(axis=1).mean() == pytest.approx(0.25, abs=0.1)
 
 
 def test_a_cut_keeps_whole_paragraphs():

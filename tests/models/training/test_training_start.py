@@ -5,7 +5,6 @@ import subprocess
 import zipfile
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -17,7 +16,7 @@ from decoding_core.errors import (  # noqa: E402
     InvalidSettingsError,
     ModelNotFoundError,
 )
-from models.training import begin, config, parent, prune, tokenizer  # noqa: E402
+from models.training import begin, config, parent, prune, search, tokenizer  # noqa: E402
 from models.training.config import Export, Recipe, Shape, Start  # noqa: E402
 from models.training.export import write_full  # noqa: E402
 from models.training.network import Network  # noqa: E402
@@ -62,6 +61,13 @@ def ours(tmp_path_factory):
 def known(theirs, monkeypatch):
     checksum = hashlib.sha256(theirs.read_bytes()).hexdigest()
     monkeypatch.setattr(parent, "SHA256", checksum)
+
+
+def changed(network):
+    """Another network with the same weights, for a test to change."""
+    made = Network(SHAPE)
+    made.load_state_dict(network.state_dict())
+    return made
 
 
 def logits(network, ids=ROWS):
@@ -109,29 +115,65 @@ def test_all_layers_kept_is_the_same_network(network):
 
 def test_silent_neurons_go_first(network):
     """Neurons that say nothing are worth nothing, and nothing is lost with them."""
-    weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    quiet = changed(network)
     silent = torch.arange(0, SHAPE.hidden, 3)
-    for layer in range(SHAPE.layers):
-        weights[f"blocks.{layer}.feed.up.weight"][silent] = 0
-    quiet = Network(SHAPE)
-    quiet.load_state_dict(weights)
-    worth = prune.worth_of_neurons(quiet, ROWS)
-    assert all((values[silent] == 0).all() for values in worth)
+    for block in quiet.blocks:
+        block.feed.up.weight.data[silent] = 0
     small = Network(replace(SHAPE, hidden=64))
-    small.load_state_dict(prune.with_hidden(weights, worth, 64))
-    torch.testing.assert_close(logits(small), logits(quiet))
+    many = search.repeated(290, 20, 20)
+    small.load_state_dict(prune.with_hidden(quiet, many, 64))
+    torch.testing.assert_close(logits(small), logits(quiet), rtol=0.02, atol=0.02)
+
+
+def test_neurons_that_stay_speak_for_those_that_go():
+    """Least squares: what twins say together is said by the one that is kept."""
+    chance = torch.Generator().manual_seed(5)
+    said = torch.randn(200, 3, generator=chance)
+    down = torch.randn(4, 3, generator=chance)
+    twin = torch.cat([said, said[:, :1]], 1) @ torch.cat([down, down[:, :1]], 1).T
+    fitted = prune.fitted(said, twin)
+    wanted = down * torch.tensor([2.0, 1.0, 1.0])
+    torch.testing.assert_close(fitted, wanted, rtol=0.02, atol=0.02)
+
+
+def test_groups_of_heads_are_cut_out(network):
+    """A group that says nothing can go, and nothing is lost."""
+    shape = replace(SHAPE, heads=4, kv_heads=2, head_size=16)
+    whole = Network(shape, seed=4)
+    with torch.no_grad():
+        for parameter in whole.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+        for layer, block in enumerate(whole.blocks):
+            block.attention.output.weight.chunk(2, dim=1)[layer % 2].zero_()
+    kept = [[1 - layer % 2] for layer in range(SHAPE.layers)]
+    small = Network(replace(shape, heads=2, kv_heads=1))
+    small.load_state_dict(prune.with_groups(whole.state_dict(), kept, shape))
+    torch.testing.assert_close(logits(small), logits(whole))
+    measure = search.Measure(ROWS, search.repeated(290, 2, 4))
+    assert search.groups_to_keep(whole, measure, 1) == kept
+    torch.testing.assert_close(logits(small), logits(whole))
 
 
 def test_the_layer_that_does_nothing_is_dropped_first(network):
     """The search finds it, and tells the loss without it."""
-    weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    for part in ("attention.output", "feed.down"):
-        weights[f"blocks.2.{part}.weight"].zero_()
-    idle = Network(SHAPE)
-    idle.load_state_dict(weights)
-    (all_kept, before), (kept, after), *_ = prune.dropped_in_turn(idle, ROWS, 2)
+    idle = changed(network)
+    for part in (idle.blocks[2].attention.output, idle.blocks[2].feed.down):
+        part.weight.data.zero_()
+    measure = search.Measure(ROWS, search.repeated(290, 2, 4))
+    (all_kept, *before), (kept, *after), *_ = search.dropped_in_turn(idle, measure, 2)
     assert (all_kept, kept) == ([0, 1, 2, 3], [0, 1, 3])
     assert after == pytest.approx(before, abs=1e-5)
+    assert logits(search.cut(idle, kept)).shape == logits(idle).shape
+
+
+def test_what_repeats_counts_from_its_second_time(network):
+    """The first half cannot be known; a network that copies would show."""
+    rows = search.repeated(290, 3, 5)
+    assert torch.equal(rows[:, :5], rows[:, 5:])
+    _, nats = search.Measure(ROWS, rows).nats(network)
+    chances = logits(network, rows[:, :-1]).log_softmax(-1)[:, 4:]
+    wanted = -chances.gather(2, rows[:, 5:, None]).mean()
+    assert nats == pytest.approx(float(wanted), rel=1e-5)
 
 
 def test_a_run_begins_with_a_pruned_parent(theirs, ours, known, tmp_path):
@@ -141,9 +183,27 @@ def test_a_run_begins_with_a_pruned_parent(theirs, ours, known, tmp_path):
     shape = replace(
         SHAPE, vocabulary=len(tokenizer.Vocabulary(ours)), layers=2, hidden=64
     )
-    start = Start(parent=True, layers=(0, 3))
+    start = Start(parent=config.PUBLIC, layers=(0, 3))
     plan = Recipe("test", shape, start, None, None, Export("F32", "F32"), tmp_path)
     Network(shape).load_state_dict(begin.weights(plan, ROWS))
+
+
+def test_a_model_is_cut_out_of_its_larger_sibling(network, tmp_path, monkeypatch):
+    """Once that is trained; before, one sentence says what to do."""
+    sibling = Recipe("large", SHAPE, Start(), None, None, None, tmp_path)
+    monkeypatch.setattr(config, "recipe", lambda *_: sibling)
+    shape = replace(SHAPE, layers=2, hidden=64)
+    start = Start(parent="large", layers=(1, 3))
+    plan = Recipe("small", shape, start, None, None, None, tmp_path)
+    with pytest.raises(ModelNotFoundError, match="--model large"):
+        begin.weights(plan, ROWS)
+    torch.save({"network": network.state_dict()}, sibling.checkpoint)
+    made = begin.weights(plan, ROWS)
+    whole = network.state_dict()
+    assert torch.equal(
+        made["blocks.1.attention.q.weight"], whole["blocks.3.attention.q.weight"]
+    )
+    Network(shape).load_state_dict(made)
 
 
 def test_the_parent_is_taken_out_of_its_package(theirs, known, tmp_path):
@@ -181,16 +241,14 @@ def test_a_recipe_names_as_many_layers_as_it_has(tmp_path, monkeypatch):
     """Or it is refused before anything is fetched."""
     (tmp_path / "configs").mkdir()
     text = (config.HERE / "configs" / "specialist.toml").read_text()
-    wrong = text.replace("layers = [0, ", "layers = [")
-    (tmp_path / "configs" / "specialist.toml").write_text(wrong)
     monkeypatch.setattr(config, "HERE", tmp_path)
-    with pytest.raises(InvalidSettingsError, match="names"):
-        config.recipe("specialist")
-
-
-def test_neurons_are_measured_on_all_tokens(network):
-    """Rows are read one by one; the order does not matter."""
-    forth = prune.worth_of_neurons(network, ROWS)
-    back = prune.worth_of_neurons(network, ROWS.flip(0))
-    for a, b in zip(forth, back, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4)
+    for right, wrong, said in (
+        ("layers = [0, ", "layers = [", "names 11 layers"),
+        ("groups = [[1, 2], ", "groups = [", "groups of heads"),
+        ("groups = [[1, 2], ", "groups = [[0], ", "groups of heads"),
+    ):
+        assert right in text
+        path = tmp_path / "configs" / "specialist.toml"
+        path.write_text(text.replace(right, wrong))
+        with pytest.raises(InvalidSettingsError, match=said):
+            config.recipe("specialist")
