@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.strangers import CONTEXT, prompts_of
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
-from decoding_core.protocols import Verifier
+from decoding_core.protocols import Method, Verifier
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
+from edge_app.base_alone import BaseAloneVerifier
 from edge_app.context import Prompts
 from edge_app.decode_loop import DecodeLoop, Limits
 from edge_app.drafter import Drafter
-from edge_app.events import Statistics
+from edge_app.evaluation.likelihood import Readers
+from edge_app.events import Emit, FinishReason, Statistics
 from edge_app.narrator import Narrator
 from edge_app.offline import OfflineVerifier
 from edge_app.statistics import Tally
-from models.engines.llama_cpp import LlamaContext, LlamaModel
+from edge_app.writing import as_read
+from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
 from models.training.examples import Example
+
+Connect = Callable[[Emit], Verifier]
+"""Makes the verifier of a method that asks the generalist; told who hears of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,43 +38,100 @@ class Written:
 
     text: str
     statistics: Statistics
+    ended: FinishReason
 
 
 class Pair:
     """Writes the same request with any method."""
 
-    def __init__(self, specialist: Path, generalist: Path, threads: int) -> None:
+    def __init__(
+        self,
+        specialist: Path,
+        generalist: Path,
+        threads: int,
+        *,
+        context: int = CONTEXT,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Load the models, each with room for `context` tokens, or as many as it can
+        read; `stop` aborts a text. Raises ModelError when one cannot be used."""
         settings = EngineSettings(threads=threads)
-        self.small = LlamaModel(specialist, settings)
-        large = LlamaModel(generalist, settings)
-        self._private, self._base, self._large = (
-            LlamaContext(model, 1, CONTEXT).sequence()
-            for model in (self.small, self.small, large)
-        )
+        self._stop = stop or threading.Event()
+        with ExitStack() as opened:
+            self.small = opened.enter_context(closing(LlamaModel(specialist, settings)))
+            large = opened.enter_context(closing(LlamaModel(generalist, settings)))
+            self.context_length = min(
+                context, self.small.context_length, large.context_length
+            )
+            self._private, self._base, self._large = (
+                self._sequence(opened, model)
+                for model in (self.small, self.small, large)
+            )
+            self._opened = opened.pop_all()
 
     def write(
         self, example: Example, settings: MethodSettings, max_tokens: int
     ) -> Written:
         """What a method writes for a request."""
         prompts = prompts_of(self.small, example, max_tokens)
+        return self.write_from(prompts, settings, max_tokens)
+
+    def write_from(
+        self,
+        prompts: Prompts,
+        settings: MethodSettings,
+        max_tokens: int,
+        connect: Connect | None = None,
+    ) -> Written:
+        """What a method writes after its prompts; the generalist is in this process,
+        or where `connect` leads.
+
+        Raises:
+            StoppedError: the person stopped.
+        """
+        method = build(settings)
+        prompts = as_read(prompts, method)
         tally = Tally()
         narrator = Narrator(tally.add, self.small.vocabulary.piece)
-        verifier = self._opened(settings, prompts)
-        for _ in self._loop(settings, prompts, verifier, narrator, max_tokens).blocks():
-            pass
-        verifier.close()
-        return Written(narrator.text(), tally.statistics())
+        verifier = self._verifier(method, connect, tally.add)
+        try:
+            terms, vocabulary = settings.terms(), self.small.vocabulary_id
+            verifier.open(OpenSession(prompts.public_ids, (), vocabulary, terms))
+            loop = self._loop(method, settings, prompts, verifier, narrator, max_tokens)
+            for _ in loop.blocks():
+                pass
+        finally:
+            verifier.close()
+        return Written(narrator.text(), tally.statistics(), loop.ended)
 
-    def _opened(self, settings: MethodSettings, prompts: Prompts) -> Verifier:
-        verifier: Verifier = EngineVerifier(self._large, self._base)
-        if build(settings).decided_by == "nobody":
-            verifier = OfflineVerifier()
-        vocabulary = self.small.vocabulary_id
-        verifier.open(OpenSession(prompts.public_ids, (), vocabulary, settings.terms()))
-        return verifier
+    def judge(self) -> Verifier:
+        """A verifier in this process, with generalist and base."""
+        return EngineVerifier(self._large, self._base)
+
+    def readers(self, prompts: Prompts) -> Readers:
+        """The three models, to read a true text after its prompts."""
+        ids = prompts.public_ids, prompts.private_ids
+        return Readers(self._base, self._private, self._large, *ids)
+
+    def close(self) -> None:
+        """Free the models."""
+        self._opened.close()
+
+    def _sequence(self, opened: ExitStack, model: LlamaModel) -> LlamaSequence:
+        context = LlamaContext(model, 1, self.context_length)
+        context.stop = self._stop
+        return opened.enter_context(closing(context)).sequence()
+
+    def _verifier(
+        self, method: Method, connect: Connect | None, emit: Emit
+    ) -> Verifier:
+        if method.uses_generalist:
+            return connect(emit) if connect else self.judge()
+        return BaseAloneVerifier(self._base) if method.uses_base else OfflineVerifier()
 
     def _loop(
         self,
+        method: Method,
         settings: MethodSettings,
         prompts: Prompts,
         verifier: Verifier,
@@ -73,17 +139,22 @@ class Pair:
         max_tokens: int,
     ) -> DecodeLoop:
         self._private.rollback(0)
-        draw, method = settings.draw(), build(settings)
-        ends = self.small.vocabulary.end_ids
+        draw, ends = settings.draw(), self.small.vocabulary.end_ids
         drafter = Drafter(
             self._private,
             prompts.private_ids,
             draw,
             ends,
             shares_noise=method.shares_noise,
+            stop=self._stop,
         )
-        limits = Limits(max_tokens, settings.draft_length, ends)
-        threshold = settings.threshold
         return DecodeLoop(
-            drafter, verifier, method, draw, limits, narrator, threshold=threshold
+            drafter,
+            verifier,
+            method,
+            draw,
+            Limits(max_tokens, settings.draft_length, ends),
+            narrator,
+            threshold=settings.threshold,
+            may_go_offline=False,
         )

@@ -39,13 +39,13 @@ async def readyz(request: Request) -> JSONResponse:
 
 @router.get("/v1/models")
 async def models(request: Request) -> dict[str, Any]:
-    """The pair that judges, and what may be asked of it."""
+    """The models that judge, and what may be asked of them."""
     service: Service = request.app.state.service
     pair, settings = service.models, service.settings
     return {
         "version": VERSION,
         "generalist": _model(pair.generalist),
-        "base": _model(pair.base),
+        "base": None if pair.base is None else _model(pair.base),
         "limits": {
             "context_length": pair.context_length,
             "vocabulary_size": pair.vocabulary_size,

@@ -39,7 +39,13 @@ def main() -> None:
 @click.option(
     "--base",
     type=click.Path(path_type=Path),
-    help="GGUF file of the small model without history; default: the embedded one.",
+    help="GGUF file of the small model without history; default: the embedded one with "
+    "the embedded generalist, else none.",
+)
+@click.option(
+    "--no-base",
+    is_flag=True,
+    help="Load no base: serve devices that run it themselves, with --base edge.",
 )
 @click.option(
     "--sessions",
@@ -123,6 +129,7 @@ def serve(
 def _llama_options(
     generalist: Path | None,
     base: Path | None,
+    no_base: bool,
     sessions: int,
     context: int | None,
     threads: int | None,
@@ -137,11 +144,25 @@ def _llama_options(
     )
     return LlamaOptions(
         find(generalist) if generalist else locate("generalist"),
-        find(base) if base else locate("specialist"),
+        _base(base, no_base, own_generalist=generalist is not None),
         sessions,
         context,
         engine,
     )
+
+
+def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | None:
+    """The file of the base, if one is to be loaded; says so where none is."""
+    if given and no_base:
+        raise click.UsageError("--base and --no-base exclude each other")
+    if given:
+        return find(given)
+    if no_base or own_generalist:
+        click.echo(
+            "no base is loaded: devices run it themselves, with --base edge", err=True
+        )
+        return None
+    return locate("specialist")
 
 
 def _choose_token(given: str | None) -> tuple[str, str]:

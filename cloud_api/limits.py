@@ -21,6 +21,15 @@ def reserve(terms: Terms) -> int:
     return SETTLED_LIMIT + terms.draft_limit
 
 
+def check_base(uses_base: bool, models: Models) -> None:
+    """Raise InvalidSettingsError where a session needs the base that is not here."""
+    if uses_base and models.base is None:
+        raise InvalidSettingsError(
+            "this server runs no base: run it on the device with --base edge, or start "
+            "the server with --base and the device's specialist"
+        )
+
+
 def candidate_limit(models: Models, settings: ServerSettings) -> int:
     """The most candidates that a row may hold."""
     size = models.vocabulary_size
@@ -72,8 +81,10 @@ def check_frames(frames: FrameFormat, settings: ServerSettings) -> None:
 
 def _check_vocabulary(request: OpenSession, models: Models) -> None:
     if request.vocabulary_id != models.generalist.vocabulary_id:
+        served = f"generalist '{models.generalist.name}'"
+        if models.base is not None:
+            served += f" and base '{models.base.name}'"
         raise VocabularyMismatchError(
-            "the device's model has another vocabulary than this server's generalist "
-            f"'{models.generalist.name}' and base '{models.base.name}'; "
+            f"the device's model has another vocabulary than this server's {served}; "
             "use a specialist that shares theirs"
         )

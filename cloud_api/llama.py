@@ -1,4 +1,4 @@
-"""A pair of GGUF models, served by llama.cpp."""
+"""GGUF models, served by llama.cpp."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ class LlamaOptions:
     """Which models to serve, and how."""
 
     generalist: Path
-    base: Path
+    base: Path | None
+    """None: the devices run it."""
     seats: int = 4
     context_length: int | None = None
-    """Tokens per text; None: as many as both models were trained for, up to 8,192."""
+    """Tokens per text; None: as many as the models were trained for, up to 8,192."""
     engine: EngineSettings = field(default_factory=EngineSettings)
 
 
@@ -74,8 +75,8 @@ class LlamaServed:
         self._model.close()
 
 
-def load_pair(options: LlamaOptions) -> Models:
-    """Load both models.
+def load_models(options: LlamaOptions) -> Models:
+    """Load the generalist, and the base where it is to run here.
 
     Raises:
         ModelError: one cannot be loaded.
@@ -86,14 +87,14 @@ def load_pair(options: LlamaOptions) -> Models:
     from models.engines.llama_cpp import LlamaModel
 
     generalist = LlamaModel(options.generalist, options.engine)
-    base = LlamaModel(options.base, options.engine)
-    _check_vocabularies(generalist, base)
-    trained = min(generalist.context_length, base.context_length)
+    loaded = [generalist]
+    if options.base is not None:
+        base = LlamaModel(options.base, options.engine)
+        _check_vocabularies(generalist, base)
+        loaded.append(base)
+    trained = min(model.context_length for model in loaded)
     length = options.context_length or min(trained, _LONGEST_CONTEXT)
-    return Models(
-        LlamaServed(generalist, options.seats, length),
-        LlamaServed(base, options.seats, length),
-    )
+    return Models(*(LlamaServed(model, options.seats, length) for model in loaded))
 
 
 def _check_vocabularies(generalist: LlamaModel, base: LlamaModel) -> None:

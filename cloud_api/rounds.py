@@ -110,15 +110,20 @@ class Rounds:
                 self._models.generalist, group, [one.seat.generalist for one in group]
             )
             compared = [one for one in group if one.round.uses_base]
-            rows = _evaluate(
-                self._models.base, compared, [one.seat.base for one in compared]
-            )
+            rows = self._compare(compared)
         except Exception as error:  # noqa: BLE001 - the thread must go on
             self._fail(group, error)
             return
         base = dict(zip(map(id, compared), rows, strict=True))
         for one, logits in zip(group, generalist, strict=True):
             self._finish(one.round, _result(one.round, logits, base.get(id(one))))
+
+    def _compare(self, group: Sequence[_Seated]) -> list[Floats]:
+        """The base's rows, for rounds that use it."""
+        if not group:
+            return []
+        assert self._models.base is not None
+        return _evaluate(self._models.base, group, [one.seat.base for one in group])
 
     def _fail(self, group: Sequence[_Seated], error: Exception) -> None:
         """Clear the seats; judge each alone, so that one fault has one victim."""
@@ -154,8 +159,6 @@ def _evaluate(
     model: ServedModel, group: Sequence[_Seated], tracks: Sequence[Track]
 ) -> list[Floats]:
     """Read `model` to the end of every round of `group` in one pass."""
-    if not group:
-        return []
     readings = [
         track.prepare(one.round.token_ids, one.round.rows)
         for one, track in zip(group, tracks, strict=True)

@@ -60,12 +60,15 @@ class ServedModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The pair that judges."""
+    """The models that judge."""
 
     generalist: ServedModel
-    base: ServedModel
+    base: ServedModel | None = None
+    """None: the devices run it."""
 
     def __post_init__(self) -> None:
+        if self.base is None:
+            return
         if self.generalist.vocabulary_id != self.base.vocabulary_id:
             raise VocabularyMismatchError(
                 f"the generalist '{self.generalist.name}' and the base "
@@ -75,8 +78,8 @@ class Models:
 
     @property
     def context_length(self) -> int:
-        """How many tokens of prompt and text both can hold."""
-        return min(self.generalist.context_length, self.base.context_length)
+        """How many tokens of prompt and text each can hold."""
+        return min(model.context_length for model in self.each())
 
     @property
     def vocabulary_size(self) -> int:
@@ -85,9 +88,9 @@ class Models:
 
     @property
     def seats(self) -> int:
-        """How many texts both can hold."""
-        return min(self.generalist.seats, self.base.seats)
+        """How many texts each can hold."""
+        return min(model.seats for model in self.each())
 
-    def each(self) -> tuple[ServedModel, ServedModel]:
-        """Both, the generalist first."""
-        return self.generalist, self.base
+    def each(self) -> tuple[ServedModel, ...]:
+        """Those there are, the generalist first."""
+        return (self.generalist,) if self.base is None else (self.generalist, self.base)

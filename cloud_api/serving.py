@@ -15,7 +15,7 @@ from pathlib import Path
 from cloud_api import logs
 from cloud_api.app import create_app
 from cloud_api.errors import ServerError
-from cloud_api.llama import LlamaOptions, load_pair
+from cloud_api.llama import LlamaOptions, load_models
 from cloud_api.server import VerifierServer, address_of, is_loopback, listen
 from cloud_api.settings import ServerSettings
 
@@ -45,7 +45,7 @@ def serve(options: LlamaOptions, token: str, doorway: Doorway) -> bool:
     check_announce(doorway.announce)
     listener = listen(doorway.host, doorway.port)
     logs.configure()
-    app = create_app(ServerSettings(token), partial(load_pair, options))
+    app = create_app(ServerSettings(token), partial(load_models, options))
     server = VerifierServer(app, lambda: _say(address_of(listener), doorway))
     if doorway.exit_with_stdin:
         _watch_stdin(partial(_stop, server))

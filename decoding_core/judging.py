@@ -79,7 +79,7 @@ def _candidates(
 ) -> Candidates:
     scores = contrast = generalist.astype(np.float64)
     if base is not None:
-        contrast = generalist - duty.terms.strength * base.astype(np.float64)
+        contrast = generalist - duty.method.delta_weight * base.astype(np.float64)
     if duty.terms.candidate_rule == "contrast":
         scores = contrast
     wanted = [_top(scores, duty.terms.candidates), np.asarray(drafted, np.intp)]

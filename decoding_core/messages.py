@@ -119,7 +119,8 @@ class Candidates:
     """None where the server asks no base."""
     tail_log_ratio: float = NOTHING_LEFT_OUT
     """Logarithm of the largest L / B^strength, or L where there is no base, of a token
-    that is no candidate; never too small."""
+    that is no candidate; never too small. The strength is that of the method's target,
+    which for `costeer` is more than the one that is set."""
     whole_base: NDArray[np.floating[Any]] | None = None  # (V,)
     """The base on all tokens, where it runs on this device; never travels."""
 
@@ -128,6 +129,17 @@ class Candidates:
         shapes = {a.shape for a in given if a is not None}
         if shapes != {self.token_ids.shape} or self.token_ids.ndim != 1:
             raise MessageError("candidates must be rows of one length")
+        if self.token_ids.size and self.token_ids.min() < 0:
+            raise MessageError("candidates with ids below 0")
+
+    def check(self, vocabulary: int) -> None:
+        """Raise MessageError where an id is none of so many tokens: the ids came from
+        another machine, and are looked up here."""
+        if self.token_ids.size and self.token_ids.max() >= vocabulary:
+            raise MessageError(
+                "the server names tokens that this device's model does not have; it is "
+                "faulty, so choose another with --server, or write with --offline"
+            )
 
     @property
     def base(self) -> NDArray[np.float32]:

@@ -78,8 +78,8 @@ class Method(Protocol):
 
     @property
     def decided_by(self) -> Literal["server", "device", "nobody"]:
-        """Who compares a draft with the models; nobody when no server is asked. Where
-        the device does, it keeps x with min(1, T(x)/S(x)), T being `target`, or, where
+        """Who compares a draft with the models; nobody when all is kept. Where the
+        device does, it keeps x with min(1, T(x)/S(x)), T being `target`, or, where
         noise is shared, while T draws x too."""
 
     @property
@@ -98,6 +98,21 @@ class Method(Protocol):
     @property
     def uses_base(self) -> bool:
         """Whether anything depends on the base."""
+
+    @property
+    def uses_generalist(self) -> bool:
+        """Whether anything depends on the generalist; else no server is asked, and the
+        base, where it is used, runs on the device."""
+
+    @property
+    def bonus_can_wait(self) -> bool:
+        """Whether the next draft takes the place of a bonus where the candidates lack
+        the specialist's likeliest token: the drafted token always is a candidate."""
+
+    @property
+    def delta_weight(self) -> float:
+        """With which exponent the personal delta, and so 1/B, stands in the target. The
+        server weighs by it what lies outside of the candidates."""
 
     @property
     def shares_noise(self) -> bool:

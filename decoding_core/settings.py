@@ -40,12 +40,16 @@ class MethodSettings:
     candidates: int = 100
     candidate_rule: CandidateRule = "generalist"
     base: BasePlace = "cloud"
+    plausibility: float = 0.1
+    """Share of the specialist's largest probability below which `contrast` draws no
+    token; 0 cuts none."""
 
     def __post_init__(self) -> None:
         check_draw(self.temperature, self.top_p, self.seed)
         if self.threshold != "auto":
             _check("threshold", self.threshold, 0.0, THRESHOLD_LIMIT)
         _check("strength", self.strength, 0.0, 100.0)
+        _check("plausibility", self.plausibility, 0.0, 1.0)
         _check("draft length", self.draft_length, 1, DRAFT_LIMIT)
         _check("candidates", self.candidates, 1, 1 << 20)
         if self.base == "edge" and self.candidate_rule == "contrast":

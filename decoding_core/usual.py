@@ -19,10 +19,21 @@ class UsualMethod:
     drafts_again: ClassVar[bool] = False
     uses_specialist: ClassVar[bool] = True
     uses_base: ClassVar[bool] = True
+    uses_generalist: ClassVar[bool] = True
     shares_noise: ClassVar[bool] = False
     reads_history: ClassVar[Literal["specialist", "nobody", "generalist"]] = (
         "specialist"
     )
+
+    @property
+    def bonus_can_wait(self) -> bool:
+        """It need not: what is drawn is cut to the candidates at every position."""
+        return False
+
+    @property
+    def delta_weight(self) -> float:
+        """The method's own strength; 0 where the delta plays no part."""
+        return float(getattr(self, "strength", 0.0))
 
     def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
         """The server does not decide."""

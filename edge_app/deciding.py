@@ -41,11 +41,24 @@ class Decider:
         self, draft: Draft, verdict: Verdict, text_ids: list[int], most: int
     ) -> Decision:
         """What becomes of a draft after the text; after `most` of its tokens the text
-        is at its end."""
+        is at its end.
+
+        Raises:
+            MessageError: the verdict names tokens that the specialist does not have.
+        """
         self._text, self._left_out = text_ids, None
+        self._check(verdict)
         if self._method.decided_by == "server":
             return self._follow(draft, verdict, most)
         return self._compare(draft, verdict, most)
+
+    def _check(self, verdict: Verdict) -> None:
+        """Before anything is looked up by the server's ids. Where no specialist takes
+        part, they are drawn from alone, and the vocabulary refuses the one drawn."""
+        if verdict.rows and (self._method.drafts or self._method.uses_specialist):
+            size = len(self._drafter.logits_at(self._text, 0))
+            for row in verdict.rows:
+                row.check(size)
 
     def _follow(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         """The server decided: draw the token after those it kept."""
@@ -53,6 +66,8 @@ class Decider:
         if kept >= most or not verdict.rows:  # without a row, the next draft goes on
             return Decision(kept)
         row, refused = verdict.rows[0], kept < len(draft.token_ids)
+        if not refused and self._waits(row, kept):
+            return Decision(kept)
         pick = self._method.target if refused else self._method.bonus
         probs = pick(self._specialist(row, kept), row)
         if probs is None:
@@ -60,6 +75,15 @@ class Decider:
         self._note(row, kept)
         index = self._draw.from_probs(probs, Use.REDRAW, len(self._text) + kept)
         return self._redrawn(kept, row, index, refused)
+
+    def _waits(self, row: Candidates, kept: int) -> bool:
+        """Whether the next draft takes the place of a bonus, after one kept token at
+        least. A word that only this person uses is hardly ever a candidate; a bonus
+        would break it off."""
+        if not (self._method.bonus_can_wait and kept):
+            return False
+        likeliest = self._drafter.logits_at(self._text, kept).argmax()
+        return int(likeliest) not in row.token_ids
 
     def _compare(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         """The device decides: keep the draft while it may stand for the target."""

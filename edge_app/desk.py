@@ -15,22 +15,34 @@ from decoding_core.errors import (
 )
 from decoding_core.methods import build
 from decoding_core.protocols import Engine, Method, Verifier
+from edge_app import personalisation
 from edge_app.addresses import is_this_machine
+from edge_app.base_alone import BaseAloneVerifier
 from edge_app.child_server import ChildServer
 from edge_app.cloud_verifier import CloudVerifier
 from edge_app.context import LONGEST_CONTEXT, title
 from edge_app.edge_base import EdgeBaseVerifier
-from edge_app.events import Emit, Event, Finished, Notice, Source, Statistics
+from edge_app.events import (
+    Emit,
+    Event,
+    Finished,
+    FinishReason,
+    Notice,
+    Source,
+    Statistics,
+)
 from edge_app.offline import OfflineVerifier
 from edge_app.orders import Order
-from edge_app.passages import find_passages
+from edge_app.passages import Found, Tools, Wish
 from edge_app.privacy.ledger import Ledger
+from edge_app.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.sample_store import fill
 from edge_app.statistics import Tally
 from edge_app.writing import TextJob
 from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.engines.llama_reranker import LlamaReranker
 from models.engines.settings import EngineSettings
-from personal_store import Passage, Store, import_source
+from personal_store import Store, import_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,10 @@ class Equipment:
     engine: EngineSettings = field(default_factory=EngineSettings)
     sample_store: Path | None = None
     """Where sample letters are read from while the store holds none of one's own."""
+    personalisation: str = personalisation.USUAL
+    """What of the history is read where an order does not say."""
+    reranker: Path | None = None
+    """A GGUF reranker that chooses among the texts found."""
 
 
 class WritingDesk:
@@ -60,6 +76,7 @@ class WritingDesk:
         self._model: LlamaModel | None = None
         self._context: LlamaContext | None = None
         self._base: LlamaContext | None = None
+        self._reranker: LlamaReranker | None = None
 
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None
@@ -87,6 +104,7 @@ class WritingDesk:
         """
         method = build(order.settings)
         self._check(order, method)
+        order = self._personal(order, method)
         try:
             order, notice = self._ready(order, stop)
         except StoppedError:
@@ -102,13 +120,43 @@ class WritingDesk:
 
             if notice is not None:
                 tell(notice)
-            assert self._model is not None
-            assert self._context is not None
-            job = TextJob(self._model, self._context, order, tell, stop)
-            reads = order.use_history and method.reads_history != "nobody"
-            passages = self._passages(order) if reads else []
-            reason = job.run(self._verifier(order, tell, stop), passages)
+            reason = self._written(order, tell, stop)
             tell(Finished(reason, tally.statistics()))
+
+    def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
+        """Write the profile of the history anew, and keep it.
+
+        Raises:
+            InvalidSettingsError: there is no history.
+            StoppedError: the person stopped.
+        """
+        self.prepare(offline=True, stop=stop)
+        with self._lock, self._store() as store:
+            if not store.counts()["own"]:
+                raise InvalidSettingsError(
+                    "there is no history yet; 'specsteer import --help' says how to "
+                    "give it, and --sample uses the sample letters"
+                )
+            return self._profiler(store, emit, stop).renew(store)
+
+    def _personal(self, order: Order, method: Method) -> Order:
+        """The order with its personalisation named; raises InvalidSettingsError."""
+        name = order.personalisation or self._equipment.personalisation
+        personalisation.build(name)
+        if not order.use_history or method.reads_history == "nobody":
+            name = "none"
+        return replace(order, personalisation=name)
+
+    def _written(self, order: Order, tell: Emit, stop: threading.Event) -> FinishReason:
+        assert self._model is not None
+        assert self._context is not None
+        try:
+            found = self._found(order, tell, stop)
+        except StoppedError:
+            return "stopped"
+        order = replace(order, background=found.beside(order.background))
+        job = TextJob(self._model, self._context, order, tell, stop)
+        return job.run(self._verifier(order, tell, stop), found.passages)
 
     def _check(self, order: Order, method: Method) -> None:
         """Raise InvalidSettingsError for what cannot be, before anything is sent."""
@@ -172,9 +220,12 @@ class WritingDesk:
             for context in (self._context, self._base):
                 if context is not None:
                     context.close()
+            if self._reranker is not None:
+                self._reranker.close()
             if self._model is not None:
                 self._model.close()
             self._child = self._context = self._base = self._model = None
+            self._reranker = None
 
     def _store(self) -> Store:
         """One's own texts, or the sample while there are none."""
@@ -205,24 +256,44 @@ class WritingDesk:
             model = LlamaModel(self._equipment.specialist, self._equipment.engine)
             length = min(model.context_length, LONGEST_CONTEXT)
             self._model, self._context = model, LlamaContext(model, 1, length)
+        if self._reranker is None and self._equipment.reranker is not None:
+            self._reranker = LlamaReranker(
+                self._equipment.reranker, self._equipment.engine
+            )
 
     def _judge_name(self, offline: bool) -> str:
         if offline:
             return "this device alone"
         return self._equipment.server or "a server on this machine"
 
-    def _passages(self, order: Order) -> list[Passage]:
+    def _found(self, order: Order, tell: Emit, stop: threading.Event) -> Found:
+        """What the specialist reads besides the request."""
+        wish = Wish(order.request, excluded=order.excluded, seed=order.settings.seed)
         with self._store() as store:
-            return find_passages(store, order.request, excluded=order.excluded)
+            tools = Tools(self._profiler(store, tell, stop), self._reranker)
+            return personalisation.build(order.personalisation).find(store, wish, tools)
+
+    def _profiler(self, store: Store, tell: Emit, stop: threading.Event) -> Profiler:
+        assert self._model is not None
+        assert self._context is not None
+        return Profiler(
+            summariser(self._model, self._context, stop),
+            str(self._model.path),
+            profile_path(store.path),
+            lambda sentence: tell(Notice(sentence)),
+        )
 
     def _verifier(self, order: Order, tell: Emit, stop: threading.Event) -> Verifier:
+        method = build(order.settings)
+        if method.uses_base and not method.uses_generalist:
+            return BaseAloneVerifier(self._edge_base(stop))
         if order.offline or _needs_no_server(order):
             return OfflineVerifier()
         url, token = self._equipment.server, self._equipment.token
         if self._child is not None:
             url, token = self._child.url, self._child.token
         verifier: Verifier = CloudVerifier(url, token, tell, stop)
-        if order.settings.base == "edge" and build(order.settings).uses_base:
+        if order.settings.base == "edge" and method.uses_base:
             verifier = EdgeBaseVerifier(verifier, self._edge_base(stop))
         return verifier
 
@@ -238,4 +309,4 @@ class WritingDesk:
 
 
 def _needs_no_server(order: Order) -> bool:
-    return build(order.settings).decided_by == "nobody"
+    return not build(order.settings).uses_generalist

@@ -84,7 +84,8 @@ def _logprob(row: Candidates, token: int) -> np.float32:
 
 
 def _compared(row: Candidates, base: Floats) -> Candidates:
-    """A row with the base's opinion."""
+    """A row with the base's opinion; raises MessageError for tokens it has none of."""
+    row.check(len(base))
     return replace(
         row,
         base_logprobs=base[row.token_ids].astype(np.float32),

@@ -46,6 +46,8 @@ class SourcesFound:
     """Which of the writer's texts were read for this draft."""
 
     sources: tuple[Source, ...]
+    personalisation: str = ""
+    """How they were chosen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ class Order:
     settings: MethodSettings = field(default_factory=MethodSettings)
     max_tokens: int = 400
     use_history: bool = True
+    personalisation: str = ""
+    """What of the history is read; empty: what the desk was set up for."""
     offline: bool = False
     """Write on the device alone."""
     may_go_offline: bool = True

@@ -33,6 +33,12 @@ class Settings:
     """As on the server; slower on CPUs."""
     exact: bool = False
     """Decode so that blocks and single steps give the same bits; slower."""
+    personalisation: str = "bm25"
+    """What of the history the specialist reads."""
+    reranker: str = ""
+    """Path of a GGUF reranker that chooses among the texts found; empty: none."""
+    lora: str = ""
+    """Path of a personal LoRA; not possible yet, and refused."""
     method: MethodSettings = field(default_factory=lambda: _usual_method())
     """Table `[method]`: threshold, strength, draft_length, temperature and so on."""
 

@@ -56,7 +56,9 @@ class Tally:
             seconds=round(seconds, 4),
             tokens_per_second=round(count / seconds, 2) if seconds > 0 else 0.0,
             acceptance_rate=self._rate(),
-            round_trip_ms=round(1000 * median(trips), 3) if trips else None,
+            round_trip_ms=round(1000 * median(trips), 3)
+            if trips and self._up
+            else None,
             left_out=self._left_out,
         )
 

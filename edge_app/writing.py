@@ -43,8 +43,8 @@ class TextJob:
         self.context.stop = self.stop
         try:
             prompts = self._prompts(passages)
-            self.tell(SourcesFound(prompts.sources))
-            prompts = _as_read(prompts, build(self.order.settings))
+            self.tell(SourcesFound(prompts.sources, self.order.personalisation))
+            prompts = as_read(prompts, build(self.order.settings))
             verifier, method = self._open(verifier, prompts)
             loop = self._loop(verifier, method, prompts)
             for _ in loop.blocks():
@@ -86,7 +86,8 @@ class TextJob:
             opened = verifier.open(request)
         if verifier.local and not method.drafts:
             method = specialist.Method()
-        self.tell(Opened(opened.generalist or "this device alone", verifier.local))
+        alone = verifier.local or not method.uses_generalist
+        self.tell(Opened(opened.generalist or "this device alone", alone))
         return verifier, method
 
     def _loop(self, verifier: Verifier, method: Method, prompts: Prompts) -> DecodeLoop:
@@ -111,7 +112,7 @@ class TextJob:
         )
 
 
-def _as_read(prompts: Prompts, method: Method) -> Prompts:
+def as_read(prompts: Prompts, method: Method) -> Prompts:
     """The prompts with the history where the method has it read."""
     if method.reads_history == "nobody":
         return replace(prompts, private_ids=prompts.public_ids)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 TASKS = ("email", "review", "post", "note")
 """What a person can ask for; training adds further genres such as `story`."""
 
-_PREPOSITION = {"email": "to", "letter": "to", "review": "of"}
+_PREPOSITION = {"email": "to", "letter": "to", "message": "to", "review": "of"}
 
 
 @dataclass(frozen=True, slots=True)

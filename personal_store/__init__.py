@@ -1,6 +1,7 @@
 """The user's past writing: imported, cleaned, searchable, on this device only.
 
-Stands alone: imports none of our other packages, opens no connection.
+Stands alone: imports none of our other packages. Opens no connection, but for
+`importers/imap.py` when the person asks for mail from a server.
 """
 
 from personal_store.errors import (

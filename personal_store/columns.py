@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from personal_store.cleaning import VERSION, tidy
@@ -14,7 +14,7 @@ from personal_store.markup import own_text
 from personal_store.records import Document, Item, Skipped
 
 FIELDS = ("text", "date", "title", "id", "to", "rating", "kind")
-"""What a column can be mapped to, as in --map text=Body,date=Created."""
+"""What a column can be mapped to, as in --map text=Body; `date=` stands for none."""
 KINDS = ("email", "review", "post", "note")
 SAMPLE = 200
 """Rows that are looked at to find the column with the text."""
@@ -65,7 +65,7 @@ class Columns:
                 if found:
                     chosen[field] = found
                     taken.add(found)
-        if "text" not in chosen:
+        if not chosen.get("text"):
             chosen["text"] = _longest(names, sample, taken)
         if not chosen["text"]:
             raise SourceError(
@@ -73,6 +73,10 @@ class Columns:
                 f"text=COLUMN. The columns are: {', '.join(names) or 'none'}."
             )
         return cls(**chosen)
+
+    def mapping(self) -> dict[str, str]:
+        """The same as --map says it; fields without a column are there, empty."""
+        return asdict(self)
 
     def document(self, row: Row, position: int) -> Item:
         """The document in a row, or why there is none."""
@@ -120,7 +124,8 @@ def _told(names: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
                 f"{field}={column})."
             )
         found = next((n for n in names if n.casefold() == column.casefold()), None)
-        if found is None and not (field == "kind" and column in KINDS):
+        constant = not column or (field == "kind" and column in KINDS)
+        if found is None and not constant:
             raise SourceError(
                 f"There is no column '{column}'. The columns are: "
                 f"{', '.join(names) or 'none'}."

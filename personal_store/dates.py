@@ -24,6 +24,8 @@ _FORMATS = (
     "%a, %d %b %Y %H:%M:%S %z",
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_LONGEST_NUMBER = 40
+"""Characters; a longer one would be infinite as a float."""
 _YEARS = range(1970, 2101)
 _LAST = calendar.timegm((2101, 1, 1, 0, 0, 0))
 
@@ -37,7 +39,7 @@ def parse_date(value: Any) -> int | None:
     if value is None or isinstance(value, bool):
         return None
     text = str(value).strip()
-    if _NUMBER.fullmatch(text) and len(text) > 8:
+    if 8 < len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text):
         return _from_number(float(text))
     return _from_text(text.removesuffix("UTC").strip())
 

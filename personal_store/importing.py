@@ -6,9 +6,6 @@ address is added. Newsletters, lists and automatic mail by others are not stored
 """
 
 import json
-import sqlite3
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,13 +13,25 @@ from itertools import islice
 from pathlib import Path
 
 from personal_store import importers
+from personal_store.archives import UNREADABLE
 from personal_store.authorship import SAMPLE, Correspondents
 from personal_store.cleaning import VERSION
-from personal_store.errors import SourceError, StoreError
-from personal_store.importers import Importer, MailImporter
-from personal_store.records import ImportReport, Item, ReadOptions
-from personal_store.sources import Source
+from personal_store.errors import SourceError, StoreError, faults
+from personal_store.files import Source
+from personal_store.files import why as reason_of
+from personal_store.growing import read_before
+from personal_store.importers import (
+    Importer,
+    MailImporter,
+    TableImporter,
+    TalkImporter,
+)
+from personal_store.layouts import described, remember, remembered
+from personal_store.locking import importing_alone
+from personal_store.records import ImportFailure, ImportReport, Item, ReadOptions
+from personal_store.room import check_room
 from personal_store.store import Store
+from personal_store.talks import is_name
 from personal_store.writing import BY_OTHERS, KNOWN, ImportRun, is_full
 
 BATCH = 500
@@ -43,20 +52,41 @@ def import_source(
     """Read everything behind a path into the store with the importer of this kind.
 
     Bad records are counted and listed in the report. What cannot be imported at all
-    raises StoreError. Progress is told as (units done, units in total).
+    raises StoreError, and so does an import while another one is running. Progress is
+    told as (bytes done, bytes in total).
     """
     importer = importers.load(kind)
     with _translated(path):
-        work = _Import(store, kind, importer, importer.sources(path), mapping or {})
+        sources = importer.sources(path)
+    return import_sources(
+        store, kind, sources, me=me, mapping=mapping, progress=progress
+    )
+
+
+def import_sources(
+    store: Store,
+    kind: str,
+    sources: Sequence[Source],
+    *,
+    me: Sequence[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """The same for sources that the importer of this kind found before."""
+    importer = importers.load(kind)
+    is_mail = isinstance(importer, MailImporter)
+    with _translated(sources[0].path), importing_alone(store.path):
+        check_room(store.path, sources, is_mail=is_mail)
+        work = _Import(store, kind, importer, sources, mapping or {})
         work.learn_owner(me)
-        work.read_all(_Told(progress, sum(source.size for source in work.sources)))
+        work.read_all(_Told(progress, sum(source.size for source in sources)))
         work.explain_nothing_own()
     return work.report
 
 
 @dataclass(slots=True)
 class _Import:
-    """One call of import_source."""
+    """One call of import_sources."""
 
     store: Store
     kind: str
@@ -66,32 +96,63 @@ class _Import:
     report: ImportReport = field(default_factory=ImportReport)
 
     def learn_owner(self, me: Sequence[str]) -> None:
-        """Note the addresses given; without any, find out whose mailbox this is."""
-        if not isinstance(self.importer, MailImporter):
+        """Note the addresses or names given; without any, find out whose texts these
+        are."""
+        if isinstance(self.importer, TalkImporter):
+            mine, why = self._names(self.importer, me)
+        elif isinstance(self.importer, MailImporter):
+            mine, why = self._addresses(me)
+        else:
             return
-        why = "told so"
-        if not me and not self.store.identities():
-            address, why = self._owner()
-            me = [address]
-            self.report.notes.append(f"taking {address} for you, because {why}")
-        recognised = self.store.add_identities(me, why)
+        recognised = self.store.add_identities(mine, why)
         if recognised:
             note = f"{recognised:,} texts stored earlier turn out to be yours"
             self.report.notes.append(note)
 
+    def _addresses(self, me: Sequence[str]) -> tuple[list[str], str]:
+        told = [address for address in me if "@" in address]
+        if told or not all(map(is_name, self.store.identities())):
+            return told, "told so"
+        address, why = self._owner()
+        self.report.notes.append(f"taking {address} for you, because {why}")
+        return [address], why
+
+    def _names(
+        self, importer: TalkImporter, me: Sequence[str]
+    ) -> tuple[list[str], str]:
+        people = importer.people(self.sources[0])
+        names, why = people.mine(me, self.store.identities())
+        if why:
+            self.report.notes.append(
+                f"taking {', '.join(names)} for you, because {why}"
+            )
+        return [people.identity(name) for name in names], why or "told so"
+
     def read_all(self, told: "_Told") -> None:
-        """One source after the other, each with its own place to go on from."""
-        options = ReadOptions(frozenset(self.store.identities()), 0, self.mapping)
+        """One source after the other, each with its own place to go on from.
+
+        One of several that cannot be read does not keep the others out.
+        """
         done = 0
         for source in self.sources:
-            self._read(source, options, told.after(done))
+            try:
+                self._read(source, told.after(done))
+            except (SourceError, OSError, *UNREADABLE) as error:
+                if len(self.sources) == 1:
+                    raise
+                failure = ImportFailure(source.size, source.place, reason_of(error))
+                self.report.failures.append(failure)
             done += source.size
         told.at(done)
 
     def explain_nothing_own(self) -> None:
-        """Mail without one own text was probably written under another address."""
+        """Texts of others alone were probably written under another address or name."""
         own = self.report.added or self.report.updated or self.report.reasons[KNOWN]
         if own or not self.report.reasons[BY_OTHERS]:
+            return
+        if isinstance(self.importer, TalkImporter):
+            people = self.importer.people(self.sources[0])
+            self.report.notes.append(people.nothing_from(self.store.identities()))
             return
         mine = ", ".join(self.store.identities())
         self.report.notes.append(
@@ -99,14 +160,19 @@ class _Import:
             f"{self._people().most_common()} (--me ADDRESS adds one)"
         )
 
-    def _read(self, source: Source, options: ReadOptions, told: "_Told") -> None:
+    def _read(self, source: Source, told: "_Told") -> None:
+        if source.fault:
+            raise SourceError(source.fault)
+        options = self._options(source)
         fixed = json.dumps([VERSION, dict(sorted(options.mapping.items()))])
+        known = read_before(self.store.db, source, options.me, fixed)
         run = ImportRun.begin(self.store.db, self.kind, source, options.me, fixed)
-        if run.position:
+        if run.position and not known:
             percent = 100 * run.position // source.size
             self.report.notes.append(f"{source.name}: going on at {percent} %")
+        start = max(run.position, known)
         batch: list[Item] = []
-        for item in self.importer.read(source, replace(options, start=run.position)):
+        for item in self.importer.read(source, replace(options, start=start)):
             batch.append(item)
             if len(batch) == BATCH:
                 run.commit(batch, self.report)
@@ -114,6 +180,23 @@ class _Import:
             told.at(item.position)
         run.commit(batch, self.report)
         run.end()
+
+    def _options(self, source: Source) -> ReadOptions:
+        mapping = self.mapping
+        if isinstance(self.importer, TableImporter):
+            mapping = self._layout(self.importer, source)
+        return ReadOptions(frozenset(self.store.identities()), 0, mapping)
+
+    def _layout(self, importer: TableImporter, source: Source) -> dict[str, str]:
+        """Columns as told, else as in the last table of this shape, else guessed."""
+        db, names = self.store.db, importer.names(source)
+        known = remembered(db, names)
+        chosen = importer.columns(source, {**known, **self.mapping}).mapping()
+        note = described(source.name, chosen, bool(known), bool(self.mapping))
+        self.report.notes.append(note)
+        if chosen != known:
+            remember(db, names, chosen)
+        return chosen
 
     def _owner(self) -> tuple[str, str]:
         people = self._people()
@@ -128,7 +211,8 @@ class _Import:
     def _people(self) -> Correspondents:
         assert isinstance(self.importer, MailImporter)
         envelopes = self.importer.envelopes
-        every = (mail for source in self.sources for mail in envelopes(source))
+        readable = (source for source in self.sources if not source.fault)
+        every = (mail for source in readable for mail in envelopes(source))
         return Correspondents.of(islice(every, SAMPLE))
 
 
@@ -158,15 +242,15 @@ def _translated(path: Path) -> Iterator[None]:
     """Faults of files and of SQLite as sentences; what was committed stays."""
     try:
         yield
-    except sqlite3.Error as error:
+    except faults() as error:
         if is_full(error):
             raise StoreError(
                 "The disk is full. What was imported so far is safe: make room and "
                 "run the same import again."
             ) from error
         raise StoreError(f"The store cannot be written: {error}.") from error
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (OSError, *UNREADABLE) as error:
         raise SourceError(
-            f"{path} cannot be read to its end: {error}. What was imported so far is "
-            "safe; the same import goes on from there."
+            f"{path} cannot be read to its end: {reason_of(error)}. What was imported "
+            "so far is safe; the same import goes on from there."
         ) from error

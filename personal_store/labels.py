@@ -16,10 +16,12 @@ SENT = frozenset(
     )
 )
 
-_SPAM = ("spam", "junk", "correo no deseado", "ongewenst", "indésirables", "スパム",
+_SPAM = ("spam", "junk", "junk e-mail", "junk email", "bulk mail",
+         "correo no deseado", "ongewenst", "indésirables", "スパム",
          "垃圾邮件", "垃圾郵件", "스팸함", "спам", "roskaposti", "skräppost",
          "søppelpost", "istenmeyen")  # fmt: skip
-_TRASH = ("trash", "bin", "deleted", "deleted items", "papierkorb", "papelera",
+_TRASH = ("trash", "bin", "deleted", "deleted items", "deleted messages",
+          "papierkorb", "papelera",
           "paperera", "corbeille", "cestino", "prullenbak", "lixeira", "lixo",
           "papperskorg", "papirkurv", "søppel", "kosz", "корзина", "кошик",
           "çöp kutusu", "roskakori", "koš", "kuka", "ゴミ箱", "已删除邮件",

@@ -14,7 +14,13 @@ from personal_store.mail import (
     seconds_of,
     sent_at,
 )
-from personal_store.records import Document, ImportFailure, Item, Skipped
+from personal_store.records import (
+    Document,
+    ImportFailure,
+    Item,
+    RawText,
+    Skipped,
+)
 from personal_store.tokens import tokens
 
 FEWEST_WORDS = 3
@@ -41,10 +47,11 @@ def read_letter(
     where: str,
     me: frozenset[str] = frozenset(),
     envelope: str = "",
+    folder: str = "",
 ) -> Item:
     """The document in a message, or why there is none. Never raises."""
     try:
-        return _read(raw, position, where, me, envelope)
+        return _read(raw, position, where, me, envelope, folder)
     except _PARSER_FAULTS as error:
         reason = f"the message is broken ({type(error).__name__}: {error})"
         return ImportFailure(position, where, reason)
@@ -56,8 +63,12 @@ def sender_of(mail: Mail) -> str:
 
 
 def labels_of(mail: Mail) -> tuple[str, ...]:
-    """Gmail labels, decoded before they are split: an encoded header hides commas."""
-    return split_labels(mail.header("x-gmail-labels"))
+    """Gmail labels, decoded before they are split: an encoded header hides commas.
+
+    The folder is one more label.
+    """
+    labels = split_labels(mail.header("x-gmail-labels"))
+    return (*labels, mail.folder) if mail.folder else labels
 
 
 def is_automatic(mail: Mail) -> bool:
@@ -78,16 +89,21 @@ def is_bulk(mail: Mail) -> bool:
 
 
 def _read(
-    raw: bytes, position: int, where: str, me: frozenset[str], envelope: str
+    raw: bytes,
+    position: int,
+    where: str,
+    me: frozenset[str],
+    envelope: str,
+    folder: str,
 ) -> Item:
-    headers = parse_headers(raw)
+    headers = parse_headers(raw, folder)
     sender = sender_of(headers)
     reason = _unwanted(headers, sender, me)
     if reason:
         return Skipped(position, reason)
     if not sender:
         return ImportFailure(position, where, "it does not say who sent it")
-    mail = parse(raw)
+    mail = parse(raw, folder)
     if _answers_invitation(mail):
         return Skipped(position, "calendar messages")
     cleaned = clean_mail(mail)
@@ -144,6 +160,7 @@ def _document(
         reply_to=_first_id(mail.header("in-reply-to")),
         trimmed=cleaned.trimmed,
         cleaning=VERSION,
+        raw=RawText(mail.plain, mail.html),
     )
 
 

@@ -6,18 +6,16 @@ this reads with the old one and decodes headers and parts itself.
 
 import calendar
 import email.message
-import email.parser
-import email.policy
 import email.utils
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from personal_store.charset import decode, header_text
+from personal_store.mime import MAX_PARTS, message_of
 
 MAX_PART = 2_000_000
 """Bytes of one body part that are looked at."""
-MAX_PARTS = 200
 
 _ADDRESS = re.compile(r"[^\s<>()\[\],;:\"]+@[^\s<>()\[\],;:\"]+")
 _YEARS = range(1970, 2101)
@@ -34,6 +32,8 @@ class Mail:
     """METHOD of a calendar part, upper-case; 'NONE' where it has none."""
     types: frozenset[str] = field(default_factory=frozenset)
     """Content types of the message and its parts."""
+    folder: str = ""
+    """Name of the folder it lay in, where the source knows one."""
 
     def raw(self, name: str) -> str:
         """The first value of a header, undecoded; empty if absent."""
@@ -44,15 +44,16 @@ class Mail:
         return header_text(self.raw(name))
 
 
-def parse_headers(raw: bytes) -> Mail:
+def parse_headers(raw: bytes, folder: str = "") -> Mail:
     """Only the headers: enough to see who wrote it, several times faster."""
     end = re.search(rb"\r?\n\r?\n", raw)
-    return Mail(_headers(_message(raw[: end.end()] if end else raw)))
+    headers = _headers(message_of(raw[: end.end()] if end else raw))
+    return Mail(headers, folder=folder)
 
 
-def parse(raw: bytes) -> Mail:
+def parse(raw: bytes, folder: str = "") -> Mail:
     """Headers, the plain and the HTML body, and what kinds of parts there are."""
-    message = _message(raw)
+    message = message_of(raw)
     plain: list[str] = []
     html: list[str] = []
     types = {message.get_content_type()}
@@ -74,6 +75,7 @@ def parse(raw: bytes) -> Mail:
         "\n".join(html),
         method,
         frozenset(types),
+        folder,
     )
 
 
@@ -108,10 +110,6 @@ def seconds_of(date: str) -> int | None:
         return calendar.timegm((*fields[:6], 0, 0, 0)) - (fields[9] or 0)
     except (ValueError, OverflowError, IndexError, TypeError):
         return None
-
-
-def _message(raw: bytes) -> email.message.Message:
-    return email.parser.BytesParser(policy=email.policy.compat32).parsebytes(raw)
 
 
 def _headers(message: email.message.Message) -> dict[str, list[str]]:

@@ -58,10 +58,10 @@ _TAILS = (
     'div[style*="BORDER-TOP: #b5c4df 1pt solid"]',
     "hr#stopSpelling",
 )
-_MARKERS = re.compile(
-    r"quote|blockquote|moz-|yahoo_|zmail_|OLK_SRC|reply-intro|RplyFwd|appendonsend"
-    r"|border-top|stopSpelling|reference-message|isForwardContent|[Ss]ignature",
-    re.IGNORECASE,
+_MARKERS = (
+    *("quote", "moz-", "yahoo_", "zmail_", "olk_src", "reply-intro", "rplyfwd"),
+    *("appendonsend", "border-top", "stopspelling", "reference-message"),
+    *("isforwardcontent", "signature"),
 )
 
 _SPACED = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6"})
@@ -94,7 +94,8 @@ def quoted_text(html: str) -> str:
 
 def has_marks(html: str) -> bool:
     """Whether reading the HTML can say more about quotes than the plain text."""
-    return _MARKERS.search(html) is not None
+    lowered = html.lower()  # a search for each word: one for all is ten times slower
+    return any(marker in lowered for marker in _MARKERS)
 
 
 def _tree(html: str) -> LexborHTMLParser:

@@ -4,12 +4,14 @@ import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlite_utils import Database, Migrations
 
+from personal_store.copies import back_up_before
 from personal_store.errors import StoreTooNewError
 
-NEWEST = 1
+NEWEST = 2
 """Grows with each step below; written to the file as `user_version`."""
 
 steps = Migrations("personal_store")
@@ -26,8 +28,24 @@ def m001_initial(db: Database) -> None:
     )
 
 
-def migrate(db: Database) -> None:
-    """Bring the schema up to date; several processes may try at the same time."""
+@steps()
+def m002_life_of_a_record(db: Database) -> None:
+    """Exclude, trash, forget; raw bodies; which addresses the owner has confirmed."""
+    for statement in _LIFE.strip().split(";\n"):
+        db.execute(statement)
+    db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
+
+
+def new_secret() -> bytes:
+    """What makes the tombstones of a store unreadable without it."""
+    return secrets.token_bytes(32)
+
+
+def migrate(db: Database, path: Path | None = None) -> None:
+    """Bring the schema up to date; several processes may try at the same time.
+
+    With the path of the store, what was there before is backed up first.
+    """
     found = version(db)
     if found > NEWEST:
         raise StoreTooNewError(
@@ -36,6 +54,8 @@ def migrate(db: Database) -> None:
         )
     if found == NEWEST:
         return
+    if found and path is not None:
+        back_up_before(db, path, found)
     with immediate(db):
         steps.apply(db)
         db.execute(f"PRAGMA user_version = {NEWEST}")
@@ -122,4 +142,28 @@ CREATE TABLE doc(
     n INTEGER NOT NULL,
     tok TEXT NOT NULL
 ) STRICT
+"""
+
+_LIFE = """
+ALTER TABLE record ADD COLUMN excluded INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE record ADD COLUMN trashed_at INTEGER;
+CREATE INDEX record_trashed ON record(trashed_at) WHERE trashed_at IS NOT NULL;
+ALTER TABLE identity ADD COLUMN confirmed INTEGER NOT NULL DEFAULT 0;
+UPDATE identity SET confirmed = 1 WHERE why = 'told so';
+CREATE TABLE stranger(address TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE raw(
+    record_id INTEGER PRIMARY KEY REFERENCES record(id) ON DELETE CASCADE,
+    data BLOB NOT NULL
+) STRICT;
+CREATE TABLE tombstone_key(
+    id INTEGER PRIMARY KEY,
+    secret BLOB NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE tombstone(
+    key_id INTEGER NOT NULL REFERENCES tombstone_key(id),
+    mark BLOB NOT NULL,
+    of TEXT NOT NULL,
+    PRIMARY KEY(key_id, mark)
+) STRICT, WITHOUT ROWID;
+INSERT INTO state VALUES ('keep_raw', '1'), ('untidy', '0')
 """

@@ -21,6 +21,14 @@ OWN = (Author.ME, Author.MIXED)
 
 
 @dataclass(frozen=True, slots=True)
+class RawText:
+    """What cleaning began with: the decoded bodies of a message."""
+
+    plain: str
+    html: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One text as an importer read it, cleaned, before anybody judged who wrote it."""
 
@@ -46,6 +54,15 @@ class Document:
     """Quotes or forwarded text of others were cut away."""
     cleaning: int = 0
     """Version of the cleaning rules that made the text."""
+    raw: RawText | None = None
+    """Kept so that newer rules can clean it again; None if nothing was cleaned."""
+    origin: tuple[str, str] | None = None
+    """Kind and name of the source it first came from, where that is another one."""
+    author: Author | None = None
+    """Who wrote it, where the source knows; None: its sender decides."""
+    excluded: bool = False
+    trashed_at: int | None = None
+    """Since when it lies in the trash, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,125 +1,170 @@
-"""The files behind a path: one file, every fitting one in a folder, or in a zip."""
+"""The files behind a path: one file, every fitting one in a folder, or in an archive.
 
-import hashlib
-import os
-import stat
-import zipfile
-from collections.abc import Callable
+What an importer reads is a `Source`. Where it lies - on its own, in a zip, in a tar
+inside a zip - is the business of this package's files.py and archives.py alone.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
 
+from personal_store.archives import FAULTS, is_archive, unpack
 from personal_store.errors import SourceError
+from personal_store.files import HEAD, Source, Wanted, in_folder, of_file, why
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+__all__ = [
+    "HEAD",
+    "Selection",
+    "Source",
+    "Wanted",
+    "everything",
+    "locate",
+    "only",
+    "opened",
+]
 
-HEAD = 65_536
-_MAX_MEMBERS = 100_000
-_MAX_RATIO = 1_000
-_PACKED = (".tgz", ".tar", ".gz", ".bz2", ".xz", ".7z", ".rar")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One thing to read from start to end."""
-
-    path: Path
-    size: int
-    member: str = ""
-    """Name inside the zip that `path` is; empty for a plain file or folder."""
-
-    @property
-    def name(self) -> str:
-        """What a person calls it."""
-        return (self.member or self.path.name).rpartition("/")[2] or str(self.path)
-
-    @property
-    def place(self) -> str:
-        """Where it lies, unambiguously."""
-        return str(self.path.resolve()) + (f"!{self.member}" if self.member else "")
-
-    @contextmanager
-    def open(self) -> "Iterator[IO[bytes]]":
-        """The bytes, seekable."""
-        if not self.member:
-            with self.path.open("rb") as stream:
-                yield stream
-            return
-        with zipfile.ZipFile(self.path) as packed, packed.open(self.member) as stream:
-            yield stream
-
-    def head(self, length: int = HEAD) -> bytes:
-        """The first bytes."""
-        with self.open() as stream:
-            return stream.read(length)
-
-    def fingerprint(self) -> str:
-        """Says whether this is the file that an interrupted run was reading."""
-        return hashlib.sha256(self.head()).hexdigest()
+_OUTLOOK = (
+    "'readpst -r -o FOLDER FILE' makes mailboxes of it, which 'import mbox' reads"
+)
+_INSTEAD = {
+    ".pst": f"is an Outlook archive: {_OUTLOOK}",
+    ".ost": f"is an Outlook archive: {_OUTLOOK}",
+    ".msg": "is an Outlook message: save it as .eml and import that",
+    ".gz": "is packed: unpack it and import what is in it",
+    ".bz2": "is packed: unpack it and import what is in it",
+    ".xz": "is packed: unpack it and import what is in it",
+    ".7z": "is packed: unpack it and import what is in it",
+    ".rar": "is packed: unpack it and import what is in it",
+}
 
 
-def locate(path: Path, wanted: Callable[[Source], bool], what: str) -> list[Source]:
-    """The sources behind a path, in a fixed order; raises SourceError if none."""
-    try:
-        found = _find(path, wanted, what)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise SourceError(f"{path} cannot be read: {_why(error)}.") from error
+def locate(
+    path: Path, wanted: Wanted, what: str, *, archives: bool = True
+) -> list[Source]:
+    """The sources behind a path, in a fixed order; raises SourceError if none.
+
+    A single file is taken at its word; in folders and archives `wanted` chooses.
+    Archives in a folder are looked into as well, unless told otherwise. A source that
+    cannot be read is listed with its fault, as long as there are others.
+    """
+    selection = _selection.get()
+    if selection is not None:
+        found = selection.pick(wanted)
+    elif _is_plain_file(path):
+        found = [of_file(path)]
+        _refuse_foreign(path)
+    else:
+        listed = listing(path, wanted, archives=archives)
+        found = [source for one in listed for source in _tried(one, wanted)]
+    if found and all(source.fault for source in found):
+        raise SourceError(found[0].fault)
     if not found:
         raise SourceError(f"There is no {what} in {path}.")
     return found
 
 
-def _find(path: Path, wanted: Callable[[Source], bool], what: str) -> list[Source]:
+def everything(path: Path, worth: Wanted) -> list[Source]:
+    """All that is behind a path; of packed tars only what is worth unpacking."""
+    try:
+        return list(listing(path, worth))
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {why(error)}.") from error
+
+
+def listing(path: Path, wanted: Wanted, *, archives: bool = True) -> Iterator[Source]:
+    """Everything behind a path; of packed tars only what is wanted, for it takes room.
+
+    Raises SourceError if there is nothing, or if the path is an archive that cannot be
+    opened. One in a folder that cannot be opened is a source with a fault.
+    """
+    _check(path)
+    if path.is_dir():
+        yield from opened(in_folder(path), wanted, archives=archives)
+    elif is_archive(file := of_file(path)):
+        yield from unpack(file, wanted)
+    else:
+        yield file
+
+
+def opened(
+    files: Iterable[Source], wanted: Wanted, *, archives: bool = True
+) -> Iterator[Source]:
+    """The files, with what is in those that are archives in their place."""
+    for file in files:
+        if not (archives and is_archive(file)):
+            yield file
+            continue
+        try:
+            yield from unpack(file, wanted)
+        except SourceError as error:
+            yield replace(file, fault=str(error))
+
+
+@dataclass(slots=True)
+class Selection:
+    """Some of the sources behind a path, which `locate` then takes for all of them."""
+
+    sources: Sequence[Source]
+    accepts: Wanted = lambda _: True
+    picked: list[Source] = field(default_factory=list)
+    """What importers asked for and got."""
+
+    def pick(self, wanted: Wanted) -> list[Source]:
+        """The sources that an importer wants, if it may have them."""
+
+        def both(source: Source) -> bool:
+            return wanted(source) and self.accepts(source)
+
+        found = [source for one in self.sources for source in _tried(one, both)]
+        self.picked += found
+        return found
+
+
+_selection: ContextVar[Selection | None] = ContextVar("selection", default=None)
+
+
+@contextmanager
+def only(selection: Selection) -> Iterator[Selection]:
+    """Within this, importers see these sources and no others, whatever the path."""
+    before = _selection.set(selection)
+    try:
+        yield selection
+    finally:
+        _selection.reset(before)
+
+
+def _tried(source: Source, wanted: Wanted) -> list[Source]:
+    """The source if it is wanted; with its fault if it cannot even be looked at."""
+    if source.fault:
+        return [source]
+    try:
+        return [source] if wanted(source) else []
+    except FAULTS as error:
+        fault = f"{source.place} cannot be read: {why(error)}."
+        return [replace(source, fault=fault)]
+
+
+def _check(path: Path) -> None:
     if not path.exists():
         raise SourceError(f"There is no file or folder {path}.")
-    if path.is_dir():
-        return [source for source in _in_folder(path) if wanted(source)]
-    if not path.is_file():
+    if not (path.is_dir() or path.is_file()):
         raise SourceError(f"{path} is neither a file nor a folder.")
-    size = path.stat().st_size
-    if size == 0:
+    if path.is_file() and path.stat().st_size == 0:
         raise SourceError(f"{path} is empty.")
-    if zipfile.is_zipfile(path):
-        return [source for source in _in_zip(path) if wanted(source)]
-    if path.suffix.lower() in _PACKED:
-        raise SourceError(f"{path} is packed: unpack it and import the {what} in it.")
-    return [Source(path, size)]
 
 
-def _in_folder(folder: Path) -> list[Source]:
-    """Every regular, non-empty file below a folder; links are not followed."""
-    found = []
-    for directory, _, names in os.walk(folder):
-        for name in names:
-            file = Path(directory, name)
-            status = file.lstat()
-            if stat.S_ISREG(status.st_mode) and status.st_size:
-                found.append(Source(file, status.st_size))
-    return sorted(found, key=lambda source: str(source.path))
+def _is_plain_file(path: Path) -> bool:
+    try:
+        _check(path)
+        return path.is_file() and not is_archive(of_file(path))
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {why(error)}.") from error
 
 
-def _in_zip(path: Path) -> list[Source]:
-    with zipfile.ZipFile(path) as packed:
-        members = packed.infolist()
-    if len(members) > _MAX_MEMBERS:
-        raise SourceError(f"{path} holds too many files ({len(members):,}).")
-    return [
-        Source(path, member.file_size, member.filename)
-        for member in sorted(members, key=lambda member: member.filename)
-        if member.file_size and _is_sane(path, member)
-    ]
-
-
-def _is_sane(path: Path, member: zipfile.ZipInfo) -> bool:
-    if member.flag_bits & 1:
-        raise SourceError(f"{path} is protected by a password: unpack it first.")
-    if member.file_size > _MAX_RATIO * max(1, member.compress_size) + HEAD:
-        raise SourceError(f"{member.filename} in {path} unpacks to far too much.")
-    return not member.is_dir()
-
-
-def _why(error: Exception) -> str:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return (reason or str(error)).lower()
+def _refuse_foreign(path: Path) -> None:
+    """What no importer reads, with the way round it."""
+    hint = _INSTEAD.get(path.suffix.lower())
+    if hint:
+        raise SourceError(f"{path} {hint}.")

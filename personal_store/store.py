@@ -1,9 +1,6 @@
 """The store file: opening it, asking it. What is written to it is in writing.py."""
 
 import json
-import os
-import sqlite3
-import time
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -11,23 +8,15 @@ from typing import Any, Self
 
 from sqlite_utils import Database
 
-from personal_store.errors import StoreError
-from personal_store.migrations import migrate
-from personal_store.records import Author, Passage, Record, moment
+from personal_store import identities as owner
+from personal_store import trash
+from personal_store.connecting import connect
+from personal_store.errors import StoreError, faults
+from personal_store.private_files import make_private
+from personal_store.records import OWN, Author, Passage, Record, moment
 from personal_store.retrieval import Corpus, CorpusCache, Entry, Hit, Wanted
 from personal_store.tokens import tokens
-from personal_store.writing import add_identities
 
-PATIENCE = 30
-"""Seconds to wait for another process that is writing."""
-
-_PRAGMAS = (
-    "synchronous = NORMAL",
-    "foreign_keys = ON",
-    "secure_delete = ON",
-    "temp_store = MEMORY",
-    "trusted_schema = OFF",
-)
 _PASSAGE = """
     SELECT record.id, record.kind, recipient, title, body, sent_at,
            source.kind || ': ' || source.label AS source
@@ -39,7 +28,7 @@ _RECORDS = """
            (SELECT json_group_array(label) FROM record_label
             WHERE record_id = record.id) AS labels
     FROM record JOIN source ON source.id = record.source_id
-    ORDER BY record.id
+    WHERE trashed_at IS NULL ORDER BY record.id
 """
 
 _corpora = CorpusCache()
@@ -58,12 +47,20 @@ class Store:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """The store in this file, made if need be, for its owner's eyes only."""
+        """The store in this file, made if need be, for its owner's eyes only.
+
+        An encrypted one is opened with the key that `keys.find` finds. What has lain
+        in the trash for long enough is forgotten now.
+        """
         try:
-            _make_private(path)
-            return cls(_connect(path), path)
-        except (OSError, sqlite3.Error) as error:
+            make_private(path)
+            db = connect(path)
+        except OSError as error:
             raise StoreError(f"The store {path} cannot be opened: {error}.") from error
+        except faults() as error:
+            raise StoreError(f"The store {path} cannot be opened: {error}.") from error
+        trash.empty_if_due(db, path)
+        return cls(db, path)
 
     def close(self) -> None:
         """Let the file go."""
@@ -116,7 +113,8 @@ class Store:
         return passages[0] if passages else None
 
     def records(self) -> Iterator[Record]:
-        """Everything stored, texts of others included, in the order of import."""
+        """Everything stored but the trash, texts of others included, in the order of
+        import."""
         for row in self._rows(_RECORDS):
             yield _record(row)
 
@@ -127,20 +125,23 @@ class Store:
         )
         counts: dict[str, int] = dict(rows.fetchall())
         own, words = self._one("SELECT count(*), coalesce(sum(n), 0) FROM doc")
-        (stored,) = self._one("SELECT count(*) FROM record")
-        return counts | {"own": own, "received": stored - own, "words": words}
+        mine = tuple(map(int, OWN))
+        (received,) = self._one(
+            f"SELECT count(*) FROM record WHERE author NOT IN {mine} "  # noqa: S608
+            "AND trashed_at IS NULL"
+        )
+        return counts | {"own": own, "received": received, "words": words}
 
     def identities(self) -> list[str]:
         """The addresses that are the owner's."""
-        rows = self.db.execute("SELECT address FROM identity ORDER BY address")
-        return [address for (address,) in rows]
+        return [identity.address for identity in owner.identities(self.db)]
 
-    def add_identities(self, addresses: Sequence[str], why: str = "told so") -> int:
+    def add_identities(self, addresses: Sequence[str], why: str = owner.TOLD) -> int:
         """Say that these addresses are the owner's, and judge all stored mail again.
 
         Returns how many stored texts turned out to be own.
         """
-        return add_identities(self.db, addresses, why)
+        return owner.add_identities(self.db, addresses, why)
 
     def corpus(self) -> Corpus:
         """What can be searched, as of now."""
@@ -209,37 +210,3 @@ def _record(row: dict[str, Any]) -> Record:
         cleaning=row["cleaning"],
         labels=tuple(json.loads(row["labels"])),
     )
-
-
-def _make_private(path: Path) -> None:
-    """Folder 0700 where we make it, file 0600; SQLite gives -wal and -shm the same."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    os.close(handle)
-    path.chmod(0o600)
-
-
-def _connect(path: Path) -> Database:
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-    db = Database(connection, execute_plugins=False)
-    try:
-        for pragma in _PRAGMAS:
-            db.execute(f"PRAGMA {pragma}")
-        _use_wal(db)
-        migrate(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _use_wal(db: Database) -> None:
-    """Switch to the write-ahead log; SQLite does not wait for others here, so we do."""
-    deadline = time.monotonic() + PATIENCE
-    while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)

@@ -1,11 +1,10 @@
-"""Everything that changes a store: batches of an import, and who the owner is.
+"""What an import writes: batches of documents, and how far it has come.
 
 A batch and the place it brings the import to are one transaction, so a killed import
 goes on exactly where the file and the store agree.
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -13,7 +12,10 @@ from typing import Any
 
 from sqlite_utils import Database
 
+from personal_store import rawtext
 from personal_store.charset import storable
+from personal_store.derived import count_change, refresh
+from personal_store.errors import is_full
 from personal_store.migrations import immediate
 from personal_store.records import (
     OWN,
@@ -22,19 +24,24 @@ from personal_store.records import (
     ImportFailure,
     ImportReport,
     Item,
+    RawText,
     Skipped,
 )
 from personal_store.sources import Source
-from personal_store.tokens import tokens
+from personal_store.tombstones import Tombstones
+
+__all__ = ["BY_OTHERS", "FORGOTTEN", "KNOWN", "ImportRun", "is_full"]
 
 KNOWN = "already stored"
 BY_OTHERS = "written by others"
+FORGOTTEN = "forgotten before"
 
 _INSERT = """
     INSERT INTO record(
         source_id, key, kind, title, body, recipient, recipient_address, sender,
-        sent_at, rating, thread, reply_to, author, trimmed, cleaning, body_sha
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        sent_at, rating, thread, reply_to, author, trimmed, cleaning, body_sha,
+        excluded, trashed_at
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(key) DO NOTHING
 """
 _UPDATE = """
@@ -72,7 +79,7 @@ class ImportRun:
         told = f"{options} {sorted(me)}"
         same = [source.place, source.size, source.fingerprint(), told]
         with immediate(db):
-            source_id = _source_id(db, kind, source.name)
+            source_id = source_id_of(db, kind, source.name)
             row = db.execute(
                 """SELECT id, position FROM import_run WHERE ended IS NULL AND
                    place = ? AND size = ? AND fingerprint = ? AND options = ?
@@ -90,8 +97,10 @@ class ImportRun:
             return
         batch = ImportReport()
         with immediate(self.db):
+            buried = Tombstones.of(self.db)
+            with_raw = rawtext.is_wanted(self.db)
             for item in items:
-                self._take(item, batch)
+                self._take(item, batch, buried, with_raw)
             if batch.added or batch.updated:
                 count_change(self.db)
             self._advance(items[-1].position, batch)
@@ -108,7 +117,9 @@ class ImportRun:
                 "UPDATE import_run SET ended = ? WHERE id = ?", [_now(), self.id]
             )
 
-    def _take(self, item: Item, batch: ImportReport) -> None:
+    def _take(
+        self, item: Item, batch: ImportReport, buried: Tombstones, with_raw: bool
+    ) -> None:
         match item:
             case Skipped(reason=reason):
                 batch.reasons[reason] += 1
@@ -118,34 +129,53 @@ class ImportRun:
                     "INSERT INTO import_error VALUES (?, ?, ?)",
                     [self.id, where, reason],
                 )
+            case Document(key=key, text=text) if buried.cover(key, text):
+                batch.reasons[FORGOTTEN] += 1
             case Document():
-                self._keep(item, batch)
+                self._keep(item if with_raw else replace(item, raw=None), batch)
 
     def _keep(self, document: Document, batch: ImportReport) -> None:
         document = _storable(document)
         author = _author(document, self.me)
         sha = _fingerprint(document)
         values = _values(document, author, sha)
-        inserted = self.db.execute(_INSERT, [self.source_id, *values])
+        source_id = self._origin(document)
+        inserted = self.db.execute(_INSERT, [source_id, *values])
         if inserted.rowcount:
             record_id = int(inserted.lastrowid or 0)
-            self._count_new(record_id, document, author, batch)
+            self._count_new(record_id, author, batch)
         else:
             record_id = self._meet_again(document, author, sha, batch)
+        if document.raw is not None and author in OWN:
+            self._keep_raw(record_id, document.raw, document.cleaning)
         self.db.conn.executemany(
             "INSERT OR IGNORE INTO record_label VALUES (?, ?)",
             [(record_id, storable(label)) for label in document.labels],
         )
 
-    def _count_new(
-        self, record_id: int, document: Document, author: Author, batch: ImportReport
-    ) -> None:
+    def _origin(self, document: Document) -> int:
+        if document.origin is None:
+            return self.source_id
+        kind, label = map(storable, document.origin)
+        return source_id_of(self.db, kind, label)
+
+    def _count_new(self, record_id: int, author: Author, batch: ImportReport) -> None:
         if author in OWN:
             batch.added += 1
-            make_searchable(self.db, record_id, document.title, document.text)
+            refresh(self.db, [record_id])
         else:
             batch.received += 1
             batch.reasons[BY_OTHERS] += 1
+
+    def _keep_raw(self, record_id: int, raw: RawText, cleaning: int) -> None:
+        """Unless it is kept already, or newer rules than ours have read the text."""
+        lacking = self.db.execute(
+            """SELECT 1 FROM record LEFT JOIN raw ON record_id = id
+               WHERE id = ? AND cleaning <= ? AND record_id IS NULL""",
+            [record_id, cleaning],
+        )
+        if lacking.fetchone():
+            rawtext.keep(self.db, record_id, raw)
 
     def _meet_again(
         self, document: Document, author: Author, sha: bytes, batch: ImportReport
@@ -183,59 +213,18 @@ class ImportRun:
                 record_id,
             ],
         )
-        make_searchable(self.db, record_id, document.title, document.text)
+        self.db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
+        refresh(self.db, [record_id])
 
     def _advance(self, position: int, batch: ImportReport) -> None:
         counts = [batch.added, batch.updated, batch.skipped, batch.failed]
         self.db.execute(_ADVANCE_RUN, [position, *counts, self.id])
 
 
-def add_identities(db: Database, addresses: Sequence[str], why: str) -> int:
-    """Note the owner's addresses; how many stored texts turned out to be own."""
-    with immediate(db):
-        known = {row[0] for row in db.execute("SELECT address FROM identity")}
-        new = sorted({address.strip().lower() for address in addresses} - known - {""})
-        return sum(_recognise(db, address, why) for address in new)
-
-
-def _recognise(db: Database, address: str, why: str) -> int:
-    db.execute("INSERT INTO identity VALUES (?, ?)", [address, why])
-    rows = db.execute(
-        "SELECT id, title, body FROM record WHERE sender = ? AND author = ?",
-        [address, Author.OTHER],
-    ).fetchall()
-    for record_id, title, body in rows:
-        db.execute(
-            "UPDATE record SET author = iif(trimmed, ?, ?) WHERE id = ?",
-            [Author.MIXED, Author.ME, record_id],
-        )
-        make_searchable(db, record_id, title, body)
-    count_change(db)
-    return len(rows)
-
-
-def make_searchable(db: Database, record_id: int, title: str, text: str) -> None:
-    """Store the search terms of an own text."""
-    terms = tokens(f"{title}\n{text}")
-    db.execute(
-        """INSERT INTO doc(id, n, tok) VALUES (?, ?, ?)
-           ON CONFLICT(id) DO UPDATE SET n = excluded.n, tok = excluded.tok""",
-        [record_id, len(terms), " ".join(terms)],
-    )
-
-
-def count_change(db: Database) -> None:
-    """Tell everybody who cached the searchable texts that they changed."""
-    db.execute("UPDATE state SET value = value + 1 WHERE name = 'changes'")
-
-
-def is_full(error: sqlite3.Error) -> bool:
-    """Whether SQLite failed because there is no room left."""
-    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-
-
 def _author(document: Document, me: frozenset[str]) -> Author:
     """Only the From address decides: sent labels and list addresses do not."""
+    if document.author is not None:
+        return document.author
     if document.sender and document.sender not in me:
         return Author.OTHER
     return Author.MIXED if document.trimmed else Author.ME
@@ -267,15 +256,22 @@ def _values(document: Document, author: Author, sha: bytes) -> list[Any]:
         document.trimmed,
         document.cleaning,
         sha,
+        document.excluded,
+        document.trashed_at,
     ]
 
 
 def _fingerprint(document: Document) -> bytes:
-    said = f"{document.title}\0{document.rating}\0{document.text}"
-    return hashlib.sha256(said.encode()).digest()
+    return fingerprint(document.title, document.rating, document.text)
 
 
-def _source_id(db: Database, kind: str, label: str) -> int:
+def fingerprint(title: str, rating: float | None, text: str) -> bytes:
+    """Says whether a record reads as it did before."""
+    return hashlib.sha256(f"{title}\0{rating}\0{text}".encode()).digest()
+
+
+def source_id_of(db: Database, kind: str, label: str) -> int:
+    """The row of a source, made if need be."""
     db.execute(
         "INSERT INTO source(kind, label) VALUES (?, ?) ON CONFLICT DO NOTHING",
         [kind, label],

@@ -100,9 +100,9 @@ def test_every_setting_is_in_the_quickstart(name):
 
 
 @pytest.mark.parametrize("kind", importers.available())
-def test_every_importer_is_in_the_quickstart(kind):
+def test_every_importer_is_explained(kind):
     """By the name that `specsteer import` takes."""
-    assert f"`{kind}`" in page("quickstart.md")
+    assert f"`{kind}`" in page("importing.md")
 
 
 @pytest.mark.parametrize("path", LINKING, ids=lambda path: path.name)

@@ -1,4 +1,4 @@
-"""Seats: the caches of both models, lent to sessions, the longest unused taken back.
+"""Seats: the caches of the models, lent to sessions, the longest unused taken back.
 
 Used by the engine thread alone.
 """
@@ -47,16 +47,22 @@ class Seat:
 
     def __init__(self, models: Models, number: int) -> None:
         self.generalist = Track(models.generalist, number)
-        self.base = Track(models.base, number)
+        self._base = None if models.base is None else Track(models.base, number)
+
+    @property
+    def base(self) -> Track:
+        """The base's; asked for in sessions that use it alone."""
+        assert self._base is not None
+        return self._base
 
     def tracks(self, uses_base: bool) -> list[Track]:
         """Those that a method needs."""
         return [self.generalist, self.base] if uses_base else [self.generalist]
 
     def clear(self) -> None:
-        """Forget the text in both models."""
-        self.generalist.clear()
-        self.base.clear()
+        """Forget the text in each model."""
+        for track in self.tracks(self._base is not None):
+            track.clear()
 
 
 class Pool:

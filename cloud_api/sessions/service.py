@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from cloud_api.errors import LoadingError, StoppingError
-from cloud_api.limits import check_frames, check_ids, check_request
+from cloud_api.limits import check_base, check_frames, check_ids, check_request
 from cloud_api.rounds import Round
 from cloud_api.scheduler import Scheduler
 from cloud_api.served import Models
@@ -69,16 +69,18 @@ class Service:
         return self._scheduler.models
 
     def open(self, request: OpenSession) -> SessionOpened:
-        """Begin a text; raises what `check_request` and `duty_of` do."""
+        """Begin a text; raises what `check_request`, `check_base` and `duty_of` do."""
         models = self.models
         duty = duty_of(request.terms)
         check_request(request, models, self.settings)
+        check_base(duty.uses_base, models)
         session = Session(request, duty, models.context_length, self._clock())
         check_frames(session.frames, self.settings)
         session_id = secrets.token_urlsafe(16)
         self._forget(self._sessions.add(session_id, session))
         self._warm(session_id, session)
-        return SessionOpened(session_id, models.generalist.name, models.base.name)
+        base = "" if models.base is None else models.base.name
+        return SessionOpened(session_id, models.generalist.name, base)
 
     async def verify(self, session_id: str, block: DraftBlock) -> Answer:
         """The answer to a block.

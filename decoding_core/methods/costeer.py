@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 
 from decoding_core.messages import Candidates
 from decoding_core.methods.steering import steered
+from decoding_core.residual import left_out
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 from decoding_core.usual import UsualMethod
@@ -51,3 +52,7 @@ class Method(UsualMethod):
     def target(self, specialist: Floats, row: Candidates) -> Floats:
         """The steered distribution on the row's candidates."""
         return steered(specialist, row, self.strength)
+
+    def left_out(self, specialist: Floats, row: Candidates) -> float | None:
+        """The bound of `residual.left_out`, at this strength."""
+        return left_out(specialist, row, self.strength)

@@ -24,6 +24,7 @@ class Method(UsualMethod):
     decided_by: ClassVar[Literal["server", "device", "nobody"]] = "nobody"
     uses_specialist: ClassVar[bool] = False
     uses_base: ClassVar[bool] = False
+    uses_generalist: ClassVar[bool] = False
 
     @classmethod
     def from_settings(cls, settings: MethodSettings) -> Method:

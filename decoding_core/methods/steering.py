@@ -62,6 +62,11 @@ class Method(UsualMethod):
         """The method with the given parameters."""
         return cls(settings.strength, settings.acceptance_rule, settings.bonus_from)
 
+    @property
+    def bonus_can_wait(self) -> bool:
+        """Unless a published variant is asked for."""
+        return self.bonus_from == "steered"
+
     def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
         """Greedy: 1 where L/B lies above the threshold, equality refuses.
         Stochastic: min(1, (L/B) / threshold)."""

@@ -13,6 +13,7 @@ from edge_app.settings import (
     sample_store_path,
     store_path,
 )
+from models.engines.adapter import PersonalAdapter, refuse_adapter
 from models.files import find, locate
 from models.folders import state_folder
 
@@ -31,7 +32,10 @@ def equipment(
 
     Raises:
         ModelError: a model's file is missing or none.
+        InvalidSettingsError: a setting asks for what cannot be.
     """
+    if settings.lora:
+        refuse_adapter(PersonalAdapter(_expanded(settings.lora)))
     address = settings.server if server is None else server
     return Equipment(
         specialist=_model("specialist", specialist, settings.specialist),
@@ -42,6 +46,8 @@ def equipment(
         server=address,
         token=settings.token or _token_of_this_machine(address),
         engine=settings.engine(),
+        personalisation=settings.personalisation,
+        reranker=find(_expanded(settings.reranker)) if settings.reranker else None,
     )
 
 

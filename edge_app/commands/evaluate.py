@@ -3,54 +3,34 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from decoding_core.errors import (
-    ContextFullError,
-    InvalidSettingsError,
-    StoppedError,
+from decoding_core.errors import ContextFullError, InvalidSettingsError
+from edge_app.commands.measuring import (
+    STOPPED,
+    Result,
+    cases_of,
+    measure_all,
+    measuring_of,
+    models_of,
+    numbers_of,
+    opened_pair,
+    tell_what_is_missing,
 )
-from decoding_core.settings import MethodSettings
 from edge_app.commands.output import printable
-from edge_app.commands.progress import Progress
 from edge_app.commands.stopping import stoppable
-from edge_app.sample_store import fill
-from edge_app.settings import read_settings, sample_store_path, store_path
-from personal_store import Store
+from edge_app.settings import read_settings
 
 if TYPE_CHECKING:
-    from edge_app.desk import Equipment
-    from edge_app.evaluation.cases import Case
-    from edge_app.evaluation.pair import Measured, Measuring, Pair
+    from edge_app.evaluation.pair import Measuring
     from edge_app.evaluation.report import Group
 
-_STOPPED = 130
-_OWN_TEXTS = 10
-"""How many of each kind are held out of one's own store."""
 _STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
-
-
-@dataclass(slots=True)
-class _Result:
-    """What came out, also of a run that was stopped."""
-
-    measured: list[Measured] = field(default_factory=list)
-    crowded: int = 0
-    """Texts whose request left no room for them."""
-    of: int = 0
-    """How many there were to measure."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing stopped it."""
-        return len(self.measured) + self.crowded == self.of
 
 
 @click.command("evaluate")
@@ -76,6 +56,10 @@ class _Result:
     type=click.IntRange(0, 100),
     metavar="N",
     help="Past texts to look for, as for writing. 5",
+)
+@click.option(
+    "--personalisation",
+    help="What of the history is read; 'specsteer write --help' lists them. bm25",
 )
 @click.option(
     "--max-tokens",
@@ -119,17 +103,19 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
         specsteer evaluate eval/ --users 20 --json figures.json
     """
     _check(paths, options)
-    how = _measuring(options)
+    settings = read_settings()
+    strengths = numbers_of("--strength", options["strengths"] or (_STRENGTHS,))
+    how = measuring_of(options, settings, strengths)
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
-        cases = _cases(opened, paths, options)
-        models = _models(options)
-        pair = opened.enter_context(closing(_pair(models, stop)))
-        result = _measure(pair, cases, how, stop)
+        cases = cases_of(opened, paths, options)
+        models = models_of(options, settings)
+        pair = opened.enter_context(closing(opened_pair(opened, models, stop)))
+        result = measure_all(pair, cases, how, stop)
     files = {"specialist": models.specialist, "generalist": models.generalist}
     _show(result, how, files, paths, options)
     if stop.is_set():
-        sys.exit(_STOPPED)
+        sys.exit(STOPPED)
 
 
 def _check(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
@@ -144,95 +130,8 @@ def _check(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
         raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
 
 
-def _measuring(options: dict[str, Any]) -> Measuring:
-    # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.evaluation.pair import Measuring
-    from edge_app.passages import PASSAGES
-
-    words = ",".join(options["strengths"] or (_STRENGTHS,)).split(",")
-    try:
-        strengths = sorted({float(word) for word in words})
-    except ValueError as error:
-        raise click.UsageError("--strength takes numbers such as 0.5,1") from error
-    for strength in strengths:
-        MethodSettings(strength=strength)  # checks it
-    passages = options["passages"]
-    return Measuring(
-        strengths=tuple(strengths),
-        passages=PASSAGES if passages is None else passages,
-        max_tokens=options["max_tokens"],
-    )
-
-
-def _cases(
-    opened: ExitStack, paths: tuple[Path, ...], options: dict[str, Any]
-) -> list[Case]:
-    """What is to be measured; a store stays open for the histories in it."""
-    from edge_app.evaluation.eval_files import read_files
-    from edge_app.evaluation.unseen import unseen_cases
-
-    cases: list[Case] = []
-    if paths:
-        cases += read_files(paths, options["users"], options["queries"] or 1)
-    if options["synthetic"]:
-        cases += unseen_cases(options["synthetic"], options["seed"])
-    return cases or _own_cases(opened, options)
-
-
-def _own_cases(opened: ExitStack, options: dict[str, Any]) -> list[Case]:
-    from edge_app.evaluation.held_out import SAMPLE, YOURS, held_out
-
-    sample = options["sample"]
-    path = sample_store_path() if sample else store_path()
-    store = opened.enter_context(Store.open(path))
-    if sample and not store.counts()["own"]:
-        fill(store)
-    if not store.counts()["own"]:
-        raise InvalidSettingsError(
-            "there is no history yet; 'specsteer import --help' says how to give it, "
-            "and --sample measures the sample letters"
-        )
-    count = options["queries"] or _OWN_TEXTS
-    return held_out(store, count, SAMPLE if sample else YOURS)
-
-
-def _models(options: dict[str, Any]) -> Equipment:
-    from edge_app.commands.equipment import equipment
-
-    return equipment(
-        read_settings(),
-        server="",  # both models read here
-        specialist=options["specialist"],
-        generalist=options["generalist"],
-    )
-
-
-def _pair(models: Equipment, stop: threading.Event) -> Pair:
-    from edge_app.evaluation.pair import Pair
-
-    return Pair(models.specialist, models.generalist, models.engine, stop)
-
-
-def _measure(
-    pair: Pair, cases: Sequence[Case], how: Measuring, stop: threading.Event
-) -> _Result:
-    result = _Result(of=len(cases))
-    with Progress("measuring") as progress:
-        for done, case in enumerate(cases, 1):
-            if stop.is_set():
-                break
-            try:
-                result.measured.append(pair.measure(case, how))
-            except ContextFullError:
-                result.crowded += 1
-            except StoppedError:
-                break
-            progress.show(done, len(cases))
-    return result
-
-
 def _show(
-    result: _Result,
+    result: Result,
     how: Measuring,
     models: dict[str, Path],
     paths: tuple[Path, ...],
@@ -241,7 +140,7 @@ def _show(
     from edge_app.evaluation import as_json
     from edge_app.evaluation.report import summarise
 
-    _tell_what_is_missing(result)
+    tell_what_is_missing(result)
     if result.crowded and result.crowded == result.of:
         raise ContextFullError("no text was measured")
     if not result.measured:
@@ -258,19 +157,6 @@ def _show(
         run["complete"] = result.complete
         body = as_json.document(result.measured, groups, how, models, run)
         as_json.write(file, body)
-
-
-def _tell_what_is_missing(result: _Result) -> None:
-    if result.crowded:
-        click.echo(
-            f"{result.crowded} of {result.of} texts are left out: their request and "
-            "notes leave no room for the text; a lower --max-tokens makes some",
-            err=True,
-        )
-    if not result.complete:
-        click.echo(
-            f"stopped after {len(result.measured)} of {result.of} texts", err=True
-        )
 
 
 def _print(groups: Sequence[Group], options: dict[str, Any], *, own: bool) -> None:

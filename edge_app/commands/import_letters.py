@@ -6,60 +6,104 @@ from pathlib import Path
 
 import click
 
+from edge_app.commands.import_auto import Owner, import_everything
+from edge_app.commands.import_imap import import_sent_folder
+from edge_app.commands.import_reports import narrate
+from edge_app.commands.import_watch import import_and_watch
 from edge_app.commands.progress import Progress
 from edge_app.settings import store_path
 from personal_store import Store, import_source, importers
-
-_SHOWN = 20
+from personal_store.importers import TalkImporter
 
 
 @click.command("import")
 @click.argument("kind", metavar="KIND")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
-    "--me", multiple=True, metavar="ADDRESS", help="Your address; repeatable."
+    "--me",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Your address, or your name in a chat; repeatable.",
 )
 @click.option(
     "--map",
     "mapping",
     multiple=True,
     metavar="FIELD=COLUMN",
-    help="For csv and jsonl, such as text=Body; repeatable.",
+    help="For csv and jsonl, such as text=Body; repeatable. It is remembered for "
+    "files with the same columns.",
 )
+@click.option("--server", metavar="NAME", help="For imap: imap.example.org[:993].")
+@click.option(
+    "--folder", default="", help="For imap: the folder, if not that of sent mail."
+)
+@click.option("--yes", "agreed", is_flag=True, help="With auto: do not ask.")
+@click.option("--watch", is_flag=True, help="Stay, and import again when files change.")
 def command(
-    kind: str, path: Path, me: tuple[str, ...], mapping: tuple[str, ...]
+    kind: str,
+    path: Path,
+    me: tuple[str, ...],
+    mapping: tuple[str, ...],
+    server: str | None,
+    folder: str,
+    agreed: bool,
+    watch: bool,
 ) -> None:
     """Read your own texts from PATH into the store on this device.
 
-    KIND is one of: {kinds}. Importing the same file again adds nothing. The last
-    line counts what was added, skipped and failed.
+    PATH is a file, a folder, or an export as it was downloaded (zip, tgz). KIND is
+    'auto', which finds out what is in it, says so and asks, or one of: {kinds}.
+    Importing the same file again adds nothing; an import that was stopped goes on
+    where it was. The last line counts what was added, skipped and failed.
 
     \b
+        specsteer import auto takeout-20240312.zip
         specsteer import mbox "All mail.mbox" --me you@example.org
         specsteer import google_reviews Takeout/Maps/Reviews.json
         specsteer import csv reviews.csv --map text=Body --map date=Created
+        specsteer import markdown ~/Notes --watch
+        specsteer import imap you@example.org --server imap.example.org
     """
-    for address in me:
-        if "@" not in address:
-            raise click.UsageError(f"--me takes an address, not '{address}'")
-    columns = dict(_pair(item) for item in mapping)
-    with Store.open(store_path()) as store, Progress() as progress:
+    owner = Owner(me, dict(_pair(item) for item in mapping) or None)
+    _check_names(kind, me)
+    if (kind == "imap") != (server is not None):
+        raise click.UsageError("imap, and only imap, needs --server NAME")
+    with Store.open(store_path()) as store:
+        if server is not None:
+            import_sent_folder(store, str(path), server, folder, owner)
+        elif watch:
+            import_and_watch(store, kind, path, owner)
+        elif kind == "auto":
+            import_everything(store, path, owner, agreed=agreed)
+        else:
+            _import(store, kind, path, owner)
+
+
+def _import(store: Store, kind: str, path: Path, owner: Owner) -> None:
+    with Progress(in_bytes=True) as progress:
         report = import_source(
-            store, kind, path, me=me, mapping=columns or None, progress=progress.show
+            store,
+            kind,
+            path,
+            me=owner.me,
+            mapping=owner.mapping,
+            progress=progress.show,
         )
-    for note in report.notes:
-        click.echo(note, err=True)
-    for failure in report.failures[:_SHOWN]:
-        click.echo(str(failure), err=True)
-    if len(report.failures) > _SHOWN:
-        click.echo(f"and {len(report.failures) - _SHOWN} more failures", err=True)
-    if report.details():
-        click.echo(report.details(), err=True)
+    narrate(report)
     click.echo(report.summary())
 
 
 assert command.help is not None
 command.help = command.help.replace("{kinds}", ", ".join(importers.available()))
+
+
+def _check_names(kind: str, me: tuple[str, ...]) -> None:
+    """Names are for chats; elsewhere what has no @ is a slip of the keyboard."""
+    if kind == "auto" or isinstance(importers.load(kind), TalkImporter):
+        return
+    for address in me:
+        if "@" not in address:
+            raise click.UsageError(f"--me takes an address, not '{address}'")
 
 
 def _pair(item: str) -> tuple[str, str]:

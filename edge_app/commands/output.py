@@ -47,7 +47,7 @@ class Output:
         self._plain = plain
         self._looks = may_style() and not plain
         self._tokens: list[Token] = []
-        self._sources: tuple[Source, ...] = ()
+        self._found = SourcesFound(())
         self._tally = Tally()
         self._finished: Finished | None = None
 
@@ -63,8 +63,8 @@ class Output:
         """Show one event."""
         self._tally.add(event)
         match event:
-            case SourcesFound(sources=sources):
-                self._sources = sources
+            case SourcesFound():
+                self._found = event
             case Settled(tokens=tokens):
                 self._tokens += tokens
                 if not (self._as_json or self._plain):
@@ -89,7 +89,7 @@ class Output:
             click.echo()
         if self._finished is not None and self._finished.reason in _BROKEN_OFF:
             self._say(f"the text ends here: {_BROKEN_OFF[self._finished.reason]}")
-        self._say(numbers(self._statistics()))
+        self._say(" · ".join([*self._read(), numbers(self._statistics())]))
 
     @property
     def text(self) -> str:
@@ -99,13 +99,20 @@ class Output:
     @property
     def sources(self) -> tuple[Source, ...]:
         """The texts that were read for it."""
-        return self._sources
+        return self._found.sources
 
     def _stream(self, tokens: tuple[Token, ...]) -> None:
         for token in tokens:
             replaced = self._looks and token.origin == "recovered"
             word = f"{_UNDERLINED}{token.text}{_PLAIN}" if replaced else token.text
             click.echo(word, nl=False)
+
+    def _read(self) -> list[str]:
+        """How many texts were read, and how they were chosen."""
+        if not self._found.personalisation:
+            return []
+        texts = "1 text" if len(self.sources) == 1 else f"{len(self.sources)} texts"
+        return [f"read {texts} ({self._found.personalisation})"]
 
     def _say(self, sentence: str) -> None:
         click.echo(sentence, err=self._aside)
@@ -120,7 +127,7 @@ class Output:
         return {
             "text": self.text,
             "tokens": [asdict(token) for token in self._tokens],
-            "sources": [asdict(source) for source in self._sources],
+            "sources": [asdict(source) for source in self.sources],
             "statistics": asdict(self._statistics()),
             "settings": {
                 **asdict(order.settings),
@@ -128,6 +135,7 @@ class Output:
                 "recipient": order.request.recipient,
                 "max_tokens": order.max_tokens,
                 "history": order.use_history,
+                "personalisation": self._found.personalisation,
                 "offline": order.offline,
             },
             "ended": self._finished.reason if self._finished else "failed",

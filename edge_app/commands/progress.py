@@ -1,35 +1,98 @@
-"""A progress bar on stderr."""
+"""How far long work is, on stderr."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from personal_store.room import in_words
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+_EVERY = 30.0
+"""Seconds between two lines where there is no terminal."""
+
 
 class Progress:
-    """A progress bar on stderr, where that is a terminal."""
+    """A bar with rate and time left on a terminal; elsewhere a line now and then.
 
-    def __init__(self, label: str = "reading") -> None:
+    `in_bytes` says that what is counted are bytes.
+    """
+
+    def __init__(self, label: str = "reading", *, in_bytes: bool = False) -> None:
         self._label = label
-        self._bar: Any = None  # click names the type only privately
-        self._done = 0
+        self._in_bytes = in_bytes
+        self._bar: Any = None  # rich is imported when there is something to draw
+        self._task: Any = None
+        self._began: tuple[float, int] | None = None
+        self._told = 0.0
 
     def show(self, done: int, total: int) -> None:
         """So much is done of the total."""
-        if not sys.stderr.isatty():
-            return
+        if self._began is None:
+            self._began = time.monotonic(), done
+            self._told = self._began[0]
+        if sys.stderr.isatty():
+            self._draw(done, total)
+        elif time.monotonic() - self._told >= _EVERY:
+            self._told = time.monotonic()
+            click.echo(self._line(done, total), err=True)
+
+    def _draw(self, done: int, total: int) -> None:
         if self._bar is None:
-            self._bar = click.progressbar(
-                length=total, label=self._label, file=sys.stderr
-            )
-        self._bar.update(done - self._done)
-        self._done = done
+            self._bar = _bar(self._in_bytes)
+            self._bar.start()
+            self._task = self._bar.add_task(self._label, total=total, completed=done)
+        self._bar.update(self._task, completed=done)
+
+    def _line(self, done: int, total: int) -> str:
+        assert self._began is not None
+        start, before = self._began
+        rate = (done - before) / max(1e-9, time.monotonic() - start)
+        left = f", {_duration((total - done) / rate)} left" if rate > 0 else ""
+        if not self._in_bytes:
+            return f"{self._label}: {done:,} of {total:,}{left}"
+        speed = f"{in_words(int(rate))} a second"
+        return f"{self._label}: {in_words(done)} of {in_words(total)}, {speed}{left}"
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
-            self._bar.render_finish()
+            self._bar.stop()
+        self._bar = self._began = None
+
+
+def _bar(in_bytes: bool) -> Any:
+    from rich.console import Console  # 60 ms that only a terminal needs
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    amount: list[ProgressColumn] = [TaskProgressColumn()]
+    if in_bytes:
+        amount = [DownloadColumn(), TransferSpeedColumn()]
+    return Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        *amount,
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -2,35 +2,122 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+
 import click
 
+from edge_app.commands.chart import bars
+from edge_app.commands.output import may_style, printable
 from edge_app.privacy.ledger import read_ledger
-from edge_app.settings import ledger_path, read_settings, settings_path, store_path
+from edge_app.settings import (
+    Settings,
+    ledger_path,
+    read_settings,
+    settings_path,
+    store_path,
+)
 from models.folders import state_folder
 from personal_store import Store
+from personal_store.room import in_words
+from personal_store.summary import Summary, summarise
+
+_REASONS = 5
 
 
 @click.command("status")
-def command() -> None:
-    """Show what is on this device: texts, settings, ledger."""
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(as_json: bool) -> None:
+    """Show what is on this device: texts, where they come from, settings, ledger.
+
+    Charts count your own texts that can be found. What lies in the trash, is excluded
+    or was written by others is counted apart.
+    """
     settings = read_settings()
     with Store.open(store_path()) as store:
-        counts, addresses = store.counts(), store.identities()
-    click.echo(f"folder      {state_folder()}")
-    click.echo(f"your texts  {_texts(counts)}")
-    click.echo(f"you         {', '.join(addresses) or 'no address known yet'}")
-    click.echo(f"server      {settings.server or 'started on this machine'}")
-    click.echo(f"specialist  {settings.specialist or 'embedded'}")
-    click.echo(f"generalist  {settings.generalist or 'embedded'}")
-    click.echo(f"settings    {settings_path() if settings_path().exists() else 'none'}")
+        summary, addresses = summarise(store.db, store.path), store.identities()
+    if as_json:
+        click.echo(json.dumps(_plain(summary, addresses, settings)))
+        return
+    for line in (*_head(summary, addresses, settings), *_store(summary)):
+        click.echo(line)
+    _charts(summary)
+
+
+def _head(summary: Summary, addresses: list[str], settings: Settings) -> Iterator[str]:
+    yield f"folder      {state_folder()}"
+    yield f"your texts  {_texts(summary)}"
+    yield f"you         {', '.join(addresses) or 'no address known yet'}"
+    yield f"server      {settings.server or 'started on this machine'}"
+    yield f"specialist  {settings.specialist or 'embedded'}"
+    yield f"generalist  {settings.generalist or 'embedded'}"
+    yield f"settings    {settings_path() if settings_path().exists() else 'none'}"
     entries = list(read_ledger(ledger_path()))
     total = sum(entry.size for entry in entries)
-    click.echo(f"ledger      {len(entries)} requests, {total:,} bytes left")
+    yield f"ledger      {len(entries)} requests, {total:,} bytes left"
 
 
-def _texts(counts: dict[str, int]) -> str:
-    totals = ("own", "received", "words")
-    held = [f"{n} {kind}s" for kind, n in counts.items() if kind not in totals]
+def _store(summary: Summary) -> Iterator[str]:
+    raw = f"{in_words(summary.raw_bytes)} of it raw bodies"
+    kind = "encrypted" if summary.encrypted else "not encrypted"
+    yield f"on disk     {in_words(summary.bytes)}, {raw}; {kind}"
+    backup = f"{summary.backup}, {in_words(summary.backup_bytes)}"
+    yield f"backup      {backup if summary.backup else 'none'}"
+    put_away = {
+        "by others": summary.received,
+        "excluded": summary.excluded,
+        "in the trash": summary.trash,
+        "forgotten": summary.forgotten,
+    }
+    told = (f"{number:,} {name}" for name, number in put_away.items() if number)
+    yield f"not used    {', '.join(told) or 'nothing'}"
+    failed = sum(summary.failed.values())
+    yield f"failed      {f'{failed:,} could not be read' if failed else 'nothing'}"
+    for reason, times in list(summary.failed.items())[:_REASONS]:
+        yield f"            {times:,} x {printable(reason)}"
+    if summary.untidy:
+        yield (
+            "attention   traces of forgotten texts are not yet overwritten: run "
+            "'specsteer store tidy'"
+        )
+
+
+def _charts(summary: Summary) -> None:
+    for title, counts in _charted(summary).items():
+        if counts:
+            click.echo()
+            click.secho(title, bold=may_style() or None)
+            click.echo("\n".join(bars(counts)))
+    if summary.languages is None and summary.usable:
+        click.echo("\nlanguages need 'pip install specsteer[languages]'", err=True)
+
+
+def _charted(summary: Summary) -> dict[str, Mapping[str, int]]:
+    return {
+        "by kind": summary.kinds,
+        "by source": summary.sources,
+        "by year": summary.years,
+        "by language, in a sample": summary.languages or {},
+    }
+
+
+def _plain(
+    summary: Summary, addresses: list[str], settings: Settings
+) -> dict[str, object]:
+    return {
+        "folder": str(state_folder()),
+        "addresses": addresses,
+        "server": settings.server,
+        "specialist": settings.specialist,
+        "generalist": settings.generalist,
+        "ledger": len(list(read_ledger(ledger_path()))),
+        "store": asdict(summary),
+    }
+
+
+def _texts(summary: Summary) -> str:
+    held = [f"{number} {kind}s" for kind, number in summary.kinds.items()]
     if not held:
         return "none; 'specsteer import --help' says how"
-    return f"{', '.join(held)}; {counts['words']:,} words"
+    return f"{', '.join(held)}; {summary.words:,} words"

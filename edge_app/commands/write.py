@@ -14,6 +14,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
 from decoding_core.threshold import Threshold
+from edge_app import personalisation
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
 from edge_app.orders import Order
@@ -40,12 +41,19 @@ def _threshold(
 
 
 class _Write(click.Command):
-    """Lists the methods below the options."""
+    """Lists the methods and the personalisations below the options."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         with formatter.section("Methods"):
             formatter.write_dl([(name, summary(name)) for name in available()])
+        with formatter.section("Personalisations"):
+            formatter.write_dl(
+                [
+                    (name, personalisation.summary(name))
+                    for name in personalisation.available()
+                ]
+            )
 
 
 @click.command("write", cls=_Write)
@@ -82,6 +90,9 @@ class _Write(click.Command):
 )
 @click.option("--offline", is_flag=True, help="Write on this device alone.")
 @click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
+@click.option(
+    "--personalisation", help="What of your texts is read; listed below. bm25"
+)
 @click.option("--no-history", is_flag=True, help="Do not read your own texts.")
 @click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
 @click.option("--plain", is_flag=True, help="A line per sentence, for screen readers.")
@@ -103,8 +114,9 @@ def command(request: str, **options: Any) -> None:
     settings = read_settings()
     if options["token"]:
         settings = replace(settings, token=options["token"])
-    order = _order(request, options, settings.method)
+    order = _order(request, options, settings)
     build(order.settings)  # an unknown method is told before any model is loaded
+    personalisation.build(order.personalisation)
     output = Output(order, as_json=options["as_json"], plain=options["plain"])
     with (
         stoppable() as stop,
@@ -148,7 +160,7 @@ def _desk(settings: Settings, options: dict[str, Any]) -> WritingDesk:
     )
 
 
-def _order(request: str, options: dict[str, Any], defaults: Any) -> Order:
+def _order(request: str, options: dict[str, Any], defaults: Settings) -> Order:
     if not request.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
     names = (
@@ -159,9 +171,10 @@ def _order(request: str, options: dict[str, Any], defaults: Any) -> Order:
     return Order(
         Request(request, options["task"], options["recipient"]),
         background="" if sys.stdin.isatty() else _piped(),
-        settings=replace(defaults, **chosen),
+        settings=replace(defaults.method, **chosen),
         max_tokens=options["max_tokens"],
         use_history=not options["no_history"],
+        personalisation=options["personalisation"] or defaults.personalisation,
         offline=options["offline"],
         may_go_offline=not options["no_offline"],
     )

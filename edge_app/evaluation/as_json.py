@@ -26,7 +26,7 @@ def document(
     """Settings, models, groups and every text; `run` says what was asked for."""
     return {
         "settings": {**asdict(how), **run, "resamples": RESAMPLES, "level": LEVEL},
-        "models": {role: _file(path) for role, path in models.items()},
+        "models": {role: file_of(path) for role, path in models.items()},
         "groups": [_group(group) for group in groups],
         "texts": [_text(text, how) for text in texts],
     }
@@ -39,7 +39,8 @@ def write(path: Path, body: Object) -> None:
     fresh.replace(path)
 
 
-def _file(path: Path) -> Object:
+def file_of(path: Path) -> Object:
+    """Which file a model is."""
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": str(path), "bytes": path.stat().st_size, "sha256": sha256}

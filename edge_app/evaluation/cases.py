@@ -82,6 +82,14 @@ class History:
         wanted = Wanted(limit, kind, recipient, excluded)
         return self._passages(self._corpus.recent(wanted))
 
+    def corpus(self) -> Corpus:
+        """All that can be found, without the texts."""
+        return self._corpus
+
+    def passage(self, record_id: int) -> Passage | None:
+        """One text, whole; None where it has gone."""
+        return self._lookup(record_id)
+
     def _passages(self, hits: Sequence[Hit]) -> list[Passage]:
         found = ((self._lookup(hit.id), hit) for hit in hits)
         return [

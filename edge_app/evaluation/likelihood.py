@@ -37,6 +37,21 @@ class Opinions:
     """(K, T): the share of the specialist's tokens that the server would keep at this
     place by the stochastic rule, a row per threshold."""
 
+    def emitted(self, thresholds: Sequence[float]) -> Floats:
+        """Costs (N, K, T) under what steering emits at a drafted place, by strength and
+        threshold: the mixture S * min(1, (L/B) / threshold) + (1 - kept) * T of the
+        stochastic rule."""
+        log_ratio = self.base - self.generalist  # costs: log L - log B of the token
+        costs = []
+        for threshold, kept in zip(thresholds, self.kept, strict=True):
+            clipped = 0.0
+            if threshold > 0.0:
+                clipped = np.minimum(log_ratio - np.log(threshold), 0.0)
+            with np.errstate(divide="ignore"):  # all kept: nothing is drawn from T
+                drawn = np.log(np.maximum(1.0 - kept, 0.0)) - self.steered
+            costs.append(-np.logaddexp(clipped - self.specialist, drawn))
+        return np.stack(costs, axis=1)
+
 
 @dataclass(frozen=True, slots=True)
 class Readers:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from decoding_core.errors import VocabularyMismatchError
-from edge_app.context import LONGEST_CONTEXT, PromptBuilder
+from decoding_core.sampling import Floats
+from edge_app import personalisation
+from edge_app.context import LONGEST_CONTEXT, PromptBuilder, Prompts
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.likelihood import Opinions, Readers, read
-from edge_app.passages import PASSAGES, find_passages
+from edge_app.passages import PASSAGES, Found, Reranker, Tools, Wish
+from edge_app.profiles import Profiler, summariser
 from models.chat import render
 from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
@@ -31,6 +34,10 @@ class Measuring:
     """Past texts looked for, as for writing."""
     max_tokens: int = 400
     """Where a longer text is cut."""
+    personalisation: str = personalisation.USUAL
+    """What of the history is read."""
+    seed: int = 0
+    """Of a personalisation that draws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,9 @@ class Measured:
     kept: tuple[float, ...]
     """For each threshold, how many of the specialist's tokens would be kept, if it
     drew one at each place of the true text."""
+    emitted: tuple[tuple[float, ...], ...] = ()
+    """For each strength and threshold, what the text costs under what steering emits at
+    a drafted place."""
 
 
 class Pair:
@@ -65,6 +75,7 @@ class Pair:
         generalist: Path,
         settings: EngineSettings,
         stop: threading.Event | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         """Load the models; `stop` aborts a reading from a signal or another thread.
 
@@ -88,7 +99,9 @@ class Pair:
             self._base = self._sequence(opened, self._small)
             self._generalist = self._sequence(opened, large)
             self._opened = opened.pop_all()
-        self._end = _end_of_turn(self._small)
+        self._end = end_of_turn(self._small)
+        write = summariser(self._small, self._specialist.context, self._stop)
+        self._tools = Tools(Profiler(write, str(specialist)), reranker)
 
     def measure(self, case: Case, how: Measuring) -> Measured:
         """What the text of `case` costs.
@@ -105,10 +118,7 @@ class Pair:
         size = sum(len(vocabulary.piece(token)) for token in ids)
         if whole and self._end is not None:
             ids = [*ids, self._end]
-        passages = find_passages(case.history(), case.request, limit=how.passages)
-        prompts = self._builder().build(
-            case.request, passages, case.background, how.max_tokens + len(beginning)
-        )
+        prompts = self._prompts(case, how, how.max_tokens + len(beginning))
         readers = Readers(
             self._base,
             self._specialist,
@@ -117,7 +127,8 @@ class Pair:
             (*prompts.private_ids, *beginning),
         )
         opinions = read(readers, ids, how.strengths, how.thresholds)
-        return _summed(case, opinions, size, whole, len(prompts.sources))
+        emitted = opinions.emitted(how.thresholds).sum(axis=-1)
+        return _summed(case, opinions, emitted, size, whole, len(prompts.sources))
 
     def close(self) -> None:
         """Free the models."""
@@ -129,16 +140,30 @@ class Pair:
         context.stop = self._stop
         return context.sequence()
 
-    def _builder(self) -> PromptBuilder:
-        return PromptBuilder(
+    def _prompts(self, case: Case, how: Measuring, max_tokens: int) -> Prompts:
+        found = self._found(case, how)
+        builder = PromptBuilder(
             self._small.vocabulary.tokenize,
             self._small.chat_template,
             self._specialist.context.context_length,
         )
+        notes = found.beside(case.background)
+        return builder.build(case.request, found.passages, notes, max_tokens)
+
+    def _found(self, case: Case, how: Measuring) -> Found:
+        """What the specialist reads of the history, as for writing."""
+        wish = Wish(case.request, how.passages, seed=how.seed)
+        choice = personalisation.build(how.personalisation)
+        return choice.find(case.history(), wish, self._tools)
 
 
 def _summed(
-    case: Case, opinions: Opinions, size: int, whole: bool, read_texts: int
+    case: Case,
+    opinions: Opinions,
+    emitted: Floats,
+    size: int,
+    whole: bool,
+    read_texts: int,
 ) -> Measured:
     return Measured(
         case,
@@ -151,10 +176,11 @@ def _summed(
         generalist=float(opinions.generalist.sum()),
         steered=tuple(map(float, opinions.steered.sum(axis=1))),
         kept=tuple(map(float, opinions.kept.sum(axis=1))),
+        emitted=tuple(tuple(map(float, row)) for row in emitted),
     )
 
 
-def _end_of_turn(model: LlamaModel) -> int | None:
+def end_of_turn(model: LlamaModel) -> int | None:
     """The token with which the chat template ends an answer; None if it has none."""
     turns = [Message("user", "Q"), Message("assistant", "A")]
     segments = render(model.chat_template, turns)

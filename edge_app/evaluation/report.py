@@ -92,7 +92,7 @@ def _group(
     users = [(one.case.group, one.case.user) for one in texts]
     size = np.array([one.size for one in texts], float)
     tokens = np.array([one.tokens for one in texts], float)
-    draws = _Draws(Resamples(users, seed), size)
+    draws = Draws(Resamples(users, seed), size)
     base, specialist, generalist = _columns(
         [(one.base, one.specialist, one.generalist) for one in texts]
     )
@@ -118,7 +118,7 @@ def _group(
 
 
 @dataclass(frozen=True, slots=True)
-class _Draws:
+class Draws:
     """Figures of n texts from their nats (n,)."""
 
     resamples: Resamples
@@ -126,9 +126,11 @@ class _Draws:
     """Bytes (n,)."""
 
     def per_byte(self, nats: Floats) -> Estimate:
+        """Nats per byte."""
         return self.resamples.ratio(nats, self.size)
 
     def change(self, after: Floats, before: Floats) -> Change:
+        """How much cheaper texts are after than before."""
         relative = self.resamples.ratio(after, before, 1.0)
         return Change(relative, self.per_byte(after - before), self.resamples.units)
 

@@ -32,8 +32,8 @@ def plain(groups: Sequence[Group]) -> str:
         for name, label, change in zip(names, _CHANGES, _changes(one), strict=True):
             value, _, interval = _interval(change.relative, 100, 1, "+").partition(" ")
             changes.append([name, label, value, interval, change.verdict])
-    figures = _aligned(nats + bits)
-    blocks = figures[: len(nats)], figures[len(nats) :], _aligned(changes)
+    figures = aligned(nats + bits)
+    blocks = figures[: len(nats)], figures[len(nats) :], aligned(changes)
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -49,7 +49,7 @@ def wide(groups: Sequence[Group]) -> str:
             rows.append([one.name, f"T {strength:g}", *_both(estimate), change])
     kept = [["share kept, %", *(f"threshold {limit:g}" for limit in groups[0].kept)]]
     kept += [[g.name, *(_interval(e, 100, 1) for e in g.kept.values())] for g in groups]
-    return "\n".join([*_aligned(rows), "", *_aligned(kept)])
+    return "\n".join([*aligned(rows), "", *aligned(kept)])
 
 
 def markdown(groups: Sequence[Group]) -> str:
@@ -128,11 +128,13 @@ def _interval(estimate: Estimate, unit: float, digits: int, sign: str = "") -> s
     return f"{words} ({format(low, shape)} to {format(high, shape)})"
 
 
-def _aligned(rows: Rows) -> list[str]:
-    """Columns side by side, the first to the left, the others to the right."""
+def aligned(rows: Rows, left: int = 1) -> list[str]:
+    """Columns side by side, the first `left` to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
-    for first, *others in rows:
-        cells = [cell.rjust(n) for cell, n in zip(others, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    for row in rows:
+        sized = list(zip(row, widths, strict=True))
+        cells = [cell.ljust(width) for cell, width in sized[:left]]
+        cells += [cell.rjust(width) for cell, width in sized[left:]]
+        lines.append("  ".join(cells).rstrip())
     return lines

@@ -64,7 +64,8 @@ def from_json(line: str) -> Event:
 def _with_parts(name: str, fields: dict[str, Any]) -> Event:
     match name:
         case "SourcesFound":
-            return SourcesFound(tuple(Source(**source) for source in fields["sources"]))
+            sources = tuple(Source(**source) for source in fields["sources"])
+            return SourcesFound(sources, fields.get("personalisation", ""))
         case "Settled":
             return Settled(tuple(Token(**token) for token in fields["tokens"]))
         case "Judged":

@@ -81,7 +81,7 @@ class Variant:
         """Take in what happened at `now`; after a stop nothing is added any more."""
         self._learn(event)
         match event:
-            case SourcesFound(sources):
+            case SourcesFound(sources=sources):
                 self.sources = sources
                 self.left.read_letters(source.excerpt for source in sources)
             case Opened():

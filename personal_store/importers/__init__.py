@@ -2,19 +2,30 @@
 
 An importer has `sources(path)`, which finds what to read or raises SourceError, and
 `read(source, options)`, which yields documents, things skipped and failures. Importers
-of mail also have `envelopes(source)`, which yields headers only.
+of mail also have `envelopes(source)`, which yields headers only, those of messages
+signed with names `people(source)`, those of tables `names(source)` and
+`columns(source, mapping)`.
+
+`recognises(source)` is for `import auto`: where an importer would take any file of a
+common type, it says whether this one is likely meant for it. Without it, what
+`sources` wants is what it recognises.
 """
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
+from personal_store.columns import Columns
 from personal_store.errors import UnknownImporterError
 from personal_store.mail import Mail
 from personal_store.records import Item, ReadOptions
 from personal_store.sources import Source
+from personal_store.talks import People
+
+_COMMON = " maildir emlx mbox eml lamp jsonl csv markdown docx odt text "
+"""Importers of formats that many programs write, the more specific first."""
 
 
 class Importer(Protocol):
@@ -33,6 +44,36 @@ class MailImporter(Importer, Protocol):
 
     def envelopes(self, source: Source) -> Iterator[Mail]:
         """The headers of each message, to find out whose mailbox it is."""
+
+
+@runtime_checkable
+class TalkImporter(Importer, Protocol):
+    """An importer of messages signed with names, of which one is the owner's."""
+
+    def people(self, source: Source) -> People:
+        """Who wrote in it, and what it says of its owner."""
+
+
+@runtime_checkable
+class TableImporter(Importer, Protocol):
+    """An importer of tables of any service, where columns are named or guessed."""
+
+    def names(self, source: Source) -> list[str]:
+        """The names of all columns."""
+
+    def columns(self, source: Source, mapping: Mapping[str, str]) -> Columns:
+        """Which column holds what; raises SourceError if no text is found."""
+
+
+def by_specificity() -> list[str]:
+    """All names, those first that know their files by more than a common suffix."""
+    return sorted(available(), key=lambda name: (_COMMON.find(f" {name} "), name))
+
+
+def recognises(importer: Importer, source: Source) -> bool:
+    """Whether an importer takes a source that nobody gave to it by name."""
+    asked: Callable[[Source], bool] = getattr(importer, "recognises", lambda _: True)
+    return asked(source)
 
 
 def available() -> list[str]:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from personal_store.sources import Source, locate
 
 _DELIMITERS = ",;\t|"
 _LONGEST_FIELD = 16 * 1024 * 1024
+_SAMPLE_BYTES = 1024 * 1024
 
 
 def sources(path: Path) -> list[Source]:
@@ -22,11 +23,31 @@ def sources(path: Path) -> list[Source]:
     return locate(path, _is_csv, "CSV file")
 
 
+def recognises(source: Source) -> bool:
+    """Whether one of its columns is clearly the text."""
+    try:
+        columns(source, {})
+    except SourceError:
+        return False
+    return True
+
+
+def names(source: Source) -> list[str]:
+    """The names of its columns."""
+    return _names(_beginning(source))
+
+
+def columns(source: Source, mapping: Mapping[str, str]) -> Columns:
+    """Which column holds what, as told and as guessed from the first rows."""
+    text = _beginning(source)
+    return Columns.choose(_names(text), _sample(text, _names(text)), mapping)
+
+
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """One document per row."""
-    text = _content(source)
-    names = _names(text)
-    columns = Columns.choose(names, _sample(text, names), options.mapping)
+    chosen = columns(source, options.mapping)
+    text = _text(source, source.whole())
+    header = _names(text)
     lines = 1 + text.count("\n") + text.count("\r")
     for row, line in _rows(text):
         position = min(source.size, source.size * line // lines)
@@ -35,22 +56,28 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
             continue
         if isinstance(row, csv.Error):
             yield ImportFailure(position, where, str(row))
-        elif len(row) > len(names):
-            reason = f"it has {len(row)} fields, the first line has {len(names)}"
+        elif len(row) > len(header):
+            reason = f"it has {len(row)} fields, the first line has {len(header)}"
             yield ImportFailure(position, where, reason)
         elif any(row):
-            yield columns.document(dict(zip(names, row, strict=False)), position)
+            yield chosen.document(dict(zip(header, row, strict=False)), position)
 
 
 def _is_csv(source: Source) -> bool:
     return source.name.lower().endswith((".csv", ".tsv"))
 
 
-def _content(source: Source) -> str:
-    with source.open() as stream:
-        data = stream.read()
+def _beginning(source: Source) -> str:
+    """Enough of it to see its columns, cut at the end of a line."""
+    data = source.head(_SAMPLE_BYTES)
+    if len(data) == _SAMPLE_BYTES:
+        data = data[: data.rfind(b"\n") + 1] or data
+    return _text(source, data)
+
+
+def _text(source: Source, data: bytes) -> str:
     if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise SourceError(f"{source.path} is not a CSV file: it is not text.")
+        raise SourceError(f"{source.name} is not a CSV file: it is not text.")
     utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     return decode(data, "utf-16" if utf16 else "")
 

@@ -1,7 +1,7 @@
 """JSON lines, or one JSON list: fields are named with --map, or guessed."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ from typing import Any
 from personal_store.charset import decode
 from personal_store.columns import SAMPLE, Columns
 from personal_store.errors import SourceError
+from personal_store.exporting import exported_item, is_exported
+from personal_store.json_stream import array_values
 from personal_store.records import ImportFailure, Item, ReadOptions
 from personal_store.sources import Source, locate
 
@@ -20,15 +22,37 @@ def sources(path: Path) -> list[Source]:
     return locate(path, _is_jsonl, "JSON lines file")
 
 
+def recognises(source: Source) -> bool:
+    """Whether one of its fields is clearly the text."""
+    try:
+        columns(source, {})
+    except SourceError:
+        return False
+    return True
+
+
+def names(source: Source) -> list[str]:
+    """The names of the fields in its first entries."""
+    return _names(_sample(source))
+
+
+def columns(source: Source, mapping: Mapping[str, str]) -> Columns:
+    """Which field holds what, as told and as guessed from the first entries."""
+    sample = _sample(source)
+    return Columns.choose(_names(sample), sample, mapping)
+
+
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """One document per object."""
-    columns = _columns(source, options)
+    chosen = columns(source, options.mapping)
     for position, number, value in _values(source):
         if position <= options.start:
             continue
         where = f"{source.name}, entry {number}"
-        if isinstance(value, dict):
-            yield columns.document(_flat(value), position)
+        if is_exported(value):
+            yield exported_item(value, position, where)
+        elif isinstance(value, dict):
+            yield chosen.document(_flat(value), position)
         else:
             reason = value if isinstance(value, str) else "it is not an object"
             yield ImportFailure(position, where, reason)
@@ -38,24 +62,29 @@ def _is_jsonl(source: Source) -> bool:
     return source.name.lower().endswith((".jsonl", ".ndjson"))
 
 
-def _columns(source: Source, options: ReadOptions) -> Columns:
-    found = (value for _, _, value in _values(source))
-    sample = [
-        _flat(value) for value in islice(found, SAMPLE) if isinstance(value, dict)
-    ]
+def _sample(source: Source) -> list[dict[str, Any]]:
+    found = islice(_values(source), SAMPLE)
+    sample = [_flat(value) for _, _, value in found if isinstance(value, dict)]
     if not sample:
         raise SourceError(
-            f"{source.path} is not a JSON lines file: none of its first lines is an "
+            f"{source.name} is not a JSON lines file: none of its first lines is an "
             'object such as {"text": "..."}.'
         )
-    names = list(dict.fromkeys(name for row in sample for name in row))
-    return Columns.choose(names, sample, options.mapping)
+    return sample
+
+
+def _names(sample: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for row in sample for name in row))
 
 
 def _values(source: Source) -> Iterator[tuple[int, int, Any]]:
     """(position, number, value) of each entry; a broken one is a sentence."""
     if source.head(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-        yield from _list_values(source)
+        with source.open() as stream:
+            for number, (position, value) in enumerate(
+                array_values(stream, source.name), 1
+            ):
+                yield min(position, source.size), number, value
         return
     position = 0
     with source.open() as stream:
@@ -63,15 +92,6 @@ def _values(source: Source) -> Iterator[tuple[int, int, Any]]:
             position += len(line)
             if line.strip():
                 yield position, number, _parsed(line)
-
-
-def _list_values(source: Source) -> Iterator[tuple[int, int, Any]]:
-    with source.open() as stream:
-        values = _parsed(stream.read())
-    if isinstance(values, str):
-        raise SourceError(f"{source.path}: {values}.")
-    for number, value in enumerate(values, 1):
-        yield source.size * number // len(values), number, value
 
 
 def _parsed(data: bytes) -> Any:

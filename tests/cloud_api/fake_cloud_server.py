@@ -21,5 +21,5 @@ def load(options):
     return models
 
 
-serving.load_pair = load
+serving.load_models = load
 main()

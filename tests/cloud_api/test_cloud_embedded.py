@@ -8,7 +8,7 @@ import pytest
 from cloud_fakes import HEADERS, client_of, open_session, post_block, running
 from websockets.sync.client import connect
 
-from cloud_api.llama import LlamaOptions, load_pair
+from cloud_api.llama import LlamaOptions, load_models
 from cloud_api.sessions.state import Session
 from decoding_core import wire_json
 from decoding_core.duty import duty_of
@@ -41,7 +41,7 @@ def serving(seats):
         CONTEXT,
         EngineSettings(threads=THREADS),
     )
-    return running(lambda: load_pair(options))
+    return running(lambda: load_models(options))
 
 
 def request_for(models, prompt, method):

@@ -178,7 +178,7 @@ def test_a_second_signal_ends_it_at_once(command, environment):
     ],
 )
 def test_models_that_cannot_be_served_end_it(model_file, monkeypatch, load, sentence):
-    monkeypatch.setattr(serving, "load_pair", load)
+    monkeypatch.setattr(serving, "load_models", load)
     monkeypatch.setattr(serving.logs, "configure", lambda: None)
     models = ["--generalist", str(model_file), "--base", str(model_file)]
 

@@ -5,6 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 
+from decoding_core.duty import duty_of
+from decoding_core.judging import judge
+from decoding_core.messages import DraftBlock
 from decoding_core.methods import build, costeer, lightcosteer
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
@@ -63,3 +66,34 @@ def test_every_token_is_drawn_from_it(module, constant, small, large, base, beta
     assert_allclose(method.target(small, row), expected, atol=1e-5)
     assert_allclose(method.bonus(small, row), expected, atol=1e-5)
     assert not method.drafts
+
+
+@pytest.mark.parametrize("method", ["costeer", "lightcosteer"])
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+def test_what_lies_outside_of_the_row_is_bounded(method, beta):
+    """By the row that a server sends: its tail is weighed with c_T * beta, not with
+    beta. With all candidates nothing lies outside."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        small, large, base = log_softmax(rng.normal(0, 2, (3, 60)))
+        for count in (5, 30, 60):
+            settings = MethodSettings(method=method, strength=beta, candidates=count)
+            block = DraftBlock(0, 0, 0, 0, (), ())
+            duty = duty_of(settings.terms())
+            row = judge(block, large[None], base[None], duty).rows[0]
+            chosen = build(settings)
+            whole = steered(small, large, base, chosen.strength)
+            outside = 1 - whole[row.token_ids].sum()
+            bound = chosen.left_out(small, row)
+            assert outside - 1e-6 <= bound <= 1.0
+            assert (bound == 0.0) == (count == 60)
+
+
+def test_the_bound_is_near_where_little_is_left_out():
+    """It says more than that a share is below one."""
+    rng = np.random.default_rng(1)
+    small, large, base = log_softmax(rng.normal(0, 6, (3, 60)))
+    settings = MethodSettings(method="lightcosteer", candidates=40)
+    block = DraftBlock(0, 0, 0, 0, (), ())
+    row = judge(block, large[None], base[None], duty_of(settings.terms())).rows[0]
+    assert build(settings).left_out(small, row) < 0.01

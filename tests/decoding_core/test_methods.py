@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from decoding_core import methods
 from decoding_core.errors import DecodingError, InvalidSettingsError, UnknownMethodError
 from decoding_core.methods import (
+    contrast,
     coupled,
     generalist,
     lossless,
@@ -138,7 +139,7 @@ def test_without_history_the_target_is_the_generalist(large, base, strength, ids
     for name in methods.available():
         settings = MethodSettings(method=name, strength=strength, temperature=1.0)
         method = methods.build(settings)
-        if method.decided_by == "nobody" or method.drafts_again:
+        if not method.uses_generalist or method.drafts_again:
             continue
         found = method.target(base[ids], row)
         assert_allclose(found, cut(np.exp(large), ids)[ids], atol=1e-9)
@@ -247,6 +248,47 @@ def test_baselines(small, large, base):
         lossless.Method().acceptance(large, base, 0.5)
 
 
+def contrasted(small, base, strength, share):
+    """S * (S/B)^strength on the plausible tokens, without logarithms."""
+    probs = np.exp(small)
+    weights = probs * (probs / np.exp(base)) ** strength
+    weights[probs < share * probs.max() * (1 - 1e-9)] = 0.0
+    return weights / weights.sum()
+
+
+@given(logprobs, logprobs, strengths, st.sampled_from([0.0, 0.1, 0.5, 1.0]), top_ps)
+def test_the_contrast_is_emitted_exactly(small, base, strength, share, top_p):
+    """Whatever is drafted, at any strength, plausibility and top-p; what the row holds
+    of a generalist plays no part."""
+    row = row_of(np.zeros(SIZE), base)
+    method, draw = contrast.Method(strength, share), draws(top_p)
+    target = draw.distribution(method.target(small - 3.0, row))
+    found = emitted_by_device(target, draw.distribution(np.exp(small)), row)
+    expected = contrasted(small, base, strength, share)
+    assert_allclose(found, draw.distribution(expected), atol=1e-9)
+    assert method.left_out(small, row) == 0.0
+
+
+@given(logprobs, logprobs, strengths)
+def test_without_history_the_contrast_is_the_specialist(small, base, strength):
+    """Nothing to steer by; and so it is at strength 0, whatever the base thinks."""
+    for method, other in (
+        (contrast.Method(strength, 0.0), small),
+        (contrast.Method(0.0, 0.0), base),
+    ):
+        found = method.target(small, row_of(small, other))
+        assert_allclose(found, np.exp(small), atol=1e-9)
+
+
+@given(logprobs, logprobs, st.floats(0.01, 0.9))
+def test_the_contrast_at_temperature_zero_is_that_of_the_paper(small, base, weight):
+    """CoPe's argmax of log S - a log B among the plausible, at strength a / (1 - a)."""
+    scores = small - weight * base
+    scores[small < small.max() + np.log(0.1)] = -np.inf
+    found = contrast.Method(weight / (1 - weight)).target(small, row_of(base, base))
+    assert_allclose(scores[found.argmax()], scores.max(), atol=1e-9)
+
+
 @given(logprobs, logprobs, logprobs, st.integers(0, 10_000), top_ps)
 def test_the_coupled_method_keeps_only_what_the_target_draws(
     small, large, base, seed, top_p
@@ -265,7 +307,7 @@ def test_the_coupled_method_keeps_only_what_the_target_draws(
 def test_methods_are_found_by_their_files():
     """And a name that is none is refused with the list of those there are."""
     names = methods.available()
-    assert len(names) == 11
+    assert len(names) == 12
     for name in names:
         settings = MethodSettings(method=name, temperature=1.0)
         assert methods.build(settings).name == name

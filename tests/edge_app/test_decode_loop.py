@@ -100,6 +100,25 @@ def test_sometimes_agreeing_refuses_where_the_generalist_differs():
     assert judged[0].refused == ("<5>",)
 
 
+@pytest.mark.parametrize(
+    ("bonus_from", "origin", "token"),
+    [("steered", "recovered", 6), ("generalist", "bonus", 9)],
+)
+def test_a_bonus_waits_for_what_only_this_person_would_write(bonus_from, origin, token):
+    """The generalist names one candidate after the full block, 9; the specialist would
+    write 6. As a draft, 6 is a candidate itself, and strength lets it win."""
+    settings = MethodSettings(
+        draft_length=3, candidates=1, bonus_from=bonus_from, strength=2.0
+    )
+    verifier = EngineVerifier(
+        TableEngine([3, 4, 5, 9, 7, 8], len(PUBLIC)), TableEngine([], len(PUBLIC))
+    )
+    small = TableEngine([3, 4, 5, 6, 7, 8], len(PRIVATE))
+    writing = Writing(settings, small, verifier, max_tokens=4)
+    assert writing.run() == [3, 4, 5, token]
+    assert writing.origins == ["accepted"] * 3 + [origin]
+
+
 def test_the_end_token_ends_the_text():
     """Nothing is drawn after it."""
     verifier = EngineVerifier(

@@ -7,6 +7,7 @@ from decoding_core.methods import available, build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
+from edge_app.base_alone import BaseAloneVerifier
 from edge_app.decode_loop import MOST_REFUSALS
 from edge_app.edge_base import EdgeBaseVerifier
 from edge_app.events import Judged
@@ -28,8 +29,9 @@ def engines(seed=""):
 
 def written(settings, seed="", max_tokens=20):
     small, large, base = engines(seed)
-    if build(settings).decided_by == "nobody":
-        verifier = OfflineVerifier()
+    method = build(settings)
+    if not method.uses_generalist:
+        verifier = BaseAloneVerifier(base) if method.uses_base else OfflineVerifier()
     elif settings.base == "edge":
         verifier = EdgeBaseVerifier(EngineVerifier(large), base)
     else:
@@ -80,6 +82,17 @@ def nucleus_of(target):
     return probs
 
 
+def contrasted(after=(), strength=1.5, share=0.1):
+    small, _, base = opinions(after)
+    weights = np.exp(small + strength * (small - base))
+    weights[np.exp(small) < share * np.exp(small).max()] = 0.0
+    return weights / weights.sum()
+
+
+def uncut(after=()):
+    return contrasted(after, share=0.0)
+
+
 def generalist(after=()):
     return np.exp(opinions(after)[1])
 
@@ -95,6 +108,8 @@ EMITTED = [
     ({"method": "generalist"}, generalist),
     ({"method": "costeer"}, lambda after=(): steered(after, 1.783257)),
     ({"method": "lightcosteer"}, lambda after=(): steered(after, 0.476190)),
+    ({"method": "contrast", "strength": 1.5}, contrasted),
+    ({"method": "contrast", "strength": 1.5, "plausibility": 0.0}, uncut),
     ({"method": "specialist"}, lambda after=(): np.exp(opinions(after)[0])),
 ]
 

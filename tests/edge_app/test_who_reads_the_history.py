@@ -3,7 +3,7 @@ import pytest
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from edge_app.context import Prompts
-from edge_app.writing import _as_read
+from edge_app.writing import as_read
 
 PROMPTS = Prompts((1, 2), (9, 1, 2), ())
 OTHERS = {
@@ -17,6 +17,6 @@ def test_each_model_reads_what_the_method_says(name):
     """The public prompt goes to the server, the private one to the specialist, but for
     two baselines; notes are a part of the private one."""
     method = build(MethodSettings(method=name, temperature=1.0))
-    read = _as_read(PROMPTS, method)
+    read = as_read(PROMPTS, method)
     expected = OTHERS.get(name, ((1, 2), (9, 1, 2)))
     assert (read.public_ids, read.private_ids) == expected

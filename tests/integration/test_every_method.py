@@ -27,7 +27,7 @@ from models.prompts import Request
 ON_THE_SERVER = [
     name
     for name in available()
-    if name not in ("specialist", "specialist_without_history")
+    if name not in ("specialist", "specialist_without_history", "contrast")
 ]
 
 
@@ -88,7 +88,9 @@ def job(wanted, verifier, specialist, contexts):
 
 
 @pytest.mark.parametrize("method", ON_THE_SERVER)
-@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize(
+    "temperature", [pytest.param(0.0, marks=pytest.mark.slow), 0.8]
+)
 def test_where_the_base_runs_changes_no_text(
     method, temperature, specialist, contexts, fourth, server
 ):
@@ -131,10 +133,13 @@ def test_the_command_writes_with_every_method(method, server):
     body = json.loads(result.stdout)
     alone = method.startswith("specialist")
     assert 0 < len(body["tokens"]) <= 6
-    assert bool(list(read_ledger(ledger_path()))) != alone
+    sends = not alone and method != "contrast"
+    assert bool(list(read_ledger(ledger_path()))) == sends
+    assert (body["statistics"]["round_trip_ms"] is not None) == sends
     assert {t["origin"] == "local" for t in body["tokens"]} == {alone}
-    exact = method in ("lossless", "coupled", "speculative", "generalist")
+    exact = method in ("lossless", "coupled", "speculative", "generalist", "contrast")
     exact = exact or method == "generalist_with_history"
+    exact |= method in ("costeer", "lightcosteer")
     assert (body["statistics"]["left_out"] is not None) == exact
     told = "exact to" in result.stderr or "candidates lacked" in result.stderr
     assert told == exact

@@ -8,11 +8,13 @@ import pytest
 
 from decoding_core.settings import MethodSettings
 from decoding_core.wire import FrameFormat
-from edge_app import traffic
+from edge_app import profiles, traffic
+from edge_app.context import PromptBuilder
 from edge_app.desk import Equipment, WritingDesk
 from edge_app.events import Sent, Settled, SourcesFound
 from edge_app.orders import Order
 from edge_app.privacy.ledger import read_ledger
+from edge_app.profiles import Summary
 from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
@@ -78,13 +80,14 @@ def desk(tmp_path, server):
     desk.close()
 
 
-def write(desk, **options):
+def write(desk, personalisation="bm25", max_tokens=60, **options):
     events = []
     order = Order(
         Request("Thank Ana for the photos.", recipient="Ana"),
         background=NOTES,
         settings=MethodSettings(temperature=0.7, seed=1, **options),
-        max_tokens=60,
+        max_tokens=max_tokens,
+        personalisation=personalisation,
     )
     desk.write(order, events.append, threading.Event())
     return events
@@ -114,7 +117,9 @@ def has_run(ids, run):
 )
 def test_a_marker_in_the_history_never_leaves(desk, socket_bytes, method):
     """Neither as text nor as a run of token ids, unless the draft used it."""
-    events = write(desk, method=method)
+    # Rejection drafts many times for a token, so it is asked for few and takes most.
+    few = {"max_tokens": 15, "threshold": 0.05} if method == "rejection" else {}
+    events = write(desk, method=method, **few)
     sources = next(e for e in events if isinstance(e, SourcesFound)).sources
     assert any(MARKER in source.excerpt for source in sources)
     sent = [event for event in events if isinstance(event, Sent)]
@@ -130,6 +135,34 @@ def test_a_marker_in_the_history_never_leaves(desk, socket_bytes, method):
             assert not has_run(opening["prompt_ids"], run)
             if word not in text:
                 assert not any(has_run(ids, run) for ids in drafted)
+
+
+def test_a_profile_never_leaves(desk, socket_bytes, tmp_path, monkeypatch):
+    """It stands in the private prompt, as the history does, and nowhere else."""
+    read, told = [], "Flibbertzog always writes of her Grumblewick."
+    build = PromptBuilder.build
+
+    def recording(self, request, passages, background, max_tokens):
+        read.append(background)
+        return build(self, request, passages, background, max_tokens)
+
+    monkeypatch.setattr(PromptBuilder, "build", recording)
+    monkeypatch.setattr(profiles, "_summary_of", lambda _: Summary(told, (1,)))
+    events = write(desk, "profile")
+    assert told in read[-1]
+    assert NOTES in read[-1]
+    assert told in (tmp_path / "store-profile.json").read_text()
+    sent = [event for event in events if isinstance(event, Sent)]
+    everything = b"".join(socket_bytes) + b"".join(frames(socket_bytes))
+    opening = json.loads(next(e for e in sent if e.what == "open").payload)
+    text = "".join(t.text for e in events if isinstance(e, Settled) for t in e.tokens)
+    tokenize = desk._model.vocabulary.tokenize
+    for word in ("Flibbertzog", "Grumblewick"):
+        assert word.encode() not in everything
+        for run in (tokenize(word), tokenize(" " + word)):
+            assert not has_run(opening["prompt_ids"], run)
+            if word not in text:
+                assert not any(has_run(list(e.token_ids), run) for e in sent)
 
 
 def test_the_ledger_is_what_the_socket_got(desk, socket_bytes, tmp_path):

@@ -1,6 +1,7 @@
 """Single messages, Google's reviews, tables: fields found, nothing twice, no crash."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,10 @@ def counts(report):
 
 
 def test_importers_are_found_by_their_file():
-    assert importers.available() == ["csv", "eml", "google_reviews", "jsonl", "mbox"]
+    folder = Path(importers.__file__).parent
+    files = {file.stem for file in folder.glob("*.py")} - {"__init__"}
+
+    assert set(importers.available()) == files > {"csv", "eml", "google_reviews"}
 
 
 def test_a_folder_of_messages(store, tmp_path):

@@ -97,7 +97,7 @@ def test_a_folder_where_a_file_should_be(run, home, name):
 def test_a_store_that_is_none(run, home):
     """It is neither read nor overwritten."""
     (home / "store.db").write_text("my shopping list " * 99)
-    assert "not a database" in sentence(run("search", "milk"))
+    assert "it is no store" in sentence(run("search", "milk"))
     assert (home / "store.db").read_text() == "my shopping list " * 99
 
 

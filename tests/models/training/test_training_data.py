@@ -103,6 +103,14 @@ def test_share_of_synthetic_history(private):
     assert all((len(e.messages()) > 1) == bool(private) for e in made)
 
 
+def test_some_of_the_unknown_have_ways_of_their_own():
+    """Most write the common way; none tells who they are."""
+    made = list(islice(synthetic_examples(Random(4), 0.0), 300))
+    emails = [e.text for e in made if e.request.task == "email"]
+    common = sum(text.startswith(("Hi ", "Hello", "Dear ")) for text in emails)
+    assert 0.4 < common / len(emails) < 0.85
+
+
 def test_the_best_excerpt_stands_last_and_the_worst_is_left_out():
     """Next to the request, as on a device."""
     past = [

@@ -1,0 +1,5 @@
+"""`python -m benchmarks.cost`."""
+
+from benchmarks.cost import command
+
+command()

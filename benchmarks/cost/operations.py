@@ -1,0 +1,99 @@
+"""How many operations a text takes, from the shapes of both models.
+
+G drafted tokens a round, of which a share stays. A round settles G * share + 1 tokens
+and takes
+
+- the specialist: G tokens, one after the other, and one more after a full block;
+- generalist and base: the token settled last and G drafted ones, in one pass.
+
+So refused drafts are counted too, and that a bonus is sometimes left to the next draft
+is not. Before the first round each model reads its prompt:
+the specialist the history and the request, generalist and base the request alone.
+Counted by `tokens`, that is what the processors do. Counted by `passes`, prompts are
+left out, and a pass over a block counts as one token: what is done when moving the
+weights decides, as on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from benchmarks.cost.shapes import Shape, ShapedPair
+
+Count = Literal["tokens", "passes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is written."""
+
+    tokens: int = 100
+    request: int = 100
+    """Tokens of the public prompt."""
+    draft_length: int = 8
+    count: Count = "tokens"
+
+
+def with_history(pair: ShapedPair, text: Text, history: int) -> float:
+    """The generalist reads history and request, and writes token by token."""
+    return _alone(pair.generalist, text, history)
+
+
+def steering(pair: ShapedPair, text: Text, history: int, share: float) -> float:
+    """Operations of steering, on the device and on the server."""
+    small, large = pair.specialist, pair.generalist
+    public, private = text.request, history + text.request
+    total = 0.0
+    if text.count == "tokens":
+        total += small.reading(private - 1, 0, 1) + small.reading(public - 1, 0, 1)
+        total += large.reading(public - 1, 0, 1)
+    for weight, settled in _rounds(text, share):
+        # A model's last token, settled last, is read with the block.
+        drafted = text.draft_length + full_share(share, text.draft_length)
+        total += weight * small.reading(drafted, private - 1 + settled, drafted)
+        for model in (small, large):
+            total += weight * _pass(model, text, public - 1 + settled)
+    return total
+
+
+def tokens_per_round(share: float, draft_length: int) -> float:
+    """Settled in one round: those kept, and one drawn after them."""
+    return share * draft_length + 1
+
+
+def full_share(share: float, draft_length: int) -> float:
+    """How many blocks are kept whole, when every token stays with one probability p,
+    for which sum of p^i, i = 1..G, is the share of G."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        p = (low + high) / 2
+        kept = sum(p**i for i in range(1, draft_length + 1))
+        low, high = (p, high) if kept < share * draft_length else (low, p)
+    return high**draft_length
+
+
+def _rounds(text: Text, share: float) -> Iterator[tuple[float, float]]:
+    """Each round's weight, 1 but for the last, and the tokens settled before it."""
+    step, settled = tokens_per_round(share, text.draft_length), 0.0
+    while settled < text.tokens:
+        yield min(1.0, (text.tokens - settled) / step), settled
+        settled += step
+
+
+def _pass(model: Shape, text: Text, after: float) -> float:
+    """One pass over a block."""
+    if text.count == "passes":
+        return model.reading(1, after, 1)
+    block = text.draft_length + 1
+    return model.reading(block, after, block)
+
+
+def _alone(model: Shape, text: Text, history: int) -> float:
+    prompt = history + text.request
+    written = text.tokens  # one step for each; the last of the prompt gives the first
+    total = model.reading(written, prompt - 1, written)
+    if text.count == "tokens":
+        total += model.reading(prompt - 1, 0, 1)
+    return total

@@ -1,0 +1,116 @@
+"""The shape of a transformer, and what reading tokens costs with it.
+
+An operation is one multiplication or one addition, so a weight costs two per token.
+Norms, rotations, softmax and the look-up of embeddings are left out: together they are
+below a hundredth of what is counted, for every shape that is in use.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from decoding_core.errors import ModelError
+from models.gguf_header import read_header
+
+_PAIRS = Path(__file__).with_name("pairs.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A decoder with grouped heads and a gated feed-forward, as Llama and Qwen have."""
+
+    layers: int
+    width: int
+    heads: int
+    kv_heads: int
+    key: int
+    """Width of one head's keys."""
+    value: int
+    feed_forward: int
+    vocabulary: int
+
+    @property
+    def weights(self) -> int:
+        """Those that every token is multiplied with, but for the output's."""
+        queries = self.heads * self.key + self.kv_heads * (self.key + self.value)
+        attention = self.width * (queries + self.heads * self.value)
+        return self.layers * (attention + 3 * self.width * self.feed_forward)
+
+    def reading(self, tokens: float, after: float, rows: float) -> float:
+        """Operations of reading so many tokens after others, giving `rows` rows of
+        logits. Expected numbers of tokens may be broken ones."""
+        linear = 2 * tokens * self.weights
+        seen = tokens * after + tokens * (tokens + 1) / 2  # keys, over all tokens
+        attention = 2 * self.layers * self.heads * (self.key + self.value) * seen
+        return linear + attention + 2 * rows * self.width * self.vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class ShapedPair:
+    """Both models of a pair, and what is known of their acceptance."""
+
+    name: str
+    source: str
+    specialist: Shape
+    generalist: Shape
+    accepted: dict[float, float]
+    """Share of drafted tokens kept, by threshold."""
+
+
+def shape_of(path: Path) -> Shape:
+    """The shape in the header of a GGUF file; raises ModelError where it has none that
+    is counted here."""
+    header = read_header(path)
+    kind = header.get("general.architecture", "")
+    if header.get(f"{kind}.expert_count"):
+        raise ModelError(f"{path} has experts; their operations are not counted here")
+    try:
+        return _shape(header, kind)
+    except (KeyError, TypeError, ZeroDivisionError) as error:
+        raise ModelError(
+            f"{path} does not say the shape of a decoder with one kind of layer"
+        ) from error
+
+
+def _shape(header: dict[str, Any], kind: str) -> Shape:
+    width, heads = header[f"{kind}.embedding_length"], header[_key(kind, "head_count")]
+    usual = width // heads
+    numbers = (
+        header[f"{kind}.block_count"],
+        width,
+        heads,
+        header.get(_key(kind, "head_count_kv"), heads),
+        header.get(_key(kind, "key_length"), usual),
+        header.get(_key(kind, "value_length"), usual),
+        header[f"{kind}.feed_forward_length"],
+        len(header["tokenizer.ggml.tokens"]),
+    )
+    if not all(isinstance(number, int) for number in numbers):
+        raise TypeError("a number for each layer")
+    return Shape(*numbers)
+
+
+def _key(kind: str, name: str) -> str:
+    return f"{kind}.attention.{name}"
+
+
+@cache
+def published() -> dict[str, ShapedPair]:
+    """The pairs of `pairs.toml`, by name."""
+    body = tomllib.loads(_PAIRS.read_text(encoding="utf-8"))
+    return {one["name"]: _published(one) for one in body["pair"]}
+
+
+def _published(entry: dict[str, Any]) -> ShapedPair:
+    accepted = {float(limit): share for limit, share in entry["accepted"].items()}
+    return ShapedPair(
+        entry["name"],
+        entry["source"],
+        Shape(**entry["specialist"]),
+        Shape(**entry["generalist"]),
+        accepted,
+    )

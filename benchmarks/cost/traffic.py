@@ -1,0 +1,100 @@
+"""Bytes of a text on the wire, from messages as they are really sent.
+
+A session is opened as the terms ask, and its frames are encoded. Their size is fixed
+for a session, so no content changes it. What HTTP and WebSocket add is not counted.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from benchmarks.cost.operations import Text, tokens_per_round
+from decoding_core.duty import Duty, duty_of
+from decoding_core.messages import Candidates, DraftBlock, OpenSession, Verdict
+from decoding_core.methods import available, build
+from decoding_core.settings import MethodSettings
+from decoding_core.wire_json import open_to_json
+
+_VOCABULARY_ID = "0" * 32
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What a method sends and receives, in bytes."""
+
+    method: str
+    tokens: float
+    """Settled by one round, on average; 0 where no server is asked."""
+    up: int
+    """Of a round's frame to the server."""
+    down: int
+    opening: int
+    """Of the message that opens the session, with the request."""
+
+    def per_token(self, written: int) -> float:
+        """Bytes for one token of a text of so many, the opening among them."""
+        if not self.tokens:
+            return 0.0
+        return (self.up + self.down) / self.tokens + self.opening / written
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text, and what decides how many bytes it takes."""
+
+    text: Text
+    history: int
+    """Tokens of the history, which one method sends."""
+    share: float
+    """Of the drafted tokens that is kept."""
+    vocabulary: int
+
+
+def traffic(settings: MethodSettings, written: Written) -> list[Traffic]:
+    """Every method."""
+    length = written.text.draft_length
+    return [
+        _of(replace(settings, method=name, draft_length=length), written)
+        for name in available()
+    ]
+
+
+def _of(settings: MethodSettings, written: Written) -> Traffic:
+    if settings.method == "rejection":  # it needs a temperature; sizes do not
+        settings = replace(settings, temperature=1.0)
+    method = build(settings)
+    if not method.uses_generalist:
+        return Traffic(settings.method, 0.0, 0, 0, 0)
+    duty = duty_of(settings.terms())
+    length = duty.draft_limit
+    share = written.share
+    step = share * length if method.drafts_again else tokens_per_round(share, length)
+    prompt = written.text.request
+    if method.reads_history == "generalist":
+        prompt += written.history
+    ids = tuple(i % written.vocabulary for i in range(prompt))
+    request = OpenSession(ids, (), _VOCABULARY_ID, settings.terms())
+    return Traffic(
+        settings.method,
+        step,
+        up=len(duty.frames.encode_block(_block(length))),
+        down=len(duty.frames.encode_verdict(_verdict(duty, length), length)),
+        opening=len(json.dumps(open_to_json(request)).encode()),
+    )
+
+
+def _block(length: int) -> DraftBlock:
+    """A round as it usually is: one settled token and a full draft."""
+    return DraftBlock(1, 1, 1, 0, settled=(1,), drafted=(2,) * length)
+
+
+def _verdict(duty: Duty, length: int) -> Verdict:
+    """A full answer: every row with as many candidates as it can hold."""
+    count = duty.frames.row_limit
+    logprobs = np.zeros(count, np.float32)
+    base = logprobs if duty.uses_base else None
+    row = Candidates(np.arange(count, dtype=np.int32), logprobs, base)
+    return Verdict(1, 1, 0, (row,) * len(duty.positions(0, length)))

@@ -1,0 +1,301 @@
+"""`specsteer bench quality`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decoding_core.errors import (
+    ContextFullError,
+    InvalidSettingsError,
+    StoppedError,
+)
+from decoding_core.settings import MethodSettings
+from decoding_core.threshold import Threshold
+from edge_app.commands.progress import Progress
+from edge_app.commands.stopping import stoppable
+from edge_app.settings import read_settings
+from models.folders import state_folder
+
+if TYPE_CHECKING:
+    import threading
+
+    from benchmarks.quality.lab import Lab
+    from benchmarks.quality.query import Query
+    from benchmarks.quality.runner import Result, Runner
+    from benchmarks.quality.sweep import Arm
+
+_STOPPED = 130
+_FILE = click.Path(path_type=Path)
+
+
+@click.command("quality")
+@click.option(
+    "--data",
+    multiple=True,
+    required=True,
+    type=_FILE,
+    metavar="PATH",
+    help="A file or folder of queries; repeatable.",
+)
+@click.option(
+    "--methods",
+    default="all",
+    show_default=True,
+    metavar="NAMES",
+    help="all, or names with commas.",
+)
+@click.option(
+    "--users",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="The first so many of each set.",
+)
+@click.option(
+    "--queries",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="The first so many of each user.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1, 4096),
+    default=1024,
+    show_default=True,
+    help="The longest text.",
+)
+@click.option("--temperature", default=0.0, show_default=True, help="0 is greedy.")
+@click.option("--top-p", default=1.0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--strength",
+    default="1",
+    show_default=True,
+    metavar="NUMBERS",
+    help="One or more, with commas: a row for each.",
+)
+@click.option(
+    "--threshold",
+    default="0.5",
+    show_default=True,
+    metavar="NUMBERS",
+    help="One or more, with commas; auto is one too.",
+)
+@click.option(
+    "--draft-length", default=MethodSettings().draft_length, show_default=True
+)
+@click.option("--candidates", default=MethodSettings().candidates, show_default=True)
+@click.option(
+    "--passages",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    help="Past texts in the private prompt.",
+)
+@click.option(
+    "--preference",
+    "wishes",
+    default="concise,creative,uplifting,verbose",
+    show_default=True,
+    metavar="WORDS",
+    help="What answers to a preference set should be.",
+)
+@click.option(
+    "--scorer",
+    metavar="MODULE:FUNCTION",
+    help="Your own judge of texts; a column more.",
+)
+@click.option("--socket", is_flag=True, help="Ask a server over a real socket.")
+@click.option("--threads", type=click.IntRange(1), help="Of each model.")
+@click.option("--specialist", type=_FILE, help="A GGUF file.")
+@click.option("--generalist", type=_FILE, help="A GGUF file.")
+@click.option("--markdown", is_flag=True, help="Print the table in Markdown.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all settings and figures there too.",
+)
+@click.option("--plots", type=_FILE, metavar="DIR", help="Draw sweeps there.")
+@click.option("--cache", type=_FILE, metavar="DIR", help="Where results are kept.")
+@click.option("--fresh", is_flag=True, help="Compute again what is kept.")
+def command(**options: Any) -> None:
+    """Write the same texts with each method, and compare them with the true ones.
+
+    A row for each method and set: ROUGE, METEOR, length, share of the draft that was
+    kept, speed, bytes, and nats of the true text; for the tasks of LaMP that have a
+    label or a rating, accuracy, F1, MAE and RMSE.
+
+    PATH holds LaMP, LongLaMP, CoGenesis, a preference set, or histories as 'specsteer
+    evaluate' reads them; docs/bench.md describes them. Each result is kept at once, so
+    a run that was stopped or killed goes on when it is started again.
+
+    \b
+        specsteer bench quality --data eval/ --users 5 --max-tokens 200
+        specsteer bench quality --data dev_questions.json --methods steering,generalist
+        specsteer bench quality --data eval/ --methods steering \\
+            --threshold 1,0.5,0.1,0.01,auto --plots plots/
+    """
+    _check(options)
+    arms = _arms(options)
+    queries = _queries(options)
+    with ExitStack() as opened:
+        stop = opened.enter_context(stoppable())
+        lab = _lab(opened, stop, options)
+        runner = _runner(opened, lab, arms, options)
+        results, done = _run(runner, queries)
+        if done:
+            _show(results, runner, lab, options)
+            return
+    click.echo(
+        f"stopped after {len(results)} of {len(queries) * len(arms)} texts; they are "
+        "kept: the same command goes on from there",
+        err=True,
+    )
+    sys.exit(_STOPPED)
+
+
+# llama.cpp takes 0.2 s to load, which --help does without: hence the imports below.
+
+
+def _check(options: dict[str, Any]) -> None:
+    from benchmarks.quality import metrics, plots
+
+    metrics.check_extra()
+    if options["plots"] is not None:
+        plots.check_extra()
+    file = options["json_file"]
+    if file is not None and not file.parent.is_dir():
+        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
+
+
+def _queries(options: dict[str, Any]) -> list[Query]:
+    from benchmarks.quality.sets import read_sets
+
+    wishes = [word.strip() for word in options["wishes"].split(",") if word.strip()]
+    return read_sets(options["data"], options["users"], options["queries"], wishes)
+
+
+def _arms(options: dict[str, Any]) -> list[Arm]:
+    from benchmarks.quality.sweep import ALL, arms, names
+
+    usual = MethodSettings(
+        temperature=options["temperature"],
+        top_p=options["top_p"],
+        seed=options["seed"],
+        draft_length=options["draft_length"],
+        candidates=options["candidates"],
+    )
+    return arms(
+        names(options["methods"]),
+        usual,
+        [_threshold(word) for word in _words("threshold", options)],
+        [_number("strength", word) for word in _words("strength", options)],
+        may_refuse=options["methods"].strip() == ALL,
+    )
+
+
+def _words(name: str, options: dict[str, Any]) -> list[str]:
+    words = [word.strip() for word in options[name].split(",")]
+    return list(dict.fromkeys(words))
+
+
+def _threshold(word: str) -> Threshold:
+    return "auto" if word == "auto" else _number("threshold", word)
+
+
+def _number(name: str, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError as error:
+        raise click.UsageError(f"--{name} takes numbers such as 0.5,1") from error
+
+
+def _lab(opened: ExitStack, stop: threading.Event, options: dict[str, Any]) -> Lab:
+    from benchmarks.quality.lab import How, Lab
+    from edge_app.commands.equipment import equipment
+
+    found = equipment(
+        read_settings(),
+        server="",  # both models run here
+        specialist=options["specialist"],
+        generalist=options["generalist"],
+    )
+    how = How(
+        max_tokens=options["max_tokens"],
+        passages=options["passages"],
+        threads=options["threads"] or found.engine.threads,
+        socket=options["socket"],
+    )
+    models = {"specialist": found.specialist, "generalist": found.generalist}
+    return opened.enter_context(closing(Lab(models, how, stop)))
+
+
+def _runner(
+    opened: ExitStack, lab: Lab, arms: list[Arm], options: dict[str, Any]
+) -> Runner:
+    from benchmarks.quality.cache import Cache, key_of
+    from benchmarks.quality.runner import Runner
+    from benchmarks.quality.scorer import find_scorer
+
+    scorer = find_scorer(options["scorer"]) if options["scorer"] else None
+    folder = options["cache"] or state_folder() / "bench"
+    file = folder / f"quality-{key_of(lab.hashes)[:12]}.jsonl"
+    cache = opened.enter_context(closing(Cache(file, fresh=options["fresh"])))
+    return Runner(lab, cache, arms, scorer)
+
+
+def _run(runner: Runner, queries: list[Query]) -> tuple[list[Result], bool]:
+    """The results, and whether they are all."""
+    results: list[Result] = []
+    with Progress("writing") as progress:
+        try:
+            for result in runner.run(queries, progress.show):
+                results.append(result)  # noqa: PERF402 (what was done counts, too)
+        except StoppedError:
+            return results, False
+    return results, True
+
+
+def _show(
+    results: list[Result], runner: Runner, lab: Lab, options: dict[str, Any]
+) -> None:
+    from benchmarks.quality import plots, table
+    from benchmarks.quality.as_json import document
+    from benchmarks.quality.summary import rows_of
+    from edge_app.evaluation import as_json
+
+    if runner.crowded:
+        click.echo(
+            f"{runner.crowded} of the queries left out: their prompts leave no room "
+            "for the text; a lower --max-tokens makes some",
+            err=True,
+        )
+    if not results:
+        raise ContextFullError("no text was written")
+    rows = rows_of(results, options["seed"])
+    click.echo((table.markdown if options["markdown"] else table.plain)(rows))
+    for sentence in [*table.refusals(rows), table.LEGEND]:
+        click.echo("\n" + click.wrap_text(sentence, 80), err=True)
+    if options["json_file"] is not None:
+        body = document(rows, results, lab, _asked(options, runner))
+        as_json.write(options["json_file"], body)
+    if options["plots"] is not None:
+        files = plots.draw(rows, options["plots"])
+        click.echo(f"{len(files)} pictures in {options['plots']}", err=True)
+
+
+def _asked(options: dict[str, Any], runner: Runner) -> dict[str, Any]:
+    """What was asked for, as it goes into the JSON."""
+    left = ("json_file", "plots", "cache", "markdown", "fresh", "specialist")
+    run = {name: value for name, value in options.items() if name not in left}
+    run.pop("generalist")
+    run["data"] = [str(path) for path in options["data"]]
+    return {**run, "queries left out": runner.crowded}

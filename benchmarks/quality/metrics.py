@@ -1,0 +1,90 @@
+"""How near a text comes to the true one.
+
+ROUGE is Google's rouge-score, as LaMP and the papers use it: F-measure, no stemmer. It
+knows the letters a to z and digits alone. METEOR is nltk's with exact and stemmed
+words. Its third stage, synonyms, needs WordNet, which must be downloaded; it is left
+out, and the figure is named accordingly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, cast
+
+from benchmarks.quality.query import Query
+from decoding_core.errors import InvalidSettingsError
+
+NEEDED = "ROUGE and METEOR need the extra 'bench': pip install 'specsteer[bench]'"
+
+
+def check_extra() -> None:
+    """Raise InvalidSettingsError when a library is missing."""
+    try:
+        _rouge()
+        _words()
+    except ImportError as error:
+        raise InvalidSettingsError(NEEDED) from error
+
+
+def scores(query: Query, text: str) -> dict[str, float]:
+    """The figures of one text, by name; 0 to 1 but for `error`, which counts stars."""
+    text, true = text.strip(), query.text.strip()
+    if query.kind == "open":
+        return {}
+    if query.kind == "choice":
+        return {"accuracy": float(text == true)}
+    if query.kind == "rating":
+        return {"error": abs(stars(text, true) - float(true))}
+    rouge = _rouge().score(true, text)
+    return {
+        "rouge1": float(rouge["rouge1"].fmeasure),
+        "rougeL": float(rouge["rougeL"].fmeasure),
+        "meteor": meteor(text, true),
+    }
+
+
+def meteor(text: str, true: str) -> float:
+    """METEOR without synonyms, 0 to 1."""
+    from nltk.translate.meteor_score import single_meteor_score
+
+    words, wordnet = _words(), cast(Any, _NoSynonyms())
+    return float(single_meteor_score(words(true), words(text), wordnet=wordnet))
+
+
+def stars(text: str, true: str) -> float:
+    """The rating that a text gives. What is no number counts as far from the true one
+    as a rating can be, which is how LaMP counts it."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if math.isfinite(found):
+        return found
+    return 1.0 if abs(1.0 - float(true)) > abs(5.0 - float(true)) else 5.0
+
+
+class _NoSynonyms:
+    """Stands where nltk asks WordNet."""
+
+    def synsets(self, word: str) -> list[Any]:
+        """None of any word."""
+        del word
+        return []
+
+
+@cache
+def _rouge() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    make: Any = RougeScorer  # it comes without types
+    return make(["rouge1", "rougeL"])
+
+
+@cache
+def _words() -> Callable[[str], list[str]]:
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
+    return tokenize

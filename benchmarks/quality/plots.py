@@ -1,0 +1,135 @@
+"""Pictures of the rows: sweeps of a setting, acceptance against quality."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.quality.summary import Row
+from decoding_core.errors import InvalidSettingsError
+
+NEEDED = "plots need the extra 'bench': pip install 'specsteer[bench]'"
+_QUALITY = ("rougeL", "accuracy", "mae", "score", "nats")
+_WORDS = {
+    "rougeL": "ROUGE-L",
+    "accuracy": "accuracy",
+    "mae": "MAE",
+    "score": "score",
+    "nats": "nats per byte",
+    "kept": "accepted / drafted",
+}
+_MARKS = "osD^vP*X<>"
+_STILL = {"svg": {"Date": None}, "png": {"Software": None}}
+"""So that the same figures give the same bytes."""
+
+Line = tuple[str, list[float], list[float]]
+
+
+def check_extra() -> None:
+    """Raise InvalidSettingsError when matplotlib is missing."""
+    try:
+        _matplotlib()
+    except ImportError as error:
+        raise InvalidSettingsError(NEEDED) from error
+
+
+def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
+    """Write each picture as PNG and SVG; the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for setting in ("threshold", "strength"):
+        shown = ["kept", *_there(rows)] if setting == "threshold" else _there(rows)
+        lines = {name: sweep(rows, setting, name) for name in shown}
+        lines = {name: found for name, found in lines.items() if found}
+        if lines:
+            files += _save(_sweeps(lines, setting), folder / setting)
+    for name in _there(rows):
+        if points := against_acceptance(rows, name):
+            files += _save(_scatter(points, name), folder / f"acceptance-{name}")
+    return files
+
+
+def sweep(rows: Sequence[Row], setting: str, figure: str) -> list[Line]:
+    """A line for each set and method that was run with several values of a setting,
+    all else being equal: its name, the values, the figures."""
+    groups: dict[str, dict[float, float]] = {}
+    for row in rows:
+        value = getattr(row.arm, setting)
+        if isinstance(value, float) and figure in row.figures:
+            other = "strength" if setting == "threshold" else "threshold"
+            name = f"{row.dataset}, {row.arm.method}"
+            fixed = getattr(row.arm, other)
+            name += "" if fixed is None else f", {other} {fixed}"
+            groups.setdefault(name, {})[value] = row.figures[figure].value
+    return [
+        (name, sorted(found), [found[value] for value in sorted(found)])
+        for name, found in groups.items()
+        if len(found) > 1
+    ]
+
+
+def against_acceptance(rows: Sequence[Row], figure: str) -> list[Line]:
+    """For each method, the acceptance of its rows and their figures."""
+    groups: dict[str, tuple[list[float], list[float]]] = {}
+    for row in rows:
+        if {"kept", figure} <= row.figures.keys():
+            shares, values = groups.setdefault(row.arm.method, ([], []))
+            shares.append(row.figures["kept"].value)
+            values.append(row.figures[figure].value)
+    return [(name, *found) for name, found in groups.items()]
+
+
+def _there(rows: Sequence[Row]) -> list[str]:
+    return [name for name in _QUALITY if any(name in row.figures for row in rows)]
+
+
+def _sweeps(lines: dict[str, list[Line]], setting: str) -> Any:
+    figure, axes = _matplotlib().subplots(
+        1, len(lines), figsize=(5 * len(lines), 4.5), squeeze=False
+    )
+    for axis, (name, found) in zip(axes[0], lines.items(), strict=True):
+        for mark, (label, values, figures) in zip(_marks(found), found, strict=True):
+            axis.plot(values, figures, marker=mark, label=label)
+        if setting == "threshold" and all(min(one[1]) > 0 for one in found):
+            axis.set_xscale("log")
+        axis.set_xlabel(setting)
+        axis.set_ylabel(_WORDS[name])
+    axes[0][0].legend(fontsize="x-small")
+    return figure
+
+
+def _scatter(points: list[Line], name: str) -> Any:
+    figure, axis = _matplotlib().subplots(figsize=(6, 4.5))
+    for mark, (label, shares, values) in zip(_marks(points), points, strict=True):
+        axis.scatter(shares, values, marker=mark, label=label)
+    axis.set_xlabel(_WORDS["kept"])
+    axis.set_ylabel(_WORDS[name])
+    axis.legend(fontsize="x-small")
+    return figure
+
+
+def _marks(lines: Sequence[Line]) -> str:
+    return "".join(_MARKS[i % len(_MARKS)] for i in range(len(lines)))
+
+
+def _save(figure: Any, path: Path) -> list[Path]:
+    plt = _matplotlib()
+    figure.tight_layout()
+    files = []
+    for kind, metadata in _STILL.items():
+        file = path.with_name(f"{path.name}.{kind}")
+        figure.savefig(file, metadata=metadata)
+        files.append(file)
+    plt.close(figure)
+    return files
+
+
+def _matplotlib() -> Any:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "specsteer"
+    from matplotlib import pyplot
+
+    return pyplot

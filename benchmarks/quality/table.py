@@ -1,0 +1,107 @@
+"""One table: a row for each set and arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.quality.summary import Row
+from benchmarks.quality.sweep import Arm
+from edge_app.commands.output import printable
+from edge_app.evaluation.table import Rows, aligned
+
+LEGEND = (
+    "METEOR is without synonyms. tokens: mean length. kept: accepted of the drafted, "
+    "in %. tok/s includes reading the prompts. B/token: bytes to and from the large "
+    "model for each token written. nats/B: what a byte of the true text costs under "
+    "the method's own target at temperature 1; less is better. A dash: there is no "
+    "such figure. Intervals are in the JSON."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A figure, its heading, its unit and its digits."""
+
+    figure: str
+    heading: str
+    unit: float
+    digits: int
+
+
+COLUMNS = (
+    Column("rouge1", "ROUGE-1", 1.0, 3),
+    Column("rougeL", "ROUGE-L", 1.0, 3),
+    Column("meteor", "METEOR (no syn.)", 1.0, 3),
+    Column("accuracy", "accuracy", 1.0, 3),
+    Column("f1", "F1", 1.0, 3),
+    Column("mae", "MAE", 1.0, 3),
+    Column("rmse", "RMSE", 1.0, 3),
+    Column("score", "score", 1.0, 3),
+    Column("tokens", "tokens", 1.0, 1),
+    Column("kept", "kept", 100.0, 1),
+    Column("speed", "tok/s", 1.0, 1),
+    Column("bytes", "B/token", 1.0, 0),
+    Column("nats", "nats/B", 1.0, 3),
+)
+_NAMES = ["set", "method", "threshold", "strength"]
+
+
+def plain(rows: Sequence[Row]) -> str:
+    """For a terminal."""
+    lines = aligned([_heading(rows), *_cells(rows)], left=2)
+    return "\n".join(map(printable, lines))
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """GitHub's Markdown."""
+    heading = _heading(rows)
+    rule = ["---", "---", *["---:"] * (len(heading) - 2)]
+    body = [[cell.replace("|", "\\|") for cell in cells] for cells in _cells(rows)]
+    lines = [f"| {' | '.join(cells)} |" for cells in [heading, rule, *body]]
+    return "\n".join(map(printable, lines))
+
+
+def refusals(rows: Sequence[Row]) -> list[str]:
+    """Why some methods wrote nothing, one sentence each."""
+    return list(dict.fromkeys(row.arm.refusal for row in rows if row.arm.refusal))
+
+
+def settings_of(arm: Arm) -> tuple[str, str]:
+    """Threshold and strength in words; a dash where they make no difference."""
+    threshold, strength = arm.threshold, arm.strength
+    words = "-" if threshold is None else str(threshold)
+    if isinstance(threshold, float):
+        words = f"{threshold:g}"
+    return words, "-" if strength is None else f"{strength:g}"
+
+
+def _shown(rows: Sequence[Row]) -> list[Column]:
+    """The columns that some row has a figure for."""
+    there = {name for row in rows for name in row.figures}
+    return [column for column in COLUMNS if column.figure in there]
+
+
+def _heading(rows: Sequence[Row]) -> list[str]:
+    return [*_NAMES, "texts", *(column.heading for column in _shown(rows))]
+
+
+def _cells(rows: Sequence[Row]) -> Rows:
+    columns = _shown(rows)
+    return [
+        [
+            row.dataset,
+            row.arm.method,
+            *settings_of(row.arm),
+            str(row.texts),
+            *(_cell(row, column) for column in columns),
+        ]
+        for row in rows
+    ]
+
+
+def _cell(row: Row, column: Column) -> str:
+    figure = row.figures.get(column.figure)
+    if figure is None:
+        return "-"
+    return f"{figure.value * column.unit:.{column.digits}f}"

@@ -1,0 +1,214 @@
+"""A made-up Gmail Takeout mailbox: reproducible, with what real ones suffer from.
+
+The rates are those that another project counted in 277,020 messages of a real export
+(evanwtf/gmail-archive, docs/progress.md, read in August 2026); own share, attachments
+and quoted answers are assumed. Names and domains are those reserved for examples.
+"""
+
+import base64
+import quopri
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from email.header import Header
+from itertools import count
+from pathlib import Path
+from typing import IO
+
+ME = "sam@example.com"
+
+RATES = {
+    "labels missing": 0.018,
+    "labels nested": 0.11,
+    "id doubled": 0.0004,
+    "id missing": 0.0001,
+    "date unreadable": 0.027,
+    "date naive": 0.014,
+    "line begins with From": 0.01,
+    "8-bit header": 0.002,
+    "NUL in the text": 0.00014,
+    "body over 1 MB": 0.004,
+    "legacy charset": 0.11,
+    "HTML part": 0.866,
+    "attachment": 0.04,
+    "own": 0.25,
+    "quoted answer": 0.3,
+}
+
+FOUND: dict[str, Callable[[bytes], bool]] = {
+    "labels missing": lambda raw: b"\nX-Gmail-Labels:" not in raw,
+    "labels nested": lambda raw: b"Projects/" in raw,
+    "id missing": lambda raw: b"\nMessage-ID:" not in raw,
+    "date unreadable": lambda raw: b"\nDate: sometime" in raw,
+    "date naive": lambda raw: (
+        re.search(rb"\nDate: .*\d\d:\d\d:\d\d\n", raw) is not None
+    ),
+    "line begins with From": lambda raw: b"\nFrom then on" in raw,
+    "8-bit header": lambda raw: b"\nSubject: Gr\xfc\xdfe" in raw,
+    "NUL in the text": lambda raw: b"\0" in raw,
+    "body over 1 MB": lambda raw: len(raw) > 1_000_000,
+    "legacy charset": lambda raw: b"iso-8859-1" in raw,
+    "HTML part": lambda raw: b"text/html" in raw,
+    "attachment": lambda raw: b"application/pdf" in raw,
+    "own": lambda raw: b"\nFrom: Sam Lee" in b"\n" + raw,
+    "quoted answer": lambda raw: b" wrote:" in raw,
+}
+"""Says of one message whether it has what the rate is of."""
+
+_WORDS = re.findall(
+    r"\w+",
+    "the a we you it and but not for with about from this that train plan report"
+    " review garden coffee holiday budget supplier number travel chapter invoice"
+    " weekend school answer question friend contract kitchen window paint concert"
+    " airport delay snow Gebäude schön Grüße déjà café",
+)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LABELS = ("Inbox", "Opened", "Important", "Category Updates", "Spam", "Trash")
+_ATTACHED = 110_000
+
+
+@dataclass(slots=True)
+class _Chance:
+    random: random.Random
+
+    def of(self, name: str) -> bool:
+        return self.random.random() < RATES[name]
+
+
+def messages(number: int, seed: int = 7) -> Iterator[bytes]:
+    """So many messages, the same ones for the same seed."""
+    chance = _Chance(random.Random(seed))
+    rare = [_word(chance.random) for _ in range(20_000)]
+    before = b""
+    for at in range(number):
+        raw = before if before and chance.of("id doubled") else _one(chance, rare, at)
+        before = raw
+        yield raw
+
+
+def write_mailbox(target: IO[bytes], number: int, seed: int = 7) -> int:
+    """The messages as Takeout writes them into one file; its size in bytes."""
+    size = 0
+    for thread, raw in zip(count(1_700_000_000), messages(number, seed), strict=False):
+        escaped = re.sub(rb"^(>*From )", rb">\1", raw, flags=re.MULTILINE)
+        envelope = f"From {thread}@xxx Tue Mar 12 10:02:03 +0000 2024\n"
+        size += target.write(envelope.encode() + escaped + b"\n\n")
+    return size
+
+
+def mailbox_file(path: Path, number: int, seed: int = 7) -> Path:
+    """A mailbox on disk, made if it is not there."""
+    if not path.exists():
+        with path.open("wb") as file:
+            write_mailbox(file, number, seed)
+    return path
+
+
+def _one(chance: _Chance, rare: list[str], number: int) -> bytes:
+    own = chance.of("own")
+    other = f"Person {number % 90} <p{number % 90}@example.org>"
+    sender, to = (f"Sam Lee <{ME}>", other) if own else (other, f"Sam <{ME}>")
+    head = [f"X-GM-THRID: {1_790_000_000_000_000_000 + number // 3}".encode()]
+    if not chance.of("labels missing"):
+        head.append(f"X-Gmail-Labels: {_labels(chance, own)}".encode())
+    head += [f"From: {sender}".encode(), f"To: {to}".encode(), _subject(chance, rare)]
+    head.append(f"Date: {_date(chance, number)}".encode())
+    if not chance.of("id missing"):
+        head.append(f"Message-ID: <{number}.{len(head)}@mail.example.com>".encode())
+    return b"\n".join([*head, b"MIME-Version: 1.0", _content(chance, rare, other)])
+
+
+def _labels(chance: _Chance, own: bool) -> str:
+    labels = ["Sent", "Opened"] if own else [chance.random.choice(_LABELS), "Unread"]
+    if chance.of("labels nested"):
+        labels.append("Projects/House, garden" if len(labels) > 2 else "Projects/House")
+    if chance.random.random() < 0.05:  # one such label encodes them all, commas too
+        return Header(",".join([*labels, "Büro"]), "utf-8").encode()
+    return ",".join(labels)
+
+
+def _subject(chance: _Chance, rare: list[str]) -> bytes:
+    if chance.of("8-bit header"):
+        return "Subject: Grüße".encode("latin-1")
+    subject = " ".join(chance.random.choices(rare, k=4))
+    if chance.random.random() < 0.1:
+        subject = Header(f"{subject} Grüße", "utf-8").encode()
+    return f"Subject: {subject}".encode()
+
+
+def _date(chance: _Chance, number: int) -> str:
+    if chance.of("date unreadable"):
+        return "sometime in March"
+    day = f"{1 + number % 28} Mar {2005 + number % 19} 11:02:{number % 60:02}"
+    return day if chance.of("date naive") else f"Tue, {day} +0100"
+
+
+def _content(chance: _Chance, rare: list[str], other: str) -> bytes:
+    """The rest of a message: plain, HTML, or both, and what is attached."""
+    charset = "iso-8859-1" if chance.of("legacy charset") else "utf-8"
+    text = _text(chance, rare, other)
+    parts = [_part("plain", text, charset)]
+    if chance.of("HTML part"):
+        parts.append(_part("html", _html(text), charset))
+    body = parts[0] if len(parts) == 1 else _multipart("alternative", parts)
+    if not chance.of("attachment"):
+        return body
+    data = base64.encodebytes(chance.random.randbytes(_ATTACHED))
+    attached = (
+        b'Content-Type: application/pdf; name="a.pdf"\nContent-Disposition: attachment;'
+        b' filename="a.pdf"\nContent-Transfer-Encoding: base64\n\n' + data
+    )
+    return _multipart("mixed", [body, attached])
+
+
+def _text(chance: _Chance, rare: list[str], other: str) -> str:
+    lines = [
+        _sentence(chance.random, rare) for _ in range(chance.random.randint(2, 14))
+    ]
+    if chance.of("line begins with From"):
+        lines.insert(1, "From then on it rained.")
+    if chance.of("NUL in the text"):
+        lines.append("cut\0here")
+    if chance.of("body over 1 MB"):
+        lines += [_sentence(chance.random, rare)] * 8_000
+    if chance.of("quoted answer"):
+        quoted = (f"> {_sentence(chance.random, rare)}" for _ in range(6))
+        lines += ["", f"On 12.03.24 10:15, {other} wrote:", *quoted]
+    return "\n".join(["Hi there,", "", *lines, "", "Best,", "Sam", ""])
+
+
+def _html(text: str) -> str:
+    own, _, quoted = text.replace("\0", "").partition("\nOn 12.03.24")
+    rows = "".join(
+        f"<div style='font-size:14px'>{line}</div>\n" for line in own.split("\n")
+    )
+    if quoted:
+        rows += f"<div class='gmail_quote'><blockquote>{quoted}</blockquote></div>"
+    return f"<html><head><style>p {{margin:0}}</style></head><body>{rows}</body></html>"
+
+
+def _part(kind: str, text: str, charset: str) -> bytes:
+    head = f"Content-Type: text/{kind}; charset={charset}\n"
+    data = text.encode(charset, "replace")
+    if len(data) > 100_000 or b"\0" in data:
+        return (head + "Content-Transfer-Encoding: 8bit\n\n").encode() + data
+    encoded = quopri.encodestring(data)
+    return (head + "Content-Transfer-Encoding: quoted-printable\n\n").encode() + encoded
+
+
+def _multipart(kind: str, parts: list[bytes]) -> bytes:
+    edge = f"{kind}-0123456789"
+    head = f'Content-Type: multipart/{kind}; boundary="{edge}"\n\n'.encode()
+    pieces = [f"--{edge}\n".encode() + part + b"\n" for part in parts]
+    return head + b"".join(pieces) + f"--{edge}--\n".encode()
+
+
+def _sentence(source: random.Random, rare: list[str]) -> str:
+    words = source.choices(_WORDS, k=9) + source.choices(rare, k=3)
+    source.shuffle(words)
+    return " ".join(words).capitalize() + "."
+
+
+def _word(source: random.Random) -> str:
+    return "".join(source.choices(_LETTERS, k=source.randint(4, 9)))

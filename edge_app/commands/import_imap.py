@@ -1,0 +1,64 @@
+"""`specsteer import imap`: the folder of sent mail on a server."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from edge_app.commands.import_auto import Owner
+from edge_app.commands.import_reports import narrate
+from edge_app.commands.progress import Progress
+from personal_store import Store
+from personal_store.errors import SourceError
+from personal_store.importers import imap
+from personal_store.importing import import_sources
+
+
+def import_sent_folder(
+    store: Store, user: str, server: str, folder: str, owner: Owner
+) -> None:
+    """Log in, read what is new, log out. The password is never an argument."""
+    name, port = _address(server)
+    login = imap.Login(name, user, _password(name, user), port, folder)
+    me = owner.me or ([user] if "@" in user else [])
+    with imap.connected(login) as mailbox, Progress("reading") as progress:
+        report = import_sources(store, "imap", [mailbox], me=me, progress=progress.show)
+    narrate(report)
+    click.echo(report.summary())
+
+
+def _address(server: str) -> tuple[str, int]:
+    name, found, port = server.rpartition(":")
+    if not found:
+        return server, 0
+    if not (port.isdecimal() and 0 < int(port) < 65536):
+        raise click.UsageError(f"--server takes NAME or NAME:PORT, not '{server}'")
+    return name, int(port)
+
+
+def _password(server: str, user: str) -> str:
+    """From the system's keyring if there is one and it knows, else asked for."""
+    known = _from_keyring(f"specsteer:{server}", user)
+    if known:
+        return known
+    if not sys.stdin.isatty():
+        raise SourceError(
+            f"There is no password for {user}: run this in a terminal, or store it "
+            f"with 'keyring set specsteer:{server} {user}' (pip install keyring)."
+        )
+    return str(click.prompt(f"Password of {user}", hide_input=True, err=True))
+
+
+def _from_keyring(service: str, user: str) -> str | None:
+    try:
+        import keyring  # an extra
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    try:
+        found: str | None = keyring.get_password(service, user)
+    except KeyringError as error:
+        click.echo(f"the keyring does not answer: {error}", err=True)
+        return None
+    return found

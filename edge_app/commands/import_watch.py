@@ -1,0 +1,81 @@
+"""`specsteer import --watch`: stay, and import what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from edge_app.commands.import_auto import Owner, import_found
+from edge_app.commands.import_reports import joined, narrate
+from edge_app.commands.progress import Progress
+from personal_store import ImportReport, Store, import_source, watching
+from personal_store.discovery import discover_in, may_hold_text
+from personal_store.errors import SourceError
+from personal_store.files import Source
+from personal_store.sources import Selection, only, opened
+
+
+def import_and_watch(store: Store, kind: str, path: Path, owner: Owner) -> None:
+    """Import what is there, then what comes or changes, until Ctrl-C.
+
+    Ctrl-C between two imports is how it ends; during one it stops that as well, which
+    goes on there the next time.
+    """
+    reports: list[ImportReport] = []
+    rounds = watching.settled(path)
+    click.echo(f"watching {path}; Ctrl-C ends it", err=True)
+    while (files := _next(rounds)) is not None:
+        with _told_when_stopped(reports):
+            reports += _import(store, kind, path, files, owner)
+    click.echo(joined(reports).summary())
+
+
+def _next(rounds: Iterator[list[Source]]) -> list[Source] | None:
+    try:
+        return next(rounds)
+    except KeyboardInterrupt:
+        return None
+
+
+@contextmanager
+def _told_when_stopped(reports: list[ImportReport]) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(joined(reports).summary())
+        raise
+
+
+def _import(
+    store: Store, kind: str, path: Path, files: list[Source], owner: Owner
+) -> list[ImportReport]:
+    if kind == "auto":
+        found = discover_in(path, list(opened(files, may_hold_text)))
+        return import_found(store, found, owner)
+    if path.is_file():
+        return [_one(store, kind, path, owner)]
+    with only(Selection(list(opened(files, may_hold_text)))) as selection:
+        try:
+            return [_one(store, kind, path, owner)]
+        except SourceError as error:
+            if selection.picked:  # else nothing of this kind has changed
+                click.echo(str(error), err=True)
+            return []
+
+
+def _one(store: Store, kind: str, path: Path, owner: Owner) -> ImportReport:
+    with Progress(in_bytes=True) as progress:
+        report = import_source(
+            store,
+            kind,
+            path,
+            me=owner.me,
+            mapping=owner.mapping,
+            progress=progress.show,
+        )
+    narrate(report)
+    click.echo(report.summary(), err=True)
+    return report

@@ -1,0 +1,90 @@
+"""`specsteer me`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from edge_app.commands.output import printable
+from edge_app.settings import store_path
+from personal_store import Store
+from personal_store.identities import (
+    Suggestion,
+    add_identities,
+    identities,
+    remove_identities,
+    suggestions,
+)
+
+_ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS...")
+
+
+@click.group("me", invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Say which addresses are yours; stored texts are judged again at once.
+
+    Only what you sent is used as your writing. Mail of others is stored as theirs, so
+    that it becomes yours when you add the address it came from, without a second
+    import; and theirs again when you remove it.
+
+    \b
+        specsteer me
+        specsteer me suggest
+        specsteer me add sam@work.example
+        specsteer me remove team@work.example
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(show)
+
+
+@command.command("list")
+def show() -> None:
+    """Show your addresses, how many texts each sent, and why they count as yours."""
+    with Store.open(store_path()) as store:
+        found = identities(store.db)
+    for one in found:
+        sure = one.why if one.confirmed else f"{one.why}; 'me add' confirms it"
+        click.echo(f"{printable(one.address)}  {one.texts:,} texts  ({sure})")
+    if not found:
+        click.echo("no address known yet; 'specsteer me suggest' looks", err=True)
+
+
+@command.command("add")
+@_ADDRESS
+def add(addresses: tuple[str, ...]) -> None:
+    """Say that these addresses are yours (or names, where a chat knows only names)."""
+    with Store.open(store_path()) as store:
+        turned = add_identities(store.db, addresses)
+    click.echo(f"{turned:,} stored texts turn out to be yours")
+
+
+@command.command("remove")
+@_ADDRESS
+def remove(addresses: tuple[str, ...]) -> None:
+    """Say that these addresses are not yours; they are not suggested again."""
+    with Store.open(store_path()) as store:
+        turned = remove_identities(store.db, addresses)
+    click.echo(f"{turned:,} stored texts are others' again")
+
+
+@command.command("suggest")
+def suggest() -> None:
+    """Look for more of your addresses, with the evidence; in a terminal, ask."""
+    with Store.open(store_path()) as store:
+        found = suggestions(store.db)
+        for one in found:
+            click.echo(f"{printable(one.address)}  {one.texts:,} texts  ({one.why})")
+            if sys.stdin.isatty():
+                _decide(store, one)
+    if not found:
+        click.echo("no other address looks like yours", err=True)
+
+
+def _decide(store: Store, one: Suggestion) -> None:
+    if click.confirm(f"Is {printable(one.address)} yours?", err=True):
+        turned = add_identities(store.db, [one.address])
+        click.echo(f"{turned:,} stored texts turn out to be yours", err=True)
+    else:
+        remove_identities(store.db, [one.address])

@@ -1,0 +1,169 @@
+"""What `evaluate` and `tune` share: which texts are measured, with which models."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decoding_core.errors import (
+    ContextFullError,
+    InvalidSettingsError,
+    StoppedError,
+)
+from decoding_core.settings import MethodSettings
+from edge_app import personalisation
+from edge_app.commands.progress import Progress
+from edge_app.sample_store import fill
+from edge_app.settings import Settings, sample_store_path, store_path
+from personal_store import Store
+
+if TYPE_CHECKING:
+    from edge_app.desk import Equipment
+    from edge_app.evaluation.cases import Case
+    from edge_app.evaluation.pair import Measured, Measuring, Pair
+
+STOPPED = 130
+"""Exit status of a run that was stopped."""
+_OWN_TEXTS = 10
+"""How many of each kind are held out of one's own store."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What came out, also of a run that was stopped."""
+
+    measured: list[Measured] = field(default_factory=list)
+    crowded: int = 0
+    """Texts whose request left no room for them."""
+    of: int = 0
+    """How many there were to measure."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing stopped it."""
+        return len(self.measured) + self.crowded == self.of
+
+
+def cases_of(
+    opened: ExitStack, paths: tuple[Path, ...], options: dict[str, Any]
+) -> list[Case]:
+    """What is to be measured; a store stays open for the histories in it."""
+    from edge_app.evaluation.eval_files import read_files
+    from edge_app.evaluation.unseen import unseen_cases
+
+    cases: list[Case] = []
+    if paths:
+        cases += read_files(paths, options["users"], options["queries"] or 1)
+    if options["synthetic"]:
+        cases += unseen_cases(options["synthetic"], options["seed"])
+    return cases or _own_cases(opened, options)
+
+
+def _own_cases(opened: ExitStack, options: dict[str, Any]) -> list[Case]:
+    from edge_app.evaluation.held_out import SAMPLE, YOURS, held_out
+
+    sample = options["sample"]
+    path = sample_store_path() if sample else store_path()
+    store = opened.enter_context(Store.open(path))
+    if sample and not store.counts()["own"]:
+        fill(store)
+    if not store.counts()["own"]:
+        raise InvalidSettingsError(
+            "there is no history yet; 'specsteer import --help' says how to give it, "
+            "and --sample measures the sample letters"
+        )
+    count = options["queries"] or _OWN_TEXTS
+    return held_out(store, count, SAMPLE if sample else YOURS)
+
+
+def numbers_of(option: str, words: Sequence[str]) -> tuple[float, ...]:
+    """Numbers of an option that is repeatable and takes commas, each once, in order."""
+    try:
+        return tuple(sorted({float(word) for word in ",".join(words).split(",")}))
+    except ValueError as error:
+        raise click.UsageError(f"{option} takes numbers such as 0.5,1") from error
+
+
+def measuring_of(
+    options: dict[str, Any], settings: Settings, strengths: Sequence[float]
+) -> Measuring:
+    """What is measured of each text; raises InvalidSettingsError for what cannot be."""
+    # llama.cpp takes 0.2 s to load, which --help does without.
+    from edge_app.evaluation.pair import Measuring
+    from edge_app.passages import PASSAGES
+
+    for strength in strengths:
+        MethodSettings(strength=strength)  # checks it
+    chosen = options["personalisation"] or settings.personalisation
+    personalisation.build(chosen)
+    passages = options["passages"]
+    return Measuring(
+        strengths=tuple(strengths),
+        passages=PASSAGES if passages is None else passages,
+        max_tokens=options["max_tokens"],
+        personalisation=chosen,
+        seed=options["seed"],
+    )
+
+
+def models_of(options: dict[str, Any], settings: Settings) -> Equipment:
+    """Both models on this device; raises what `equipment` does."""
+    from edge_app.commands.equipment import equipment
+
+    return equipment(
+        settings,
+        server="",  # both models read here
+        specialist=options["specialist"],
+        generalist=options["generalist"],
+    )
+
+
+def opened_pair(opened: ExitStack, models: Equipment, stop: threading.Event) -> Pair:
+    """The pair, closed by who opened it; a reranker with it, by `opened`."""
+    from edge_app.evaluation.pair import Pair
+    from models.engines.llama_reranker import LlamaReranker
+
+    reranker = None
+    if models.reranker is not None:
+        reranker = LlamaReranker(models.reranker, models.engine)
+        opened.callback(reranker.close)
+    return Pair(models.specialist, models.generalist, models.engine, stop, reranker)
+
+
+def measure_all(
+    pair: Pair, cases: Sequence[Case], how: Measuring, stop: threading.Event
+) -> Result:
+    """Measure each text, until the person stops."""
+    result = Result(of=len(cases))
+    with Progress("measuring") as progress:
+        for done, case in enumerate(cases, 1):
+            if stop.is_set():
+                break
+            try:
+                result.measured.append(pair.measure(case, how))
+            except ContextFullError:
+                result.crowded += 1
+            except StoppedError:
+                break
+            progress.show(done, len(cases))
+    return result
+
+
+def tell_what_is_missing(result: Result) -> None:
+    """Say on stderr what was not measured, and why."""
+    if result.crowded:
+        click.echo(
+            f"{result.crowded} of {result.of} texts are left out: their request and "
+            "notes leave no room for the text; a lower --max-tokens makes some",
+            err=True,
+        )
+    if not result.complete:
+        click.echo(
+            f"stopped after {len(result.measured)} of {result.of} texts", err=True
+        )

@@ -1,0 +1,88 @@
+"""Options that say which texts are meant, and a look before anything is done."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import click
+
+from edge_app.commands.output import printable
+from personal_store import Store
+from personal_store.selectors import Outline, Which, outlines
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_DAY = click.DateTime(["%Y-%m-%d"])
+_SHOWN = 10
+_TITLE = 48
+
+_OPTIONS = (
+    click.argument("ids", nargs=-1, type=click.IntRange(1), metavar="[ID]..."),
+    click.option("--person", default="", help="To or from this name or address."),
+    click.option("--source", default="", help="A part of its name in status."),
+    click.option("--kind", default="", help="email, review, post, note and so on."),
+    click.option("--since", type=_DAY, metavar="DAY", help="From this day on, UTC."),
+    click.option("--until", type=_DAY, metavar="DAY", help="Up to this day, UTC."),
+    click.option("--words", default="", help="With all of these words."),
+)
+assume_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+def selecting(command: _Command) -> _Command:
+    """Give a command the options that `which` reads."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def which(options: dict[str, Any], *, all_if_none: bool = False) -> Which:
+    """The texts that the options mean; wrong usage if they mean none in particular."""
+    chosen = Which(
+        ids=options["ids"],
+        person=options["person"],
+        source=options["source"],
+        kind=options["kind"],
+        since=_day(options["since"]),
+        until=_day(options["until"]),
+        words=options["words"],
+    )
+    if chosen.says_nothing() and not all_if_none:
+        raise click.UsageError(
+            "say which texts: ids as 'specsteer search --json' shows them, or "
+            "--person, --source, --kind, --since, --until, --words"
+        )
+    return chosen
+
+
+def agreed(
+    store: Store, ids: Sequence[int], what: str, *, yes: bool, again: str = ""
+) -> bool:
+    """Show what is meant and ask, unless told yes. Without a terminal to ask in, only
+    the preview is shown."""
+    if not ids:
+        click.echo("no text fits", err=True)
+        return False
+    for line in outlines(store.db, ids[:_SHOWN]):
+        click.echo(outline(line), err=True)
+    if len(ids) > _SHOWN:
+        click.echo(f"and {len(ids) - _SHOWN:,} more", err=True)
+    texts = "1 text" if len(ids) == 1 else f"{len(ids):,} texts"
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        click.echo(f"{texts} would be {what}; --yes does it", err=True)
+        return False
+    return click.confirm(f"{texts}: {again or what}?", err=True)
+
+
+def outline(line: Outline) -> str:
+    """A text on one line."""
+    day = f"{line.date:%Y-%m-%d}" if line.date else "undated   "
+    title = printable(line.title)[:_TITLE]
+    return f"{line.id:7}  {day}  {line.kind:7}  {printable(line.person):24.24}  {title}"
+
+
+def _day(value: datetime | None) -> Any:
+    return None if value is None else value.date()

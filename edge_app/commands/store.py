@@ -1,0 +1,224 @@
+"""`specsteer store`: the file that holds the history."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from edge_app.commands.selecting import assume_yes
+from edge_app.settings import store_path
+from personal_store import Store, StoreError
+from personal_store import rawtext as bodies
+from personal_store.copies import back_up, backup_path
+from personal_store.derived import check
+from personal_store.errors import faults
+from personal_store.exporting import as_lines, as_mailbox
+from personal_store.forgetting import tidy as tidy_up
+from personal_store.merging import merge as merge_stores
+from personal_store.private_files import part_of, put_in_place, shred
+from personal_store.restoring import put_back
+from personal_store.restoring import restore as restore_store
+
+_FORMATS = {"jsonl": as_lines, "mbox": as_mailbox}
+_OTHER = click.argument("other", metavar="FILE", type=click.Path(path_type=Path))
+
+
+@click.group("store")
+def command() -> None:
+    """Back up, restore, merge, export and encrypt the store of your texts.
+
+    \b
+        specsteer store export my-texts.jsonl
+        specsteer store backup
+        specsteer store merge ~/from-my-laptop/store.db
+        specsteer store encrypt
+    """
+
+
+@command.command("export")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(list(_FORMATS)),
+    help="By the ending of the name, else jsonl.",
+)
+def export(file: Path, kind: str | None) -> None:
+    """Write everything to FILE ('-' for the standard output).
+
+    jsonl holds every field of every record; 'specsteer import jsonl FILE' reads it back
+    with nothing lost. mbox holds your own mails as other programs read them, as they
+    are stored: your words, without quotes and attachments.
+    """
+    kind = kind or ("mbox" if file.suffix == ".mbox" else "jsonl")
+    with Store.open(store_path()) as store:
+        lines = _FORMATS[kind](store.db)
+        if str(file) == "-":
+            texts = sum(map(_to_stdout, lines))
+        else:
+            texts = _to_file(file, lines)
+            click.echo(f"exported {texts:,} texts to {file}")
+
+
+@command.command("backup")
+def backup() -> None:
+    """Copy the store to a file beside it, in place of the backup there was.
+
+    One is made by itself before an update changes the store. Forgetting makes it anew.
+    """
+    with Store.open(store_path()) as store:
+        click.echo(back_up(store.db, store.path))
+
+
+@command.command("restore")
+@click.argument(
+    "other", metavar="[FILE]", type=click.Path(path_type=Path), required=False
+)
+@assume_yes
+def restore(other: Path | None, yes: bool) -> None:
+    """Put the store back to what FILE holds, usually the backup beside it.
+
+    What was imported since goes; what was forgotten stays forgotten. A store that
+    cannot be opened at all is set aside.
+    """
+    path = store_path()
+    chosen = other or backup_path(path)
+    if not chosen.exists():
+        raise StoreError(f"There is no backup {chosen}.")
+    if not (yes or click.confirm(f"Replace the store by {chosen}?", err=True)):
+        return
+    try:
+        store = Store.open(path)
+    except StoreError as error:
+        if other is not None:
+            raise
+        click.echo(f"{error} It lies in {put_back(path)} now.", err=True)
+        store = Store.open(path)
+    with store:
+        stayed = restore_store(store.db, path, chosen)
+        click.echo(f"restored {store.counts()['own']:,} own texts from {chosen}")
+    if stayed:
+        click.echo(f"{stayed:,} texts stay forgotten", err=True)
+
+
+@command.command("merge")
+@_OTHER
+def merge(other: Path) -> None:
+    """Take over what the store FILE of another device has and this one lacks.
+
+    FILE stays as it is. What either has forgotten goes here, too. Merging twice changes
+    nothing.
+    """
+    with Store.open(store_path()) as store:
+        done = merge_stores(store.db, store.path, other)
+    for address in done.addresses:
+        click.echo(
+            f"{address} is one of your addresses there, and is here now", err=True
+        )
+    click.echo(
+        f"added {done.added:,}, changed {done.changed:,}, forgot {done.forgotten:,}"
+    )
+
+
+@command.command("tidy")
+def tidy() -> None:
+    """Overwrite what deleted texts have left in the file, and check the whole store."""
+    with Store.open(store_path()) as store:
+        tidy_up(store.db, store.path)
+        try:
+            wrong = check(store.db)
+        except faults() as error:
+            wrong = [str(error)]
+    if wrong:
+        lines = "; ".join(wrong[:3])
+        raise StoreError(f"The store is damaged ('store restore' may help): {lines}.")
+    click.echo("tidy and sound")
+
+
+@command.command("raw")
+@click.argument("what", type=click.Choice(["on", "off"]))
+def raw(what: str) -> None:
+    """Keep the raw bodies that your mails are cleaned out of, or drop them all.
+
+    With them, 'specsteer reclean' needs no second import. They hold quotes of others.
+    """
+    with Store.open(store_path()) as store:
+        dropped = bodies.want(store.db, what == "on")
+        if what == "off":
+            tidy_up(store.db, store.path)
+    kept = "kept from the next import on" if what == "on" else "no longer kept"
+    click.echo(f"raw bodies are {kept}" + (f"; dropped {dropped:,}" if dropped else ""))
+
+
+@command.command("encrypt")
+@click.option("--keyring", is_flag=True, help="A random key, kept in the keyring.")
+def encrypt(keyring: bool) -> None:
+    """Encrypt the store and its backup, with a passphrase or a key in the keyring.
+
+    The passphrase is asked for, or read from SPECSTEER_STORE_KEY; so it is whenever
+    the store is opened. With --keyring it is the system's keyring that opens the store;
+    the random key is printed once: keep a copy, as nothing opens the store without it.
+    Needs the extra: pip install 'specsteer[encryption]'.
+    """
+    from personal_store import encryption, keys
+
+    keys.cipher()
+    key = keys.fresh() if keyring else _new_passphrase()
+    if keyring:
+        keys.put_in_keyring(store_path(), key)
+        click.echo(key)
+    try:
+        encryption.encrypt(store_path(), key)
+    except BaseException:
+        if keyring:
+            keys.forget_in_keyring(store_path())
+        raise
+    click.echo("the store is encrypted", err=True)
+
+
+@command.command("decrypt")
+@assume_yes
+def decrypt(yes: bool) -> None:
+    """Make the store and its backup plain files again."""
+    from personal_store import encryption, keys
+
+    if yes or click.confirm("Store your texts unencrypted?", err=True):
+        encryption.decrypt(store_path())
+        keys.forget_in_keyring(store_path())
+        click.echo("the store is not encrypted any more", err=True)
+
+
+def _new_passphrase() -> str:
+    import os
+
+    from personal_store.keys import VARIABLE
+
+    given = os.environ.get(VARIABLE)
+    if given:
+        return given
+    if not sys.stdin.isatty():
+        raise StoreError(f"Give the passphrase in {VARIABLE}, or run it in a terminal.")
+    asked: str = click.prompt(
+        "New passphrase", hide_input=True, confirmation_prompt=True, err=True
+    )
+    return asked
+
+
+def _to_stdout(line: bytes) -> int:
+    click.echo(line, nl=False)
+    return 1
+
+
+def _to_file(file: Path, lines: Iterable[bytes]) -> int:
+    """Whole or not at all, readable by its owner alone."""
+    part = part_of(file)
+    try:
+        with part.open("wb") as stream:
+            texts = sum(1 for line in lines if stream.write(line))
+        put_in_place(part, file)
+    finally:
+        shred(part)
+    return texts

@@ -1,0 +1,59 @@
+"""`specsteer trash`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from edge_app.commands.selecting import (
+    agreed,
+    assume_yes,
+    outline,
+    selecting,
+    which,
+)
+from edge_app.settings import store_path
+from personal_store import Store
+from personal_store.selectors import outlines
+from personal_store.trash import DAYS, in_trash, put_into_trash, restore
+
+
+@click.command("trash")
+@selecting
+@click.option("--list", "listing", is_flag=True, help="Show what lies in the trash.")
+@click.option("--restore", "back", is_flag=True, help="Take these texts out again.")
+@assume_yes
+def command(listing: bool, back: bool, yes: bool, **options: Any) -> None:
+    """Put texts away for 30 days, after which they are forgotten for good.
+
+    Until then they are never found, and can be restored. To forget at once: 'specsteer
+    forget'.
+
+    \b
+        specsteer trash --words "birthday surprise"
+        specsteer trash --list
+        specsteer trash --restore 17
+    """
+    with Store.open(store_path()) as store:
+        if listing:
+            for line in outlines(store.db, in_trash(store.db)):
+                click.echo(outline(line))
+        elif back:
+            _restore(store, options, yes)
+        else:
+            _put(store, options, yes)
+
+
+def _put(store: Store, options: dict[str, Any], yes: bool) -> None:
+    ids = which(options).find(store.db, state="trashed_at IS NULL")
+    if agreed(store, ids, "put into the trash", yes=yes):
+        put_into_trash(store.db, ids)
+        click.echo(f"{len(ids):,} put into the trash, to be forgotten in {DAYS} days")
+
+
+def _restore(store: Store, options: dict[str, Any], yes: bool) -> None:
+    ids = which(options).find(store.db, state="trashed_at IS NOT NULL")
+    if agreed(store, ids, "taken out of the trash", yes=yes):
+        restore(store.db, ids)
+        click.echo(f"{len(ids):,} taken out of the trash")

@@ -1,0 +1,239 @@
+"""`specsteer tune`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decoding_core.errors import ContextFullError, InvalidSettingsError
+from decoding_core.settings import MethodSettings
+from decoding_core.threshold import START
+from edge_app.commands.measuring import (
+    STOPPED,
+    Result,
+    cases_of,
+    measure_all,
+    measuring_of,
+    models_of,
+    numbers_of,
+    opened_pair,
+    tell_what_is_missing,
+)
+from edge_app.commands.output import may_style
+from edge_app.commands.stopping import stoppable
+from edge_app.settings import read_settings
+
+if TYPE_CHECKING:
+    from edge_app.evaluation.pair import Measuring
+    from edge_app.evaluation.tuning import Curve, Tuned
+
+_STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
+_THRESHOLDS = "1,0.5,0.2,0.1,0.05,0.01"
+
+
+@click.command("tune")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.option("--sample", is_flag=True, help="Measure the sample letters.")
+@click.option(
+    "--users", type=click.IntRange(1), metavar="N", help="The first N of each file."
+)
+@click.option(
+    "--queries",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Texts per user; of your own, the last N of each kind. 1; 10",
+)
+@click.option(
+    "--passages",
+    type=click.IntRange(0, 100),
+    metavar="N",
+    help="Past texts to look for, as for writing. 5",
+)
+@click.option("--personalisation", help="What of the history is read. bm25")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1, 4096),
+    default=400,
+    show_default=True,
+    help="Where a true text is cut.",
+)
+@click.option(
+    "--strength",
+    "strengths",
+    multiple=True,
+    metavar="NUMBERS",
+    help=f"Strengths to try; repeatable, or with commas. {_STRENGTHS}",
+)
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    metavar="NUMBERS",
+    help=f"Thresholds to try; repeatable, or with commas. {_THRESHOLDS}",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option("--write", is_flag=True, help="Put the choice into settings.toml.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all settings and figures there too.",
+)
+def command(paths: tuple[Path, ...], **options: Any) -> None:
+    """Find the strength and the threshold that suit your own texts.
+
+    The last texts in your store are held out, as 'specsteer evaluate' does, and each
+    strength and threshold is tried on them. What is set now is changed for what is
+    clearly better, and never for what may be chance; and only with --write.
+
+    \b
+        specsteer tune
+        specsteer tune --queries 30 --write
+        specsteer tune --sample --strength 0.5,1,2
+    """
+    _check(paths, options)
+    settings = read_settings()
+    how = _tried(
+        measuring_of(options, settings, _strengths(options, settings.method)),
+        options,
+        settings.method,
+    )
+    with ExitStack() as opened:
+        stop = opened.enter_context(stoppable())
+        cases = cases_of(opened, paths, {**options, "synthetic": None})
+        models = models_of(options, settings)
+        pair = opened.enter_context(closing(opened_pair(opened, models, stop)))
+        result = measure_all(pair, cases, how, stop)
+    files = {"specialist": models.specialist, "generalist": models.generalist}
+    _conclude(result, how, settings.method, files, options)
+    if stop.is_set():
+        sys.exit(STOPPED)
+
+
+def _check(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
+    if options["sample"] and paths:
+        raise click.UsageError("--sample excludes PATH")
+    if options["sample"] and options["write"]:
+        raise click.UsageError("--write is for your own texts, not for the sample")
+    if options["users"] and not paths:
+        raise click.UsageError("--users is for files: give a PATH")
+    file = options["json_file"]
+    if file is not None and not file.parent.is_dir():
+        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
+
+
+def _strengths(options: dict[str, Any], now: MethodSettings) -> tuple[float, ...]:
+    wanted = numbers_of("--strength", options["strengths"] or (_STRENGTHS,))
+    return tuple(sorted({*wanted, now.strength}))
+
+
+def _tried(how: Measuring, options: dict[str, Any], now: MethodSettings) -> Measuring:
+    """With the thresholds that are tried; raises InvalidSettingsError for what none
+    can be."""
+    wanted = numbers_of("--threshold", options["thresholds"] or (_THRESHOLDS,))
+    for threshold in wanted:
+        MethodSettings(threshold=threshold)  # checks it
+    thresholds = sorted({*wanted, _threshold(now)}, reverse=True)
+    return replace(how, thresholds=tuple(thresholds))
+
+
+def _threshold(now: MethodSettings) -> float:
+    """What is set now; where it is automatic, what it begins with."""
+    return START if now.threshold == "auto" else now.threshold
+
+
+def _conclude(
+    result: Result,
+    how: Measuring,
+    now: MethodSettings,
+    models: dict[str, Path],
+    options: dict[str, Any],
+) -> None:
+    from edge_app.evaluation.tuning import tune
+
+    tell_what_is_missing(result)
+    if result.crowded and result.crowded == result.of:
+        raise ContextFullError("no text was measured")
+    if not result.measured:
+        return
+    found = tune(result.measured, how, now.strength, _threshold(now), options["seed"])
+    automatic = now.threshold == "auto"
+    _print(found, automatic=automatic)
+    if options["json_file"] is not None:
+        _keep(options["json_file"], found, how, models, result)
+    if options["write"]:
+        _write(_changes(found, automatic), complete=result.complete)
+
+
+def _print(found: Tuned, *, automatic: bool) -> None:
+    from edge_app.evaluation import curves
+
+    width, full = shutil.get_terminal_size().columns, _full()
+    look = (full, _coloured)
+    click.echo(curves.strength_table(found.strength, width, *look) + "\n")
+    click.echo(curves.threshold_table(found.threshold, width, *look) + "\n")
+    for sentence in curves.in_words(found, automatic=automatic):
+        click.echo(click.wrap_text(sentence, min(width, 80)))
+    click.echo("\n" + click.wrap_text(curves.LEGEND, min(width, 80)), err=True)
+
+
+def _coloured(bar: str) -> str:
+    return click.style(bar, fg="cyan") if may_style() else bar
+
+
+def _full() -> str:
+    """What bars are made of, where the stream can carry it."""
+    try:
+        "█".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "#"
+    return "█"
+
+
+def _changes(found: Tuned, automatic: bool) -> dict[str, float]:
+    curves: Sequence[Curve] = (found.strength, found.threshold)
+    changed = {one.name: one.chosen for one in curves if one.chosen != one.now}
+    if automatic:
+        changed.pop("threshold", None)
+    return changed
+
+
+def _write(changes: dict[str, float], *, complete: bool) -> None:
+    from edge_app.settings_file import write_method
+
+    if not complete:
+        click.echo("nothing is written: not all texts were measured", err=True)
+    elif not changes:
+        click.echo("nothing is written: both settings are kept", err=True)
+    else:
+        path = write_method(changes)
+        told = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
+        click.echo(f"written to {path}: {told}", err=True)
+
+
+def _keep(
+    file: Path,
+    found: Tuned,
+    how: Measuring,
+    models: dict[str, Path],
+    result: Result,
+) -> None:
+    from edge_app.evaluation import as_json
+
+    body = {
+        "settings": {**asdict(how), "texts": result.of, "left out": result.crowded},
+        "complete": result.complete,
+        "models": {role: as_json.file_of(path) for role, path in models.items()},
+        **asdict(found),
+    }
+    as_json.write(file, body)

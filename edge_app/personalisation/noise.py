@@ -1,0 +1,31 @@
+"""Texts that have least to do with the request, on purpose.
+
+The test of robustness: does a method suffer from a history that does not fit? The store
+holds the texts of one writer, so what is unrelated here is what they are about, and
+their kind, never the writer. For those of another writer, give another history.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from edge_app.passages import Found, Searchable, Tools, Wish, taken
+from personal_store.tokens import tokens
+
+
+class Choice:
+    """Retrieval upside down."""
+
+    name: ClassVar[str] = "noise"
+    summary: ClassVar[str] = "texts that do not fit, to test robustness"
+
+    def find(self, texts: Searchable, wish: Wish, tools: Tools) -> Found:
+        """The lowest BM25 scores first; of equal ones, other kinds first, then as the
+        seed decides."""
+        del tools
+        corpus = texts.corpus()
+        scores = corpus.scores(tokens(wish.query))
+        fits = {e.id: float(s) for e, s in zip(corpus.entries, scores, strict=True)}
+        worst = wish.shuffled(texts)
+        worst.sort(key=lambda entry: (fits[entry.id], entry.kind == wish.request.task))
+        return Found(taken(texts, worst, wish.limit))

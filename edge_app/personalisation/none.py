@@ -1,0 +1,19 @@
+"""Nothing of the history: what is piped in as notes is still read."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from edge_app.passages import Found, Searchable, Tools, Wish
+
+
+class Choice:
+    """The request alone."""
+
+    name: ClassVar[str] = "none"
+    summary: ClassVar[str] = "no text of yours is read"
+
+    def find(self, texts: Searchable, wish: Wish, tools: Tools) -> Found:
+        """Nothing."""
+        del texts, wish, tools
+        return Found()

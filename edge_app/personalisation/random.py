@@ -1,0 +1,21 @@
+"""Texts drawn by chance: what a history is worth without looking for anything in it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from edge_app.passages import Found, Searchable, Tools, Wish, taken
+
+
+class Choice:
+    """No retrieval; the seed decides."""
+
+    name: ClassVar[str] = "random"
+    summary: ClassVar[str] = "texts of the kind by chance; the seed decides"
+
+    def find(self, texts: Searchable, wish: Wish, tools: Tools) -> Found:
+        """Any texts, those of the kind that was asked for before all others."""
+        del tools
+        drawn = wish.shuffled(texts)
+        drawn.sort(key=lambda entry: entry.kind != wish.request.task)
+        return Found(taken(texts, drawn, wish.limit))

@@ -1,0 +1,151 @@
+"""A reranker by llama.cpp's rank pooling: it reads a query beside a text and answers
+with one number.
+
+Its tokens are laid out as llama.cpp's own server does: by the template that the file
+brings for this, else as [bos] query [eos] [sep] text [eos], with what the vocabulary
+says is added. What would trip an assertion in C is checked here first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from decoding_core.errors import EngineError, ModelError
+from models.engines.llama_cpp import LlamaModel
+from models.engines.llama_library import last_complaint, load_library
+from models.engines.settings import EngineSettings
+from models.files import find
+from models.gguf_header import read_header
+
+RANK = 4
+"""LLAMA_POOLING_TYPE_RANK, as files name it."""
+_LONGEST = 1024
+"""Tokens read at once at most; longer texts are cut."""
+_LEAST = 16
+_QUERY_SHARE = 0.5
+_PLACE = re.compile(r"(\{query\}|\{document\})")
+
+
+def check_reranker(path: Path) -> None:
+    """Raise ModelError when the file is no reranker.
+
+    With any other model llama.cpp gives numbers that mean nothing, or ends the process.
+    """
+    header = read_header(find(path))
+    kind = header.get("general.architecture")
+    if header.get(f"{kind}.pooling_type") != RANK:
+        raise ModelError(
+            f"{path} is no reranker: its file does not name rank pooling; give a GGUF "
+            "file of a reranker such as bge-reranker, or leave the setting out"
+        )
+
+
+class LlamaReranker:
+    """Judges texts by a reranker; satisfies `edge_app.passages.Reranker`."""
+
+    def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
+        """Load the reranker at `path`.
+
+        Raises:
+            ModelError: it is missing, damaged or no reranker.
+            EngineError: the memory cannot be had.
+        """
+        check_reranker(path)
+        self._model = LlamaModel(path, settings)
+        self._library = load_library()
+        self.length = min(self._model.context_length, _LONGEST)
+        self._handle = self._create()
+        self._batch = self._library.llama_batch_init(self.length, 0, 1)
+        self._template = read_header(path).get("tokenizer.chat_template.rerank")
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How well each text answers the query, as the model's first output."""
+        return [self._score(self.token_ids(query, text)) for text in texts]
+
+    def token_ids(self, query: str, text: str) -> list[int]:
+        """What the model reads, cut to what it can hold."""
+        layout = self._layout()
+        fixed = sum(len(part) for part in layout if isinstance(part, list))
+        room = self.length - fixed
+        if room < _LEAST:
+            raise EngineError("the reranker holds too few tokens for a text")
+        tokenize = self._model.vocabulary.tokenize
+        asked = tokenize(query)[: int(room * _QUERY_SHARE)]
+        read = tokenize(text)[: room - len(asked)]
+        ids: list[int] = []
+        for part in layout:
+            ids += part if isinstance(part, list) else asked if part == "q" else read
+        return ids
+
+    def close(self) -> None:
+        """Free the model."""
+        if self._handle is not None:
+            self._library.llama_batch_free(self._batch)
+            self._library.llama_free(self._handle)
+            self._handle = None
+            self._model.close()
+
+    def _layout(self) -> list[list[int] | str]:
+        """Fixed tokens, and where query ("q") and text ("t") stand."""
+        tokenize = self._model.vocabulary.tokenize
+        if isinstance(self._template, str):
+            names = {"{query}": "q", "{document}": "t"}
+            pieces = [piece for piece in _PLACE.split(self._template) if piece]
+            return [names.get(piece) or tokenize(piece, True) for piece in pieces]
+        begin, end, between = self._marks()
+        return [begin, "q", end + between, "t", end]
+
+    def _marks(self) -> tuple[list[int], list[int], list[int]]:
+        """The vocabulary's begin, end and separator, each where it is to be added."""
+        library, model = self._library, self._model.handle
+        vocabulary = library.llama_model_get_vocab(model)
+        separator = library.llama_vocab_sep(vocabulary)
+        end = library.llama_vocab_eos(vocabulary)
+        wanted = (
+            (library.llama_vocab_get_add_bos, library.llama_vocab_bos(vocabulary)),
+            (library.llama_vocab_get_add_eos, separator if end < 0 else end),
+            (library.llama_vocab_get_add_sep, separator),
+        )
+        marks = [[t] if adds(vocabulary) and t >= 0 else [] for adds, t in wanted]
+        return marks[0], marks[1], marks[2]
+
+    def _create(self) -> Any:
+        settings = self._model.settings
+        parameters = self._library.llama_context_default_params()
+        # Not causal: llama.cpp asserts that a text is read in one piece.
+        parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = self.length
+        parameters.n_seq_max = 1
+        parameters.n_threads = parameters.n_threads_batch = settings.threads
+        parameters.flash_attn_type = int(settings.flash_attention)
+        parameters.offload_kqv = settings.gpu_layers != 0
+        parameters.embeddings = True
+        parameters.pooling_type = RANK
+        parameters.no_perf = True
+        handle = self._library.llama_init_from_model(self._model.handle, parameters)
+        if not handle:
+            self._model.close()
+            raise EngineError(f"the reranker cannot be run: {last_complaint()}")
+        return handle
+
+    def _score(self, ids: Sequence[int]) -> float:
+        batch, view = self._batch, np.ctypeslib.as_array
+        count = batch.n_tokens = len(ids)
+        view(batch.token, (self.length,))[:count] = ids
+        view(batch.pos, (self.length,))[:count] = np.arange(count)
+        view(batch.n_seq_id, (self.length,))[:count] = 1
+        view(batch.logits, (self.length,))[:count] = 1
+        for place in range(count):
+            batch.seq_id[place][0] = 0
+        memory = self._library.llama_get_memory(self._handle)
+        if memory:
+            self._library.llama_memory_clear(memory, True)
+        code = self._library.llama_decode(self._handle, batch)
+        found = self._library.llama_get_embeddings_seq(self._handle, 0)
+        if code or not found:
+            raise EngineError(f"the reranker failed ({code}): {last_complaint()}")
+        return float(found[0])

@@ -1,0 +1,140 @@
+"""Forgetting for good: rows, everything derived, the log, the free pages, the backup.
+
+SQLite's `secure_delete` overwrites what is deleted, but not what page splits have left
+behind: in trials one text in a thousand survived in a gap between cells. So the file
+is built anew each time (VACUUM), and proof.py then looks at the bytes.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from personal_store import derived
+from personal_store.copies import drop_backup, renew_backup
+from personal_store.errors import StoreBusyError, StoreError, faults, is_full
+from personal_store.migrations import immediate, new_secret
+from personal_store.private_files import need_room, shred
+from personal_store.tombstones import bury
+
+_TIMES = 3
+"""Room that VACUUM takes beside the store: the copy, the log, the next backup."""
+_EMPTIED = (
+    *("raw", "record_label", "record", "import_error", "import_run", "source"),
+    *("identity", "stranger", "tombstone", "tombstone_key"),
+)
+
+
+def forget(db: Database, path: Path, ids: Sequence[int]) -> None:
+    """Delete these records so that they stay away, and overwrite what they left.
+
+    Raises StoreError if there is no room for it, and StoreBusyError if another program
+    holds the log; `tidy` finishes the work then.
+    """
+    need_room(path, _TIMES, "to forget")
+    delete(db, ids)
+    tidy(db, path)
+
+
+def forget_everything(db: Database, path: Path) -> None:
+    """Empty the store wholly: texts, addresses, sources, tombstones, backup.
+
+    Nothing is remembered, so an import brings texts back.
+    """
+    need_room(path, _TIMES, "to forget")
+    with immediate(db):
+        derived.empty(db)
+        for table in _EMPTIED:
+            db.execute(f'DELETE FROM "{table}"')  # noqa: S608
+        kept = ("store", "changes", "keep_raw", "untidy")
+        db.execute(f"DELETE FROM state WHERE name NOT IN {kept}")  # noqa: S608
+        db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
+        _note_change(db)
+    drop_backup(path)
+    tidy(db, path)
+
+
+def delete(db: Database, ids: Sequence[int]) -> None:
+    """Take records out and put marks in their place, all or nothing.
+
+    Traces may be left in the file until `tidy` has run.
+    """
+    with immediate(db):
+        take_out(db, ids)
+
+
+def take_out(db: Database, ids: Sequence[int]) -> None:
+    """The same, within a transaction of the caller."""
+    if not ids:
+        return
+    derived.drop(db, ids)
+    sources = set()
+    for record_id in ids:
+        row = db.execute(
+            "SELECT source_id, key, body FROM record WHERE id = ?", [record_id]
+        ).fetchone()
+        if row is not None:
+            sources.add(row[0])
+            bury(db, row[1], row[2])
+            db.execute("DELETE FROM record WHERE id = ?", [record_id])
+    _drop_empty(db, sources)
+    _note_change(db)
+
+
+def tidy(db: Database, path: Path) -> None:
+    """Overwrite what deleted texts have left: indexes, free pages, log, backup.
+
+    Raises StoreBusyError if another program keeps the log from being emptied.
+    """
+    try:
+        with immediate(db):
+            derived.settle(db)
+        db.execute("VACUUM")
+        _empty_log(db, path)
+        renew_backup(db, path)
+        for part in path.parent.glob(f"{path.stem}*.part*"):
+            shred(part)  # left by a process that was killed
+        with immediate(db):
+            db.execute("UPDATE state SET value = '0' WHERE name = 'untidy'")
+        _empty_log(db, path)
+    except faults() as error:
+        if is_full(error):
+            raise StoreError(
+                "The disk is full: make room, then 'specsteer store tidy' overwrites "
+                "what the forgotten texts have left."
+            ) from error
+        raise _busy(path) from error
+
+
+def is_untidy(db: Database) -> bool:
+    """Whether something was deleted whose traces are not yet overwritten."""
+    row = db.execute("SELECT value FROM state WHERE name = 'untidy'").fetchone()
+    return bool(row[0] != "0")
+
+
+def _drop_empty(db: Database, sources: set[int]) -> None:
+    """Sources of which nothing is left, with what is known of their imports."""
+    for source_id in sources:
+        row = db.execute("SELECT 1 FROM record WHERE source_id = ?", [source_id])
+        if row.fetchone() is None:
+            db.execute("DELETE FROM import_run WHERE source_id = ?", [source_id])
+            db.execute("DELETE FROM source WHERE id = ?", [source_id])
+
+
+def _note_change(db: Database) -> None:
+    derived.count_change(db)
+    db.execute("UPDATE state SET value = '1' WHERE name = 'untidy'")
+
+
+def _empty_log(db: Database, path: Path) -> None:
+    """Move the log into the store and cut it to nothing."""
+    busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise _busy(path)
+
+
+def _busy(path: Path) -> StoreBusyError:
+    return StoreBusyError(
+        f"Another program has {path} open, so traces of what was forgotten are left in "
+        "it: close that program, then run 'specsteer store tidy'."
+    )

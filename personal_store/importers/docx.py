@@ -1,0 +1,58 @@
+"""Word documents (.docx): the text as it reads now, without others' remarks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from personal_store.dates import parse_date
+from personal_store.documents import Text, is_personal, read_documents
+from personal_store.files import bundled
+from personal_store.packed_documents import (
+    Paragraphs,
+    Properties,
+    member,
+    open_document,
+)
+from personal_store.records import Item, ReadOptions
+from personal_store.sources import Source, locate
+
+# Deleted and moved away under "track changes", field codes, and the copy of a text box
+# that is kept for old programs. Comments, notes and page headers lie in other parts.
+_SKIPPED = (
+    *("del", "moveFrom", "instrText", "delText", "delInstrText", "Fallback"),
+    *("pPr", "rPr"),  # where <w:tab> is a setting, not a character
+)
+
+
+def sources(path: Path) -> list[Source]:
+    """The file itself, or every .docx in a folder; archives in it stay shut."""
+    return bundled(path, locate(path, _is_document, ".docx file", archives=False))
+
+
+def recognises(source: Source) -> bool:
+    """Whether it looks like something a person wrote."""
+    return is_personal(source)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """One document per file."""
+    return read_documents(source, options, _text)
+
+
+def _is_document(source: Source) -> bool:
+    name = source.name.lower()
+    return name.endswith(".docx") and not name.startswith("~$")
+
+
+def _text(file: Source) -> Text:
+    with open_document(file) as packed:
+        body = member(packed, "word/document.xml")
+        about = Properties().read(member(packed, "docProps/core.xml", needed=False))
+    return Text(
+        Paragraphs(("p",), _SKIPPED, _written, within=("t",)).read(body),
+        title=about.get("title", ""),
+        written=parse_date(about.get("modified") or about.get("created")),
+    )
+
+
+def _written(name: str, _: dict[str, str]) -> str:
+    return {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}.get(name, "")

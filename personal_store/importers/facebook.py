@@ -1,0 +1,125 @@
+"""Posts, comments and messages from a Facebook export in JSON.
+
+Read are your_posts*.json, those in groups, comments, and message_N.json of all talks;
+the folders were renamed over the years, so only base names and fields count. What
+others wrote on the owner's page is in files of another name and not read. Messages are
+signed with names: the owner's stands in profile_information.json, else --me says it;
+messages by others are kept as theirs. HTML exports are not read.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from personal_store import meta
+from personal_store.archives import FAULTS
+from personal_store.cleaning import VERSION
+from personal_store.dates import parse_date
+from personal_store.exports import (
+    Shape,
+    aside_of,
+    digest,
+    gather,
+    read_files,
+    says_little,
+    without_text,
+)
+from personal_store.objects import Element, content, elements, listing, mapping, marked
+from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.sources import Source
+from personal_store.talks import People
+
+_SERVICE = "facebook"
+_LISTS = ("group_posts_v2", "comments_v2", "group_comments_v2", "posts_v2", "comments")
+
+
+def _is_text(head: bytes) -> bool:
+    return marked(head, *meta.MESSAGE_FIELDS) or marked(
+        head, ("timestamp",), ("data",), ("post", "comment", "description", "media")
+    )
+
+
+_TEXTS = Shape(
+    "JSON file with posts, comments or messages of Facebook",
+    rf"your_posts.*\.json|group_posts.*\.json|(?:your_)?comments.*\.json|{meta.MESSAGES}",
+    _is_text,
+    elsewhere="instagram",
+)
+_PROFILE = Shape(
+    "profile of Facebook",
+    r"profile_information\.json",
+    lambda head: marked(head, ("profile_v2", "profile")),
+)
+
+
+def sources(path: Path) -> Sequence[Source]:
+    """The file itself, or those in a folder or archive."""
+    return gather(path, _TEXTS, _PROFILE)
+
+
+def people(source: Source) -> People:
+    """Who signed the messages."""
+    return meta.people(_SERVICE, source, _owners(source))
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """One document per post, comment or message."""
+    return read_files(source, options, _read_file)
+
+
+def _read_file(file: Source) -> Iterator[Item]:
+    if meta.is_messages(file):
+        yield from meta.read_messages(_SERVICE, file)
+        return
+    for element in elements(file, *_LISTS):
+        yield element if isinstance(element, ImportFailure) else _post(element)
+
+
+def _post(element: Element) -> Document | Skipped:
+    parts = [mapping(part) for part in listing(element.get("data"))]
+    comments = [mapping(part.get("comment")) for part in parts if part.get("comment")]
+    written = [part.get("post") for part in parts if part.get("post")]
+    written += [comment.get("comment") for comment in comments]
+    said = meta.said_in(next(iter(written), "")) or _caption(element)
+    if says_little(said, 1):
+        return without_text(element.position)
+    date = element.get("timestamp")
+    kind = "comment" if comments else "post"
+    return Document(
+        position=element.position,
+        key=digest(_SERVICE, kind, date, said),
+        kind="post",
+        text=said,
+        recipient=_group(comments),
+        sent_at=parse_date(date),
+        cleaning=VERSION,
+    )
+
+
+def _caption(element: Element) -> str:
+    """What is written below the first picture that has something."""
+    for attachment in listing(element.get("attachments")):
+        for part in listing(mapping(attachment).get("data")):
+            media = mapping(mapping(part).get("media"))
+            said = meta.said_in(media.get("description"))
+            if said:
+                return said
+    return ""
+
+
+def _group(comments: list[dict[str, Any]]) -> str:
+    return next((meta.said_in(c["group"]) for c in comments if c.get("group")), "")
+
+
+def _owners(source: Source) -> tuple[str, ...]:
+    for file in aside_of(source):
+        try:
+            fields = mapping(content(file))
+        except FAULTS:
+            continue
+        profile = mapping(fields.get("profile_v2") or fields.get("profile"))
+        name = profile.get("name")
+        full = meta.said_in(mapping(name).get("full_name") or name)
+        if full:
+            return (full,)
+    return ()

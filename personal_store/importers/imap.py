@@ -1,0 +1,288 @@
+"""The folder of sent mail on a server, read over IMAP and never changed.
+
+The folder is opened with EXAMINE and mail is fetched with PEEK, so nothing is marked as
+read. Mail that an earlier import has read is not fetched again: a server numbers
+messages upwards for as long as UIDVALIDITY stays what it is.
+"""
+
+import imaplib
+import ipaddress
+import re
+import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from personal_store.errors import SourceError
+from personal_store.files import Source
+from personal_store.folders import decoded, folder_label
+from personal_store.labels import is_sent
+from personal_store.letters import read_letter
+from personal_store.mail import Mail
+from personal_store.records import Item, ReadOptions
+from personal_store.splitting import MAX_MESSAGE
+
+PATIENCE = 60.0
+"""Seconds to wait for an answer."""
+
+_AT_ONCE = 10
+"""Messages in one request."""
+_SEARCHED = 50_000
+"""Numbers in one search, so that its answer fits into a line."""
+_FOLDER = re.compile(rb'\(([^)]*)\) (?:"(?:[^"\\]|\\.)*"|NIL) (.+)')
+_UID = re.compile(rb"\bUID (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Where somebody's mail is, and who asks for it."""
+
+    server: str
+    user: str
+    password: str = field(repr=False)
+    port: int = 0
+    """0: the usual one."""
+    folder: str = ""
+    """Empty: the one that the server marks as sent mail, or that is called so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox(Source):
+    """One folder of an account. Its positions are the numbers of messages."""
+
+    session: Any = None
+    validity: str = ""
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """The account and the folder."""
+        return f"{self.path} {self.label}"
+
+    @property
+    def place(self) -> str:
+        """The same; no path on this device."""
+        return f"imap:{self.name}"
+
+    def fingerprint(self) -> str:
+        """Changes when the server has numbered the messages anew."""
+        return self.validity
+
+
+def sources(path: Path) -> list[Source]:
+    """Nothing: no file holds what is on a server. `connected` gives that."""
+    raise SourceError(
+        f"{path} is on this device, and 'imap' reads from a server: specsteer import "
+        "imap you@example.org --server imap.example.org."
+    )
+
+
+@contextmanager
+def connected(login: Login) -> Iterator[Mailbox]:
+    """The folder of sent mail, as long as this lasts.
+
+    Raises SourceError if the server cannot be reached, refuses the password, or has no
+    such folder.
+    """
+    with _explained(login.server):
+        session = _connect(login)
+    try:
+        with _explained(login.server):
+            _log_in(session, login)
+            mailbox = _examined(session, login)
+        yield mailbox
+    finally:
+        _end(session)
+
+
+def envelopes(source: Source) -> Iterator[Mail]:
+    """None: whoever logs in is the owner."""
+    del source
+    return iter(())
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """The messages after options.start, in the order of their numbers."""
+    assert isinstance(source, Mailbox)
+    for first in range(options.start + 1, source.size + 1, _SEARCHED):
+        last = min(first + _SEARCHED - 1, source.size)
+        numbers = _numbers(source.session, first, last)
+        for at in range(0, len(numbers), _AT_ONCE):
+            for number, raw in _fetched(source.session, numbers[at : at + _AT_ONCE]):
+                yield read_letter(
+                    raw,
+                    position=number,
+                    where=f"{source.name}, message {number}",
+                    me=options.me,
+                    folder=source.label,
+                )
+
+
+def _connect(login: Login) -> imaplib.IMAP4:
+    """Encrypted, and the server's name checked; on this device itself as it is."""
+    if _is_this_device(login.server):
+        return imaplib.IMAP4(login.server, login.port or 143, timeout=PATIENCE)
+    return imaplib.IMAP4_SSL(
+        login.server,
+        login.port or 993,
+        ssl_context=ssl.create_default_context(),
+        timeout=PATIENCE,
+    )
+
+
+def _is_this_device(server: str) -> bool:
+    try:
+        return ipaddress.ip_address(server).is_loopback
+    except ValueError:
+        return server == "localhost"
+
+
+def _log_in(session: imaplib.IMAP4, login: Login) -> None:
+    secret = f"\0{login.user}\0{login.password}".encode()
+    try:
+        if secret.isascii():
+            session.login(login.user, login.password)
+        else:  # LOGIN knows ASCII alone
+            session.authenticate("PLAIN", lambda _: secret)
+    except session.abort:
+        raise
+    except session.error as error:
+        raise SourceError(
+            f"{login.server} does not let {login.user} in: {_said(error)}. Many "
+            "providers want a password made for this program (an 'app password')."
+        ) from error
+
+
+def _examined(session: imaplib.IMAP4, login: Login) -> Mailbox:
+    name = _sent_folder(session, login)
+    quoted = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    status, answer = session.select(quoted, readonly=True)
+    if status != "OK":
+        raise SourceError(f"{login.server} does not open {name}: {_said(answer)}.")
+    label = folder_label(re.split(r"[/.]", decoded(name))[-1])
+    validity, following = (_number(session, n) for n in ("UIDVALIDITY", "UIDNEXT"))
+    account = Path(f"{login.user} at {login.server}")
+    return Mailbox(
+        account,
+        max(0, following - 1),
+        appends=True,
+        session=session,
+        validity=str(validity),
+        label=label,
+    )
+
+
+def _number(session: imaplib.IMAP4, name: str) -> int:
+    _, values = session.response(name)
+    value = values[-1] if values else None
+    if not isinstance(value, bytes) or not value.isdigit():
+        raise SourceError(f"The server does not tell its {name}, which is needed.")
+    return int(value)
+
+
+def _sent_folder(session: imaplib.IMAP4, login: Login) -> str:
+    folders = _folders(session)
+    names = [name for _, name in folders]
+    if login.folder:
+        wanted = login.folder.casefold()
+        found = [n for n in names if wanted in (n.casefold(), decoded(n).casefold())]
+    else:
+        found = [name for flags, name in folders if b"\\sent" in flags.lower()]
+        found += [n for n in names if is_sent((re.split(r"[/.]", decoded(n))[-1],))]
+    if not found:
+        known = ", ".join(map(decoded, names)) or "none"
+        raise SourceError(
+            "It is not clear which folder holds what you sent: say so with --folder "
+            f"NAME. The folders are: {known}."
+        )
+    return found[0]
+
+
+def _folders(session: imaplib.IMAP4) -> list[tuple[bytes, str]]:
+    """(flags, name) of each; names come bare, quoted, or as a literal."""
+    _, lines = session.list()
+    folders = []
+    for line in lines:
+        whole = b"%b" % line if isinstance(line, bytes) else b""
+        literal = line[1] if isinstance(line, tuple) else b""
+        found = _FOLDER.match(line[0] if isinstance(line, tuple) else whole)
+        if found:
+            name = literal or _unquoted(found[2])
+            folders.append((found[1], name.decode("utf-8", "replace")))
+    return folders
+
+
+def _unquoted(name: bytes) -> bytes:
+    if not name.startswith(b'"'):
+        return name
+    return re.sub(rb"\\(.)", rb"\1", name[1:-1])
+
+
+def _numbers(session: imaplib.IMAP4, first: int, last: int) -> list[int]:
+    with _as_broken_off():
+        _, found = session.uid("SEARCH", f"UID {first}:{last}")
+    words = b" ".join(line for line in found if isinstance(line, bytes)).split()
+    return sorted(
+        n for n in map(int, filter(bytes.isdigit, words)) if first <= n <= last
+    )
+
+
+def _fetched(
+    session: imaplib.IMAP4, numbers: Sequence[int]
+) -> Iterator[tuple[int, bytes]]:
+    wanted = ",".join(map(str, numbers))
+    with _as_broken_off():
+        _, answers = session.uid("FETCH", wanted, f"(UID BODY.PEEK[]<0.{MAX_MESSAGE}>)")
+    found = {}
+    for at, answer in enumerate(answers):
+        if isinstance(answer, tuple):
+            after = answers[at + 1] if at + 1 < len(answers) else b""
+            closing = after if isinstance(after, bytes) else b""
+            number = _UID.search(answer[0]) or _UID.search(closing)
+            if number:
+                found[int(number[1])] = bytes(answer[1])
+    yield from sorted(found.items())
+
+
+@contextmanager
+def _as_broken_off() -> Iterator[None]:
+    """A session that ends is like a file that does: the import goes on there later."""
+    try:
+        yield
+    except imaplib.IMAP4.error as error:
+        raise ConnectionError(f"the server broke off ({_said(error)})") from error
+
+
+@contextmanager
+def _explained(server: str) -> Iterator[None]:
+    try:
+        yield
+    except ssl.SSLError as error:
+        raise SourceError(
+            f"{server} cannot prove that it is {server}: {error.reason or error}."
+        ) from error
+    except imaplib.IMAP4.error as error:
+        raise SourceError(
+            f"{server} answers what is no IMAP: {_said(error)}."
+        ) from error
+    except OSError as error:
+        raise SourceError(f"{server} cannot be reached: {error}.") from error
+
+
+def _said(answer: Any) -> str:
+    """What a server or an error says, on one line."""
+    text = answer.args[0] if isinstance(answer, Exception) and answer.args else answer
+    parts = text if isinstance(text, list) else [text]
+    words = (
+        p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts
+    )
+    return " ".join(" ".join(words).split())[:200].rstrip(".")
+
+
+def _end(session: imaplib.IMAP4) -> None:
+    try:
+        session.logout()
+    except (imaplib.IMAP4.error, OSError):
+        session.shutdown()

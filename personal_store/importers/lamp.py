@@ -1,0 +1,120 @@
+"""Profiles of the LaMP and LongLaMP benchmarks as a history of one's own."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from personal_store.cleaning import VERSION, tidy
+from personal_store.dates import parse_date
+from personal_store.errors import SourceError
+from personal_store.json_stream import array_values
+from personal_store.letters import MAX_STORED
+from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.sources import Source, locate
+
+# In the order of preference; `description` is the user's in LongLaMP's reviews only
+# beside a longer text, in LaMP-2 it is the plot of a film.
+_TEXTS = ("reviewText", "text", "abstract", "output", "title")
+_TITLES = ("title", "summary", "input")
+_RATINGS = ("score", "overall")
+_IDS = ("user_id", "user", "reviewer", "reviewerId", "author", "name", "id")
+
+
+def sources(path: Path) -> list[Source]:
+    """The file itself, or every file of questions with profiles below a folder."""
+    return locate(path, _has_profiles, "LaMP file with profiles")
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """One document per text of a profile, of all users or of `--map user=ID`."""
+    user = options.mapping.get("user", "")
+    before = 0
+    for after, entry in _entries(source):
+        if after > options.start:
+            yield from _items(source, entry, user, before, min(after, source.size))
+        before = after
+
+
+def _has_profiles(source: Source) -> bool:
+    name = source.name.lower()
+    return name.endswith((".json", ".jsonl")) and b'"profile"' in source.head()
+
+
+def _entries(source: Source) -> Iterator[tuple[int, Any]]:
+    """(position behind it, entry), of a JSON list or of JSON lines."""
+    with source.open() as stream:
+        if stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            stream.seek(0)
+            yield from array_values(stream, source.name)
+            return
+        stream.seek(0)
+        position = 0
+        for line in stream:
+            position += len(line)
+            if line.strip():
+                yield position, _parsed(line, source)
+
+
+def _parsed(line: bytes, source: Source) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{source.name} is not JSON: {error}.") from error
+
+
+def _items(
+    source: Source, entry: Any, user: str, before: int, after: int
+) -> Iterator[Item]:
+    profile = entry.get("profile") if isinstance(entry, dict) else None
+    if not isinstance(profile, list):
+        yield ImportFailure(
+            after, f"{source.name}, byte {after:,}", "it has no profile"
+        )
+        return
+    who = _first(entry, _IDS)
+    if user and who != user:
+        yield Skipped(after, "of other users")
+        return
+    for number, item in enumerate(profile, 1):
+        yield _document(who, item, after if number == len(profile) else before)
+
+
+def _document(user: str, item: Any, position: int) -> Item:
+    fields = item if isinstance(item, dict) else {}
+    name = next((name for name in _TEXTS if _said(fields, name)), "")
+    if not name:
+        return Skipped(position, "without text")
+    text = tidy(_said(fields, name))[:MAX_STORED]
+    titles = (_said(fields, title) for title in _TITLES if title != name)
+    rating = _rating(fields)
+    same = json.dumps([user, str(fields.get("id", "")), text])
+    return Document(
+        position=position,
+        key="lamp:" + hashlib.sha256(same.encode()).hexdigest(),
+        kind="review" if rating is not None else "note",
+        text=text,
+        title=tidy(next(filter(None, titles), "")),
+        sent_at=parse_date(fields.get("date")),
+        rating=rating,
+        cleaning=VERSION,
+    )
+
+
+def _first(entry: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((str(entry[name]) for name in names if entry.get(name)), "")
+
+
+def _said(fields: dict[str, Any], name: str) -> str:
+    value = fields.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _rating(fields: dict[str, Any]) -> float | None:
+    for name in _RATINGS:
+        try:
+            return float(fields[name])
+        except (KeyError, TypeError, ValueError):
+            continue
+    return None

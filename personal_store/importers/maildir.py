@@ -1,0 +1,66 @@
+"""Maildir folders, as Dovecot, mutt, offlineimap and mbsync keep them."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from personal_store.bundles import envelopes_of, read_each
+from personal_store.files import bundled
+from personal_store.folders import folder_label
+from personal_store.letters import read_letter
+from personal_store.mail import Mail
+from personal_store.records import Item, ReadOptions, Skipped
+from personal_store.sources import Source, locate
+from personal_store.splitting import MAX_MESSAGE
+
+# ":2,FS" as the format says; "!2," or ";2," where a file name cannot hold a colon.
+_FLAGS = re.compile(r"[:!;]2,([A-Za-z]*)$")
+_REASONS = {"T": "in the trash", "D": "drafts"}
+# What programs keep beside the messages.
+_FOREIGN = re.compile(r"\.(?:msf|dat|db|lock|lst)$|^(?:dovecot|\.)", re.IGNORECASE)
+
+
+def sources(path: Path) -> list[Source]:
+    """All messages in `cur` and `new`; half-written ones in `tmp` are left alone."""
+    return bundled(path, locate(path, _is_message, "Maildir (with 'cur' and 'new')"))
+
+
+def envelopes(source: Source) -> Iterator[Mail]:
+    """The headers of each message that can be read."""
+    return envelopes_of(source, _folder)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """The messages, folder by folder, but those flagged as trashed or as drafts."""
+
+    def read_file(file: Source, _: int, position: int) -> Iterator[Item]:
+        reason = _unwanted(file.name)
+        if reason:
+            yield Skipped(position, reason)
+            return
+        yield read_letter(
+            file.head(MAX_MESSAGE),
+            position=position,
+            where=file.place,
+            me=options.me,
+            folder=_folder(file),
+        )
+
+    return read_each(source, options, read_file)
+
+
+def _is_message(source: Source) -> bool:
+    return source.folders[-1:] in (("cur",), ("new",)) and not _FOREIGN.search(
+        source.name
+    )
+
+
+def _unwanted(name: str) -> str:
+    found = _FLAGS.search(name)
+    flags = found[1].upper() if found else ""
+    return next((_REASONS[flag] for flag in flags if flag in _REASONS), "")
+
+
+def _folder(file: Source) -> str:
+    """The name of the folder around 'cur'."""
+    return folder_label(file.folders[-2]) if len(file.folders) > 1 else ""

@@ -1,0 +1,86 @@
+"""Posts from a Mastodon archive: outbox.json, the ActivityPub outbox.
+
+Boosts are skipped. The people a post begins with are its recipient, not its text; a
+post for nobody but the people it names is a message. The warning before a text is its
+title.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from personal_store.cleaning import VERSION
+from personal_store.dates import parse_date
+from personal_store.exports import (
+    Shape,
+    addressed,
+    digest,
+    gather,
+    prose,
+    read_files,
+    says_little,
+    without_text,
+)
+from personal_store.objects import Element, elements, mapping, marked, text
+from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.sources import Source
+
+_OUTBOX = Shape(
+    "outbox.json of Mastodon",
+    r"outbox.*\.json",
+    lambda head: marked(head, ("orderedItems",)),
+)
+_INLINE_QUOTE = re.compile(r"<(p|span) class=\"quote-inline\">.*?</\1>", re.DOTALL)
+_OPEN = re.compile(r"#Public\Z|\A(?:as:)?Public\Z|/followers\Z")
+
+
+def sources(path: Path) -> Sequence[Source]:
+    """The file itself, or the one in the archive or folder."""
+    return gather(path, _OUTBOX)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """One document per own post."""
+    return read_files(source, options, _read_file)
+
+
+def _read_file(file: Source) -> Iterator[Item]:
+    for element in elements(file, "orderedItems"):
+        yield element if isinstance(element, ImportFailure) else _post(element)
+
+
+def _post(element: Element) -> Document | Skipped:
+    if element.get("type") != "Create":
+        return Skipped(element.position, "posts of others")
+    note = mapping(element.get("object"))
+    written = prose(_INLINE_QUOTE.sub("", text(note.get("content"))))
+    to, said = addressed(written)
+    if says_little(said, 1):
+        return without_text(element.position)
+    own_id, date = text(note.get("id")), note.get("published")
+    return Document(
+        position=element.position,
+        key=f"mastodon:{own_id}" if own_id else digest("mastodon", date, said),
+        kind="post" if _is_open(note) else "message",
+        text=said,
+        title=prose(note.get("summary")),
+        recipient=to,
+        sent_at=parse_date(date),
+        thread=text(note.get("conversation") or note.get("context")),
+        reply_to=_answered(note),
+        trimmed="<blockquote" in text(note.get("content")),
+        cleaning=VERSION,
+    )
+
+
+def _is_open(note: dict[str, Any]) -> bool:
+    """Whether more people than those named may read it; assumed where nothing says."""
+    readers = [note.get("to"), note.get("cc")]
+    names = [n for r in readers for n in (r if isinstance(r, list) else [r]) if n]
+    return not names or any(_OPEN.search(n) for n in names if isinstance(n, str))
+
+
+def _answered(note: dict[str, Any]) -> str:
+    answered = text(note.get("inReplyTo"))
+    return f"mastodon:{answered}" if answered else ""

@@ -1,0 +1,60 @@
+"""Documents of LibreOffice and others (.odt): the text, without others' remarks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from personal_store.dates import parse_date
+from personal_store.documents import Text, is_personal, read_documents
+from personal_store.files import bundled
+from personal_store.packed_documents import (
+    Paragraphs,
+    Properties,
+    member,
+    open_document,
+)
+from personal_store.records import Item, ReadOptions
+from personal_store.sources import Source, locate
+
+_SKIPPED = (
+    *("tracked-changes", "annotation", "note", "table-of-content", "bibliography"),
+    *("alphabetical-index", "sequence-decls", "scripts", "font-face-decls"),
+    *("automatic-styles", "title", "desc"),
+)
+_MOST_SPACES = 100
+
+
+def sources(path: Path) -> list[Source]:
+    """The file itself, or every .odt in a folder; archives in it stay shut."""
+    return bundled(path, locate(path, _is_document, ".odt file", archives=False))
+
+
+def recognises(source: Source) -> bool:
+    """Whether it looks like something a person wrote."""
+    return is_personal(source)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """One document per file."""
+    return read_documents(source, options, _text)
+
+
+def _is_document(source: Source) -> bool:
+    return source.name.lower().endswith(".odt")
+
+
+def _text(file: Source) -> Text:
+    with open_document(file) as packed:
+        body = member(packed, "content.xml")
+        about = Properties().read(member(packed, "meta.xml", needed=False))
+    return Text(
+        Paragraphs(("p", "h"), _SKIPPED, _written, within=("p", "h")).read(body),
+        title=about.get("title", ""),
+        written=parse_date(about.get("date") or about.get("creation-date")),
+    )
+
+
+def _written(name: str, given: dict[str, str]) -> str:
+    if name == "s":
+        count = given.get("c", "1")
+        return " " * min(int(count) if count.isdecimal() else 1, _MOST_SPACES)
+    return {"tab": "\t", "line-break": "\n"}.get(name, "")

@@ -1,0 +1,71 @@
+"""Posts and comments from Reddit's data request: posts.csv and comments.csv.
+
+The column with the address of the computer is dropped where the file is read. Lines
+that quote somebody, and what was deleted, are left out. Messages are not read.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from personal_store.cleaning import VERSION
+from personal_store.dates import parse_date
+from personal_store.exports import Shape, digest, gather, prose, read_files, says_little
+from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.sources import Source
+from personal_store.tables import Row, has_columns, rows
+
+_GONE = ("[deleted]", "[removed]", "[deleted by user]")
+_QUOTE = re.compile(r"^\s{0,3}>(?!!).*\n?", re.MULTILINE)  # but not >!a spoiler!<
+
+
+def sources(path: Path) -> Sequence[Source]:
+    """The file itself, or those in a folder or archive."""
+    shape = Shape("posts.csv or comments.csv of Reddit", r".*\.csv", _is_reddit)
+    return gather(path, shape)
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """One document per post or comment with a text."""
+    return read_files(source, options, _read_file)
+
+
+def _is_reddit(head: bytes) -> bool:
+    return has_columns(
+        head, ("id",), ("permalink",), ("subreddit",), ("body",), ("parent", "title")
+    )
+
+
+def _read_file(file: Source) -> Iterator[Item]:
+    is_comments = has_columns(file.head(), ("parent",))
+    kind = "t1" if is_comments else "t3"
+    for row in rows(file):
+        yield row if isinstance(row, ImportFailure) else _text(row, kind)
+
+
+def _text(row: Row, kind: str) -> Document | Skipped:
+    body = row.get("body")
+    if body in _GONE:
+        return Skipped(row.position, "deleted")
+    written = prose(body)
+    said = _QUOTE.sub("", written).strip()
+    if says_little(said, 1):
+        return Skipped(row.position, "without text")
+    own_id = row.get("id").removeprefix(f"{kind}_")
+    document = Document(
+        position=row.position,
+        key=f"reddit:{kind}_{own_id}",
+        kind="post",
+        text=said,
+        title=prose(row.get("title")),
+        recipient=f"r/{row.get('subreddit')}" if row.get("subreddit") else "",
+        sent_at=parse_date(row.get("date")),
+        thread=row.get("link", "permalink"),
+        reply_to=row.get("parent"),
+        trimmed=said != written,
+        cleaning=VERSION,
+    )
+    if own_id:
+        return document
+    return replace(document, key=digest("reddit", kind, row.get("date"), said))

@@ -1,0 +1,186 @@
+"""Posts from an X (Twitter) archive: data/tweets.js, and the long ones beside it.
+
+Older archives call the file tweet.js, large ones have tweets-part1.js and so on, posts
+in communities are in community-tweet.js. Each is a JSON list behind a line of script.
+A long post stands shortened among the others and whole in note-tweet.js, found by the
+second in which it was written.
+
+Retweets are skipped, and what was retweeted by hand or quoted in the text is cut off.
+The people an answer begins with are its recipient, not its text. Deleted posts and
+direct messages are not read.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from personal_store.archives import FAULTS
+from personal_store.cleaning import VERSION, normalised, tidy
+from personal_store.dates import parse_date
+from personal_store.errors import SourceError
+from personal_store.exports import (
+    Shape,
+    addressed,
+    digest,
+    gather,
+    read_files,
+    readable,
+    says_little,
+    without_text,
+)
+from personal_store.objects import Element, elements, listing, mapping, marked, text
+from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.sources import Source
+
+_POSTS = Shape(
+    "tweets.js of an X archive",
+    r"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js",
+    lambda head: marked(head, ("tweet", "noteTweet")),
+)
+_LONG = re.compile(r"\s*window\.\w+\.note_?tweet", re.IGNORECASE)
+_RETWEET = re.compile(r"\s*(?:RT|MT) @\w+")
+_OTHERS = re.compile(r"\s+(?:RT|MT) @\w+:?.*|\s*[\"“]@\w+:.*", re.DOTALL)
+_SHORT_LINK = re.compile(r"\s*https://t\.co/\w*")
+_COMPARED = 60
+"""Characters in which a shortened post and the long one must agree."""
+
+
+def sources(path: Path) -> Sequence[Source]:
+    """The file itself, or those in the folder or archive; the long posts last."""
+    return [
+        replace(export, files=tuple(sorted(export.files, key=_holds_long)))
+        for export in gather(path, _POSTS)
+    ]
+
+
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
+    """One document per own post; a long one only once."""
+    long = _LongPosts()
+    for file in filter(_holds_long, readable(source)):
+        long.learn(file)
+    return read_files(source, options, partial(_read_file, long=long))
+
+
+@dataclass(slots=True)
+class _LongPosts:
+    """The long posts of an archive, and which stand shortened among the others."""
+
+    found: dict[int | None, list[dict[str, Any]]] = field(default_factory=dict)
+    """By the second in which they were written."""
+    met: set[str] = field(default_factory=set)
+
+    def learn(self, file: Source) -> None:
+        """Take the long posts of a file; what is wrong with it is said elsewhere."""
+        try:
+            for element in elements(file):
+                if isinstance(element, Element):
+                    note = mapping(element.get("noteTweet"))
+                    second = parse_date(note.get("createdAt"))
+                    self.found.setdefault(second, []).append(note)
+        except (SourceError, *FAULTS):
+            return
+
+    def whole(self, second: int | None, shortened: str) -> str:
+        """The long post that begins like this one; empty if there is none."""
+        beginning = _beginning(shortened)
+        for note in self.found.get(second, []):
+            said = _said_at_length(note)
+            if beginning and _beginning(said).startswith(beginning):
+                self.met.add(_long_key(note))
+                return said
+        return ""
+
+
+def _holds_long(file: Source) -> bool:
+    try:
+        return (
+            not file.fault
+            and _LONG.match(file.head(256).decode("utf-8", "replace")) is not None
+        )
+    except FAULTS:
+        return False
+
+
+def _read_file(file: Source, long: _LongPosts) -> Iterator[Item]:
+    for element in elements(file):
+        if isinstance(element, ImportFailure):
+            yield element
+        elif "noteTweet" in element.fields:
+            yield _long_post(element, long)
+        else:
+            yield _post(element, long)
+
+
+def _post(element: Element, long: _LongPosts) -> Document | Skipped:
+    tweet = mapping(element.get("tweet")) or element.fields
+    written = text(tweet.get("full_text") or tweet.get("text"))
+    if _RETWEET.match(written):
+        return Skipped(element.position, "posts of others")
+    date = parse_date(tweet.get("created_at"))
+    whole = long.whole(date, written)
+    to, said = addressed(whole or _unpacked(written, tweet))
+    own = _OTHERS.sub("", said).strip()
+    if says_little(own, 1):
+        return without_text(element.position)
+    own_id = text(tweet.get("id_str") or tweet.get("id"))
+    answered = text(tweet.get("in_reply_to_status_id_str"))
+    return Document(
+        position=element.position,
+        key=f"x:{own_id}" if own_id else digest("x", date, said),
+        kind="post",
+        text=own,
+        recipient=to,
+        sent_at=date,
+        reply_to=f"x:{answered}" if answered else "",
+        trimmed=own != said,
+        cleaning=VERSION,
+    )
+
+
+def _long_post(element: Element, long: _LongPosts) -> Document | Skipped:
+    note = mapping(element.get("noteTweet"))
+    if _long_key(note) in long.met:
+        return Skipped(element.position, "long posts that were read already")
+    to, said = addressed(_said_at_length(note))
+    if says_little(said, 1):
+        return without_text(element.position)
+    return Document(
+        position=element.position,
+        key=_long_key(note),
+        kind="post",
+        text=said,
+        recipient=to,
+        sent_at=parse_date(note.get("createdAt")),
+        cleaning=VERSION,
+    )
+
+
+def _long_key(note: dict[str, Any]) -> str:
+    own_id = text(note.get("noteTweetId"))
+    if own_id:
+        return f"x:note:{own_id}"
+    return digest("x:note", note.get("createdAt"), _said_at_length(note))
+
+
+def _said_at_length(note: dict[str, Any]) -> str:
+    parts = ("core", "noteTweetResults", "noteTweetContents")
+    found = (text(mapping(note.get(part)).get("text")) for part in parts)
+    return tidy(html.unescape(next(filter(None, found), ""))).strip()
+
+
+def _unpacked(written: str, tweet: dict[str, Any]) -> str:
+    """The text with the addresses that its short links stand for, pictures' without."""
+    for entry in listing(mapping(tweet.get("entities")).get("urls")):
+        short = text(mapping(entry).get("url"))
+        if short:
+            written = written.replace(short, text(mapping(entry).get("expanded_url")))
+    return tidy(html.unescape(_SHORT_LINK.sub("", written))).strip()
+
+
+def _beginning(said: str) -> str:
+    said = _SHORT_LINK.sub("", html.unescape(said)).rstrip("…. ")
+    return normalised(said)[:_COMPARED]

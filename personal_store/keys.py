@@ -1,0 +1,108 @@
+"""The key of an encrypted store: from the environment, the keyring, or the person."""
+
+import importlib
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from personal_store.errors import StoreError, StoreLockedError
+
+VARIABLE = "SPECSTEER_STORE_KEY"
+"""Environment variable that holds the passphrase."""
+_SERVICE = "specsteer"
+_MISSING = (
+    "An encrypted store needs the extra 'encryption': "
+    "pip install 'specsteer[encryption]'."
+)
+
+ask: Callable[[str], str] | None = None
+"""Asks the person for a passphrase; set by a program that has a terminal."""
+
+_known: dict[str, str] = {}
+
+
+def cipher() -> Any:
+    """The SQLCipher library; raises StoreError where the extra is not installed."""
+    try:
+        return importlib.import_module("sqlcipher3.dbapi2")
+    except ImportError as error:
+        raise StoreError(_MISSING) from error
+
+
+def known(path: Path) -> str | None:
+    """The key that opened this store before in this process."""
+    return _known.get(str(path.resolve()))
+
+
+def remember(path: Path, key: str | None) -> None:
+    """Keep a key that fits while this process lives; None for a plain store."""
+    if key is None:
+        _known.pop(str(path.resolve()), None)
+    else:
+        _known[str(path.resolve())] = key
+
+
+def find(path: Path) -> str:
+    """A key to try; raises StoreLockedError if there is nowhere to get one from."""
+    key = os.environ.get(VARIABLE) or in_keyring(path)
+    if not key and ask is not None:
+        key = ask(f"Passphrase of {path}")
+    if not key:
+        raise StoreLockedError(
+            f"The store {path} cannot be opened: it is encrypted, or it is no store. "
+            f"If it is encrypted, give its passphrase in {VARIABLE}."
+        )
+    return key
+
+
+def fresh() -> str:
+    """A random key of 256 bits, as SQLCipher takes raw keys."""
+    return f"x'{secrets.token_hex(32)}'"
+
+
+def pragma(key: str) -> str:
+    """The statement that gives SQLCipher a key."""
+    return "PRAGMA key = '" + key.replace("'", "''") + "'"
+
+
+def in_keyring(path: Path) -> str:
+    """The key that the system's keyring holds for this store; empty if none."""
+    try:
+        keyring = importlib.import_module("keyring")
+        return str(keyring.get_password(_SERVICE, str(path.resolve())) or "")
+    except (ImportError, RuntimeError):  # RuntimeError: keyring.errors.NoKeyringError
+        return ""
+    except Exception as error:
+        if not _is_of_keyring(error):
+            raise
+        return ""  # locked, or refused by the person: there are other ways
+
+
+def put_in_keyring(path: Path, key: str) -> None:
+    """Have the system's keyring hold the key; raises StoreError if it cannot."""
+    try:
+        keyring = importlib.import_module("keyring")
+        keyring.set_password(_SERVICE, str(path.resolve()), key)
+    except ImportError as error:
+        raise StoreError(_MISSING) from error
+    except Exception as error:
+        if not (_is_of_keyring(error) or isinstance(error, RuntimeError)):
+            raise
+        raise StoreError(
+            "There is no keyring that could hold the key here: use a passphrase."
+        ) from error
+
+
+def forget_in_keyring(path: Path) -> None:
+    """Have the keyring hold nothing for this store any more."""
+    if in_keyring(path):
+        importlib.import_module("keyring").delete_password(
+            _SERVICE, str(path.resolve())
+        )
+
+
+def _is_of_keyring(error: Exception) -> bool:
+    errors = importlib.import_module("keyring.errors")
+    return isinstance(error, errors.KeyringError)

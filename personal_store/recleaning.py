@@ -1,0 +1,111 @@
+"""Texts cleaned again with the present rules, from the bodies that were kept."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from personal_store import rawtext
+from personal_store.cleaning import VERSION, Cleaned, clean_mail
+from personal_store.derived import count_change, refresh
+from personal_store.letters import MAX_STORED
+from personal_store.mail import Mail
+from personal_store.migrations import immediate
+from personal_store.records import OWN, Author, RawText
+from personal_store.writing import fingerprint
+
+BATCH = 200
+_OWN_MAILS = f"kind = 'email' AND author IN {tuple(map(int, OWN))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recleaned:
+    """What cleaning again came to."""
+
+    looked_at: int
+    changed: int
+    without_raw: int
+    """Mails of older rules whose body is not kept: only an import cleans them again."""
+    sources: tuple[tuple[str, str], ...]
+    """(kind, path) of the imports that would, as far as their files are still there."""
+
+
+def reclean(
+    db: Database,
+    *,
+    everything: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Recleaned:
+    """Apply the present rules to texts that older rules made; to all if asked to.
+
+    In batches, each a transaction: it can be stopped and goes on where it was.
+    """
+    older = "" if everything else f" AND cleaning < {VERSION}"
+    ids = [
+        row[0]
+        for row in db.execute(
+            f"SELECT id FROM record JOIN raw ON record_id = id "  # noqa: S608
+            f"WHERE {_OWN_MAILS}{older} ORDER BY id"
+        )
+    ]
+    changed = 0
+    for at in range(0, len(ids), BATCH):
+        changed += _reclean_batch(db, ids[at : at + BATCH])
+        if progress is not None:
+            progress(min(at + BATCH, len(ids)), len(ids))
+    return Recleaned(len(ids), changed, *_out_of_reach(db))
+
+
+def clean(raw: RawText) -> Cleaned:
+    """A raw body as the present rules read it."""
+    return clean_mail(Mail({}, raw.plain, raw.html))
+
+
+def _reclean_batch(db: Database, ids: list[int]) -> int:
+    with immediate(db):
+        changed = [record_id for record_id in ids if _reclean_one(db, record_id)]
+        refresh(db, changed)
+        if changed:
+            count_change(db)
+    return len(changed)
+
+
+def _reclean_one(db: Database, record_id: int) -> bool:
+    raw = rawtext.read(db, record_id)
+    row = db.execute(
+        "SELECT title, rating, body_sha, cleaning FROM record WHERE id = ?", [record_id]
+    ).fetchone()
+    if raw is None or row is None or row[3] > VERSION:
+        return False  # forgotten meanwhile, or read by newer rules
+    title, rating, before, _ = row
+    cleaned = clean(raw)
+    text = cleaned.text[:MAX_STORED]
+    sha = fingerprint(title, rating, text)
+    author = Author.MIXED if cleaned.trimmed else Author.ME
+    db.execute(
+        """UPDATE record SET body = ?, body_sha = ?, trimmed = ?, author = ?,
+               cleaning = ? WHERE id = ?""",
+        [text, sha, cleaned.trimmed, author, VERSION, record_id],
+    )
+    return bool(sha != before)
+
+
+def _out_of_reach(db: Database) -> tuple[int, tuple[tuple[str, str], ...]]:
+    lost = db.execute(
+        f"""SELECT source_id, count(*) FROM record LEFT JOIN raw ON record_id = id
+            WHERE {_OWN_MAILS} AND cleaning < {VERSION} AND record_id IS NULL
+            GROUP BY source_id"""  # noqa: S608
+    ).fetchall()
+    places = [
+        (kind, place)
+        for source_id, _ in lost
+        for kind, place in db.execute(
+            """SELECT DISTINCT kind, place FROM import_run JOIN source
+               ON source.id = source_id WHERE source_id = ?""",
+            [source_id],
+        )
+    ]
+    there = ((kind, place.partition("!")[0]) for kind, place in places)
+    found = dict.fromkeys(pair for pair in there if Path(pair[1]).exists())
+    return sum(n for _, n in lost), tuple(found)

@@ -1,0 +1,85 @@
+"""Results that outlive a process."""
+
+import json
+from contextlib import closing
+
+import pytest
+
+from benchmarks.quality.cache import Cache
+from decoding_core.errors import InvalidSettingsError
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "cache" / "results.jsonl"
+
+
+def kept(path, *numbers, fresh=False):
+    """What a new process finds of these."""
+    with closing(Cache(path, fresh=fresh)) as cache:
+        return [cache.get({"n": number}) for number in numbers]
+
+
+def put(path, **results):
+    with closing(Cache(path)) as cache:
+        for number, result in results.items():
+            cache.put({"n": int(number[1:])}, result)
+
+
+def test_results_are_found_again(path):
+    """By what they depend on, in whatever order that is told."""
+    with closing(Cache(path)) as cache:
+        cache.put({"a": 1, "b": [2]}, {"text": "ein Fähnchen\n"})
+        assert cache.get({"b": [2], "a": 1}) == {"text": "ein Fähnchen\n"}
+    with closing(Cache(path)) as cache:
+        assert cache.get({"b": [2], "a": 1}) == {"text": "ein Fähnchen\n"}
+        assert cache.get({"b": [2], "a": 2}) is None
+
+
+def test_a_torn_last_line_is_dropped(path):
+    """And what comes next is whole."""
+    put(path, n1={"x": 1}, n2={"x": 2})
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-5])
+    assert kept(path, 1, 2) == [{"x": 1}, None]
+    put(path, n3={"x": 3})
+    assert kept(path, 1, 2, 3) == [{"x": 1}, None, {"x": 3}]
+    assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+def test_a_damaged_line_costs_that_line(path):
+    """Its result is computed again."""
+    put(path, n1={"x": 1}, n2={"x": 2})
+    first, second = path.read_text().splitlines()
+    path.write_text(f"{first[:20]}\0{first[21:30]}\n[]\n{second}\n")
+    assert kept(path, 1, 2) == [None, {"x": 2}]
+
+
+def test_fresh_results_replace_the_kept(path):
+    """In this run and in those after it."""
+    put(path, n1={"x": 1})
+    with closing(Cache(path, fresh=True)) as cache:
+        assert cache.get({"n": 1}) is None
+        cache.put({"n": 1}, {"x": 9})
+    assert kept(path, 1) == [{"x": 9}]
+
+
+def test_two_runs_do_not_mix(path):
+    """The second is told to wait."""
+    with closing(Cache(path)), pytest.raises(InvalidSettingsError, match="another run"):
+        Cache(path)
+    Cache(path).close()
+
+
+def test_nobody_else_can_read_it(path):
+    """It holds texts that were written from a history."""
+    Cache(path).close()
+    assert path.stat().st_mode & 0o077 == 0
+    assert path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_cannot_be(tmp_path):
+    """One sentence."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidSettingsError, match="--cache names another"):
+        Cache(tmp_path / "file" / "x.jsonl")

@@ -1,0 +1,279 @@
+"""`specsteer bench quality`, with the embedded pair."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.quality import command as module
+from benchmarks.quality import lab
+from decoding_core.methods import available
+from edge_app.cli import cli
+from edge_app.commands import installed
+
+ROOT = Path(module.__file__).parents[2]
+FEW = ("--max-tokens", "5", "--threads", "1", "--passages", "1")
+WORDS = "the pier was quiet and the tea was cold so we walked home past the mill"
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Calls `specsteer bench quality` in this process, found by the entry point that
+    the project declares; a traceback fails the test."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = EntryPoints(
+        EntryPoint(name, value, installed.GROUP)
+        for name, value in project["entry-points"][installed.GROUP].items()
+    )
+    monkeypatch.setattr(installed, "entry_points", declared.select)
+
+    def call(*arguments):
+        words = ["bench", "quality", *map(str, arguments)]
+        return CliRunner(charset="utf-8").invoke(
+            cli, words, prog_name="specsteer", catch_exceptions=False
+        )
+
+    return call
+
+
+@pytest.fixture
+def walks(tmp_path):
+    """A file of two users, each with a past text and one to write."""
+    rows = [
+        {
+            "user": user,
+            "genre": "post",
+            "history": [{"prompt": "Tea", "text": f"Hullo all, {WORDS}."}],
+            "queries": [{"prompt": "The mill", "target": f"Hullo, {WORDS}, {user}."}],
+        }
+        for user in ("u1", "u2")
+    ]
+    path = tmp_path / "walks.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def told(path):
+    """What a JSON says, but for how fast it was."""
+    body = json.loads(path.read_text())
+    for row in body["rows"]:
+        row["figures"].pop("tokens per second", None)
+    for text in body["texts"]:
+        text.pop("seconds", None)
+    return body
+
+
+@pytest.mark.slow
+def test_every_method_on_every_set(run, walks, data, tmp_path, monkeypatch):
+    """A row each; the same command again prints the same, and computes nothing."""
+    out = tmp_path / "out.json"
+    ratings = data / "lamp" / "LaMP_3_dev_questions.json"
+    arguments = ["--data", walks, "--data", ratings, "--users", 1, *FEW, "--json", out]
+    first = run(*arguments)
+    assert first.exit_code == 0
+    rows = [line.split()[-12:] for line in first.stdout.splitlines()]
+    assert len(rows) == 1 + 2 * len(available())
+    for name in available():
+        assert len(re.findall(rf"  {name} ", first.stdout)) == 2
+    assert "needs a temperature above 0" in " ".join(first.stderr.split())
+    monkeypatch.setattr(lab, "Pair", None)
+    kept = out.read_text()
+    assert run(*arguments).stdout == first.stdout
+    assert out.read_text() == kept
+    assert WORDS not in kept
+
+
+def test_computed_again_it_is_the_same(run, walks, tmp_path):
+    """But for the speed."""
+    bodies = []
+    for name in ("one.json", "two.json"):
+        out = tmp_path / name
+        methods = ("--methods", "steering,generalist", "--users", 1)
+        result = run("--data", walks, *methods, *FEW, "--json", out, "--fresh")
+        assert result.exit_code == 0
+        bodies.append(told(out))
+    assert bodies[0] == bodies[1]
+    (steering, generalist) = bodies[0]["rows"]
+    assert steering["figures"]["nats per byte"]["value"] > 0
+    assert generalist["figures"]["bytes per token"]["value"] > 100
+    assert bodies[0]["models"]["specialist"]["sha256"]
+    assert bodies[0]["settings"]["max_tokens"] == 5
+
+
+def test_a_stop_keeps_what_was_written(run, walks, tmp_path, monkeypatch):
+    """It says how to go on; going on gives what an undisturbed run gives."""
+    count, stops = [], []
+    written = lab.Asked.written
+
+    def write_two(self, arm):
+        count.append(arm.method)
+        if len(count) == 3:
+            self._lab.stop.set()
+            stops.append(1)
+        return written(self, arm)
+
+    monkeypatch.setattr(lab.Asked, "written", write_two)
+    cache, out, undisturbed = (tmp_path / name for name in "abc")
+    arguments = ["--data", walks, "--methods", "specialist,steering", *FEW]
+    stopped = run(*arguments, "--cache", cache, "--json", out)
+    assert stopped.exit_code == 130
+    assert "stopped after 2 of 4 texts" in stopped.stderr
+    assert "the same command goes on" in stopped.stderr
+    assert (stopped.stdout, out.exists()) == ("", False)
+    count.clear()
+    count.append("so that none is the third")
+    count.append("nor fourth")
+    count.append("nor fifth")
+    assert run(*arguments, "--cache", cache, "--json", out).exit_code == 0
+    assert count[3:] == ["specialist", "steering"]
+    assert run(*arguments, "--cache", tmp_path, "--json", undisturbed).exit_code == 0
+    assert told(out) == told(undisturbed)
+
+
+def test_sweeps_and_pictures(run, walks, tmp_path):
+    """Each threshold is a row; the pictures show the sweep."""
+    pytest.importorskip("matplotlib", reason="comes with the extra 'bench'")
+    arguments = ["--data", walks, "--methods", "steering", "--users", 1, *FEW]
+    result = run(*arguments, "--threshold", "1,0.1,auto", "--plots", tmp_path / "p")
+    assert result.exit_code == 0
+    found = re.findall(r"steering +(\S+) +1 ", result.stdout)
+    assert found == ["1", "0.1", "auto"]
+    names = {path.name for path in (tmp_path / "p").iterdir()}
+    assert {"threshold.png", "threshold.svg", "acceptance-rougeL.svg"} <= names
+    assert "strength.png" not in names
+    assert (tmp_path / "p" / "threshold.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def longest(answer):
+    """A scorer for the test below."""
+    return len(answer.wish)
+
+
+def test_preferences_are_for_a_scorer(run, data):
+    """They have no true text, so no other figure of quality."""
+    name = f"{__name__}:longest"
+    file = data / "preferences.jsonl"
+    result = run(
+        *("--data", file, "--methods", "specialist", "--users", 1, *FEW, "--markdown"),
+        *("--preference", "concise,kind", "--scorer", name),
+    )
+    assert result.exit_code == 0
+    heading, _, concise, kind = result.stdout.splitlines()
+    assert "score" in heading
+    assert "ROUGE" not in heading
+    assert "| preferences, concise | specialist | - | - | 1 | 7.000 |" in concise
+    assert "| 4.000 |" in kind
+
+
+def test_texts_without_room_are_left_out(run, walks):
+    """And counted, the second time too; if that is all, it is an error."""
+    row = json.loads(walks.read_text().splitlines()[0])
+    row["queries"][0]["prompt"] = "tea " * 3000
+    row["user"] = "u3"
+    both = walks.with_name("both.jsonl")
+    both.write_text("\n".join([json.dumps(row), walks.read_text()]))
+    for _ in range(2):
+        found = run("--data", both, "--methods", "specialist", *FEW)
+        assert found.exit_code == 0
+        assert "1 of the queries left out" in found.stderr
+    alone = run("--data", both, "--users", 1, "--methods", "specialist", *FEW)
+    assert (alone.exit_code, alone.stdout) == (1, "")
+    assert "no text was written" in alone.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "reason"),
+    [
+        (["--data", "gone"], 1, "there is no file or folder gone"),
+        ([], 2, "Missing option '--data'"),
+        (["--data", "x", "--methods", "steer"], 1, "there is no method 'steer'"),
+        (["--data", "x", "--methods", "rejection"], 1, "temperature above 0"),
+        (["--data", "x", "--threshold", "much"], 2, "--threshold takes numbers"),
+        (["--data", "x", "--strength", "-1"], 1, "strength must lie between"),
+        (["--data", "x", "--json", "gone/x.json"], 1, "there is no folder gone"),
+    ],
+)
+def test_wrong_usage(run, arguments, status, reason):
+    """A sentence, before anything is loaded."""
+    result = run(*arguments)
+    assert result.exit_code == status
+    assert reason in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("library", "more"), [("rouge_score.rouge_scorer", ()), ("matplotlib", ("p",))]
+)
+def test_a_missing_extra_is_a_sentence(run, walks, library, more, monkeypatch):
+    """It says what to install."""
+    from benchmarks.quality.metrics import _rouge
+
+    _rouge.cache_clear()
+    monkeypatch.setitem(sys.modules, library, None)
+    result = run("--data", walks, *(("--plots", *more) if more else ()))
+    assert result.exit_code == 1
+    assert "pip install 'specsteer[bench]'" in result.stderr
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on(walks, tmp_path):
+    """A real process, killed in the middle; what it had is not computed again."""
+    cache, out = tmp_path / "cache", tmp_path / "out.json"
+    words = [*(sys.executable, "-m", "edge_app.cli", "bench", "quality"), *FEW]
+    words += ["--data", walks, "--cache", cache, "--json", out]
+    words += ["--methods", "steering,lossless,generalist,specialist"]
+    killed = subprocess.Popen(list(map(str, words)), stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and len(lines_in(cache)) < 3:
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    before = [line for line in lines_in(cache) if line.endswith(b"\n")]
+    assert not out.exists()
+    subprocess.run(list(map(str, words)), check=True, capture_output=True)
+    after = lines_in(cache)
+    assert after[: len(before)] == before
+    assert len(after) == 2 * (1 + 4)  # nats once a query, then four methods
+    first = out.read_text()
+    subprocess.run(list(map(str, words)), check=True, capture_output=True)
+    assert (out.read_text(), lines_in(cache)) == (first, after)
+
+
+def lines_in(folder):
+    """Lines of the only cache in a folder."""
+    return [
+        line
+        for path in folder.glob("*.jsonl")
+        for line in path.read_bytes().splitlines(True)
+    ]
+
+
+@pytest.mark.slow
+def test_over_a_socket_the_texts_are_the_same(run, walks, tmp_path):
+    """And the bytes are more, as headers count there."""
+    bodies = []
+    for more in ((), ("--socket",)):
+        out = tmp_path / f"{len(more)}.json"
+        methods = ("--methods", "steering,specialist", "--users", 1)
+        found = run("--data", walks, *methods, *FEW, "--json", out, *more)
+        assert found.exit_code == 0
+        bodies.append(json.loads(out.read_text())["texts"])
+    for plain, served in zip(*bodies, strict=True):
+        for name in ("tokens", "accepted", "drafted", "scores", "nats"):
+            assert served[name] == plain[name]
+        assert served["up"] > plain["up"] or plain["up"] == 0
+
+
+@pytest.mark.parametrize("option", [one.opts[0] for one in module.command.params])
+def test_every_option_is_explained(option):
+    """On the page of the command."""
+    page = ROOT / "docs" / "bench.md"
+    assert f"| `{option}` |" in page.read_text("utf-8")

@@ -1,0 +1,139 @@
+"""A server that runs the generalist alone, for devices that run the base."""
+
+import pytest
+from click.testing import CliRunner
+from cloud_fakes import (
+    BASE,
+    GENERALIST,
+    FakeEngine,
+    FakeModel,
+    block_after,
+    client_of,
+    open_request,
+    open_session,
+    post_block,
+    running,
+)
+
+from cloud_api import cli
+from cloud_api.served import Models
+from decoding_core import wire_json
+from decoding_core.verifier import EngineVerifier
+from edge_app.edge_base import EdgeBaseVerifier
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running(lambda: Models(FakeModel(GENERALIST))) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server):
+    with client_of(server) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("method", "base"),
+    [("steering", "edge"), ("lossless", "edge"), ("generalist", "cloud")],
+)
+def test_sessions_that_need_no_base_are_served(client, method, base):
+    """With rows of the generalist alone; a long prompt is read in chunks."""
+    prompt = [i % 60 for i in range(400)]
+    request = open_request(prompt, method=method, base=base)
+    session_id = open_session(client, request)
+    drafted = (4, 5) if method != "generalist" else ()
+    answer = post_block(client, session_id, block_after((), drafted)).json()
+    rows = 3 if drafted else 1
+    assert [row["base_logprobs"] for row in answer["rows"]] == [None] * rows
+    assert client.delete(f"/v1/sessions/{session_id}").status_code == 204
+
+
+def test_the_answers_are_those_of_a_pair_with_the_base_here(client):
+    """Judged on the device, they equal what a server with both would have said."""
+    request = open_request(base="edge")
+    inner = HttpVerifier(client)
+    edge = EdgeBaseVerifier(inner, FakeEngine(BASE))
+    both = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
+    both.open(open_request())
+    edge.open(request)
+    block = block_after((), (4, 5, 6))
+    found, expected = edge.verify(block), both.verify(block)
+    assert found.accepted == expected.accepted
+    assert len(found.rows) == len(expected.rows) == 1
+
+
+class HttpVerifier:
+    """Asks over JSON."""
+
+    local = False
+
+    def __init__(self, client):
+        self.client = client
+
+    def open(self, request):
+        self.session_id = open_session(self.client, request)
+
+    def verify(self, block):
+        answer = post_block(self.client, self.session_id, block).json()
+        return wire_json.answer_from_json(answer)
+
+
+@pytest.mark.parametrize("method", ["steering", "lossless", "rejection", "costeer"])
+def test_sessions_that_need_one_are_refused_with_what_to_do(client, method):
+    """In one sentence, when they are opened."""
+    body = wire_json.open_to_json(open_request(method=method, temperature=1.0))
+    response = client.post("/v1/sessions", json=body)
+    assert response.status_code == 422
+    problem = response.json()
+    assert problem["code"] == "invalid-settings"
+    assert "--base edge" in problem["detail"]
+    assert problem["detail"].count(";") == 0
+
+
+def test_the_models_say_that_there_is_none(client):
+    """And another vocabulary is refused without naming it."""
+    body = client.get("/v1/models").json()
+    assert body["base"] is None
+    assert body["generalist"]["name"] == "fake-1"
+    assert body["limits"]["context_length"] == 512
+    opening = wire_json.open_to_json(open_request()) | {"vocabulary_id": "x"}
+    response = client.post("/v1/sessions", json=opening)
+    assert response.json()["code"] == "vocabulary-mismatch"
+    assert "fake-1" in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((), "specialist.gguf"),
+        (("--no-base",), None),
+        (("--generalist", "FILE"), None),
+        (("--generalist", "FILE", "--base", "FILE"), "model.gguf"),
+    ],
+)
+def test_which_base_is_loaded(arguments, expected, tmp_path, monkeypatch):
+    """The embedded one beside the embedded generalist; else the one that is named."""
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"GGUF")
+    seen = []
+
+    def serve(options, _secret, _doorway):
+        seen.append(options.base)
+        return True
+
+    monkeypatch.setattr("cloud_api.serving.serve", serve)
+    words = [str(file) if word == "FILE" else word for word in arguments]
+    result = CliRunner().invoke(cli.main, ["serve", *words])
+    assert result.exit_code == 0, result.output
+    assert [base and base.name for base in seen] == [expected]
+    assert ("no base is loaded" in result.stderr) == (expected is None)
+
+
+def test_a_base_and_none_is_wrong_usage(tmp_path):
+    """Whatever was meant."""
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"GGUF")
+    arguments = ["serve", "--no-base", "--base", str(file)]
+    assert CliRunner().invoke(cli.main, arguments).exit_code == 2

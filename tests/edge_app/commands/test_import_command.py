@@ -1,0 +1,223 @@
+"""`specsteer import auto`, `--watch` and the bar that says how far it is."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import types
+import zipfile
+
+import pytest
+
+from edge_app.commands import import_auto, import_imap
+from edge_app.commands import progress as progress_module
+from edge_app.commands.progress import Progress
+from personal_store import SourceError
+
+LINES = '{"body": "The weather was fine all week."}\n'
+REVIEW = {
+    "google_maps_url": "https://maps.example.org/?cid=1",
+    "review_text_published": "Lovely soup, slow service.",
+}
+
+
+@pytest.fixture
+def takeout(tmp_path):
+    path = tmp_path / "takeout.zip"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("Takeout/lines.jsonl", LINES)
+        features = {"features": [{"properties": REVIEW}]}
+        packed.writestr("Takeout/Maps/Reviews.json", json.dumps(features))
+        packed.writestr("Takeout/photo.jpg", b"\xff\xd8")
+    return path
+
+
+def test_without_a_terminal_the_plan_is_all(run, takeout):
+    """It says how to go on; nothing is imported."""
+    result = run("import", "auto", takeout)
+
+    assert result.exit_code == 0
+    assert "google_reviews  1 file, " in result.stdout
+    assert "not read: 1 file (1 .jpg)" in result.stdout
+    assert "--yes" in result.stdout
+    assert "your texts  none" in run("status").stdout
+
+
+def test_with_yes_everything_is_imported(run, takeout):
+    """The last line counts all of it; again it adds nothing."""
+    first = run("import", "auto", takeout, "--yes")
+    again = run("import", "auto", takeout, "--yes")
+
+    assert first.stdout.splitlines()[-1] == "added 2, skipped 0, failed 0"
+    assert "google_reviews: added 1, skipped 0, failed 0" in first.stderr
+    assert again.stdout.splitlines()[-1] == "added 0, skipped 2, failed 0"
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_on_a_terminal_it_asks(run, takeout, monkeypatch, answer):
+    monkeypatch.setattr(import_auto, "_is_terminal", lambda: True)
+    monkeypatch.setattr(import_auto.click, "confirm", lambda *_, **__: answer)
+
+    result = run("import", "auto", takeout)
+
+    assert ("added 2" in result.stdout) == answer
+    assert ("Nothing is imported." in result.stderr) == (not answer)
+
+
+def test_a_kind_that_cannot_be_imported_does_not_stop_the_others(
+    run, takeout, tmp_path
+):
+    """It says why, and the status says that something is missing."""
+    unclear = "From: a@example.org\nTo: b@example.org\n\nWhose letters are these?\n"
+    other = "From: c@example.org\nTo: d@example.org\n\nNobody can know about that.\n"
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    (folder / "1.eml").write_text(unclear)
+    (folder / "2.eml").write_text(other)
+    (folder / "a.jsonl").write_text(LINES)
+
+    result = run("import", "auto", folder, "--yes")
+
+    assert result.exit_code == 1
+    assert "eml: It is not clear which address is yours" in result.stderr
+    assert result.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
+
+
+def test_nothing_that_is_known_is_one_sentence(run, tmp_path):
+    (tmp_path / "a.jpg").write_bytes(b"\xff\xd8")
+
+    result = run("import", "auto", tmp_path / "a.jpg")
+
+    assert result.exit_code == 1
+    assert "can be imported by itself" in result.stderr
+
+
+WATCH = """
+import sys
+from personal_store import watching
+watching.settled.__defaults__ = (0.05, *watching.settled.__defaults__[1:])
+from edge_app.cli import main
+sys.argv = ["specsteer", "import", *sys.argv[1:], "--watch"]
+main()
+"""
+
+
+def wait_for(condition, what):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("kind", ["auto", "jsonl"])
+def test_a_watched_folder_is_imported_again(tmp_path, kind):
+    """What comes later is read; Ctrl-C ends it with the counts and status 0."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text(LINES)
+    (folder / "b.jpg").write_bytes(b"\xff\xd8")
+    told = []
+    with subprocess.Popen(
+        [sys.executable, "-c", WATCH, kind, str(folder)],
+        env=os.environ | {"SPECSTEER_HOME": str(tmp_path / "home")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        reader = threading.Thread(target=lambda: told.extend(child.stderr))
+        reader.start()
+        wait_for(lambda: "added 1" in "".join(told), "the first file")
+        (folder / "c.jsonl").write_text('{"body": "It came a little later."}\n')
+        wait_for(lambda: "".join(told).count("added 1") == 2, "the second file")
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.read() == "added 2, skipped 0, failed 0\n"
+        assert child.wait(30) == 0
+        reader.join()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_bar_has_amount_and_rate(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    with Progress("reading", in_bytes=True) as progress:
+        progress.show(1_000_000, 4_000_000)
+        progress.show(4_000_000, 4_000_000)
+
+    assert "4.0/4.0 MB" in screen.getvalue()
+    assert "\x1b[3" not in screen.getvalue()
+
+
+def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch, capsys):
+    """Every half minute, with the rate since the start and the time left."""
+    now = 0.0
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now)
+
+    with Progress("reading", in_bytes=True) as progress:
+        progress.show(100_000_000, 500_000_000)
+        now = 10.0
+        progress.show(200_000_000, 500_000_000)
+        now = 40.0
+        progress.show(300_000_000, 500_000_000)
+
+    assert capsys.readouterr().err == (
+        "reading: 300 MB of 500 MB, 5.0 MB a second, 40 s left\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["imap", "a@example.org"], "needs --server"),
+        (["mbox", "a", "--server", "x"], "needs --server"),
+        (["imap", "a@example.org", "--server", "x:y"], "NAME:PORT"),
+    ],
+)
+def test_a_server_is_for_imap_alone(run, arguments, sentence):
+    result = run("import", *arguments)
+
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+
+
+def test_a_password_is_never_guessed(run, monkeypatch):
+    """Without keyring and terminal the command says what to do, and asks no server."""
+    monkeypatch.setitem(sys.modules, "keyring", None)
+
+    result = run("import", "imap", "a@example.org", "--server", "imap.example.org")
+
+    assert result.exit_code == 1
+    assert "keyring set specsteer:imap.example.org a@example.org" in result.stderr
+
+
+def test_a_password_comes_from_the_keyring(run, monkeypatch):
+    """It is what is told to the server, and is not printed."""
+    known = {("specsteer:127.0.0.1", "a@example.org"): "secret"}
+    keyring = types.ModuleType("keyring")
+    keyring.get_password = lambda service, user: known.get((service, user))
+    errors = types.ModuleType("keyring.errors")
+    errors.KeyringError = type("KeyringError", (Exception,), {})
+    monkeypatch.setitem(sys.modules, "keyring", keyring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
+    told = []
+
+    def connected(login):
+        told.append(login)
+        raise SourceError(f"refused {login}.")
+
+    monkeypatch.setattr(import_imap.imap, "connected", connected)
+
+    result = run("import", "imap", "a@example.org", "--server", "127.0.0.1:1143")
+
+    assert (told[0].password, told[0].port) == ("secret", 1143)
+    assert "secret" not in result.stderr

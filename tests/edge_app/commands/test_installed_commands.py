@@ -1,0 +1,86 @@
+"""Commands that other packages add."""
+
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from edge_app.cli import cli
+from edge_app.commands import installed
+
+
+@click.command("hello")
+def hello() -> None:
+    """Say hello."""
+    click.echo("hello")
+
+
+@pytest.fixture
+def adding(monkeypatch):
+    """Has packages add these entry points."""
+
+    def add(**values):
+        found = EntryPoints(
+            EntryPoint(name, value, installed.GROUP) for name, value in values.items()
+        )
+        asked = []
+
+        def entry_points(**wanted):
+            asked.append(wanted)
+            return found.select(**wanted)
+
+        monkeypatch.setattr(installed, "entry_points", entry_points)
+        return asked
+
+    return add
+
+
+def run(*words):
+    return CliRunner().invoke(cli, words, prog_name="specsteer", catch_exceptions=False)
+
+
+def test_an_added_command_is_found(adding):
+    """By its name, and in the help."""
+    adding(hello=f"{__name__}:hello")
+    assert run("hello").stdout == "hello\n"
+    assert "Say hello." in run("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("no_such_module:x", "ModuleNotFoundError: No module named 'no_such_module'"),
+        (f"{__name__}:gone", "AttributeError"),
+        ("json:dumps", "json:dumps is no command"),
+        ("raises_on_import:x", "ZeroDivisionError"),
+    ],
+)
+def test_a_broken_command_is_a_sentence(adding, value, reason, tmp_path, monkeypatch):
+    """With whatever options it is called; the help goes on working."""
+    (tmp_path / "raises_on_import.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    adding(broken=value)
+    result = run("broken", "deeper", "--with", "options", "--help")
+    assert result.exit_code == 1
+    assert "the command 'broken'" in result.stderr
+    assert reason in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "(cannot be loaded)" in run("--help").stdout
+    sys.modules.pop("raises_on_import", None)
+
+
+def test_our_own_commands_ask_for_no_others(adding):
+    """Nor can another package stand in for one."""
+    asked = adding(status=f"{__name__}:hello")
+    assert "hello" not in run("status").stdout
+    assert asked == []
+
+
+def test_a_command_that_nobody_has(adding):
+    """Is wrong usage, as ever."""
+    adding()
+    result = run("nothing")
+    assert result.exit_code == 2
+    assert "No such command 'nothing'" in result.stderr

@@ -1,0 +1,196 @@
+"""`forget`, `trash`, `exclude`, `show`, `me`, `reclean`, `store`, in words."""
+
+import json
+
+import pytest
+
+from edge_app.commands.chart import bars
+from edge_app.settings import store_path
+from personal_store import Store
+
+SECRET = "Zanzibarensis balloon over Quedlinburg, whispered the nightwatchman."
+
+
+@pytest.fixture
+def texts(run, tmp_path):
+    """Two mails of one's own and one of somebody else."""
+    mails = [
+        ("tess@example.org", "ana@example.org", "Balloon", SECRET),
+        ("tess@example.org", "bo@example.org", "Pier", "The pier photos came out."),
+        ("ana@example.org", "tess@example.org", "Re", "What a lovely set of photos."),
+    ]
+    path = tmp_path / "mails.mbox"
+    path.write_text(
+        "\n".join(
+            f"From a@b Mon Jan  1 00:00:00 2024\nFrom: {sender}\nTo: {to}\n"
+            f"Subject: {subject}\nMessage-ID: <{number}@x.example>\n"
+            f"Date: Mon, 1 Jan 2024 0{number}:00:00 +0000\n\n{body}\n"
+            for number, (sender, to, subject, body) in enumerate(mails)
+        )
+    )
+    run("import", "mbox", path, "--me", "tess@example.org")
+    return path
+
+
+def held(query="balloon Quedlinburg"):
+    with Store.open(store_path()) as store:
+        return [passage.record_id for passage in store.search(query)]
+
+
+def test_forget_shows_first_and_does_it_when_told(run, texts):
+    """Without a terminal and without --yes, nothing happens."""
+    shown = run("forget", "--words", "balloon")
+    assert "Balloon" in shown.stderr
+    assert "1 text would be forgotten for good; --yes does it" in shown.stderr
+    assert held() == [1]
+
+    done = run("forget", "--words", "balloon", "--yes")
+    assert done.stdout.startswith("forgot 1; none of ")
+    assert held() == []
+    again = run("import", "mbox", texts)
+    assert "1 forgotten before" in again.stderr
+
+
+def test_forget_drops_a_profile_that_may_quote_the_text(run, texts, home):
+    """One that was not written from it stays."""
+    profile = home / "store-profile.json"
+    body = {"text": "x", "read": [2], "texts": 2, "specialist": "s", "written": "w"}
+    profile.write_text(json.dumps(body))
+    run("forget", "1", "--yes")
+    assert profile.exists()
+    run("forget", "2", "--yes")
+    assert not profile.exists()
+
+
+def test_forget_needs_to_know_what(run, texts):
+    assert run("forget").exit_code == 2
+    assert run("forget", "--everything", "--kind", "email").exit_code == 2
+    assert "no text fits" in run("forget", "999").stderr
+    assert "forgot 3" in run("forget", "--everything", "--yes").stdout
+    assert "none; 'specsteer import" in run("status").stdout
+
+
+def test_forget_says_where_a_piece_is_left(run, texts, home):
+    """With an exit status that a script can see."""
+    (home / "store-old-copy.db").write_bytes(store_path().read_bytes())
+    done = run("forget", "1", "--yes")
+    assert done.exit_code == 1
+    assert "store-old-copy.db" in done.stderr
+
+
+def test_trash_and_back(run, texts):
+    assert "1 put into the trash" in run("trash", "1", "--yes").stdout
+    assert held() == []
+    assert "Balloon" in run("trash", "--list").stdout
+    assert "1 taken out" in run("trash", "--restore", "1", "--yes").stdout
+    assert held() == [1]
+
+
+def test_exclude_and_back(run, texts):
+    assert "1 excluded" in run("exclude", "--person", "ana@example.org", "--words",
+                               "balloon", "--yes").stdout  # fmt: skip
+    assert held() == []
+    assert "1 used again" in run("exclude", "--undo", "1", "--yes").stdout
+    assert held() == [1]
+
+
+def test_show_raw_and_clean(run, texts):
+    assert run("show", "1").stdout.strip() == SECRET
+    assert SECRET in run("show", "1", "--raw").stdout
+    assert "no text with the id 99" in run("show", "99").stderr
+    assert "No raw body of 3" in run("show", "3", "--raw").stderr
+
+
+def test_me(run, texts):
+    assert "tess@example.org  2 texts  (told so)" in run("me").stdout
+    assert run("me", "add", "ana@example.org").stdout.startswith("1 stored texts turn")
+    assert run("me", "remove", "ana@example.org").stdout.startswith(
+        "1 stored texts are"
+    )
+    assert "no other address" in run("me", "suggest").stderr
+
+
+def test_status_as_json(run, texts):
+    body = json.loads(run("status", "--json").stdout)
+    assert body["addresses"] == ["tess@example.org"]
+    assert body["store"]["kinds"] == {"email": 2}
+    assert body["store"]["received"] == 1
+
+
+def test_status_counts_and_draws(run, texts):
+    run("trash", "1", "--yes")
+    said = run("status").stdout
+    assert "1 by others, 1 in the trash" in said
+    assert "mbox: mails.mbox  1  ###" in said
+    assert "2024  1  ###" in said
+
+
+def test_bars_keep_to_the_width():
+    """Whatever the names; the rest is one line."""
+    lines = bars({f"source number {n}" * 3: n for n in range(40)}, width=60)
+    assert len(lines) == 12
+    assert max(map(len, lines)) <= 60
+    assert lines[-1].split()[:2] == ["others", f"{sum(range(29)):,}"]
+    assert bars({}, 80) == []
+
+
+def test_export_and_import_again(run, texts, tmp_path, home):
+    path = tmp_path / "all.jsonl"
+    assert "exported 3 texts" in run("store", "export", path).stdout
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert run("store", "export", "-").stdout == path.read_text()
+    assert "exported 2 texts" in run("store", "export", tmp_path / "m.mbox").stdout
+    run("forget", "--everything", "--yes")
+    assert "added 2" in run("import", "jsonl", path).stdout
+
+
+def test_backup_and_restore(run, texts):
+    assert "no backup" in run("store", "restore", "--yes").stderr
+    assert run("store", "backup").stdout.strip().endswith("store-backup.db")
+    run("trash", "1", "--yes")
+    assert "restored 2 own texts" in run("store", "restore", "--yes").stdout
+    assert held() == [1]
+
+
+def test_a_broken_store_is_replaced_by_its_backup(run, texts, home):
+    run("store", "backup")
+    store_path().write_bytes(b"broken" * 999)
+    done = run("store", "restore", "--yes")
+    assert "restored 2 own texts" in done.stdout, done.stderr
+    assert (home / "store-damaged.db").exists()
+
+
+def test_merge(run, texts, tmp_path):
+    other = tmp_path / "laptop.db"
+    with Store.open(other) as store:
+        store.add_identities(["tess@laptop.example"])
+    done = run("store", "merge", other)
+    assert done.stdout.strip() == "added 0, changed 0, forgot 0"
+    assert "tess@laptop.example" in done.stderr
+
+
+def test_tidy_raw_and_reclean(run, texts):
+    assert run("store", "tidy").stdout.strip() == "tidy and sound"
+    assert "dropped 2" in run("store", "raw", "off").stdout
+    assert "cleaned 0 again" in run("reclean").stdout
+
+
+def test_encrypt_and_decrypt(run, texts, monkeypatch):
+    """The passphrase comes from the environment here."""
+    pytest.importorskip("sqlcipher3", reason="the extra 'encryption' is not installed")
+    from personal_store import keys
+
+    monkeypatch.setattr(keys, "_known", {})
+    monkeypatch.setattr(keys, "in_keyring", lambda _: "")
+    assert "SPECSTEER_STORE_KEY" in run("store", "encrypt").stderr
+    monkeypatch.setenv("SPECSTEER_STORE_KEY", "a long passphrase")
+    assert run("store", "encrypt").exit_code == 0
+    assert "; encrypted" in run("status").stdout
+    keys.remember(store_path(), None)
+    monkeypatch.setenv("SPECSTEER_STORE_KEY", "a wrong passphrase")
+    wrong = run("search", "pier")
+    assert wrong.exit_code == 1
+    assert "the key does not fit" in wrong.stderr
+    monkeypatch.setenv("SPECSTEER_STORE_KEY", "a long passphrase")
+    assert run("store", "decrypt", "--yes").exit_code == 0
+    assert "not encrypted" in run("status").stdout

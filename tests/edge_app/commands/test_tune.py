@@ -1,0 +1,131 @@
+"""`specsteer tune`, from texts to a line in the settings."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from edge_app.cli import cli
+from edge_app.evaluation import tuning
+from edge_app.settings import read_settings, settings_path, store_path
+from personal_store import Store, import_source
+
+FEW = (
+    *("--strength", "0.5,2", "--threshold", "0.1"),
+    *("--max-tokens", "12", "--passages", "0"),
+)
+
+
+@pytest.fixture(autouse=True)
+def no_probe(monkeypatch):
+    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
+
+
+def run(*arguments):
+    return CliRunner(charset="utf-8").invoke(
+        cli, ["tune", *map(str, arguments)], prog_name="specsteer"
+    )
+
+
+def test_the_sample_letters(tmp_path):
+    """Two tables, two sentences, all figures in a file; nothing is set."""
+    file = tmp_path / "tuned.json"
+    result = run("--sample", "--queries", 6, *FEW, "--json", file)
+    assert result.exit_code == 0, result.stderr
+    for word in ("strength", "threshold", "1 now", "0.5 now", "kept"):
+        assert word in result.stdout
+    assert "\x1b" not in result.stdout
+    body = json.loads(file.read_text())
+    assert [p["value"] for p in body["strength"]["points"]] == [0.5, 1.0, 2.0]
+    kept = [point["kept"]["value"] for point in body["threshold"]["points"]]
+    assert [p["value"] for p in body["threshold"]["points"]] == [0.5, 0.1]
+    assert kept == sorted(kept)
+    assert not settings_path().exists()
+
+
+def imported(tmp_path, count):
+    """Own notes in the store."""
+    path = tmp_path / "notes.jsonl"
+    rows = [
+        {
+            "text": f"the otter number {n} slept under our boat while the tide "
+            f"went out past {n} quiet mills",
+            "kind": "note",
+            "date": f"2024-01-{n:02}",
+        }
+        for n in range(1, count + 1)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with Store.open(store_path()) as store:
+        import_source(store, "jsonl", path)
+
+
+def test_too_few_texts(tmp_path):
+    """A clear sentence: when none can be held out, and when chance cannot be told."""
+    result = run(*FEW)
+    assert result.exit_code == 1
+    assert "there is no history yet" in result.stderr
+    imported(tmp_path, 2)
+    result = run(*FEW)
+    assert result.exit_code == 1
+    assert "too few" in result.stderr
+
+
+def test_a_choice_is_written_when_asked_for(tmp_path, monkeypatch):
+    """And only then; other settings stay. Which it is, another test holds."""
+    imported(tmp_path, 5)
+    before = "[method]\nstrength = 1.0  # beta\n"
+    settings_path().write_text(before)
+    real = tuning.tune
+
+    def choose(*args):
+        found = real(*args)
+        return replace(found, strength=replace(found.strength, chosen=2.0))
+
+    monkeypatch.setattr(tuning, "tune", choose)
+    assert run(*FEW).exit_code == 0
+    assert settings_path().read_text() == before
+    result = run(*FEW, "--write")
+    assert result.exit_code == 0, result.stderr
+    assert settings_path().read_text() == "[method]\nstrength = 2.0  # beta\n"
+    assert "strength = 2" in result.stderr
+
+
+def test_few_texts_change_nothing_even_when_asked(tmp_path):
+    """Both settings are kept, and that is said."""
+    imported(tmp_path, 5)
+    settings_path().write_text("# mine\n")
+    result = run(*FEW, "--write")
+    assert result.exit_code == 0, result.stderr
+    assert "too few to choose by" in " ".join(result.stdout.split())
+    assert "nothing is written" in result.stderr
+    assert settings_path().read_text() == "# mine\n"
+
+
+def test_what_is_set_is_what_is_compared_with(tmp_path):
+    """An automatic threshold stays."""
+    imported(tmp_path, 5)
+    settings_path().write_text('[method]\nstrength = 0.75\nthreshold = "auto"\n')
+    result = run(*FEW, "--write")
+    assert result.exit_code == 0, result.stderr
+    assert "0.75 now" in result.stdout
+    assert read_settings().method.threshold == "auto"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--sample", "x.jsonl"), 2, "--sample excludes PATH"),
+        (("--sample", "--write"), 2, "for your own texts"),
+        (("--users", "3"), 2, "--users is for files"),
+        (("--strength", "many"), 2, "takes numbers"),
+        (("--threshold", "-1"), 1, "threshold must lie between"),
+        (("no.jsonl",), 1, "no.jsonl"),
+    ],
+)
+def test_what_cannot_be(arguments, code, words):
+    """Before a model is loaded."""
+    result = run(*arguments)
+    assert result.exit_code == code
+    assert words in result.stderr

@@ -1,0 +1,140 @@
+"""Which strength and threshold are chosen, and when nothing is."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from decoding_core.methods import steering
+from decoding_core.sampling import log_softmax
+from edge_app.evaluation import curves
+from edge_app.evaluation.likelihood import Readers, read
+from edge_app.evaluation.pair import Measured, Measuring
+from edge_app.evaluation.tuning import tune
+from tests.exact import emitted_by_server, row_of, steered
+from tests.fakes import HashEngine
+
+STRENGTHS, THRESHOLDS = (0.5, 1.0, 2.0), (1.0, 0.5, 0.1)
+HOW = Measuring(strengths=STRENGTHS, thresholds=THRESHOLDS)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 1.0, 50.0])
+def test_what_is_emitted_costs_what_the_method_gives_it(threshold):
+    """Place by place, from the method's own acceptance and target."""
+    engines = [HashEngine(name) for name in ("base", "small", "large")]
+    text = [3, 1, 4, 1, 5]
+    readers = Readers(*engines, public_ids=(1, 2), private_ids=(7, 1, 2))
+    opinions = read(readers, text, STRENGTHS, (threshold,))
+    found = opinions.emitted((threshold,))
+    assert found.shape == (3, 1, 5)
+    for place, token in enumerate(text):
+        base, small, large = (
+            log_softmax(engine.evaluate([*prompt, *text[:place]])[0].astype(float))
+            for engine, prompt in zip(
+                (HashEngine("base"), HashEngine("small"), HashEngine("large")),
+                ((1, 2), (7, 1, 2), (1, 2)),
+                strict=True,
+            )
+        )
+        for number, strength in enumerate(STRENGTHS):
+            method = steering.Method(strength, "stochastic")
+            keep = method.acceptance(large, base, threshold)
+            target = steered(small, large, base, strength)
+            out = emitted_by_server(keep, np.exp(small), row_of(large, base), target)
+            assert_allclose(found[number, 0, place], -np.log(out[token]), rtol=1e-6)
+
+
+def texts(count, steered, emitted, kept, noise=0.0):
+    """So many texts of 100 bytes and 10 tokens by one writer."""
+    rng = np.random.default_rng(0)
+    found = []
+    for number in range(count):
+        shift = 1 + noise * rng.normal()
+        found.append(
+            Measured(
+                SimpleNamespace(group="your texts", user="you", name=str(number)),
+                *(10, 100, True, 3, 200.0, 180.0, 190.0),
+                steered=tuple(rng.normal(value, noise) for value in steered),
+                kept=tuple(10 * share * shift for share in kept),
+                emitted=tuple(
+                    tuple(rng.normal(value, noise) for value in row) for row in emitted
+                ),
+            )
+        )
+    return found
+
+
+def chosen(*args, **options):
+    found = tune(texts(*args, **options), HOW, 1.0, 0.5, 0)
+    return found.strength.chosen, found.threshold.chosen
+
+
+FLAT = [(100.0, 100.0, 100.0)] * 3
+KEPT = (0.2, 0.4, 0.8)
+
+
+def test_a_clearly_better_strength_is_chosen():
+    """By nats; the threshold is then judged at that strength."""
+    emitted = [(100, 100, 100), (100, 100, 100), (90, 100, 99.0)]
+    found = chosen(20, (99, 100, 95), emitted, (0.2, 0.4, 0.8), noise=0.1)
+    assert found == (2.0, 1.0)
+
+
+def test_noise_changes_nothing():
+    """An interval that holds zero is unclear, however good the mean looks."""
+    for seed in range(3):
+        made = texts(20, (99.5, 100, 99.5), FLAT, (0.4, 0.4, 0.4), noise=8.0)
+        found = tune(made, HOW, 1.0, 0.5, seed)
+        assert (found.strength.chosen, found.threshold.chosen) == (1.0, 0.5)
+        words = curves.in_words(found, automatic=False)
+        assert "is kept" in words[0]
+        assert "is kept" in words[1]
+
+
+def test_a_faster_threshold_may_cost_a_hundredth():
+    """And no more; a slower one has to save as much."""
+    cheap = [(100, 100, 100.5)] * 3
+    dear = [(100, 100, 102.0)] * 3
+    saving = [(98.0, 100, 102.0)] * 3
+    little = [(99.5, 100, 102.0)] * 3
+    assert chosen(20, (100, 100, 100), cheap, KEPT, noise=0.05)[1] == 0.1
+    assert chosen(20, (100, 100, 100), dear, KEPT, noise=0.05)[1] == 0.5
+    assert chosen(20, (100, 100, 100), saving, KEPT, noise=0.05)[1] == 1.0
+    assert chosen(20, (100, 100, 100), little, KEPT, noise=0.05)[1] == 0.5
+
+
+def test_a_threshold_that_keeps_no_more_is_not_chosen():
+    """Though it costs nothing."""
+    assert chosen(20, (100, 100, 100), FLAT, (0.4, 0.4, 0.4), noise=0.05)[1] == 0.5
+
+
+def test_few_texts_choose_nothing():
+    """Five, even all pointing one way."""
+    made = texts(5, (100, 100, 50), [(50, 100, 50)] * 3, KEPT, noise=0.1)
+    found = tune(made, HOW, 1.0, 0.5, 0)
+    assert (found.strength.chosen, found.threshold.chosen) == (1.0, 0.5)
+    assert not found.enough
+    (sentence,) = curves.in_words(found, automatic=False)
+    assert sentence.startswith("5 texts are too few")
+
+
+def test_tables_have_bars_where_there_is_room():
+    """As wide as the terminal allows, and none where it is narrow."""
+    found = tune(texts(20, (110, 100, 105), FLAT, KEPT), HOW, 1.0, 0.5, 0)
+    for table, curve in (
+        (curves.strength_table, found.strength),
+        (curves.threshold_table, found.threshold),
+    ):
+        wide = table(curve, 100, "#", str)
+        assert "#" in wide
+        narrow = table(curve, 40, "#", str)
+        assert "#" not in narrow
+        assert all(len(line) <= 100 for line in wide.splitlines())
+        assert [line.split()[0] for line in narrow.splitlines()] == [
+            line.split()[0] for line in wide.splitlines()
+        ]
+    lines = curves.strength_table(found.strength, 100, "#", str).splitlines()
+    assert [line.count("#") for line in lines] == [0, 24, 0, 12]
+    shares = curves.threshold_table(found.threshold, 100, "#", str).splitlines()
+    assert [line.count("#") for line in shares] == [0, 5, 10, 19]

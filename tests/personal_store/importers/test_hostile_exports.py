@@ -1,0 +1,203 @@
+"""Whatever the bytes are, an importer answers with items or with one sentence."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from personal_store import importers
+from personal_store.errors import StoreError
+from personal_store.importers import TalkImporter
+from personal_store.records import Document, ReadOptions
+
+EXPORTS = Path(__file__).parent.parent / "exports"
+FILES = sorted(
+    path.relative_to(EXPORTS) for path in EXPORTS.rglob("*") if path.is_file()
+)
+SERVICES = sorted({file.parts[0] for file in FILES})
+few = settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def taken(service, path):
+    """All items, or none where the file is refused; documents hold what they say."""
+    importer = importers.load(service)
+    try:
+        (source,) = importer.sources(path)
+        if isinstance(importer, TalkImporter):
+            importer.people(source).mine(["Tess Field"], [])
+        items = list(importer.read(source, ReadOptions()))
+    except StoreError:
+        return []
+    for item in items:
+        check(item)
+    assert [i.position for i in items] == sorted(i.position for i in items)
+    return items
+
+
+def check(item):
+    assert isinstance(item.position, int)
+    if not isinstance(item, Document):
+        return
+    assert item.text.strip()
+    assert item.key.partition(":")[2]
+    for field in fields(Document):
+        if field.type is str:
+            assert isinstance(getattr(item, field.name), str), field.name
+    assert item.sent_at is None or isinstance(item.sent_at, int)
+    assert item.rating is None or isinstance(item.rating, float)
+
+
+def service_of(file):
+    return file.parts[0]
+
+
+def files_of(service, *suffixes):
+    found = [file for file in FILES if service_of(file) == service]
+    return [file for file in found if not suffixes or file.suffix in suffixes]
+
+
+@pytest.mark.parametrize("service", importers.available())
+@few
+@given(data=st.binary(max_size=400))
+def test_any_bytes(tmp_path, service, data):
+    path = tmp_path / "export"
+    path.write_bytes(data)
+    try:
+        for source in importers.load(service).sources(path):
+            list(importers.load(service).read(source, ReadOptions()))
+    except StoreError:
+        return
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@few
+@given(data=st.data())
+def test_damaged_files(tmp_path, service, data):
+    """Bytes changed, or the rest cut off, as a bad disk or download does."""
+    file = data.draw(st.sampled_from(files_of(service)))
+    content = bytearray((EXPORTS / file).read_bytes())
+    places = st.integers(0, len(content) - 1)
+    for place in data.draw(st.lists(places, max_size=6)):
+        content[place] = data.draw(st.integers(0, 255))
+    end = data.draw(st.one_of(st.none(), places))
+    path = tmp_path / file.name
+    path.write_bytes(content[:end])
+
+    taken(service_of(file), path)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["name", "text", "value"]), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+
+
+def places(value, path=()):
+    """The paths to everything inside a JSON value."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else ()
+    inner = enumerate(value) if isinstance(value, list) else inner
+    for key, part in inner:
+        yield from places(part, (*path, key))
+
+
+def replaced(value, path, new):
+    if not path:
+        return new
+    value = value.copy()
+    value[path[0]] = replaced(value[path[0]], path[1:], new)
+    return value
+
+
+@pytest.mark.parametrize(
+    "service", [s for s in SERVICES if any(files_of(s, ".json", ".js"))]
+)
+@settings(few, max_examples=25)
+@given(data=st.data())
+def test_fields_of_another_type(tmp_path, service, data):
+    """A list where a text should be, and the other way round, at any place."""
+    file = data.draw(st.sampled_from(files_of(service, ".json", ".js")))
+    content = (EXPORTS / file).read_text("utf-8")
+    before, mark, script = content.partition(" = ")
+    start = before + mark if file.suffix == ".js" else ""
+    value = json.loads(script if start else content)
+    place = data.draw(st.sampled_from(list(places(value))))
+    value = replaced(value, place, data.draw(JSON))
+    path = tmp_path / file.name
+    path.write_text(start + json.dumps(value), "utf-8")
+
+    taken(service_of(file), path)
+
+
+def test_the_checks_see_something():
+    """The files as they are give documents: the tests above do not run empty."""
+    found = {
+        service_of(file): sum(
+            isinstance(item, Document)
+            for item in taken(service_of(file), EXPORTS / file)
+        )
+        for file in FILES
+    }
+    assert len(found) == len(list(EXPORTS.iterdir()))
+
+
+@pytest.mark.parametrize(
+    ("service", "name", "content"),
+    [
+        (
+            "x_archive",
+            "tweets.js",
+            b'window.YTD.tweets.part0 = [{"tweet":{}},' + b"[" * 9**5,
+        ),
+        ("mastodon", "outbox.json", b'{"orderedItems":[' + b'{"a":' * 9**5),
+        ("google_play", "Reviews.json", b'[{"review":{"comment":"\x00","title":"a"}}]'),
+        ("reddit", "posts.csv", b'id,permalink,subreddit,body,title\n"' + b"a" * 10**6),
+        ("whatsapp", "_chat.txt", b"[1.1.23, 10:00:00] Ana: " + b"a " * 10**6),
+        ("whatsapp", "_chat.txt", b"[1.1.23, 10:00:00] Ana: x\n" * 20 + b"\x00" * 99),
+    ],
+    ids=["brackets", "objects", "NUL", "cell", "words", "NULs"],
+)
+def test_extreme_files(tmp_path, service, name, content):
+    """Deep nesting, an endless cell, a message of a million words, NULs."""
+    path = tmp_path / name
+    path.write_bytes(content)
+
+    taken(service, path)
+
+
+def test_one_broken_file_does_not_spoil_the_others(tmp_path):
+    import shutil
+
+    shutil.copytree(EXPORTS / "keep", tmp_path / "keep")
+    whole = taken("keep", tmp_path / "keep")
+    (note,) = (tmp_path / "keep").rglob("Seedlings.json")
+    note.write_bytes(note.read_bytes()[:-5])
+
+    damaged = taken("keep", tmp_path / "keep")
+
+    assert len(damaged) == len(whole)
+    (failure,) = [i for i in damaged if i not in whole and hasattr(i, "where")]
+    assert failure.where == "Seedlings.json"
+
+
+def test_the_rest_of_a_broken_list_is_said_to_be_lost(tmp_path):
+    whole = (EXPORTS / "mastodon" / "outbox.json").read_text("utf-8")
+    path = tmp_path / "outbox.json"
+    path.write_text(whole.replace('"type":"Announce"', '"type"Announce', 1), "utf-8")
+
+    items = taken("mastodon", path)
+
+    assert isinstance(items[0], Document)
+    assert "The rest of the file is not read" in items[1].reason
+    assert len(items) == 2

@@ -1,0 +1,59 @@
+"""Filled stores for the tests of what happens to records."""
+
+import json
+
+from mailboxes import ME, mailbox, message
+
+from personal_store import import_source
+
+SECRET = (
+    "The surprise for Wilhelmina is a hot-air balloon over Quedlinburg, and nobody "
+    "may breathe a syllable of zanzibarensis before the seventeenth."
+)
+QUOTE = (
+    "\n\nOn 12.03.24 10:15, Anna wrote:\n> Quixotic parallelogram of the nightwatch.\n"
+)
+LETTERS = [
+    message("The plan is ready for review, have a look at it.", number=1),
+    message(SECRET + QUOTE, number=2, subject="Confidential balloon"),
+    message("Shall we meet in the garden?", sender="Anna <anna@example.org>", to=ME,
+            subject="Garden", number=3),
+    message("From my second address, with wishes.", sender="Sam <sam@work.example>",
+            subject="Second", number=4, headers="X-Gmail-Labels: Sent,Work"),
+    message("The plan is ready for review, have a look at it. Anna has seen it.",
+            number=5, subject="Plan again", date="Tue, 12 Mar 2019 11:02:03 +0100"),
+]  # fmt: skip
+
+
+def fill(store, folder, letters=LETTERS):
+    """Import some letters and a note."""
+    path = folder / "letters.mbox"
+    path.write_bytes(mailbox(letters))
+    report = import_source(store, "mbox", path, me=[ME])
+    notes = folder / "notes.jsonl"
+    notes.write_text(
+        json.dumps({"text": "Grüße aus dem Garten 😀", "rating": 4}) + "\n"
+    )
+    import_source(store, "jsonl", notes)
+    return report
+
+
+def ids(store, condition="1"):
+    rows = store.db.execute(f"SELECT id FROM record WHERE {condition} ORDER BY id")
+    return [record_id for (record_id,) in rows]
+
+
+def found(store, query):
+    return [passage.record_id for passage in store.search(query)]
+
+
+def content(store):
+    """Everything that another store must have too, without ids."""
+    records = """SELECT key, source.kind, label, record.kind, title, body, recipient,
+        recipient_address, sender, sent_at, rating, thread, reply_to, author, trimmed,
+        cleaning, body_sha, excluded, trashed_at, hex(data), tok, n
+        FROM record JOIN source ON source.id = source_id
+        LEFT JOIN raw ON record_id = record.id LEFT JOIN doc ON doc.id = record.id
+        ORDER BY key"""
+    labels = "SELECT key, label FROM record_label JOIN record ON id = record_id"
+    return store.db.execute(records).fetchall(), sorted(store.db.execute(labels))

@@ -1,0 +1,164 @@
+"""Plain to encrypted and back: the same rows, no plain byte, a wrong key refused."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stores import SECRET, content, fill, found, ids
+
+from personal_store import Store, StoreError, keys
+from personal_store.copies import back_up, backup_path
+from personal_store.encryption import decrypt, encrypt
+from personal_store.errors import StoreBusyError, StoreLockedError
+from personal_store.forgetting import forget
+from personal_store.merging import merge
+from personal_store.proof import Traces, files_of
+from personal_store.restoring import restore
+
+pytest.importorskip("sqlcipher3", reason="the extra 'encryption' is not installed")
+
+ROOT = Path(__file__).parents[2]
+KEY = "correct horse \"battery' ü"
+PLAIN = b"SQLite format 3\0"
+
+
+@pytest.fixture(autouse=True)
+def forgetful(monkeypatch):
+    """No key of another test, no keyring of the machine."""
+    monkeypatch.setattr(keys, "_known", {})
+    monkeypatch.setattr(keys, "in_keyring", lambda _: "")
+    monkeypatch.delenv(keys.VARIABLE, raising=False)
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "store.db"
+    with Store.open(path) as store:
+        fill(store, tmp_path)
+        back_up(store.db, path)
+    return path
+
+
+def rows(path):
+    with Store.open(path) as store:
+        return content(store)
+
+
+def files(path):
+    """What `specsteer` keeps; the mailbox that was imported lies elsewhere."""
+    return b"".join(file.read_bytes() for file in files_of(path))
+
+
+@pytest.mark.parametrize("key", [KEY, keys.fresh()], ids=["passphrase", "raw"])
+def test_there_and_back(path, key, monkeypatch):
+    """With a passphrase and with a raw key; the backup goes along both ways."""
+    before = rows(path)
+    encrypt(path, key)
+    for file in (path, backup_path(path)):
+        assert not file.read_bytes().startswith(PLAIN)
+    assert SECRET[:30].encode() not in files(path)
+    assert b"CREATE TABLE" not in files(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+    monkeypatch.setattr(keys, "_known", {})
+    monkeypatch.setenv(keys.VARIABLE, key)
+    assert rows(path) == before
+
+    decrypt(path)
+    monkeypatch.delenv(keys.VARIABLE)
+    assert rows(path) == before
+    assert backup_path(path).read_bytes().startswith(PLAIN)
+    assert list(path.parent.glob("*.part*")) == []
+
+
+def test_a_wrong_key_and_none_are_a_sentence(path, monkeypatch):
+    encrypt(path, KEY)
+    monkeypatch.setattr(keys, "_known", {})
+    with pytest.raises(StoreLockedError, match="give its passphrase in SPECSTEER"):
+        Store.open(path)
+    monkeypatch.setenv(keys.VARIABLE, "something else")
+    with pytest.raises(StoreLockedError, match="the key does not fit"):
+        Store.open(path)
+    monkeypatch.setenv(keys.VARIABLE, KEY)
+    Store.open(path).close()
+
+
+def test_the_person_is_asked_once(path, monkeypatch):
+    """Where there is a terminal; other threads use what was answered."""
+    encrypt(path, KEY)
+    monkeypatch.setattr(keys, "_known", {})
+    asked = []
+    monkeypatch.setattr(keys, "ask", lambda question: asked.append(question) or KEY)
+    Store.open(path).close()
+    Store.open(path).close()
+    assert len(asked) == 1
+
+
+def test_a_backup_is_opened_with_the_key_of_its_store(path, monkeypatch):
+    """The keyring knows a key for the store alone."""
+    encrypt(path, KEY)
+    before = rows(path)
+    monkeypatch.setattr(keys, "_known", {})
+    monkeypatch.setattr(keys, "in_keyring", lambda p: KEY if p == path else "")
+    with Store.open(path) as store:
+        store.db.execute("DELETE FROM record WHERE title = 'Plan'")
+        assert restore(store.db, path, backup_path(path)) == 0
+        assert content(store) == before
+
+
+def test_without_the_extra_it_says_what_to_install(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlcipher3", None)
+    monkeypatch.setitem(sys.modules, "sqlcipher3.dbapi2", None)
+    with pytest.raises(StoreError, match="encryption"):
+        encrypt(path, KEY)
+    assert path.read_bytes().startswith(PLAIN)
+
+
+def test_nothing_happens_while_another_program_reads(path):
+    """It is not swapped under somebody's feet."""
+    code = (
+        "import sys; from pathlib import Path; from personal_store import Store\n"
+        "store = Store.open(Path(sys.argv[1])); print('open', flush=True)\n"
+        "sys.stdin.readline()"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe) as child:
+        child.stdout.readline()
+        with pytest.raises(StoreBusyError, match="close it"):
+            encrypt(path, KEY)
+        child.communicate(b"go\n")
+    assert path.read_bytes().startswith(PLAIN)
+    encrypt(path, KEY)
+
+
+def test_twice_and_the_wrong_way_round_are_refused(path):
+    with pytest.raises(StoreError, match="is not encrypted"):
+        decrypt(path)
+    with pytest.raises(StoreError, match="8 characters"):
+        encrypt(path, "short")
+    encrypt(path, KEY)
+    with pytest.raises(StoreError, match="already"):
+        encrypt(path, KEY)
+
+
+def test_an_encrypted_store_lives_like_any_other(path, tmp_path):
+    """Imported into, searched, forgotten in, merged with a plain one."""
+    encrypt(path, KEY)
+    with Store.open(tmp_path / "plain.db") as plain:
+        fill(plain, tmp_path)
+        plain.add_identities(["sam@work.example"])
+    with Store.open(path) as store:
+        assert fill(store, tmp_path).added == 0
+        balloon = ids(store, "title = 'Confidential balloon'")
+        assert found(store, "zanzibarensis") == balloon
+        traces = Traces.of(store.db, balloon)
+        forget(store.db, path, balloon)
+        traces = traces.without_those_in(store.db)
+        merge(store.db, path, tmp_path / "plain.db")
+        assert found(store, "zanzibarensis") == []
+        assert found(store, "second address wishes")
+    assert traces.look_in(files_of(path)).left_in == ()
+    with Store.open(tmp_path / "plain.db") as plain:
+        assert merge(plain.db, plain.path, path).forgotten == 1

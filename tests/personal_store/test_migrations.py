@@ -1,0 +1,114 @@
+"""A store that schema 1 wrote comes to the newest one, whole, once, backed up."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stores import found, ids
+
+from personal_store import Store
+from personal_store.copies import backup_path
+from personal_store.derived import check
+from personal_store.identities import identities
+from personal_store.migrations import NEWEST, version
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = Path(__file__).parent / "schemas"
+OPEN = """
+import sys
+from pathlib import Path
+from personal_store import Store
+sys.stdin.readline()
+with Store.open(Path(sys.argv[1])) as store:
+    print(len(list(store.records())))
+"""
+
+
+def old_store(path, schema):
+    """As a released version left it; the dumps say what was in it."""
+    connection = sqlite3.connect(path)
+    connection.executescript((SCHEMAS / f"{schema}.sql").read_text("utf-8"))
+    connection.close()
+    return path
+
+
+def is_older_and_whole(backup):
+    """Whether it has the records at an older schema; SQLite would make what is not."""
+    assert backup.exists()
+    connection = sqlite3.connect(backup)
+    (schema,) = connection.execute("PRAGMA user_version").fetchone()
+    (records,) = connection.execute("SELECT count(*) FROM record").fetchone()
+    connection.close()
+    return 0 < schema < NEWEST and records > 3
+
+
+@pytest.fixture(params=sorted(path.stem for path in SCHEMAS.glob("*.sql")))
+def path(request, tmp_path):
+    return old_store(tmp_path / "store.db", request.param)
+
+
+def test_nothing_is_lost_on_the_way(path):
+    """Rows, search, labels; every check is clean."""
+    connection = sqlite3.connect(path)
+    tables = ("record", "record_label", "source", "import_run", "import_error", "doc")
+    counts = {
+        table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        for table in tables
+    }
+    connection.close()
+    with Store.open(path) as store:
+        assert version(store.db) == NEWEST
+        assert counts == {
+            table: store.db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in tables
+        }
+        assert check(store.db) == []
+        assert found(store, "quote Anna") == ids(store, "title = 'Quote'")
+        assert [one.confirmed for one in identities(store.db)] == [True]
+    with Store.open(path) as store:
+        assert version(store.db) == NEWEST
+
+
+def test_the_store_is_backed_up_before(path):
+    """As it was; a second opening makes no other."""
+    Store.open(path).close()
+    backup = backup_path(path)
+    made = backup.stat().st_mtime_ns
+    Store.open(path).close()
+
+    assert is_older_and_whole(backup)
+    assert backup.stat().st_mtime_ns == made
+
+
+def test_the_migrated_schema_is_that_of_a_new_store(path):
+    """But for the order of columns nothing differs between old and new stores."""
+    query = (
+        "SELECT name, (SELECT group_concat(name) FROM (SELECT name FROM "
+        "pragma_table_info(t.name) ORDER BY name)) FROM sqlite_schema AS t "
+        "WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
+    )
+    with Store.open(path) as old, Store.open(path.with_name("new.db")) as new:
+        assert old.db.execute(query).fetchall() == new.db.execute(query).fetchall()
+
+
+def test_four_processes_at_once(path):
+    """Each opens the old store at the same moment."""
+    command = [sys.executable, "-c", OPEN, str(path)]
+    pipe = subprocess.PIPE
+    children = [
+        subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+        for _ in range(4)
+    ]
+    for child in children:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    said = [child.communicate(timeout=120)[0] for child in children]
+
+    assert [child.returncode for child in children] == [0, 0, 0, 0]
+    assert len(set(said)) == 1
+    with Store.open(path) as store:
+        assert check(store.db) == []
+        assert len(store.db.execute("SELECT * FROM tombstone_key").fetchall()) == 1
+    assert is_older_and_whole(backup_path(path))

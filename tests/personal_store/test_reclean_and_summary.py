@@ -1,0 +1,94 @@
+"""Raw bodies and cleaning again; what is counted."""
+
+import pytest
+from stores import SECRET, fill, found, ids
+
+from personal_store import Store, rawtext, recleaning
+from personal_store.copies import back_up
+from personal_store.forgetting import forget, tidy
+from personal_store.recleaning import Recleaned, reclean
+from personal_store.records import RawText
+from personal_store.summary import summarise
+from personal_store.trash import exclude, put_into_trash
+
+BALLOON = "title = 'Confidential balloon'"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.db") as store:
+        fill(store, tmp_path)
+        yield store
+
+
+def body(store, condition=BALLOON):
+    return store.db.execute(f"SELECT body FROM record WHERE {condition}").fetchone()[0]
+
+
+def test_a_raw_body_packs_and_unpacks():
+    raw = RawText("Grüße 😀\n> quote", "<p>Grüße</p>")
+    assert rawtext.unpack(rawtext.pack(raw)) == raw
+
+
+def test_newer_rules_read_the_raw_body(store, monkeypatch):
+    """Texts of older rules only; what changed is found by its new words."""
+    assert reclean(store.db) == Recleaned(0, 0, 0, ())
+    assert "Quixotic" not in body(store)
+    monkeypatch.setattr(recleaning, "VERSION", 99)
+    kept = recleaning.Cleaned("All rules are new.", False)
+    monkeypatch.setattr(recleaning, "clean", lambda raw: kept)
+    done = reclean(store.db)
+
+    assert (done.looked_at, done.changed, done.without_raw) == (3, 3, 0)
+    assert body(store) == "All rules are new."
+    assert set(found(store, "rules")) <= set(ids(store, "cleaning = 99"))
+    assert found(store, "zanzibarensis") == []
+    assert reclean(store.db).looked_at == 0
+
+
+def test_the_same_rules_change_nothing(store):
+    before = [record.text for record in store.records()]
+    assert reclean(store.db, everything=True) == Recleaned(3, 0, 0, ())
+    assert [record.text for record in store.records()] == before
+
+
+def test_without_raw_bodies_the_source_is_named(store, tmp_path, monkeypatch):
+    """And a second import cleans them again."""
+    assert rawtext.want(store.db, False) == 3
+    tidy(store.db, store.path)
+    store.db.execute("UPDATE record SET cleaning = 0, body = body || 'x'")
+    done = reclean(store.db)
+
+    assert (done.looked_at, done.without_raw) == (0, 3)
+    assert done.sources == (("mbox", str((tmp_path / "letters.mbox").resolve())),)
+    store.db.execute("UPDATE record SET body_sha = x'00'")
+    assert fill(store, tmp_path).updated == 3
+    assert body(store) == SECRET
+    assert reclean(store.db).without_raw == 0
+    assert not rawtext.is_wanted(store.db)
+    assert ids(store, "id IN (SELECT record_id FROM raw)") == []
+
+
+def test_only_own_bodies_are_kept(store):
+    own = ids(store, "author IN (1, 2) AND kind = 'email'")
+    assert ids(store, "id IN (SELECT record_id FROM raw)") == own
+
+
+def test_a_summary_counts_each_text_once(store):
+    """Usable, put away, of others, gone."""
+    exclude(store.db, ids(store, "title = 'Plan'"))
+    put_into_trash(store.db, ids(store, "kind = 'review'"))
+    forget(store.db, store.path, ids(store, BALLOON))
+    back_up(store.db, store.path)
+    summary = summarise(store.db, store.path)
+
+    assert summary.kinds == {"email": 1}
+    assert summary.sources == {"mbox: letters.mbox": 1}
+    assert summary.years == {"2019": 1}
+    counts = summary.usable, summary.excluded, summary.trash, summary.received
+    assert (*counts, summary.forgotten) == (1, 1, 1, 2, 1)
+    assert summary.bytes > summary.backup_bytes > 0
+    assert summary.raw_bytes > 0
+    assert summary.backup
+    assert not summary.untidy
+    assert not summary.encrypted
