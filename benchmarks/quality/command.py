@@ -52,7 +52,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--users",
     type=click.IntRange(1),
-    default=10,
+    default=3,
     show_default=True,
     help="The first so many of each set.",
 )
