@@ -21,6 +21,7 @@ from edge_app.commands.measuring import (
     numbers_of,
     opened_pair,
     tell_what_is_missing,
+    texts_and_models,
 )
 from edge_app.commands.output import printable
 from edge_app.commands.stopping import stoppable
@@ -34,39 +35,12 @@ _STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
 
 
 @click.command("evaluate")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
-@click.option("--sample", is_flag=True, help="Measure the sample letters.")
+@texts_and_models
 @click.option(
     "--synthetic",
     type=click.IntRange(1),
     metavar="N",
     help="Measure N invented writers that no training has met.",
-)
-@click.option(
-    "--users", type=click.IntRange(1), metavar="N", help="The first N of each file."
-)
-@click.option(
-    "--queries",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Texts per user; of your own, the last N of each kind. 1; 10",
-)
-@click.option(
-    "--passages",
-    type=click.IntRange(0, 100),
-    metavar="N",
-    help="Past texts to look for, as for writing. 5",
-)
-@click.option(
-    "--personalisation",
-    help="What of the history is read; 'specsteer write --help' lists them. bm25",
-)
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(1, 4096),
-    default=400,
-    show_default=True,
-    help="Where a true text is cut.",
 )
 @click.option(
     "--strength",
@@ -75,9 +49,6 @@ _STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
     metavar="NUMBERS",
     help=f"Strengths of steering; repeatable, or with commas. {_STRENGTHS}",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
-@click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
 @click.option("--wide", is_flag=True, help="Every strength, interval and share kept.")
 @click.option("--markdown", is_flag=True, help="One table in Markdown.")
 @click.option(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,49 @@ STOPPED = 130
 """Exit status of a run that was stopped."""
 _OWN_TEXTS = 10
 """How many of each kind are held out of one's own store."""
+
+_TEXTS_AND_MODELS = (
+    click.argument(
+        "paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]..."
+    ),
+    click.option("--sample", is_flag=True, help="Measure the sample letters."),
+    click.option(
+        "--users", type=click.IntRange(1), metavar="N", help="The first N of each file."
+    ),
+    click.option(
+        "--queries",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Texts per user; of your own, the last N of each kind. 1; 10",
+    ),
+    click.option(
+        "--passages",
+        type=click.IntRange(0, 100),
+        metavar="N",
+        help="Past texts to look for, as for writing. 5",
+    ),
+    click.option(
+        "--personalisation",
+        help="What of the history is read; 'specsteer write --help' lists them. bm25",
+    ),
+    click.option(
+        "--max-tokens",
+        type=click.IntRange(1, 4096),
+        default=400,
+        show_default=True,
+        help="Where a true text is cut.",
+    ),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+    click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file."),
+    click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file."),
+)
+
+
+def texts_and_models(command: Callable[..., None]) -> Callable[..., None]:
+    """Options that say which texts are measured, and with which models."""
+    for option in reversed(_TEXTS_AND_MODELS):
+        command = option(command)
+    return command
 
 
 @dataclass(slots=True)

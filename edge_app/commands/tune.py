@@ -25,6 +25,7 @@ from edge_app.commands.measuring import (
     numbers_of,
     opened_pair,
     tell_what_is_missing,
+    texts_and_models,
 )
 from edge_app.commands.output import may_style
 from edge_app.commands.stopping import stoppable
@@ -39,31 +40,7 @@ _THRESHOLDS = "1,0.5,0.2,0.1,0.05,0.01"
 
 
 @click.command("tune")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
-@click.option("--sample", is_flag=True, help="Measure the sample letters.")
-@click.option(
-    "--users", type=click.IntRange(1), metavar="N", help="The first N of each file."
-)
-@click.option(
-    "--queries",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Texts per user; of your own, the last N of each kind. 1; 10",
-)
-@click.option(
-    "--passages",
-    type=click.IntRange(0, 100),
-    metavar="N",
-    help="Past texts to look for, as for writing. 5",
-)
-@click.option("--personalisation", help="What of the history is read. bm25")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(1, 4096),
-    default=400,
-    show_default=True,
-    help="Where a true text is cut.",
-)
+@texts_and_models
 @click.option(
     "--strength",
     "strengths",
@@ -78,9 +55,6 @@ _THRESHOLDS = "1,0.5,0.2,0.1,0.05,0.01"
     metavar="NUMBERS",
     help=f"Thresholds to try; repeatable, or with commas. {_THRESHOLDS}",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
-@click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
 @click.option("--write", is_flag=True, help="Put the choice into settings.toml.")
 @click.option(
     "--json",
