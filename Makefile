@@ -16,8 +16,9 @@ MAKEFLAGS += --no-print-directory
 run: setup
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/specsteer; else $(BIN)/specsteer demo; fi
 
+# Without compiled files, every process would compile the sources and tests again.
 test: setup-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile
 
 check: lint test
 

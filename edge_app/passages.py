@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol
 
 from models.prompts import Request
 from personal_store import Passage
-from personal_store.retrieval import Corpus, Entry
 
 PASSAGES = 5
 """How many texts are looked for."""
@@ -42,8 +41,11 @@ class Searchable(Protocol):
     ) -> list[Passage]:
         """The newest texts, those to the same recipient and of this kind first."""
 
-    def corpus(self) -> Corpus:
-        """All that can be found, without the texts."""
+    def kinds(self) -> Mapping[int, str]:
+        """The kind of each text by its id, in a fixed order."""
+
+    def matching(self, query: str) -> Mapping[int, float]:
+        """BM25 by id of every text that shares telling words with the query."""
 
     def passage(self, record_id: int) -> Passage | None:
         """One text, whole; None where it has gone."""
@@ -72,10 +74,10 @@ class Wish:
         """The words to look for."""
         return f"{self.request.recipient} {self.request.text}"
 
-    def shuffled(self, texts: Searchable) -> list[Entry]:
-        """All texts but the excluded, in an order that the seed and the request give:
-        the same again for the same history."""
-        left = [e for e in texts.corpus().entries if e.id not in self.excluded]
+    def shuffled(self, kinds: Mapping[int, str]) -> list[int]:
+        """The ids of all texts but the excluded, in an order that the seed and the
+        request give: the same again for the same history."""
+        left = [record_id for record_id in kinds if record_id not in self.excluded]
         Random(f"{self.seed}\0{self.query}").shuffle(left)
         return left
 
@@ -157,9 +159,9 @@ def best(texts: Searchable, wish: Wish, reranker: Reranker | None) -> list[Passa
     return sorted(judged, key=lambda one: -one.score)[: wish.limit]
 
 
-def taken(texts: Searchable, entries: Sequence[Entry], limit: int) -> list[Passage]:
-    """The first `limit` texts of these entries that are still there."""
-    found = (texts.passage(entry.id) for entry in entries[:limit])
+def taken(texts: Searchable, ids: Sequence[int], limit: int) -> list[Passage]:
+    """The first `limit` of these texts that are still there."""
+    found = (texts.passage(record_id) for record_id in ids[:limit])
     return [passage for passage in found if passage is not None]
 
 

@@ -111,7 +111,7 @@ class Profiler:
 
     def __call__(self, texts: Searchable, excluded: Collection[int]) -> str:
         """The profile of these texts; empty where there are none."""
-        there = {entry.id for entry in texts.corpus().entries}
+        there = set(texts.kinds())
         profile = read_profile(self._kept) if self._kept else None
         if profile is not None and self._still_holds(profile, there, excluded):
             return profile.text
@@ -127,7 +127,7 @@ class Profiler:
         profile = Profile(
             summary.text,
             summary.read,
-            len(texts.corpus().entries),
+            len(texts.kinds()),
             self._specialist,
             datetime.now(UTC).isoformat(timespec="seconds"),
         )

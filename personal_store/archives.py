@@ -87,7 +87,12 @@ def unpack(archive: Source, wanted: Wanted, depth: int = 1) -> Iterator[Source]:
     except FAULTS as error:
         if isinstance(error, SourceError):
             raise
-        raise SourceError(f"{archive.place} cannot be read: {why(error)}.") from error
+        # A download that broke off is by far the most frequent reason.
+        is_cut = isinstance(error, UNREADABLE) and not isinstance(error, OSError)
+        ending = "; was it downloaded to its end?" if is_cut else "."
+        raise SourceError(
+            f"{archive.place} cannot be read: {why(error)}{ending}"
+        ) from error
 
 
 def _in_zip(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
@@ -122,7 +127,10 @@ def _nested(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
 
 def _check_member(archive: Source, member: zipfile.ZipInfo) -> None:
     if member.flag_bits & 1:
-        raise SourceError(f"{archive.place} is protected by a password: unpack it.")
+        raise SourceError(
+            f"{archive.place} is protected by a password: unpack it, and import "
+            "the folder."
+        )
     if member.file_size > MAX_RATIO * max(1, member.compress_size) + HEAD:
         raise SourceError(f"{member.filename} in {archive.place} {_TOO_MUCH}")
     _check_name(archive, member.filename)

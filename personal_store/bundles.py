@@ -42,7 +42,8 @@ def _guarded(
     file: Source, before: int, after: int, read_file: ReadFile
 ) -> Iterator[Item]:
     if file.fault:
-        yield ImportFailure(after, file.place, file.fault)
+        reason = file.fault.removeprefix(f"{file.place} ").rstrip(".")
+        yield ImportFailure(after, file.place, reason)
         return
     try:
         yield from read_file(file, before, after)

@@ -10,12 +10,12 @@ from typing import Any
 from personal_store.cleaning import VERSION, tidy
 from personal_store.dates import parse_date
 from personal_store.errors import SourceError
+from personal_store.kinds import KINDS
 from personal_store.markup import own_text
 from personal_store.records import Document, Item, Skipped
 
 FIELDS = ("text", "date", "title", "id", "to", "rating", "kind")
 """What a column can be mapped to, as in --map text=Body; `date=` stands for none."""
-KINDS = ("email", "review", "post", "note")
 SAMPLE = 200
 """Rows that are looked at to find the column with the text."""
 

@@ -112,9 +112,21 @@ def of_file(path: Path) -> Source:
 
 
 def in_folder(folder: Path) -> list[Source]:
-    """Every regular, non-empty file below a folder; links are not followed."""
-    found = []
-    for directory, _, names in os.walk(folder):
+    """Every regular, non-empty file below a folder; links are not followed.
+
+    A folder inside that cannot be opened is a source with a fault; raises OSError if
+    the folder itself cannot.
+    """
+    found: list[Source] = []
+
+    def shut(error: OSError) -> None:
+        place = Path(error.filename)
+        if place == folder:
+            raise error
+        fault = f"{place} cannot be read: {why(error)}."
+        found.append(Source(place, 1, fault=fault))  # 1: positions have to grow
+
+    for directory, _, names in os.walk(folder, onerror=shut):
         for name in names:
             file = Path(directory, name)
             try:

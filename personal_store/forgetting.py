@@ -46,7 +46,7 @@ def forget_everything(db: Database, path: Path) -> None:
         derived.empty(db)
         for table in _EMPTIED:
             db.execute(f'DELETE FROM "{table}"')  # noqa: S608
-        kept = ("store", "changes", "keep_raw", "untidy")
+        kept = ("store", "changes", "keep_raw", "untidy", "heard_upto")
         db.execute(f"DELETE FROM state WHERE name NOT IN {kept}")  # noqa: S608
         db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
         _note_change(db)
@@ -87,8 +87,6 @@ def tidy(db: Database, path: Path) -> None:
     Raises StoreBusyError if another program keeps the log from being emptied.
     """
     try:
-        with immediate(db):
-            derived.settle(db)
         db.execute("VACUUM")
         _empty_log(db, path)
         renew_backup(db, path)

@@ -9,9 +9,10 @@ from pathlib import Path
 from sqlite_utils import Database, Migrations
 
 from personal_store.copies import back_up_before
+from personal_store.derived import OWN_TEXTS, index_terms
 from personal_store.errors import StoreTooNewError
 
-NEWEST = 2
+NEWEST = 3
 """Grows with each step below; written to the file as `user_version`."""
 
 steps = Migrations("personal_store")
@@ -34,6 +35,14 @@ def m002_life_of_a_record(db: Database) -> None:
     for statement in _LIFE.strip().split(";\n"):
         db.execute(statement)
     db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
+
+
+@steps()
+def m003_indexes(db: Database) -> None:
+    """Indexes over own and received texts: where each term stands, and how often."""
+    for statement in _INDEXES.strip().split(";\n"):
+        db.execute(statement)
+    index_terms(db, OWN_TEXTS)
 
 
 def new_secret() -> bytes:
@@ -166,4 +175,31 @@ CREATE TABLE tombstone(
     PRIMARY KEY(key_id, mark)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO state VALUES ('keep_raw', '1'), ('untidy', '0')
+"""
+
+_INDEXES = """
+CREATE TABLE heard(
+    id INTEGER PRIMARY KEY REFERENCES record(id) ON DELETE CASCADE,
+    n INTEGER NOT NULL,
+    tok TEXT NOT NULL
+) STRICT;
+CREATE TABLE doc_posting(
+    term TEXT NOT NULL,
+    block INTEGER NOT NULL,
+    postings BLOB NOT NULL,
+    PRIMARY KEY(term, block)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE heard_posting(
+    term TEXT NOT NULL,
+    block INTEGER NOT NULL,
+    postings BLOB NOT NULL,
+    PRIMARY KEY(term, block)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE total(
+    name TEXT PRIMARY KEY,
+    texts INTEGER NOT NULL,
+    words INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO total VALUES ('doc', 0, 0), ('heard', 0, 0);
+INSERT INTO state VALUES ('heard_upto', '0')
 """

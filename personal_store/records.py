@@ -122,7 +122,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """An own text that was retrieved. For now always the whole record."""
+    """A text that was retrieved, whole."""
 
     record_id: int
     kind: str
@@ -134,6 +134,12 @@ class Passage:
     score_parts: dict[str, float]
     """What the score is the sum of; empty where nothing was scored."""
     source: str
+    terms: dict[str, float] = field(default_factory=dict)
+    """What the score's part `bm25` is the sum of, word by word."""
+    sender: str = ""
+    """Address of the writer, where the source names one."""
+    own: bool = True
+    """Whether the owner wrote it."""
 
 
 @dataclass(slots=True)

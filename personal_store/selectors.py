@@ -37,9 +37,10 @@ class Which:
         """The ids of the texts meant, in the order of import; `state` is a condition in
         SQL."""
         where, values = self._conditions()
+        text = "title || char(10) || body" if self.words else "''"  # bodies are large
         rows = db.execute(
             f"""SELECT record.id, recipient, recipient_address, sender,
-                       source.kind || ': ' || label, title, body
+                       source.kind || ': ' || label, {text}
                 FROM record JOIN source ON source.id = source_id
                 WHERE {state}{where} ORDER BY record.id""",  # noqa: S608
             values,
@@ -61,7 +62,7 @@ class Which:
         return where, [value for _, values in found for value in values]
 
     def _fits(
-        self, name: str, address: str, sender: str, source: str, title: str, body: str
+        self, name: str, address: str, sender: str, source: str, text: str
     ) -> bool:
         if self.person and not self._is_by_or_to(name, address, sender):
             return False
@@ -69,7 +70,7 @@ class Which:
             return False
         if not self.words:
             return True
-        return set(tokens(self.words)) <= set(tokens(f"{title}\n{body}"))
+        return set(tokens(self.words)) <= set(tokens(text))
 
     def _is_by_or_to(self, name: str, address: str, sender: str) -> bool:
         wanted = _fold(self.person.strip())

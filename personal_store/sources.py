@@ -25,12 +25,11 @@ __all__ = [
     "opened",
 ]
 
-_OUTLOOK = (
-    "'readpst -r -o FOLDER FILE' makes mailboxes of it, which 'import mbox' reads"
-)
 _INSTEAD = {
-    ".pst": f"is an Outlook archive: {_OUTLOOK}",
-    ".ost": f"is an Outlook archive: {_OUTLOOK}",
+    ".pst": "is an Outlook archive: 'import pst' reads it",
+    ".ost": "is an Outlook archive: 'import pst' reads it",
+    ".olm": "is an archive of Outlook for Mac: drag the messages out of Outlook into a "
+    "folder, which makes .eml files, and import that",
     ".msg": "is an Outlook message: save it as .eml and import that",
     ".gz": "is packed: unpack it and import what is in it",
     ".bz2": "is packed: unpack it and import what is in it",
@@ -54,15 +53,23 @@ def locate(
         found = selection.pick(wanted)
     elif _is_plain_file(path):
         found = [of_file(path)]
-        _refuse_foreign(path)
+        if not _tried(found[0], wanted):
+            _refuse_foreign(path)
     else:
-        listed = listing(path, wanted, archives=archives)
-        found = [source for one in listed for source in _tried(one, wanted)]
+        found = _found(path, wanted, archives)
     if found and all(source.fault for source in found):
         raise SourceError(found[0].fault)
     if not found:
         raise SourceError(f"There is no {what} in {path}.")
     return found
+
+
+def _found(path: Path, wanted: Wanted, archives: bool) -> list[Source]:
+    listed = listing(path, wanted, archives=archives)
+    try:
+        return [source for one in listed for source in _tried(one, wanted)]
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {why(error)}.") from error
 
 
 def everything(path: Path, worth: Wanted) -> list[Source]:
@@ -93,13 +100,15 @@ def opened(
 ) -> Iterator[Source]:
     """The files, with what is in those that are archives in their place."""
     for file in files:
-        if not (archives and is_archive(file)):
-            yield file
-            continue
         try:
-            yield from unpack(file, wanted)
+            if file.fault or not (archives and is_archive(file)):
+                yield file
+            else:
+                yield from unpack(file, wanted)
         except SourceError as error:
             yield replace(file, fault=str(error))
+        except OSError as error:
+            yield replace(file, fault=f"{file.place} cannot be read: {why(error)}.")
 
 
 @dataclass(slots=True)
@@ -164,7 +173,7 @@ def _is_plain_file(path: Path) -> bool:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """What no importer reads, with the way round it."""
+    """What this importer does not read, with what does or the way round it."""
     hint = _INSTEAD.get(path.suffix.lower())
     if hint:
         raise SourceError(f"{path} {hint}.")

@@ -1,7 +1,7 @@
 """The store file: opening it, asking it. What is written to it is in writing.py."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -9,20 +9,26 @@ from typing import Any, Self
 from sqlite_utils import Database
 
 from personal_store import identities as owner
-from personal_store import trash
+from personal_store import received, trash
 from personal_store.connecting import connect
+from personal_store.derived import FINDABLE, HEARD, OWN_TEXTS
 from personal_store.errors import StoreError, faults
+from personal_store.index import EXHAUSTIVE, Index
 from personal_store.private_files import make_private
+from personal_store.ranking import Entry, Hit, Wanted
 from personal_store.records import OWN, Author, Passage, Record, moment
-from personal_store.retrieval import Corpus, CorpusCache, Entry, Hit, Wanted
+from personal_store.retrieval import Corpus, CorpusCache, Searcher
+from personal_store.selectors import Which
 from personal_store.tokens import tokens
 
 _PASSAGE = """
-    SELECT record.id, record.kind, recipient, title, body, sent_at,
+    SELECT record.id, record.kind, recipient, sender, author, title, body, sent_at,
            source.kind || ': ' || source.label AS source
-    FROM doc JOIN record USING (id) JOIN source ON source.id = record.source_id
-    WHERE record.id = ?
+    FROM record JOIN source ON source.id = record.source_id
+    WHERE record.id = ? AND
 """
+_FOUND = _PASSAGE + FINDABLE
+_HEARD = _PASSAGE + HEARD
 _RECORDS = """
     SELECT record.*, source.kind || ': ' || source.label AS source,
            (SELECT json_group_array(label) FROM record_label
@@ -85,14 +91,33 @@ class Store:
         kind: str | None = None,
         recipient: str | None = None,
         excluded: Collection[int] = (),
+        which: Which | None = None,
     ) -> list[Passage]:
         """Own texts that share telling words with the query, best first.
 
-        Texts of the same kind and to the same recipient are preferred, not required.
-        Nothing is returned when nothing matches: see `recent`.
+        Texts of the same kind and to the same recipient are preferred, not required;
+        `which` is required. Nothing is returned when nothing matches: see `recent`.
         """
-        wanted = Wanted(limit, kind, recipient, excluded)
-        return self._passages(self.corpus().search(tokens(query), wanted))
+        only = self._only(which, FINDABLE)
+        wanted = Wanted(limit, kind, recipient, excluded, only)
+        return self._passages(self._searcher().search(tokens(query), wanted))
+
+    def search_received(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        which: Which | None = None,
+        told: received.Told | None = None,
+    ) -> list[Passage]:
+        """Texts by others that share telling words with the query, best first: to be
+        answered, never to be imitated.
+
+        The first search after an import indexes them; `told` hears how far it is.
+        """
+        index = received.index(self.db, told)
+        wanted = Wanted(limit, only=self._only(which, HEARD))
+        return self._passages(index.search(tokens(query), wanted), _HEARD)
 
     def recent(
         self,
@@ -103,13 +128,25 @@ class Store:
         excluded: Collection[int] = (),
     ) -> list[Passage]:
         """The newest own texts, those to the same recipient and of this kind first."""
-        return self._passages(
-            self.corpus().recent(Wanted(limit, kind, recipient, excluded))
-        )
+        wanted = Wanted(limit, kind, recipient, excluded)
+        return self._passages(self._searcher().recent(wanted))
+
+    def kinds(self) -> Mapping[int, str]:
+        """The kind of each own text by its id, in the order of import."""
+        return self._searcher().kinds()
+
+    def matching(self, query: str) -> Mapping[int, float]:
+        """BM25 by id of every own text that shares telling words with the query."""
+        return self._searcher().matching(tokens(query))
 
     def passage(self, record_id: int) -> Passage | None:
         """One own text, whole; None if there is none with this id."""
         passages = self._passages([Hit(record_id, 0.0, {})])
+        return passages[0] if passages else None
+
+    def received(self, record_id: int) -> Passage | None:
+        """One text by somebody else, whole; None if there is none with this id."""
+        passages = self._passages([Hit(record_id, 0.0, {})], _HEARD)
         return passages[0] if passages else None
 
     def records(self) -> Iterator[Record]:
@@ -143,8 +180,18 @@ class Store:
         """
         return owner.add_identities(self.db, addresses, why)
 
+    def _searcher(self) -> Searcher:
+        """Own texts, ready to be searched: few in memory, many in the file."""
+        index = Index(self.db, OWN_TEXTS)
+        return index if len(index) > EXHAUSTIVE else self.corpus()
+
+    def _only(self, which: Which | None, state: str) -> frozenset[int] | None:
+        if which is None or which.says_nothing():
+            return None
+        return frozenset(which.find(self.db, state=state))
+
     def corpus(self) -> Corpus:
-        """What can be searched, as of now."""
+        """All own texts in memory, as of now."""
         state = dict(self.db.execute("SELECT name, value FROM state").fetchall())
         return _corpora.get(state["store"], int(state["changes"]), self._read_corpus)
 
@@ -160,11 +207,9 @@ class Store:
             ]
         )
 
-    def _passages(self, hits: Sequence[Hit]) -> list[Passage]:
+    def _passages(self, hits: Sequence[Hit], sql: str = _FOUND) -> list[Passage]:
         """The texts of the hits, in their order; those gone meanwhile left out."""
-        return [
-            _passage(row, hit) for hit in hits for row in self._rows(_PASSAGE, [hit.id])
-        ]
+        return [_passage(row, hit) for hit in hits for row in self._rows(sql, [hit.id])]
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
         cursor = self.db.execute(sql, list(values))
@@ -186,7 +231,10 @@ def _passage(row: dict[str, Any], hit: Hit) -> Passage:
         text=row["body"],
         date=moment(row["sent_at"]),
         score=hit.score,
-        score_parts=hit.parts,
+        score_parts=dict(hit.parts),
+        terms=dict(hit.terms),
+        sender=row["sender"],
+        own=row["author"] in OWN,
         source=row["source"],
     )
 

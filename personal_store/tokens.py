@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 # Scripts written without spaces: kana, Han, Thai, Lao, Khmer, Myanmar.
 _UNSPACED = (
@@ -26,7 +27,7 @@ def tokens(text: str) -> list[str]:
     return found
 
 
-def shingles(terms: list[str], width: int = 3) -> Shingles:
+def shingles(terms: Sequence[str], width: int = 3) -> Shingles:
     """Every run of `width` terms; a shorter text is one shingle."""
     last = max(1, len(terms) - width + 1)
     return frozenset(tuple(terms[i : i + width]) for i in range(last))

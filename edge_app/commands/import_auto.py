@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from edge_app.commands.import_reports import joined, narrate
+from edge_app.commands.output import printable
 from edge_app.commands.progress import Progress
 from personal_store import ImportReport, Store
 from personal_store.discovery import Discovery, Found, discover
@@ -18,6 +19,8 @@ from personal_store.importing import import_sources
 from personal_store.room import in_words
 
 _SUFFIXES = 6
+_NAMED = 3
+"""Files that are named where no importer knows more than these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,8 @@ def _import(store: Store, found: Found, owner: Owner) -> ImportReport:
             mapping=owner.mapping,
             progress=progress.show,
         )
-    narrate(report)
     click.echo(f"{found.kind}: {report.summary()}", err=True)
+    narrate(report, indent="  ")
     return report
 
 
@@ -82,18 +85,19 @@ def _show(path: Path, discovery: Discovery) -> None:
         files = "1 file" if found.files == 1 else f"{found.files:,} files"
         click.echo(f"  {found.kind:<{width}}  {files}, {in_words(found.size)}")
     if discovery.left:
-        click.echo(f"  not read: {_left(discovery)}")
+        click.echo(f"  not read: {printable(_left(discovery))}")
     for fault in discovery.faults:
         click.echo(f"  {fault}")
 
 
 def _left(discovery: Discovery) -> str:
+    if len(discovery.left) <= _NAMED:
+        return ", ".join(file.name for file in discovery.left)
     counted = discovery.left_by_suffix()
     shown = [f"{count:,} {name}" for name, count in counted.most_common(_SUFFIXES)]
     others = len(discovery.left) - sum(n for _, n in counted.most_common(_SUFFIXES))
     more = f", {others:,} others" if others else ""
-    files = "1 file" if len(discovery.left) == 1 else f"{len(discovery.left):,} files"
-    return f"{files} ({', '.join(shown)}{more})"
+    return f"{len(discovery.left):,} files ({', '.join(shown)}{more})"
 
 
 def _asked(path: Path) -> bool:

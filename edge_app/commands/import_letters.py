@@ -15,10 +15,30 @@ from edge_app.settings import store_path
 from personal_store import Store, import_source, importers
 from personal_store.importers import TalkImporter
 
+_HELP = f"""Read your own texts from PATH into the store on this device.
 
-@click.command("import")
+PATH is a file, a folder, or an export as it was downloaded (zip, tgz). KIND is 'auto',
+which finds out what is in it, says so and asks, or one of:
+{", ".join(importers.available())}.
+
+Importing the same file again adds nothing; an import that was stopped goes on where it
+was. The last line counts what was added, skipped and failed. Where each service hides
+its export: docs/importing.md.
+
+\b
+    specsteer import auto takeout-20240312.zip
+    specsteer import mbox "All mail.mbox" --me you@example.org
+    specsteer import google_reviews Takeout/Maps/Reviews.json
+    specsteer import csv reviews.csv --map text=Body --map date=Created
+    specsteer import markdown ~/Notes --watch
+    specsteer import imap you@example.org --server imap.example.org
+    specsteer import lamp LaMP_4_dev_questions.json --map user=410
+"""
+
+
+@click.command("import", help=_HELP)
 @click.argument("kind", metavar="KIND")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--me",
     multiple=True,
@@ -31,7 +51,7 @@ from personal_store.importers import TalkImporter
     multiple=True,
     metavar="FIELD=COLUMN",
     help="For csv and jsonl, such as text=Body; repeatable. It is remembered for "
-    "files with the same columns.",
+    "files with the same columns. For lamp, user=ID takes one of its users.",
 )
 @click.option("--server", metavar="NAME", help="For imap: imap.example.org[:993].")
 @click.option(
@@ -49,21 +69,7 @@ def command(
     agreed: bool,
     watch: bool,
 ) -> None:
-    """Read your own texts from PATH into the store on this device.
-
-    PATH is a file, a folder, or an export as it was downloaded (zip, tgz). KIND is
-    'auto', which finds out what is in it, says so and asks, or one of: {kinds}.
-    Importing the same file again adds nothing; an import that was stopped goes on
-    where it was. The last line counts what was added, skipped and failed.
-
-    \b
-        specsteer import auto takeout-20240312.zip
-        specsteer import mbox "All mail.mbox" --me you@example.org
-        specsteer import google_reviews Takeout/Maps/Reviews.json
-        specsteer import csv reviews.csv --map text=Body --map date=Created
-        specsteer import markdown ~/Notes --watch
-        specsteer import imap you@example.org --server imap.example.org
-    """
+    """Choose between the ways to import."""
     owner = Owner(me, dict(_pair(item) for item in mapping) or None)
     _check_names(kind, me)
     if (kind == "imap") != (server is not None):
@@ -91,10 +97,6 @@ def _import(store: Store, kind: str, path: Path, owner: Owner) -> None:
         )
     narrate(report)
     click.echo(report.summary())
-
-
-assert command.help is not None
-command.help = command.help.replace("{kinds}", ", ".join(importers.available()))
 
 
 def _check_names(kind: str, me: tuple[str, ...]) -> None:

@@ -9,16 +9,15 @@ from personal_store import ImportReport
 _SHOWN = 20
 
 
-def narrate(report: ImportReport) -> None:
+def narrate(report: ImportReport, indent: str = "") -> None:
     """Everything worth reading but the counts."""
-    for note in report.notes:
-        click.echo(note, err=True)
-    for failure in report.failures[:_SHOWN]:
-        click.echo(str(failure), err=True)
+    lines = [*report.notes, *map(str, report.failures[:_SHOWN])]
     if len(report.failures) > _SHOWN:
-        click.echo(f"and {len(report.failures) - _SHOWN} more failures", err=True)
+        lines.append(f"and {len(report.failures) - _SHOWN:,} more failures")
     if report.details():
-        click.echo(report.details(), err=True)
+        lines.append(report.details())
+    for line in lines:
+        click.echo(indent + line, err=True)
 
 
 def joined(reports: list[ImportReport]) -> ImportReport:

@@ -4,45 +4,96 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 import click
 
 from edge_app.commands.output import may_style, printable
+from edge_app.commands.progress import Progress
+from edge_app.commands.selecting import condition, filtering
 from edge_app.context import title
 from edge_app.sample_store import fill
 from edge_app.settings import sample_store_path, store_path
-from personal_store import Store
+from personal_store import Passage, Store
 
 _EXCERPT = 240
+_INDENT = " " * 8
 
 
 @click.command("search")
 @click.argument("query")
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
-@click.option("--kind", help="Rank email, review, post or note higher.")
 @click.option("--to", "recipient", help="Rank texts to this person higher.")
+@filtering
+@click.option("--received", is_flag=True, help="Search what others wrote to you.")
+@click.option("--explain", is_flag=True, help="Show what each score consists of.")
 @click.option("--sample", is_flag=True, help="Search the sample letters.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
-def command(
-    query: str,
-    limit: int,
-    kind: str | None,
-    recipient: str | None,
-    sample: bool,
-    as_json: bool,
-) -> None:
-    """Find your own texts that match QUERY, best first."""
-    with Store.open(sample_store_path() if sample else store_path()) as store:
-        if sample and not store.counts()["own"]:
-            fill(store)
-        found = store.search(query, limit=limit, kind=kind, recipient=recipient)
+def command(explain: bool, as_json: bool, **options: Any) -> None:
+    """Find your own texts that match QUERY, best first.
+
+    Texts that say nearly the same are shown once. With --received, what others wrote
+    is searched instead; it is never imitated, but can be answered:
+
+    \b
+        specsteer search --person Ana --since 2024-01-01 "the boat"
+        specsteer search --received "invitation"
+        specsteer write --reply-to 812 "Say yes, gladly"
+    """
+    found = _found(**options)
     for passage in found:
         if as_json:
             click.echo(json.dumps(asdict(passage), default=str))
-            continue
-        heading = f"{passage.score:6.2f}  {printable(title(passage))}"
-        click.secho(heading, bold=may_style() or None)
-        excerpt = " ".join(printable(passage.text).split())
-        click.echo("        " + excerpt[:_EXCERPT])
+        else:
+            _show(passage, explain)
     if not found:
         click.echo("nothing matches", err=True)
+
+
+def _found(
+    query: str,
+    limit: int,
+    recipient: str | None,
+    received: bool,
+    sample: bool,
+    **options: Any,
+) -> list[Passage]:
+    which = condition(options)
+    with Store.open(sample_store_path() if sample else store_path()) as store:
+        if sample and not store.counts()["own"]:
+            fill(store)
+        if not received:
+            return store.search(query, limit=limit, recipient=recipient, which=which)
+        if recipient:
+            raise click.UsageError("--to is for texts of yours: use --person")
+        with Progress("indexing received texts") as progress:
+            return store.search_received(
+                query, limit=limit, which=which, told=progress.show
+            )
+
+
+def _show(passage: Passage, explain: bool) -> None:
+    heading = f"{passage.score:6.2f}  {passage.record_id}  {_title(passage)}"
+    click.secho(printable(heading), bold=may_style() or None)
+    excerpt = " ".join(printable(passage.text).split())
+    click.echo(_INDENT + excerpt[:_EXCERPT])
+    if explain:
+        click.echo(_INDENT + printable(_explained(passage)))
+
+
+def _title(passage: Passage) -> str:
+    sender = f" from {passage.sender}" if passage.sender and not passage.own else ""
+    return title(passage) + sender
+
+
+def _explained(passage: Passage) -> str:
+    """The sum that the score is, as in 'words 5.10 (pier 3.40, photos 1.70)'."""
+    words = ", ".join(f"{term} {share:.2f}" for term, share in passage.terms.items())
+    parts = [
+        f"words {score:.2f} ({words})"
+        if name == "bm25"
+        else f"{name.replace('_', ' ')} {score:.2f}"
+        for name, score in passage.score_parts.items()
+        if score
+    ]
+    return " + ".join(parts)

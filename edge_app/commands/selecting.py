@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import click
 
 from edge_app.commands.output import printable
 from personal_store import Store
+from personal_store.kinds import KINDS
 from personal_store.selectors import Outline, Which, outlines
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -18,13 +20,16 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 _SHOWN = 10
 _TITLE = 48
 
-_OPTIONS = (
-    click.argument("ids", nargs=-1, type=click.IntRange(1), metavar="[ID]..."),
+_CONDITIONS = (
     click.option("--person", default="", help="To or from this name or address."),
     click.option("--source", default="", help="A part of its name in status."),
-    click.option("--kind", default="", help="email, review, post, note and so on."),
+    click.option("--kind", default="", help=f"One of {', '.join(KINDS)}."),
     click.option("--since", type=_DAY, metavar="DAY", help="From this day on, UTC."),
     click.option("--until", type=_DAY, metavar="DAY", help="Up to this day, UTC."),
+)
+_OPTIONS = (
+    click.argument("ids", nargs=-1, type=click.IntRange(1), metavar="[ID]..."),
+    *_CONDITIONS,
     click.option("--words", default="", help="With all of these words."),
 )
 assume_yes = click.option("--yes", is_flag=True, help="Do not ask.")
@@ -32,28 +37,34 @@ assume_yes = click.option("--yes", is_flag=True, help="Do not ask.")
 
 def selecting(command: _Command) -> _Command:
     """Give a command the options that `which` reads."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return _with(_OPTIONS, command)
+
+
+def filtering(command: _Command) -> _Command:
+    """Give a command the options that `condition` reads."""
+    return _with(_CONDITIONS, command)
 
 
 def which(options: dict[str, Any], *, all_if_none: bool = False) -> Which:
     """The texts that the options mean; wrong usage if they mean none in particular."""
-    chosen = Which(
-        ids=options["ids"],
-        person=options["person"],
-        source=options["source"],
-        kind=options["kind"],
-        since=_day(options["since"]),
-        until=_day(options["until"]),
-        words=options["words"],
-    )
+    chosen = replace(condition(options), ids=options["ids"], words=options["words"])
     if chosen.says_nothing() and not all_if_none:
         raise click.UsageError(
             "say which texts: ids as 'specsteer search --json' shows them, or "
             "--person, --source, --kind, --since, --until, --words"
         )
     return chosen
+
+
+def condition(options: dict[str, Any]) -> Which:
+    """What the options of `filtering` ask for."""
+    return Which(
+        person=options["person"],
+        source=options["source"],
+        kind=options["kind"],
+        since=_day(options["since"]),
+        until=_day(options["until"]),
+    )
 
 
 def agreed(
@@ -82,6 +93,12 @@ def outline(line: Outline) -> str:
     day = f"{line.date:%Y-%m-%d}" if line.date else "undated   "
     title = printable(line.title)[:_TITLE]
     return f"{line.id:7}  {day}  {line.kind:7}  {printable(line.person):24.24}  {title}"
+
+
+def _with(options: Sequence[Callable[[Any], Any]], command: _Command) -> _Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def _day(value: datetime | None) -> Any:

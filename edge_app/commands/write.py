@@ -18,13 +18,16 @@ from edge_app import personalisation
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
 from edge_app.orders import Order
-from edge_app.settings import Settings, read_settings
+from edge_app.settings import Settings, read_settings, store_path
 from models.prompts import TASKS, Request
+from personal_store import Store
 
 if TYPE_CHECKING:
     from edge_app.desk import WritingDesk
 
 _STOPPED = 130
+_LONGEST_LETTER = 2_000
+"""Characters of a letter to answer: a prompt must hold past texts, too."""
 
 
 def _threshold(
@@ -61,6 +64,12 @@ class _Write(click.Command):
 @click.option("--task", type=click.Choice(TASKS), default="email", show_default=True)
 @click.option(
     "--to", "recipient", default="", help="Whom it is for, or a review is of."
+)
+@click.option(
+    "--reply-to",
+    type=click.IntRange(1),
+    metavar="ID",
+    help="Answer this text, as 'search --received' numbers it.",
 )
 @click.option("--method", help="How to decode; listed below. steering")
 @click.option(
@@ -100,8 +109,8 @@ class _Write(click.Command):
 def command(request: str, **options: Any) -> None:
     """Write what REQUEST asks for, in your voice.
 
-    Only the text goes to stdout; one line of numbers goes to stderr. What is piped in
-    is read as private notes: the device alone sees it.
+    Only the text goes to stdout; one line of numbers goes to stderr. What is piped in,
+    and what is replied to, is read as private notes: the device alone sees it.
 
     \b
         specsteer write --to Ana "Thank her for the photos" > letter.txt
@@ -170,7 +179,7 @@ def _order(request: str, options: dict[str, Any], defaults: Settings) -> Order:
     chosen = {name: options[name] for name in names if options[name] is not None}
     return Order(
         Request(request, options["task"], options["recipient"]),
-        background="" if sys.stdin.isatty() else _piped(),
+        background="\n\n".join(filter(None, (_received(options), _piped()))),
         settings=replace(defaults.method, **chosen),
         max_tokens=options["max_tokens"],
         use_history=not options["no_history"],
@@ -180,7 +189,27 @@ def _order(request: str, options: dict[str, Any], defaults: Settings) -> Order:
     )
 
 
+def _received(options: dict[str, Any]) -> str:
+    """The text that is replied to; empty if none is."""
+    number = options["reply_to"]
+    if number is None:
+        return ""
+    with Store.open(store_path()) as store:
+        letter = store.received(number)
+    if letter is None:
+        raise InvalidSettingsError(
+            f"no received text has the number {number}: 'specsteer search --received "
+            "WORDS' shows the numbers"
+        )
+    if len(letter.text) > _LONGEST_LETTER:
+        click.echo("only the beginning of the letter is read: it is long", err=True)
+    subject = f"Subject: {letter.subject}\n\n" if letter.subject else ""
+    return f"To be answered:\n{subject}{letter.text[:_LONGEST_LETTER]}"
+
+
 def _piped() -> str:
+    if sys.stdin.isatty():
+        return ""
     try:
         # Bytes: the locale may decode what is not UTF-8 without a word.
         text = sys.stdin.buffer.read().decode("utf-8-sig")

@@ -4,14 +4,15 @@ that was there when it was written."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from decoding_core.errors import DecodingError
 from edge_app.passages import Searchable
 from models.prompts import Request
 from personal_store import Passage
-from personal_store.retrieval import Corpus, Entry, Hit, Wanted
+from personal_store.ranking import Entry, Hit, Wanted
+from personal_store.retrieval import Corpus
 from personal_store.tokens import tokens
 
 _OPENING = re.compile(r"\s*(?:\S+\s+){6}")
@@ -82,9 +83,13 @@ class History:
         wanted = Wanted(limit, kind, recipient, excluded)
         return self._passages(self._corpus.recent(wanted))
 
-    def corpus(self) -> Corpus:
-        """All that can be found, without the texts."""
-        return self._corpus
+    def kinds(self) -> Mapping[int, str]:
+        """The kind of each text by its id, in the order of the history."""
+        return self._corpus.kinds()
+
+    def matching(self, query: str) -> Mapping[int, float]:
+        """BM25 by id of every text that shares telling words with the query."""
+        return self._corpus.matching(tokens(query))
 
     def passage(self, record_id: int) -> Passage | None:
         """One text, whole; None where it has gone."""
@@ -93,7 +98,12 @@ class History:
     def _passages(self, hits: Sequence[Hit]) -> list[Passage]:
         found = ((self._lookup(hit.id), hit) for hit in hits)
         return [
-            replace(passage, score=hit.score, score_parts=hit.parts)
+            replace(
+                passage,
+                score=hit.score,
+                score_parts=dict(hit.parts),
+                terms=dict(hit.terms),
+            )
             for passage, hit in found
             if passage is not None
         ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from edge_app.passages import Found, Searchable, Tools, Wish, taken
-from personal_store.tokens import tokens
 
 
 class Choice:
@@ -23,9 +22,7 @@ class Choice:
         """The lowest BM25 scores first; of equal ones, other kinds first, then as the
         seed decides."""
         del tools
-        corpus = texts.corpus()
-        scores = corpus.scores(tokens(wish.query))
-        fits = {e.id: float(s) for e, s in zip(corpus.entries, scores, strict=True)}
-        worst = wish.shuffled(texts)
-        worst.sort(key=lambda entry: (fits[entry.id], entry.kind == wish.request.task))
+        fits, kinds = texts.matching(wish.query), texts.kinds()
+        worst = wish.shuffled(kinds)
+        worst.sort(key=lambda i: (fits.get(i, 0.0), kinds[i] == wish.request.task))
         return Found(taken(texts, worst, wish.limit))

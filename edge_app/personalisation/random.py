@@ -16,6 +16,7 @@ class Choice:
     def find(self, texts: Searchable, wish: Wish, tools: Tools) -> Found:
         """Any texts, those of the kind that was asked for before all others."""
         del tools
-        drawn = wish.shuffled(texts)
-        drawn.sort(key=lambda entry: entry.kind != wish.request.task)
+        kinds = texts.kinds()
+        drawn = wish.shuffled(kinds)
+        drawn.sort(key=lambda record_id: kinds[record_id] != wish.request.task)
         return Found(taken(texts, drawn, wish.limit))

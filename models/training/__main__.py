@@ -10,13 +10,14 @@ import click
 import numpy as np
 
 from decoding_core.errors import DecodingError, ModelNotFoundError, StoppedError
+from models.files import ROLES
 from models.training import config, data, tokenizer
 from models.training.config import Recipe
 from models.training.machine import Machine
 
 STEPS = ("tokenizer", "data", "search", "train", "export", "quantisations", "all")
-MODELS = ("generalist", "specialist")
-"""In the order they are made: the second is cut out of the first."""
+MODELS = ("stem", "generalist", "specialist")
+"""In the order they are made: the pair is cut out of the first, which is not kept."""
 _INTERRUPTED = 130
 _MEASURED = 12
 """Held-out rows that each quantisation is measured on."""
@@ -26,7 +27,7 @@ _MEASURED = 12
 @click.argument("step", type=click.Choice(STEPS))
 @click.option("--scale", type=click.Choice(("full", "tiny")), default="full")
 @click.option(
-    "--model", "only", type=click.Choice(MODELS), help="One model of the pair."
+    "--model", "only", type=click.Choice(MODELS), help="One model, not all of them."
 )
 @click.option("--work", type=click.Path(path_type=Path), help="Folder of work files.")
 @click.option(
@@ -75,7 +76,7 @@ def take(step: str, plans: list[Recipe], target: Path, machine: Machine) -> None
             search_layers(plan, machine)
         if step in ("train", "all"):
             make_weights(plan, machine)
-        if step in ("export", "all"):
+        if step in ("export", "all") and plan.name in ROLES:
             make_file(plan, target)
         if step == "quantisations":
             show_costs(plan)

@@ -44,7 +44,7 @@ def origin(plan: Recipe) -> tuple[dict[str, Tensor], Shape]:
     """What a model is cut out of, with embeddings of our vocabulary, and its shape.
 
     Raises:
-        ModelNotFoundError: it is a model of the pair that is not trained yet.
+        ModelNotFoundError: it is cut out of a model that is not trained yet.
     """
     if plan.start.parent != PUBLIC:
         return _sibling(plan)

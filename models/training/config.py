@@ -35,8 +35,8 @@ class Start:
     """What a model is before it learns."""
 
     parent: str = ""
-    """What it is cut out of: `PUBLIC`, or a model of the pair; empty: it begins as
-    noise."""
+    """What it is cut out of: `PUBLIC`, or the model of another recipe; empty: it begins
+    as noise."""
     layers: tuple[int, ...] = ()
     """The parent's layers that are kept, in order; `search` proposes them."""
     groups: tuple[tuple[int, ...], ...] = ()
@@ -93,8 +93,8 @@ class Schedule:
 class Export:
     """How the finished weights are written: names of quantisations, as Q8_0."""
 
-    matrices: str
-    embedding: str
+    matrices: str = "F32"
+    embedding: str = "F32"
     """The embedding is the output matrix too."""
     down: str = ""
     """The last matrix of each feed-forward layer, if not as the others; only its rows
@@ -156,7 +156,7 @@ def recipe(name: str, scale: str = "full", work: Path | None = None) -> Recipe:
         ),
         Mixture(**table["mixture"]),
         Schedule(**table["schedule"]),
-        Export(**table["export"]),
+        Export(**table.get("export", {})),
         work or WORK / scale,
         scale,
     )

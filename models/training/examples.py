@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from models.excerpts import Shelf
 from models.prompts import Excerpt, Message, Request, private_messages
 from models.training.tokenizer import CHAT_TEMPLATE, PAD, Vocabulary
-from personal_store.retrieval import SAME_TEXT, Corpus, Entry, Wanted
+from personal_store.ranking import SAME_TEXT, Entry, Wanted
+from personal_store.retrieval import Corpus
 from personal_store.tokens import overlap, shingles, tokens
 
 _MARGIN = 8

@@ -33,6 +33,8 @@ _SEARCHED = 50_000
 """Numbers in one search, so that its answer fits into a line."""
 _FOLDER = re.compile(rb'\(([^)]*)\) (?:"(?:[^"\\]|\\.)*"|NIL) (.+)')
 _UID = re.compile(rb"\bUID (\d+)")
+_NONSENSE = (imaplib.IMAP4.error, ValueError, OverflowError, MemoryError)
+"""What answers raise that are no IMAP, such as lengths that no memory holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +253,7 @@ def _as_broken_off() -> Iterator[None]:
     """A session that ends is like a file that does: the import goes on there later."""
     try:
         yield
-    except imaplib.IMAP4.error as error:
+    except _NONSENSE as error:
         raise ConnectionError(f"the server broke off ({_said(error)})") from error
 
 
@@ -263,7 +265,7 @@ def _explained(server: str) -> Iterator[None]:
         raise SourceError(
             f"{server} cannot prove that it is {server}: {error.reason or error}."
         ) from error
-    except imaplib.IMAP4.error as error:
+    except _NONSENSE as error:
         raise SourceError(
             f"{server} answers what is no IMAP: {_said(error)}."
         ) from error
@@ -273,8 +275,9 @@ def _explained(server: str) -> Iterator[None]:
 
 def _said(answer: Any) -> str:
     """What a server or an error says, on one line."""
-    text = answer.args[0] if isinstance(answer, Exception) and answer.args else answer
-    parts = text if isinstance(text, list) else [text]
+    if isinstance(answer, Exception):
+        answer = answer.args[0] if answer.args else type(answer).__name__
+    parts = answer if isinstance(answer, list) else [answer]
     words = (
         p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts
     )
@@ -284,5 +287,5 @@ def _said(answer: Any) -> str:
 def _end(session: imaplib.IMAP4) -> None:
     try:
         session.logout()
-    except (imaplib.IMAP4.error, OSError):
+    except (*_NONSENSE, OSError):
         session.shutdown()

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from personal_store.sources import Source, locate
 _TEXTS = ("reviewText", "text", "abstract", "output", "title")
 _TITLES = ("title", "summary", "input")
 _RATINGS = ("score", "overall")
+_SHOWN = 12
+"""Users that are named where the one asked for is missing."""
 _IDS = ("user_id", "user", "reviewer", "reviewerId", "author", "name", "id")
 
 
@@ -28,13 +31,22 @@ def sources(path: Path) -> list[Source]:
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """One document per text of a profile, of all users or of `--map user=ID`."""
+    """One document per text of a profile, of all users or of `--map user=ID`.
+
+    Raises SourceError, with some of the users there are, if that one is not among them.
+    """
     user = options.mapping.get("user", "")
+    users: dict[str, None] = {}
     before = 0
     for after, entry in _entries(source):
+        if user and user not in users:
+            users[_user(entry)] = None
         if after > options.start:
             yield from _items(source, entry, user, before, min(after, source.size))
         before = after
+    if user and user not in users:
+        some = ", ".join(islice(filter(None, users), _SHOWN)) or "nobody"
+        raise SourceError(f"{source.name} has no user '{user}'; it has: {some}.")
 
 
 def _has_profiles(source: Source) -> bool:
@@ -73,7 +85,7 @@ def _items(
             after, f"{source.name}, byte {after:,}", "it has no profile"
         )
         return
-    who = _first(entry, _IDS)
+    who = _user(entry)
     if user and who != user:
         yield Skipped(after, "of other users")
         return
@@ -102,8 +114,10 @@ def _document(user: str, item: Any, position: int) -> Item:
     )
 
 
-def _first(entry: dict[str, Any], names: tuple[str, ...]) -> str:
-    return next((str(entry[name]) for name in names if entry.get(name)), "")
+def _user(entry: Any) -> str:
+    """Whose profile an entry holds: in LaMP each question has a user of its own."""
+    fields = entry if isinstance(entry, dict) else {}
+    return next((str(fields[name]) for name in _IDS if fields.get(name)), "")
 
 
 def _said(fields: dict[str, Any], name: str) -> str:

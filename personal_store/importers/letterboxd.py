@@ -4,30 +4,37 @@ What lies in the folders `deleted` and `orphaned` of the export is left out: the
 took it back.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from personal_store.cleaning import VERSION
-from personal_store.dates import parse_date
 from personal_store.errors import SourceError
-from personal_store.exports import (
-    Shape,
-    digest,
-    gather,
-    prose,
-    read_files,
-    without_text,
-)
-from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.exports import Shape, gather
+from personal_store.libraries import Library
 from personal_store.sources import Source
-from personal_store.tables import Row, has_columns, number, rows
+from personal_store.tables import Row, has_columns
+
+
+def _key(row: Row, kind: str) -> tuple[object, ...]:
+    del kind  # reviews alone
+    return row.get("letterboxduri"), row.get("name"), row.get("year")
+
 
 _REVIEWS = Shape(
     "reviews.csv of Letterboxd",
     r".*\.csv",
     lambda head: has_columns(head, ("letterboxduri",), ("review",), ("name",)),
 )
+_LIBRARY = Library(
+    service="letterboxd",
+    shape=_REVIEWS,
+    review="review",
+    work="name",
+    rating="rating",
+    dates=("date", "watcheddate"),
+    key=_key,
+)
+read = _LIBRARY.read
 
 
 def sources(path: Path) -> Sequence[Source]:
@@ -41,32 +48,5 @@ def sources(path: Path) -> Sequence[Source]:
     return [replace(export, size=sum(f.size for f in files), files=files)]
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """One document per review."""
-    return read_files(source, options, _read_file)
-
-
 def _taken_back(file: Source) -> bool:
     return file.folders[-1:] in (("deleted",), ("orphaned",))
-
-
-def _read_file(file: Source) -> Iterator[Item]:
-    for row in rows(file):
-        yield row if isinstance(row, ImportFailure) else _review(row)
-
-
-def _review(row: Row) -> Document | Skipped:
-    said = prose(row.get("review"))
-    if not said:
-        return without_text(row.position)
-    film = (row.get("letterboxduri"), row.get("name"), row.get("year"))
-    return Document(
-        position=row.position,
-        key=digest("letterboxd", *film),
-        kind="review",
-        text=said,
-        recipient=row.get("name"),
-        sent_at=parse_date(row.get("date", "watcheddate")),
-        rating=number(row.get("rating")),
-        cleaning=VERSION,
-    )

@@ -1,4 +1,4 @@
-"""Posts from an X (Twitter) archive: data/tweets.js, and the long ones beside it.
+"""Posts and messages from an X (Twitter) archive: data/tweets.js and files beside it.
 
 Older archives call the file tweet.js, large ones have tweets-part1.js and so on, posts
 in communities are in community-tweet.js. Each is a JSON list behind a line of script.
@@ -6,8 +6,8 @@ A long post stands shortened among the others and whole in note-tweet.js, found 
 second in which it was written.
 
 Retweets are skipped, and what was retweeted by hand or quoted in the text is cut off.
-The people an answer begins with are its recipient, not its text. Deleted posts and
-direct messages are not read.
+The people an answer begins with are its recipient, not its text. Of direct messages the
+owner's are read; see personal_store/x_messages.py. Deleted posts are not read.
 """
 
 import html
@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from personal_store import x_messages
 from personal_store.archives import FAULTS
 from personal_store.cleaning import VERSION, normalised, tidy
 from personal_store.dates import parse_date
@@ -25,6 +26,7 @@ from personal_store.errors import SourceError
 from personal_store.exports import (
     Shape,
     addressed,
+    aside_of,
     digest,
     gather,
     read_files,
@@ -35,13 +37,15 @@ from personal_store.exports import (
 from personal_store.objects import Element, elements, listing, mapping, marked, text
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
 from personal_store.sources import Source
+from personal_store.x_messages import Accounts
 
-_POSTS = Shape(
+_TEXTS = Shape(
     "tweets.js of an X archive",
-    r"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js",
-    lambda head: marked(head, ("tweet", "noteTweet")),
+    rf"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js|{x_messages.NAMES}",
+    lambda head: marked(head, ("tweet", "noteTweet", x_messages.TALK)),
 )
 _LONG = re.compile(r"\s*window\.\w+\.note_?tweet", re.IGNORECASE)
+_TALKS = re.compile(r"\s*window\.\w+\.direct_?message", re.IGNORECASE)
 _RETWEET = re.compile(r"\s*(?:RT|MT) @\w+")
 _OTHERS = re.compile(r"\s+(?:RT|MT) @\w+:?.*|\s*[\"“]@\w+:.*", re.DOTALL)
 _SHORT_LINK = re.compile(r"\s*https://t\.co/\w*")
@@ -50,19 +54,27 @@ _COMPARED = 60
 
 
 def sources(path: Path) -> Sequence[Source]:
-    """The file itself, or those in the folder or archive; the long posts last."""
+    """The file itself, or those in the folder or archive.
+
+    The long posts come behind the others, whose rest they are, and messages last: names
+    of people stand in the posts.
+    """
     return [
-        replace(export, files=tuple(sorted(export.files, key=_holds_long)))
-        for export in gather(path, _POSTS)
+        replace(export, files=tuple(sorted(export.files, key=_turn)))
+        for export in gather(path, _TEXTS, x_messages.ACCOUNT)
     ]
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """One document per own post; a long one only once."""
+    """One document per own post or message; a long post only once."""
     long = _LongPosts()
-    for file in filter(_holds_long, readable(source)):
-        long.learn(file)
-    return read_files(source, options, partial(_read_file, long=long))
+    for file in readable(source):
+        if _begins(file, _LONG):
+            long.learn(file)
+    accounts = Accounts(x_messages.owner_in(aside_of(source)))
+    return read_files(
+        source, options, partial(_read_file, long=long, accounts=accounts)
+    )
 
 
 @dataclass(slots=True)
@@ -95,28 +107,37 @@ class _LongPosts:
         return ""
 
 
-def _holds_long(file: Source) -> bool:
+def _turn(file: Source) -> int:
+    return 2 if _begins(file, _TALKS) else int(_begins(file, _LONG))
+
+
+def _begins(file: Source, script: re.Pattern[str]) -> bool:
     try:
         return (
             not file.fault
-            and _LONG.match(file.head(256).decode("utf-8", "replace")) is not None
+            and script.match(file.head(256).decode("utf-8", "replace")) is not None
         )
     except FAULTS:
         return False
 
 
-def _read_file(file: Source, long: _LongPosts) -> Iterator[Item]:
+def _read_file(file: Source, long: _LongPosts, accounts: Accounts) -> Iterator[Item]:
     for element in elements(file):
         if isinstance(element, ImportFailure):
             yield element
+        elif x_messages.TALK in element.fields:
+            yield from x_messages.read_talk(element, accounts)
         elif "noteTweet" in element.fields:
             yield _long_post(element, long)
         else:
-            yield _post(element, long)
+            tweet = mapping(element.get("tweet")) or element.fields
+            accounts.learn(tweet)
+            yield _post(element, tweet, long)
 
 
-def _post(element: Element, long: _LongPosts) -> Document | Skipped:
-    tweet = mapping(element.get("tweet")) or element.fields
+def _post(
+    element: Element, tweet: dict[str, Any], long: _LongPosts
+) -> Document | Skipped:
     written = text(tweet.get("full_text") or tweet.get("text"))
     if _RETWEET.match(written):
         return Skipped(element.position, "posts of others")

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from decoding_core.errors import StoppedError
+from edge_app import profiles
 from edge_app.evaluation.cases import History
 from edge_app.profiles import (
     TEXTS,
-    TOKENS,
     Profile,
     Profiler,
     Summary,
@@ -161,14 +161,15 @@ def context():
     model.close()
 
 
-def test_the_specialist_writes_the_same_again_and_not_too_long(context):
+def test_the_specialist_writes_the_same_again_and_not_too_long(context, monkeypatch):
     """Greedily; the texts that did not fit into its prompt are not among those read."""
+    monkeypatch.setattr(profiles, "TOKENS", 40)
     write = summariser(context.model, context, threading.Event())
     texts = [passage(number) for number in range(1, 13)]
     first = write(texts)
     assert write(texts) == first
     assert first.text == first.text.strip() != ""
-    assert len(context.model.vocabulary.tokenize(first.text)) <= TOKENS + 8
+    assert len(context.model.vocabulary.tokenize(first.text)) <= 40 + 8
     assert first.read == tuple(range(1, 13))
     long = [replace(one, text=f"{one.text} tea" * 60) for one in texts]
     assert 0 < len(write(long).read) < 12

@@ -1,12 +1,28 @@
+import json
 import threading
 from contextlib import closing
 
 import pytest
 
 from edge_app.child_server import ChildServer
+from edge_app.settings import store_path
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
+from personal_store import Store, import_source
+
+
+@pytest.fixture
+def letters(home, tmp_path):
+    """Two own texts in the store; the sample's hundred make a long prompt to read."""
+    path = tmp_path / "letters.jsonl"
+    texts = (
+        "Hullo Ana, the pier photos came out well. Best, Tess",
+        "Thank you for the train times, Ana; the tea was cold.",
+    )
+    path.write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    with Store.open(store_path()) as store:
+        import_source(store, "jsonl", path)
 
 
 @pytest.fixture(scope="session")

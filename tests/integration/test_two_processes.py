@@ -65,23 +65,29 @@ def write(desk, wanted, stop=None):
     return events
 
 
+@pytest.fixture(scope="module")
+def in_process():
+    """The specialist's model, and contexts: generalist, base, specialist."""
+    models = [LlamaModel(locate(role), PLAIN) for role in ("generalist", "specialist")]
+    contexts = [LlamaContext(model) for model in (*models, models[1])]
+    yield models[1], contexts
+    for part in (*contexts, *models):
+        part.close()
+
+
 @pytest.mark.parametrize("method", ["steering", "coupled", "generalist"])
-def test_the_socket_changes_no_token(desk, method):
+def test_the_socket_changes_no_token(desk, in_process, method):
     """At temperature 0 the server gives what the in-process verifier gives."""
     wanted = order(method=method)
     over_socket = write(desk, wanted)
-    models = (
-        LlamaModel(locate("generalist"), PLAIN),
-        LlamaModel(locate("specialist"), PLAIN),
-    )
-    contexts = [LlamaContext(model) for model in (*models, models[1])]
+    model, contexts = in_process
+    for context in contexts:
+        context.sequence().rollback(0)
     verifier = EngineVerifier(contexts[0].sequence(), contexts[1].sequence())
     events = []
-    job = TextJob(models[1], contexts[2], wanted, events.append, threading.Event())
+    job = TextJob(model, contexts[2], wanted, events.append, threading.Event())
     job.run(verifier, [])
     assert ids_of(over_socket) == ids_of(events)
-    for part in (*contexts, *models):
-        part.close()
 
 
 def test_the_numbers_add_up(desk):
@@ -109,7 +115,7 @@ def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
                 child._process.kill()
                 child._process.wait()
 
-        wanted = order(max_tokens=60, draft_length=2)
+        wanted = order(max_tokens=24, draft_length=2)
         desk.write(wanted, emit, threading.Event())
         desk.close()
     origins = [t.origin for e in events if isinstance(e, Settled) for t in e.tokens]
@@ -158,7 +164,7 @@ def test_a_restarted_server_is_given_the_text_anew(tmp_path):
                 PLAIN,
             )
         )
-        wanted = order(max_tokens=50, draft_length=3)
+        wanted = order(max_tokens=24, draft_length=3)
         undisturbed = ids_of(write(desk, wanted))
         restarted, before = False, []
 

@@ -2,9 +2,8 @@
 
 import json
 
-from mailboxes import ME, mailbox, message
-
 from personal_store import import_source
+from tests.mailboxes import ME, mailbox, message
 
 SECRET = (
     "The surprise for Wilhelmina is a hot-air balloon over Quedlinburg, and nobody "

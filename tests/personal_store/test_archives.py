@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mailboxes import mailbox, many, message
 
 from personal_store import SourceError, Store, archives, import_source, importing
 from personal_store.sources import everything, locate
+from tests.mailboxes import mailbox, many, message
 
 MBOX = mailbox([message(number=1), message("Another text, of work.", number=2)])
 
@@ -154,7 +154,7 @@ HOSTILE = {
     "no tar.tgz": (b"this is text" * 99, "cannot be read"),
     "torn.tgz": (gzip.compress(tar(MBOX * 50))[:-300], "cannot be read"),
     "torn.zip": (zipped(a_dot_mbox=MBOX * 50)[:-60], "cannot be read"),
-    "mail.pst": (b"!BDN" + bytes(600), "readpst"),
+    "mail.pst": (b"!BDN" + bytes(600), "import pst"),
     "mail.7z": (b"7z" + bytes(600), "unpack it"),
 }
 
@@ -169,6 +169,13 @@ def test_a_hostile_or_damaged_archive_is_one_sentence(store, tmp_path, name):
 
     assert str(caught.value).count(". ") == 0
     assert not list(store.records())
+
+
+def test_a_download_that_broke_off_is_named(store, tmp_path):
+    (tmp_path / "half.zip").write_bytes(FORMS["a.zip"][:-30])
+
+    with pytest.raises(SourceError, match="was it downloaded to its end"):
+        import_source(store, "mbox", tmp_path / "half.zip")
 
 
 def test_a_bomb_of_many_members_is_refused(store, tmp_path, monkeypatch):

@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from mailboxes import ME, mailbox, many
 from stores import content, ids
 
 from personal_store import Store, StoreError, import_source
 from personal_store.copies import back_up, backup_path
 from personal_store.derived import check
 from personal_store.forgetting import forget
+from tests.mailboxes import ME, mailbox, many
 
 ROOT = Path(__file__).parents[2]
 IMPORT = """

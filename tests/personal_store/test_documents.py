@@ -350,6 +350,15 @@ def test_one_user_of_a_benchmark(store, tmp_path):
     assert counts(report) == (2, 0, 1, 0)
 
 
+def test_a_user_who_is_not_there_is_one_sentence(store, tmp_path):
+    """With those who are; '?' asks for them."""
+    (tmp_path / "a.json").write_text(json.dumps(LAMP))
+
+    with pytest.raises(SourceError, match=r"no user '\?'; it has: 110, "):
+        import_source(store, "lamp", tmp_path / "a.json", mapping={"user": "?"})
+    assert list(store.records()) == []
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (

@@ -20,6 +20,8 @@ pytest.importorskip("sqlcipher3", reason="the extra 'encryption' is not installe
 
 ROOT = Path(__file__).parents[2]
 KEY = "correct horse \"battery' ü"
+RAW = keys.fresh()
+"""Opens at once; a passphrase is stretched for 0.1 s, each time."""
 PLAIN = b"SQLite format 3\0"
 
 
@@ -50,7 +52,7 @@ def files(path):
     return b"".join(file.read_bytes() for file in files_of(path))
 
 
-@pytest.mark.parametrize("key", [KEY, keys.fresh()], ids=["passphrase", "raw"])
+@pytest.mark.parametrize("key", [KEY, RAW], ids=["passphrase", "raw"])
 def test_there_and_back(path, key, monkeypatch):
     """With a passphrase and with a raw key; the backup goes along both ways."""
     before = rows(path)
@@ -86,10 +88,10 @@ def test_a_wrong_key_and_none_are_a_sentence(path, monkeypatch):
 
 def test_the_person_is_asked_once(path, monkeypatch):
     """Where there is a terminal; other threads use what was answered."""
-    encrypt(path, KEY)
+    encrypt(path, RAW)
     monkeypatch.setattr(keys, "_known", {})
     asked = []
-    monkeypatch.setattr(keys, "ask", lambda question: asked.append(question) or KEY)
+    monkeypatch.setattr(keys, "ask", lambda question: asked.append(question) or RAW)
     Store.open(path).close()
     Store.open(path).close()
     assert len(asked) == 1
@@ -97,10 +99,10 @@ def test_the_person_is_asked_once(path, monkeypatch):
 
 def test_a_backup_is_opened_with_the_key_of_its_store(path, monkeypatch):
     """The keyring knows a key for the store alone."""
-    encrypt(path, KEY)
+    encrypt(path, RAW)
     before = rows(path)
     monkeypatch.setattr(keys, "_known", {})
-    monkeypatch.setattr(keys, "in_keyring", lambda p: KEY if p == path else "")
+    monkeypatch.setattr(keys, "in_keyring", lambda p: RAW if p == path else "")
     with Store.open(path) as store:
         store.db.execute("DELETE FROM record WHERE title = 'Plan'")
         assert restore(store.db, path, backup_path(path)) == 0
@@ -127,10 +129,10 @@ def test_nothing_happens_while_another_program_reads(path):
     with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe) as child:
         child.stdout.readline()
         with pytest.raises(StoreBusyError, match="close it"):
-            encrypt(path, KEY)
+            encrypt(path, RAW)
         child.communicate(b"go\n")
     assert path.read_bytes().startswith(PLAIN)
-    encrypt(path, KEY)
+    encrypt(path, RAW)
 
 
 def test_twice_and_the_wrong_way_round_are_refused(path):
@@ -138,14 +140,14 @@ def test_twice_and_the_wrong_way_round_are_refused(path):
         decrypt(path)
     with pytest.raises(StoreError, match="8 characters"):
         encrypt(path, "short")
-    encrypt(path, KEY)
+    encrypt(path, RAW)
     with pytest.raises(StoreError, match="already"):
-        encrypt(path, KEY)
+        encrypt(path, RAW)
 
 
 def test_an_encrypted_store_lives_like_any_other(path, tmp_path):
     """Imported into, searched, forgotten in, merged with a plain one."""
-    encrypt(path, KEY)
+    encrypt(path, RAW)
     with Store.open(tmp_path / "plain.db") as plain:
         fill(plain, tmp_path)
         plain.add_identities(["sam@work.example"])

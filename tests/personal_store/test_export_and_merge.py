@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from mailboxes import ME, mailbox, message
 from stores import LETTERS, content, fill, found, ids
 
 from personal_store import Store, StoreError, import_source
@@ -15,6 +14,7 @@ from personal_store.identities import identities, remove_identities
 from personal_store.merging import Merged, merge
 from personal_store.restoring import put_back, restore
 from personal_store.trash import exclude, put_into_trash
+from tests.mailboxes import ME, mailbox, message
 
 BALLOON = "title = 'Confidential balloon'"
 NOTHING = Merged(0, 0, 0, ())

@@ -3,13 +3,13 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mailboxes import ME, message
 
 from personal_store import SourceError, Store, import_source
 from personal_store.files import Source
 from personal_store.folders import decoded, folder_label
 from personal_store.importers import emlx
 from personal_store.records import ReadOptions
+from tests.mailboxes import ME, message
 
 
 @pytest.fixture

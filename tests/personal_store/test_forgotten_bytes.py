@@ -3,18 +3,17 @@
 import random
 
 import pytest
-from mailboxes import WORDS, mailbox, message
 from stores import SECRET, fill, ids
 
-from personal_store import Store, StoreError, derived, import_source
+from personal_store import Store, StoreError, import_source
 from personal_store.copies import back_up
 from personal_store.errors import StoreBusyError
 from personal_store.forgetting import delete, forget, is_untidy, tidy
 from personal_store.proof import Traces, files_of
 from personal_store.rawtext import read
+from tests.mailboxes import WORDS, mailbox, message
 
 BALLOON = "title = 'Confidential balloon'"
-FTS = "CREATE VIRTUAL TABLE doc_fts USING fts5(tok, content='doc', content_rowid='id')"
 
 
 def forgotten(path, condition=BALLOON):
@@ -132,32 +131,6 @@ def test_a_full_disk_forgets_nothing(path, monkeypatch):
         with pytest.raises(StoreError, match="free 1 MB"):
             forget(store.db, path, ids(store, BALLOON))
         assert len(ids(store, BALLOON)) == 1
-
-
-def test_a_full_text_index_lets_go_too(path, monkeypatch):
-    """One over `doc`, kept in step where derived texts are written."""
-    take_away = derived._take_away
-
-    def with_index(db, record_id):
-        row = db.execute("SELECT tok FROM doc WHERE id = ?", [record_id]).fetchone()
-        sql = "INSERT INTO doc_fts(doc_fts, rowid, tok) VALUES ('delete', ?, ?)"
-        db.execute(sql, [record_id, *row])
-        take_away(db, record_id)
-
-    monkeypatch.setattr(derived, "_take_away", with_index)
-    query = "SELECT rowid FROM doc_fts WHERE doc_fts MATCH 'zanzibarensis'"
-    with Store.open(path) as store:
-        store.db.execute(FTS)
-        store.db.execute("INSERT INTO doc_fts(doc_fts) VALUES ('rebuild')")
-        assert len(store.db.execute(query).fetchall()) == 1
-
-    proof = forgotten(path)
-
-    assert proof.left_in == ()
-    assert b"zanzibarens" not in bytes_of(path)
-    with Store.open(path) as store:
-        assert store.db.execute(query).fetchall() == []
-        assert derived.check(store.db) == []
 
 
 def big_store(path, folder, seed, count):

@@ -1,7 +1,6 @@
 """Who is "me": with evidence, suggested, confirmed, changed without a second import."""
 
 import pytest
-from mailboxes import ME, mailbox, message
 from stores import fill, found, ids
 
 from personal_store import Author, Store, import_source
@@ -12,6 +11,7 @@ from personal_store.identities import (
     suggestions,
 )
 from personal_store.rawtext import read
+from tests.mailboxes import ME, mailbox, message
 
 WORK = "sam@work.example"
 

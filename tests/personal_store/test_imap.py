@@ -3,13 +3,17 @@
 import re
 import socketserver
 import threading
+from contextlib import suppress
 
 import pytest
-from mailboxes import ME, message
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from personal_store import SourceError, Store, import_source, importing
+from personal_store.errors import StoreError
 from personal_store.importers import imap
 from personal_store.importing import import_sources
+from tests.mailboxes import ME, message
 
 
 class Session(socketserver.StreamRequestHandler):
@@ -23,6 +27,7 @@ class Session(socketserver.StreamRequestHandler):
             self.server.heard.append(said)
             if word in self.server.broken:
                 return
+            self.wfile.write(self.server.noise.get(word, b""))
             answer = getattr(self, word.lower(), None)
             self.say(f"{tag} {answer(said) if answer else 'BAD'} so it is")
             if word == "LOGOUT":
@@ -80,6 +85,7 @@ class Server(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), Session)
         self.heard = []
         self.broken = set()
+        self.noise = {}
         self.validity = 7
         self.folders = [
             '(\\HasNoChildren) "/" INBOX',
@@ -204,6 +210,43 @@ def test_elsewhere_than_on_this_device_it_is_encrypted(monkeypatch):
 
     assert made[2:] == ["plain", "plain"]
     assert all(context.check_hostname for context in made[:2])
+
+
+WORDS = (
+    b'* |+ |\r\n|(|) |{|}|9|"|FETCH |UID 3 |OK |NO |[UIDNEXT |LIST |SEARCH |BODY[]|\0'
+)
+PIECES = st.sampled_from(WORDS.split(b"|"))
+NOISE = st.one_of(st.binary(max_size=40), st.lists(PIECES, max_size=14).map(b"".join))
+
+
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    noise=st.dictionaries(
+        st.sampled_from(["CAPABILITY", "LOGIN", "LIST", "EXAMINE", "UID"]), NOISE
+    )
+)
+def test_whatever_a_server_says_is_survived(store, server, monkeypatch, noise):
+    """Bytes of no sense between the answers: mail, or one sentence."""
+    monkeypatch.setattr(imap, "PATIENCE", 0.1)
+    server.noise = noise
+
+    with suppress(StoreError):
+        read(store, server.login())
+
+
+@pytest.mark.parametrize("digits", [12, 30, 5000])
+@pytest.mark.parametrize("word", ["LIST", "UID"])
+def test_an_endless_message_is_one_sentence(store, server, monkeypatch, word, digits):
+    """A server may announce more bytes than any memory holds."""
+    monkeypatch.setattr(imap, "PATIENCE", 0.1)
+    server.noise = {word: b"* 1 FETCH (BODY[] {" + b"9" * digits + b"}\r\n"}
+
+    with pytest.raises(SourceError):
+        read(store, server.login())
 
 
 def test_a_path_is_no_server(store, tmp_path):

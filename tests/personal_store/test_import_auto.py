@@ -1,14 +1,16 @@
 """What is behind a path: every importer finds its own, and no file is read twice."""
 
 import json
+import os
 import zipfile
+from pathlib import Path
 
 import pytest
-from mailboxes import mailbox, message
 
 from personal_store import SourceError, Store, import_source, importers
 from personal_store.discovery import discover
 from personal_store.importing import import_sources
+from tests.mailboxes import mailbox, message
 
 
 @pytest.fixture
@@ -125,6 +127,56 @@ def test_broken_archives_are_told(folder):
 
     assert {found.kind for found in discovery.found} == set(EXPECTED)
     assert "half.zip cannot be read" in discovery.faults[0]
+
+
+@pytest.fixture
+def shut(folder, monkeypatch):
+    """A file and a folder that may not be opened, even by the administrator."""
+    put(folder / "locked" / "more.md", "Nobody reads this.")
+    closed = (folder / "diary.md", folder / "locked")
+    scandir, opened = os.scandir, Path.open
+
+    def refuse(call):
+        def refused(path, *args, **options):
+            if Path(path) in closed:
+                raise PermissionError(13, "Permission denied", str(path))
+            return call(path, *args, **options)
+
+        return refused
+
+    monkeypatch.setattr(os, "scandir", refuse(scandir))
+    monkeypatch.setattr(Path, "open", refuse(opened))
+    return folder
+
+
+def test_what_may_not_be_opened_is_told_and_the_rest_is_found(shut):
+    discovery = discover(shut)
+
+    assert {found.kind for found in discovery.found} == set(EXPECTED) - {"markdown"}
+    assert sorted(discovery.faults) == [
+        f"{shut / name} cannot be read: permission denied."
+        for name in ("diary.md", "locked")
+    ]
+
+
+def test_a_folder_inside_that_may_not_be_opened_is_a_failure(store, shut):
+    """Not passed over in silence."""
+    put(shut / "more.md", "It rained in the evening.")
+
+    report = import_source(store, "markdown", shut)
+
+    assert report.added == 1
+    assert sorted(map(str, report.failures)) == [
+        f"{shut / 'diary.md'}: it cannot be read: permission denied",
+        f"{shut / 'locked'}: cannot be read: permission denied",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["markdown", "mbox", "keep", "pst"])
+@pytest.mark.parametrize("name", ["diary.md", "locked"])
+def test_a_path_that_may_not_be_opened_is_one_sentence(store, shut, kind, name):
+    with pytest.raises(SourceError, match=f"{name} cannot be read"):
+        import_source(store, kind, shut / name)
 
 
 def test_nothing_there_is_one_sentence(tmp_path):

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from mailboxes import mailbox, many
 
 from personal_store import Store, import_source, importing
+from tests.mailboxes import mailbox, many
 
 ROOT = Path(__file__).parents[2]
 IMPORT = """

@@ -8,12 +8,12 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
-from mailboxes import ME, mailbox, message
 
 from personal_store import Store, StoreError, import_source, room
 from personal_store.errors import SourceError, StoreBusyError
 from personal_store.locking import importing_alone
 from personal_store.watching import settled
+from tests.mailboxes import ME, mailbox, message
 
 ROOT = Path(__file__).parents[2]
 HOLD = """

@@ -3,7 +3,6 @@
 from datetime import date
 
 import pytest
-from mailboxes import ME, mailbox, message
 from stores import SECRET, fill, found, ids
 
 from personal_store import Store, import_source
@@ -20,6 +19,7 @@ from personal_store.trash import (
     put_into_trash,
     restore,
 )
+from tests.mailboxes import ME, mailbox, message
 
 BALLOON = "title = 'Confidential balloon'"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mailboxes import message
 
 from personal_store import SourceError, Store, import_source, importers
 from personal_store.columns import Columns
 from personal_store.dates import parse_date
+from tests.mailboxes import message
 
 CSV = "Id,Created,Subject,Body,Stars\n1,2024-03-12,Chair,It creaks a lot.,2\n"
 
@@ -164,6 +164,19 @@ def test_columns_are_mapped_by_hand(store, tmp_path):
         "Schöne\nGrüße & Küsse",
     )
     assert record.sent_at == parse_date("2024-03-12")
+
+
+@pytest.mark.parametrize("kind", ["email", "review", "post", "message", "note"])
+def test_every_kind_can_be_told(store, tmp_path, kind):
+    """For all rows with --map, and by a column of that name."""
+    (tmp_path / "a.csv").write_text("a,b\n1,It rained the whole day long.\n")
+    (tmp_path / "b.csv").write_text(f"text,kind\nIt snowed the whole day.,{kind}\n")
+
+    mapping = {"text": "b", "kind": kind}
+    import_source(store, "csv", tmp_path / "a.csv", mapping=mapping)
+    import_source(store, "csv", tmp_path / "b.csv")
+
+    assert [record.kind for record in store.records()] == [kind, kind]
 
 
 def test_the_longest_column_is_the_text(store, tmp_path):

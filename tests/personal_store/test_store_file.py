@@ -7,10 +7,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from mailboxes import mailbox, message
 
 from personal_store import Store, StoreError, StoreTooNewError, import_source
 from personal_store.migrations import NEWEST
+from tests.mailboxes import mailbox, message
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,13 +4,14 @@ import random
 
 import numpy as np
 import pytest
-from mailboxes import WORDS
 from numpy.testing import assert_allclose
 from rank_bm25 import BM25Okapi
 
 from personal_store import Store, import_source
-from personal_store.retrieval import Corpus, Entry, Wanted
+from personal_store.ranking import Entry, Wanted
+from personal_store.retrieval import Corpus
 from personal_store.tokens import tokens
+from tests.mailboxes import WORDS
 
 
 def entry(number, text, *, kind="email", to="", sent_at=None):

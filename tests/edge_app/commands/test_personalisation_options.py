@@ -5,6 +5,7 @@ import json
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
+from edge_app import profiles
 from edge_app.commands.equipment import equipment
 from edge_app.personalisation import available
 from edge_app.profiles import profile_path, read_profile
@@ -22,6 +23,12 @@ def set_up(home):
         settings_path().write_text("\n".join(("threads = 1", *lines)))
 
     return write
+
+
+@pytest.fixture(autouse=True)
+def short_profiles(monkeypatch):
+    """A third of the usual length, which nothing here is about."""
+    monkeypatch.setattr(profiles, "TOKENS", 40)
 
 
 def written(run, *options):

@@ -31,7 +31,7 @@ def run(*arguments):
 def test_the_sample_letters(tmp_path):
     """Two tables, two sentences, all figures in a file; nothing is set."""
     file = tmp_path / "tuned.json"
-    result = run("--sample", "--queries", 6, *FEW, "--json", file)
+    result = run("--sample", "--queries", 4, *FEW, "--json", file)
     assert result.exit_code == 0, result.stderr
     for word in ("strength", "threshold", "1 now", "0.5 now", "kept"):
         assert word in result.stdout

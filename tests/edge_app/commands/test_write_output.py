@@ -20,6 +20,7 @@ from edge_app.events import (
     Statistics,
     Token,
 )
+from tests.mailboxes import ME, mailbox, message
 
 WORDS = [
     Token(1, "Dear Ana.", "accepted"),
@@ -318,6 +319,44 @@ def test_piped_notes_are_utf_8_whatever_the_locale(run, desk):
     made = desk(told())
     run("write", "x", stdin="\ufeffgrüße\r\nTess".encode())
     assert made.orders[0].background == "grüße\nTess"
+
+
+def test_a_received_letter_is_answered_as_a_private_note(run, desk, tmp_path):
+    """Beside what is piped in; never a part of the request, which the server reads."""
+    made = desk(told())
+    ask = "Shall we meet at the harbour? " + "Bring the lamp. " * 200
+    mine = message("It is a fine day for sailing.", number=2)
+    path = tmp_path / "letters.mbox"
+    path.write_bytes(
+        mailbox([message(ask, sender="Ana <ana@example.org>", to=ME, number=1), mine])
+    )
+    run("import", "mbox", path, "--me", ME)
+    number = json.loads(run("search", "--received", "--json", "harbour").stdout)
+    result = run("write", "Say yes", "--reply-to", number["record_id"], stdin=b"notes")
+
+    order = made.orders[0]
+    assert order.request.text == "Say yes"
+    assert order.request.recipient == ""
+    assert order.background.startswith(
+        "To be answered:\nSubject: Plan\n\nShall we meet at the harbour?"
+    )
+    assert order.background.endswith("notes")
+    assert len(order.background) < 2100
+    assert "only the beginning of the letter is read" in result.stderr
+
+
+@pytest.mark.parametrize("number", ["1", "77"])
+def test_only_a_received_letter_can_be_answered(run, desk, tmp_path, number):
+    """Neither an own text nor none."""
+    made = desk(told())
+    path = tmp_path / "letters.mbox"
+    path.write_bytes(mailbox([message("It is a fine day for sailing.", number=2)]))
+    run("import", "mbox", path, "--me", ME)
+    result = run("write", "Say yes", "--reply-to", number)
+
+    assert result.exit_code == 1
+    assert f"no received text has the number {number}" in result.stderr
+    assert not made.orders
 
 
 def test_piped_bytes_that_are_no_text_are_refused(run, desk):

@@ -12,7 +12,7 @@ from edge_app.evaluation.held_out import earlier, held_out
 from edge_app.passages import find_passages
 from models.prompts import Request
 from personal_store import Store, import_source
-from personal_store.retrieval import Entry
+from personal_store.ranking import Entry
 
 
 @pytest.fixture

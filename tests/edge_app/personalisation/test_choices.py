@@ -42,7 +42,7 @@ def store(tmp_path_factory):
 def texts(request, store):
     if request.param == "store":
         return store
-    whole = [store.passage(entry.id) for entry in store.corpus().entries]
+    whole = [store.passage(i) for i in store.kinds()]
     return History.of(whole)
 
 

@@ -63,7 +63,7 @@ def test_ctrl_c_in_a_terminal_restores_it_and_closes_the_desk():
     assert output.rfind(b"\x1b[?25h") > output.rfind(b"\x1b[?25l"), "the cursor is back"
 
 
-def in_terminal(steps, seconds=15.0):
+def in_terminal(steps, seconds=60.0):
     """Send keys once certain bytes have been printed; all output and the exit code."""
     near, far = pty.openpty()
     env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}

@@ -101,7 +101,7 @@ def play(app: SpecSteerApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> N
         app.writing.close()
 
 
-async def until(pilot: Pilot, true: Callable[[], bool], seconds: float = 5.0) -> None:
+async def until(pilot: Pilot, true: Callable[[], bool], seconds: float = 30) -> None:
     """Wait for what threads do."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -125,7 +125,7 @@ async def drafted(pilot: Pilot) -> None:
     await until(pilot, lambda: not app.writing.at_desk and app.page.pane.editing)
 
 
-def settle(writing: Writing, true: Callable[[], bool], seconds: float = 5.0) -> list:
+def settle(writing: Writing, true: Callable[[], bool], seconds: float = 30) -> list:
     """Take in what the desk's threads tell until it is `true`; all the news."""
     news, deadline = [], time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -20,8 +20,9 @@ from decoding_core.errors import (  # noqa: E402
     StoppedError,
 )
 from models.training import losses  # noqa: E402
-from models.training.__main__ import main  # noqa: E402
+from models.training.__main__ import MODELS, main  # noqa: E402
 from models.training.config import (  # noqa: E402
+    PUBLIC,
     Export,
     Mixture,
     Recipe,
@@ -247,12 +248,16 @@ def test_threads_are_as_asked(plan):
 @pytest.mark.parametrize("scale", ["full", "tiny"])
 def test_the_recipes_fit_each_other_and_the_quantisation(scale):
     """One vocabulary; rows of matrices in blocks of 32; layers as many as named."""
-    small, large = (recipe(n, scale) for n in ("specialist", "generalist"))
-    assert small.shape.vocabulary == large.shape.vocabulary
-    for plan in (small, large):
+    stem, large, small = (recipe(name, scale) for name in MODELS)
+    parents = [plan.start.parent for plan in (stem, large, small)]
+    assert parents == [PUBLIC if scale == "full" else "", "stem", "stem"]
+    for plan in (stem, large, small):
+        assert plan.shape.vocabulary == stem.shape.vocabulary
+        assert plan.shape.width == stem.shape.width
         assert plan.shape.width % 32 == plan.shape.hidden % 32 == 0
-        assert bool(plan.start.parent) == (scale == "full")
         assert plan.schedule.batch % plan.mixture.row == 0
+    for plan in (large, small):
+        assert max(plan.start.layers) < stem.shape.layers
 
 
 @pytest.mark.slow
@@ -264,4 +269,4 @@ def test_the_whole_way(tmp_path):
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     made = sorted(path.name for path in tmp_path.glob("*.gguf"))
-    assert made == ["generalist.gguf", "specialist.gguf"]
+    assert made == ["generalist.gguf", "specialist.gguf"]  # no stem

@@ -119,6 +119,13 @@ EXPECTED = {
         ("post", "", None, "2022-02-08 08:00"): (
             "A long one whose short one is not in this archive."
         ),
+        ("message", "@bensaws", None, "2023-06-01 18:00"): (
+            "The table says six in the morning: https://tides.example.org/june so set "
+            "two alarms"
+        ),
+        ("message", "Boat shed", None, "2023-06-02 08:01"): (
+            "I can bring the long ladder & the short one"
+        ),
     },
     "mastodon": {
         ("post", "", None, "2023-03-01 09:00"): (
@@ -301,14 +308,17 @@ def test_an_edited_review_replaces_the_old_one(store, tmp_path):
 
 
 def test_a_long_post_completes_the_short_one(store, tmp_path):
-    """tweets.js alone has its beginning; the whole archive later has all of it."""
+    """tweets.js alone has its beginning; the whole archive later has all of it.
+
+    Two messages come along, which tweets.js does not hold.
+    """
     path = tmp_path / "tweets.js"
     shutil.copy(EXPORTS / "x_archive" / "twitter-2026" / "data" / "tweets.js", path)
     imported(store, "x_archive", path)
 
     whole = imported(store, "x_archive")
 
-    assert (whole.added, whole.updated) == (1, 1)
+    assert (whole.added, whole.updated) == (1 + 2, 1)
     assert by_text(store, "Nobody tells you").text.endswith("on Monday.")
 
 

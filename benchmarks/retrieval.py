@@ -1,0 +1,215 @@
+"""How fast own texts are found in stores of 1,000 to 1,000,000, and how surely.
+
+python -m benchmarks.retrieval
+python -m benchmarks.retrieval --texts 100000 --checked 30
+
+Times are those of `Store.search`: from the words of a query to passages with their
+texts. Recall is the share of the ten best texts by rank_bm25, scoring everything, that
+are among our ten best; preferences and doubles are left aside for it, as rank_bm25
+knows neither.
+"""
+
+import json
+import multiprocessing
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi
+
+from benchmarks.prose import Prose
+from personal_store import Store
+from personal_store.derived import OWN_TEXTS, refresh
+from personal_store.index import EXHAUSTIVE, Index
+from personal_store.migrations import immediate
+from personal_store.ranking import Wanted
+from personal_store.scoring import TOO_COMMON
+from personal_store.tokens import tokens
+
+_SIZES = (1_000, 10_000, 100_000, 1_000_000)
+_AT_ONCE = 1_000
+_BEST = 10
+_DAY = 86_400
+_RECORD = """
+    INSERT INTO record(source_id, key, kind, title, body, recipient, recipient_address,
+        sender, sent_at, thread, reply_to, author, trimmed, cleaning, body_sha)
+    VALUES (1, ?, 'email', '', ?, ?, ?, '', ?, '', '', 1, 0, 0, x'')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Milliseconds of many searches, and the memory they took."""
+
+    first: float
+    all: Sequence[float]
+    megabytes: int
+
+    def told(self) -> str:
+        """The median and the time that one in twenty exceeds."""
+        p95 = sorted(self.all)[int(0.95 * len(self.all))]
+        return f"p50 {statistics.median(self.all):.1f} ms, p95 {p95:.1f} ms"
+
+
+@click.command()
+@click.option("--texts", "sizes", multiple=True, type=int, help="Sizes of the store.")
+@click.option("--queries", default=100, show_default=True, help="Of each length.")
+@click.option("--checked", default=20, show_default=True, help="Queries for recall.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--json", "as_json", is_flag=True)
+def main(
+    sizes: tuple[int, ...], queries: int, checked: int, seed: int, as_json: bool
+) -> None:
+    """Build stores of made-up texts, search them, and say how long it took."""
+    for size in sizes or _SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            found = measured(Path(folder, "store.db"), size, queries, checked, seed)
+        if as_json:
+            click.echo(json.dumps({"texts": size, **found}))
+            continue
+        click.echo(f"{size:,} texts")
+        for name, value in found.items():
+            click.echo(f"  {name}: {value}")
+
+
+def measured(
+    path: Path, size: int, queries: int, checked: int, seed: int
+) -> dict[str, str]:
+    """Every figure of a store of this size, by its name."""
+    prose = Prose(seed)
+    took = _timed(lambda: _fill(path, size, prose))
+    asked = {
+        "6 words": [prose.query(6) for _ in range(queries)],
+        "80 words": [prose.text(80) for _ in range(queries)],
+    }
+    found = {
+        "built": f"{took:.1f} s, {1e3 * took / size:.2f} ms for each text",
+        "file": f"{path.stat().st_size / 1e6:.0f} MB",
+        "one text more": _one_more(path, prose, size),
+        "searched": "in the file" if size > EXHAUSTIVE else "in memory",
+    }
+    for name, some in asked.items():
+        times = _in_a_process_of_its_own(path, some)
+        found[name] = f"{times.told()}, first {times.first:.0f} ms"
+        found[f"{name}, memory"] = f"{times.megabytes} MB"
+    if checked:
+        found |= _recalls(path, {name: some[:checked] for name, some in asked.items()})
+    return found
+
+
+def _fill(path: Path, size: int, prose: Prose) -> None:
+    texts = enumerate(islice(prose.texts(), size))
+    with Store.open(path) as store:
+        store.db.execute("INSERT INTO source VALUES (1, 'jsonl', 'made up')")
+        while some := list(islice(texts, _AT_ONCE)):
+            with immediate(store.db) as connection:
+                (last,) = connection.execute(
+                    "SELECT coalesce(max(id), 0) FROM record"
+                ).fetchone()
+                connection.executemany(_RECORD, [_row(n, text) for n, text in some])
+                refresh(store.db, range(last + 1, last + len(some) + 1))
+            if sys.stderr.isatty():
+                click.echo(f"\r{some[-1][0] + 1:,} of {size:,}", err=True, nl=False)
+
+
+def _row(number: int, text: str) -> tuple[object, ...]:
+    person = number % 97
+    name, address = f"Person {person}", f"person{person}@example.org"
+    return f"made-up:{number}", text, name, address, number * _DAY // 50
+
+
+def _one_more(path: Path, prose: Prose, size: int) -> str:
+    """What it costs to add one text at a time, each in a transaction of its own."""
+    took = []
+    with Store.open(path) as store:
+        for number in range(size, size + 100):
+            row = _row(number, prose.text())
+
+            def add(row: tuple[object, ...] = row) -> None:
+                with immediate(store.db) as connection:
+                    added = connection.execute(_RECORD, row)
+                    refresh(store.db, [int(added.lastrowid or 0)])
+
+            took.append(1e3 * _timed(add))
+    return Times(took[0], took, 0).told()
+
+
+def _in_a_process_of_its_own(path: Path, queries: list[str]) -> Times:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_searched, (path, queries))
+
+
+def _searched(path: Path, queries: list[str]) -> Times:
+    before = _megabytes()
+    with Store.open(path) as store:
+        search = partial(store.search, kind="email", recipient="Person 5")
+        took = [1e3 * _timed(partial(search, query)) for query in queries]
+    return Times(took[0], took[1:] or took, _megabytes() - before)
+
+
+def _recalls(path: Path, asked: dict[str, list[str]]) -> dict[str, str]:
+    with Store.open(path) as store:
+        rows = store.db.execute("SELECT id, tok FROM doc ORDER BY id").fetchall()
+        ids = np.array([row[0] for row in rows])
+        everything: Any = BM25Okapi([row[1].split() for row in rows])  # type: ignore[no-untyped-call]
+        found = {}
+        for name, queries in asked.items():
+            telling, every = zip(
+                *(_recall(store, query, ids, everything) for query in queries),
+                strict=True,
+            )
+            found[f"{name}, recall"] = f"{np.mean(telling):.4f} of {len(queries)}"
+            found[f"{name}, recall with words of over half of the texts"] = (
+                f"{np.mean(every):.4f}"
+            )
+    return found
+
+
+def _recall(
+    store: Store, query: str, ids: NDArray[np.int64], everything: Any
+) -> tuple[float, float]:
+    """Shares of the best texts that are found, without and with the commonest words."""
+    words = list(dict.fromkeys(tokens(query)))
+    limit = TOO_COMMON * len(ids)
+    common = {w for w in words if sum(w in d for d in everything.doc_freqs) > limit}
+    searcher = store.corpus() if len(ids) <= EXHAUSTIVE else Index(store.db, OWN_TEXTS)
+    hits = searcher.search(words, Wanted(100))
+    ours = sorted(hits, key=lambda hit: -hit.parts["bm25"])[:_BEST]
+    shares = []
+    for asked in ([word for word in words if word not in common], words):
+        scores = everything.get_scores(asked)
+        best = ids[np.argsort(-scores, kind="stable")[:_BEST]]
+        shares.append(len(set(best) & {hit.id for hit in ours}) / _BEST)
+    return shares[0], shares[1]
+
+
+def _timed(do: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    do()
+    return time.perf_counter() - started
+
+
+def _megabytes() -> int:
+    """The most memory this process has had. Where /proc tells, without what its parent
+    had, which the kernel counts in otherwise."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(x for x in status.read_text().splitlines() if "VmHWM" in x)
+        return int(line.split()[1]) * 1024 // 1_000_000
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit // 1_000_000
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,4 @@
+"""What kinds of texts the store knows."""
+
+KINDS = ("email", "review", "post", "message", "note")
+"""Values of `Document.kind`. A message is for those it names, a post for anybody."""

@@ -1,0 +1,143 @@
+"""rank_bm25's own scores of some texts, with the statistics of all of them.
+
+The package scores a whole corpus. A large store looks at few texts of it, and they get
+the very scores that they would have among all: the formulas are the package's, and what
+they need to know of the others is counted in the store.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi, BM25Plus
+
+SMALL = 20
+"""Below so many texts Okapi's weights turn negative; BM25+ has positive ones."""
+TOO_COMMON = 0.5
+"""Terms in more than this share of the texts say nothing about any."""
+_NOTHING = 1e-9
+
+
+def _unweighed(kind: type[Any]) -> Any:
+    """A BM25 of rank_bm25, which wants a text to begin with."""
+    return kind([["some text"]])
+
+
+_OKAPI = _unweighed(BM25Okapi)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What is known of all texts."""
+
+    texts: int
+    words: int
+    """The lengths of all texts together."""
+    found_in: Mapping[str, int]
+    """Texts that hold a term, at least for every term that is asked about."""
+
+    def telling(self, query: Sequence[str]) -> list[str]:
+        """The terms of a query that tell texts apart, each once."""
+        few = self.texts < SMALL
+        most = self.texts if few else math.floor(TOO_COMMON * self.texts)
+        found = self.found_in
+        return [t for t in dict.fromkeys(query) if 0 < found.get(t, 0) <= most]
+
+
+class Scorer:
+    """Some texts, ready to be scored. Read-only, so threads may share it."""
+
+    def __init__(
+        self,
+        documents: Sequence[Sequence[str]],
+        asked: Collection[str] | None = None,
+    ) -> None:
+        """The terms of each text. Where it is known which will be `asked` about, no
+        others are counted, and `statistics` knows of no others."""
+        if asked is None:
+            self._frequencies = [Counter(terms) for terms in documents]
+        else:
+            counted = frozenset(asked)
+            self._frequencies = [
+                Counter(filter(counted.__contains__, terms)) for terms in documents
+            ]
+        self._lengths = [len(terms) for terms in documents]
+
+    def statistics(self) -> Statistics:
+        """Those of these texts, where they are all that there are."""
+        found_in = Counter(term for terms in self._frequencies for term in terms)
+        return Statistics(len(self._lengths), sum(self._lengths), found_in)
+
+    def scores(
+        self, terms: Sequence[str], statistics: Statistics
+    ) -> NDArray[np.float64]:
+        """BM25 of every text (N,) for terms that tell texts apart."""
+        if not terms or not self._lengths:
+            return np.zeros(len(self._lengths))
+        index = self._index(terms, statistics)
+        scores = np.asarray(index.get_scores(terms), dtype=np.float64)
+        return _without_gifts(scores, index, terms)
+
+    def shares(
+        self, place: int, terms: Sequence[str], statistics: Statistics
+    ) -> dict[str, float]:
+        """What each term gives to the score of the text at `place`, largest first."""
+        index = self._index(terms, statistics)
+        given = {
+            term: float(
+                _without_gifts(
+                    np.array(index.get_batch_scores([term], [place])), index, [term]
+                )[0]
+            )
+            for term in terms
+            if term in self._frequencies[place]
+        }
+        return dict(sorted(given.items(), key=lambda pair: -pair[1]))
+
+    def _index(self, terms: Sequence[str], statistics: Statistics) -> Any:
+        """A BM25 of rank_bm25 that takes these texts for the whole, but weighs terms
+        and lengths as among all."""
+        index = _weighed(terms, statistics)
+        index.corpus_size = len(self._lengths)
+        index.doc_freqs, index.doc_len = self._frequencies, self._lengths
+        return index
+
+
+def weights(terms: Sequence[str], statistics: Statistics) -> dict[str, float]:
+    """What rank_bm25 multiplies the share of each term with."""
+    return dict(_weighed(terms, statistics).idf) if terms else {}
+
+
+def share(
+    counts: NDArray[np.float64], lengths: NDArray[np.float64], statistics: Statistics
+) -> NDArray[np.float64]:
+    """How much a term says of texts (N,) where it stands so often, before its weight:
+    rank_bm25's formula, for the first look at many texts."""
+    k1, b = _OKAPI.k1, _OKAPI.b
+    norm = k1 * (1 - b + b * lengths / (statistics.words / statistics.texts))
+    return np.asarray(counts * (k1 + 1) / (counts + norm))
+
+
+def _weighed(terms: Sequence[str], statistics: Statistics) -> Any:
+    """A BM25 of rank_bm25 without texts."""
+    kind = BM25Plus if statistics.texts < SMALL else BM25Okapi
+    index = _unweighed(kind)
+    index.idf = {}
+    index.corpus_size = statistics.texts
+    index._calc_idf({term: statistics.found_in[term] for term in terms})
+    index.avgdl = statistics.words / statistics.texts
+    return index
+
+
+def _without_gifts(
+    scores: NDArray[np.float64], index: Any, terms: Sequence[str]
+) -> NDArray[np.float64]:
+    """BM25+ gives something to every text; what holds no term gets nothing here."""
+    if not isinstance(index, BM25Plus):
+        return scores
+    given = index.delta * sum(index.idf[term] for term in terms)
+    return np.where(scores - given > _NOTHING, scores - given, 0)

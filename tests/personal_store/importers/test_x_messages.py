@@ -1,0 +1,119 @@
+"""Direct messages of an X archive: the owner's alone, whatever else is in it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from personal_store.files import of_file
+from personal_store.importers import x_archive
+from personal_store.records import Document, ReadOptions, Skipped
+from personal_store.x_messages import owner_in
+
+ARCHIVE = Path(__file__).parent.parent / "exports" / "x_archive" / "twitter-2026"
+
+
+def items(path):
+    (source,) = x_archive.sources(path)
+    return list(x_archive.read(source, ReadOptions()))
+
+
+def messages(path):
+    return [i for i in items(path) if isinstance(i, Document) and i.kind == "message"]
+
+
+@pytest.fixture
+def archive(tmp_path):
+    return Path(shutil.copytree(ARCHIVE, tmp_path / "twitter")) / "data"
+
+
+def script(name, value):
+    return f"window.YTD.{name}.part0 = {json.dumps(value)}"
+
+
+def test_what_others_wrote_and_notices_are_skipped():
+    reasons = [i.reason for i in items(ARCHIVE) if isinstance(i, Skipped)]
+
+    assert reasons.count("messages of others") == 1
+    assert reasons.count("notices") == 2
+    assert reasons.count("without own words") == 1
+
+
+def test_messages_of_one_talk_belong_together():
+    """By the id of the talk; the key is the id of the message."""
+    found = {(m.key, m.thread) for m in messages(ARCHIVE)}
+
+    assert found == {("x:dm:7001", "x:dm:11-22"), ("x:dm:7101", "x:dm:5005")}
+
+
+def test_the_manifest_says_whose_it_is_as_well(archive):
+    (archive / "account.js").unlink()
+    told = 'window.__THAR_CONFIG = {"userInfo": {"accountId": "22"}}'
+    (archive / "manifest.js").write_text(told)
+
+    (message,) = messages(archive)
+
+    assert message.text == "Two alarms and one neighbour who hates me"
+
+
+@pytest.mark.parametrize("content", ["", "window.YTD.account.part0 = []", "x = {"])
+def test_without_an_owner_no_message_is_taken(archive, content):
+    """And the posts are, as before."""
+    (archive / "account.js").write_text(content)
+
+    found = items(archive)
+
+    assert not [i for i in found if getattr(i, "kind", "") == "message"]
+    assert sum(isinstance(i, Document) for i in found) == 4
+    assert sum("account.js" in getattr(i, "reason", "") for i in found) == 4
+
+
+def test_the_files_of_older_archives(archive, tmp_path):
+    """direct-message.js, without the s; the headers beside it hold no texts."""
+    (archive / "direct-messages.js").rename(archive / "direct-message.js")
+
+    assert len(messages(archive)) == 2
+    (source,) = x_archive.sources(archive)
+    assert "direct-message-headers.js" not in {file.name for file in source.files}
+
+
+def test_the_last_name_of_a_group_counts(archive):
+    named = [
+        {"conversationNameUpdate": {"name": name, "createdAt": f"2023-06-0{day}"}}
+        for name, day in [("Old", 1), ("New", 3), ("Middle", 2)]
+    ]
+    text = {"messageCreate": {"senderId": "11", "text": "Who has the key today?"}}
+    talk = {"conversationId": "5", "messages": [*named, text]}
+    (archive / "direct-messages-group.js").write_text(
+        script("direct_messages_group", [{"dmConversation": talk}])
+    )
+
+    assert "New" in {message.recipient for message in messages(archive)}
+
+
+def test_many_short_messages_have_places_of_their_own(archive):
+    """Up to the end of the file, so that an import can go on at each."""
+    events = [{"messageCreate": {"senderId": "11"}} for _ in range(200)]
+    talk = {"dmConversation": {"messages": events}}
+    path = archive / "direct-messages.js"
+    path.write_text(script("direct_messages", [talk, talk]))
+
+    positions = [item.position for item in items(path)]
+
+    assert positions == sorted(set(positions))
+    assert len(positions) == 400
+    assert positions[-1] <= path.stat().st_size
+
+
+def test_an_empty_talk_and_one_of_another_form(archive):
+    talks = [{"dmConversation": {"messages": []}}, {"dmConversation": [3]}]
+    (archive / "direct-messages.js").write_text(script("direct_messages", talks))
+
+    assert [m.key for m in messages(archive)] == ["x:dm:7101"]
+
+
+def test_the_owner_of_a_damaged_file_is_nobody(tmp_path):
+    (tmp_path / "account.js").write_bytes(b"\xff= [[[" + b"[" * 99_999)
+
+    assert owner_in([of_file(tmp_path / "account.js")]) == ""
