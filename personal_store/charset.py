@@ -28,7 +28,6 @@ _ALIASES = {
 # Encodings whose bytes look like ASCII: here the label must be believed first.
 _SEVEN_BIT = re.compile(r"iso-2022|utf-?7|hz|utf-?16|utf-?32", re.IGNORECASE)
 _SAMPLE = 65_536
-_REPEATED_BLANK = re.compile(r"\s+")
 
 
 def decode(data: bytes, label: str = "") -> str:
@@ -78,7 +77,11 @@ def _is_text_codec(name: str) -> bool:
 def storable(text: str) -> str:
     """Without NUL and without halves of surrogate pairs, which SQLite refuses."""
     text = text.replace("\0", "").removeprefix("\ufeff")
-    return text.encode("utf-8", "replace").decode("utf-8")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def header_text(raw: str) -> str:
@@ -86,8 +89,8 @@ def header_text(raw: str) -> str:
     if not raw.isascii():
         raw = decode(raw.encode("utf-8", "surrogateescape"))
     if "=?" in raw:
-        raw = _encoded_words(raw)
-    return _REPEATED_BLANK.sub(" ", storable(raw)).strip()
+        raw = storable(_encoded_words(raw))
+    return " ".join(raw.replace("\0", "").split())
 
 
 def _encoded_words(raw: str) -> str:

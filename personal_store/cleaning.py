@@ -1,26 +1,34 @@
 """From the body of a message to the words its writer wrote."""
 
 import re
-import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from personal_store import phrases
 from personal_store.mail import Mail
-from personal_store.markup import own_text, quoted_text
-from personal_store.quotes import drop_quotes
+from personal_store.markup import above_marks, read_page
+from personal_store.quotes import HARD, SOFT, drop_quotes
+from personal_store.repeated import drop_repeated
 from personal_store.signatures import drop_armour, drop_signature
+from personal_store.wording import normalised
 
-VERSION = 1
-"""Grows with every change of the rules; stored beside each text they made."""
+__all__ = ["COMPARED", "VERSION", "Cleaned", "clean_mail", "clean_text", "normalised"]
+
+VERSION = 2
+"""Grows by two with every change of the rules; stored beside each text they made.
+
+The odd number above it says that the text was compared with the thread as well.
+"""
+COMPARED = VERSION + 1
 
 MAX_TEXT = 200_000
 MAX_LINES = 5_000
 _SHORTEST_MATCH = 18
+_LAST_WORDS = 80
+_MAX_PASSES = 15  # one is enough for most, and hostile mails would take thousands
 _PLACEHOLDER = re.compile(phrases.PLACEHOLDER, re.IGNORECASE)
 _PLACEHOLDER_LENGTH = 400
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
-_BREAK = re.compile(r"\r\n|[\r\n\f\x0b\x85\u2028\u2029]")
-_NOT_WORD = re.compile(r"\W+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +39,53 @@ class Cleaned:
     trimmed: bool
 
 
-def clean_mail(mail: Mail) -> Cleaned:
-    """The own words of a message: plain text, checked against what its HTML marks."""
+def clean_mail(mail: Mail, parents: Sequence[str] = ()) -> Cleaned:
+    """The own words of a message: plain text, checked against what its HTML marks.
+
+    Args:
+        mail: the bodies.
+        parents: texts of earlier messages of the thread, which it may quote.
+    """
     plain, html = mail.plain, mail.html
     if html and _says_nothing(plain):
-        cleaned = clean_text(own_text(html))
-        trimmed = cleaned.trimmed or bool(quoted_text(html).strip())
-        return Cleaned(cleaned.text, trimmed)
-    return _without_marked_quotes(clean_text(plain), html)
+        page = read_page(html)
+        cleaned = _clean_lines(_lines(page.own))
+        trimmed = cleaned.trimmed or bool(page.foreign.strip())
+        cleaned = Cleaned(cleaned.text, trimmed)
+    else:
+        cleaned = _without_marked_quotes(clean_text(plain), html)
+    return without_parents(cleaned, parents) if parents else cleaned
 
 
 def clean_text(text: str) -> Cleaned:
     """The own words of a plain body; cleaning them again changes nothing."""
-    lines = _lines(text)
+    return _clean_lines(_lines(text.replace(SOFT, "").replace(HARD, "")))
+
+
+def without_parents(cleaned: Cleaned, parents: Sequence[str]) -> Cleaned:
+    """A text without the runs of lines that earlier messages of its thread hold."""
+    lines = cleaned.text.split("\n")
+    own = drop_repeated(lines, parents)
+    if len(own) == len(lines):
+        return cleaned
+    return Cleaned(_clean_lines(_without_gaps(own)).text, trimmed=True)
+
+
+def _clean_lines(lines: list[str]) -> Cleaned:
     trimmed = False
-    while True:
+    settled: list[str] | None = None  # lines that have no signature any more
+    for _ in range(_MAX_PASSES):
         own = drop_quotes(drop_armour(lines))
-        trimmed = trimmed or len(own) < len(lines)
-        kept = _without_gaps(drop_signature(own))
-        if kept == lines:
-            return Cleaned("\n".join(kept), trimmed)
-        lines = kept
+        if own is not lines:
+            trimmed = trimmed or len(own) < len(lines)
+            own = _without_gaps(own)
+        if own != settled:
+            kept = _without_gaps(drop_signature(own))
+            settled = kept if kept == own else None
+        if own == settled == lines:
+            break
+        lines = own if settled is not None else kept
+    return Cleaned("\n".join(lines).replace(SOFT, ""), trimmed)
 
 
 def tidy(text: str) -> str:
@@ -59,15 +93,9 @@ def tidy(text: str) -> str:
     return "\n".join(_lines(text))
 
 
-def normalised(text: str) -> str:
-    """Words only, lower-case: for asking whether two texts say the same."""
-    return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text)).strip().casefold()
-
-
 def _lines(text: str) -> list[str]:
     text = _CONTROL.sub("", text[:MAX_TEXT])
-    lines = [line.rstrip() for line in _BREAK.split(text)[:MAX_LINES]]
-    return _without_gaps(lines)
+    return _without_gaps([line.rstrip() for line in text.splitlines()[:MAX_LINES]])
 
 
 def _without_gaps(lines: list[str]) -> list[str]:
@@ -89,17 +117,36 @@ def _says_nothing(plain: str) -> bool:
 
 def _without_marked_quotes(cleaned: Cleaned, html: str) -> Cleaned:
     """Drop lines that the HTML part marks as quoted and does not repeat as own."""
-    quoted = normalised(quoted_text(html))
-    lines = cleaned.text.split("\n")
-    suspects = {line for line in lines if _is_part(line, quoted)}
-    if not suspects:
+    above = above_marks(html) if html else None
+    if above is None or _ends_with(above, cleaned.text):
         return cleaned
-    own = normalised(own_text(html))
-    foreign = {line for line in suspects if not _is_part(line, own)}
-    again = clean_text("\n".join(line for line in lines if line not in foreign))
-    return Cleaned(again.text, cleaned.trimmed or bool(foreign))
+    page = read_page(html)
+    foreign = normalised(page.foreign)
+    if not foreign:
+        return cleaned
+    own = normalised(page.own)
+    lines = cleaned.text.split("\n")
+    kept = _own_lines(lines, foreign, own)
+    if len(kept) == len(lines):
+        return cleaned
+    return Cleaned(_clean_lines(_without_gaps(kept)).text, trimmed=True)
 
 
-def _is_part(line: str, text: str) -> bool:
-    words = normalised(line)
-    return len(words) >= _SHORTEST_MATCH and words in text
+def _ends_with(above: str, text: str) -> bool:
+    """Whether all that was kept stands above the first mark: then all is well."""
+    last = normalised(" ".join(text[-_LAST_WORDS:].split()[1:]))
+    return bool(last) and last in normalised(above[-4 * _LAST_WORDS :])
+
+
+def _own_lines(lines: list[str], foreign: str, own: str) -> list[str]:
+    """The lines that are not foreign; a short one goes with its neighbours."""
+    kept: list[str] = []
+    after_foreign = False
+    for line in lines:
+        words = normalised(line)
+        if words:
+            sure = len(words) >= _SHORTEST_MATCH or after_foreign
+            after_foreign = sure and words in foreign and words not in own
+        if not after_foreign:
+            kept.append(line)
+    return kept

@@ -21,8 +21,6 @@ _PRAGMAS = (
     "secure_delete = ON",
     "temp_store = MEMORY",
     "trusted_schema = OFF",
-    "cache_size = -16000",  # KiB: a search reads rows of many words
-    "mmap_size = 268435456",
 )
 
 

@@ -29,6 +29,8 @@ from personal_store.scoring import Scorer, Statistics, share, weights
 EXHAUSTIVE = 5_000
 """Up to so many texts, a search in memory takes as little time, and knows them next
 time."""
+_PRAGMAS = ("cache_size = -32000", "mmap_size = 268435456")
+"""A search reads rows of many words, twice. Set here, as imports do without."""
 _SLACK = 1e-9
 """How much scores may differ by the order in which they are summed up."""
 _RECENT = 500
@@ -41,6 +43,8 @@ class Index:
     def __init__(self, db: Database, texts: Texts) -> None:
         self._db = db
         self._texts = texts
+        for pragma in _PRAGMAS:
+            db.execute(f"PRAGMA {pragma}")
 
     def __len__(self) -> int:
         return self._totals()[0]

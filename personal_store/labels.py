@@ -42,9 +42,16 @@ _UNWANTED = {
 
 def split_labels(header: str) -> tuple[str, ...]:
     """Labels of an already decoded X-Gmail-Labels header; quoted commas stay."""
-    rows = list(csv.reader([header.replace("\n", " ")], skipinitialspace=True))
-    names = (name.strip() for name in rows[0]) if rows else ()
-    return tuple(dict.fromkeys(name for name in names if name))
+    names = _quoted(header) if '"' in header else header.split(",")
+    return tuple(dict.fromkeys(filter(None, map(str.strip, names))))
+
+
+def _quoted(header: str) -> list[str]:
+    rows = csv.reader([header.replace("\n", " ")], skipinitialspace=True)
+    try:
+        return next(rows, [])
+    except csv.Error:  # a label longer than any
+        return header.split(",")
 
 
 def is_sent(labels: tuple[str, ...]) -> bool:

@@ -9,11 +9,12 @@ from personal_store.labels import split_labels, unwanted
 from personal_store.mail import (
     Mail,
     addresses,
-    parse,
-    parse_headers,
+    headers_of,
     seconds_of,
     sent_at,
+    with_bodies,
 )
+from personal_store.mime import message_of
 from personal_store.records import (
     Document,
     ImportFailure,
@@ -96,26 +97,25 @@ def _read(
     envelope: str,
     folder: str,
 ) -> Item:
-    headers = parse_headers(raw, folder)
-    sender = sender_of(headers)
-    reason = _unwanted(headers, sender, me)
+    message = message_of(raw)
+    mail = headers_of(message, folder)
+    sender = sender_of(mail)
+    labels = labels_of(mail)
+    reason = unwanted(labels) or _unwanted(mail, sender, me)
     if reason:
         return Skipped(position, reason)
     if not sender:
         return ImportFailure(position, where, "it does not say who sent it")
-    mail = parse(raw, folder)
+    mail = with_bodies(mail, message)
     if _answers_invitation(mail):
         return Skipped(position, "calendar messages")
     cleaned = clean_mail(mail)
-    if len(tokens(cleaned.text[:1000])) < FEWEST_WORDS:
+    if not _says_something(cleaned.text):
         return Skipped(position, "without own words")
-    return _document(mail, sender, cleaned, position, envelope)
+    return _document(mail, sender, labels, cleaned, position, envelope)
 
 
 def _unwanted(mail: Mail, sender: str, me: frozenset[str]) -> str:
-    reason = unwanted(labels_of(mail))
-    if reason:
-        return reason
     if _is_expunged(mail):
         return "in the trash"
     if is_automatic(mail):
@@ -141,8 +141,18 @@ def _answers_invitation(mail: Mail) -> bool:
     )
 
 
+def _says_something(text: str) -> bool:
+    """Whether there are enough words; the first line nearly always has them."""
+    return any(len(tokens(text[:length])) >= FEWEST_WORDS for length in (60, 1000))
+
+
 def _document(
-    mail: Mail, sender: str, cleaned: Cleaned, position: int, envelope: str
+    mail: Mail,
+    sender: str,
+    labels: tuple[str, ...],
+    cleaned: Cleaned,
+    position: int,
+    envelope: str,
 ) -> Document:
     name, address = _recipient(mail)
     return Document(
@@ -155,7 +165,7 @@ def _document(
         recipient_address=address,
         sender=sender,
         sent_at=sent_at(mail) or _envelope_date(envelope),
-        labels=labels_of(mail),
+        labels=labels,
         thread=_thread(mail),
         reply_to=_first_id(mail.header("in-reply-to")),
         trimmed=cleaned.trimmed,

@@ -1,23 +1,25 @@
 """One raw message to headers and body text, without ever giving up on a bad one.
 
-Python's modern mail policy raises on unknown charsets and is fifteen times slower, so
-this reads with the old one and decodes headers and parts itself.
+Python's modern mail policy raises on unknown charsets and is fifteen times slower, its
+old one three times, so mime.py takes messages apart and this decodes what it found.
 """
 
 import calendar
-import email.message
 import email.utils
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from personal_store.charset import decode, header_text
-from personal_store.mime import MAX_PARTS, message_of
+from personal_store.mime import Part, message_of
 
 MAX_PART = 2_000_000
 """Bytes of one body part that are looked at."""
 
 _ADDRESS = re.compile(r"[^\s<>()\[\],;:\"]+@[^\s<>()\[\],;:\"]+")
+_MANY_PEOPLE = 500
+"""Characters of addresses from which on they are not remembered."""
 _YEARS = range(1970, 2101)
 
 
@@ -41,48 +43,68 @@ class Mail:
 
     def header(self, name: str) -> str:
         """The first value of a header as a person reads it."""
-        return header_text(self.raw(name))
+        raw = self.raw(name)
+        return header_text(raw) if raw else ""
 
 
 def parse_headers(raw: bytes, folder: str = "") -> Mail:
-    """Only the headers: enough to see who wrote it, several times faster."""
-    end = re.search(rb"\r?\n\r?\n", raw)
-    headers = _headers(message_of(raw[: end.end()] if end else raw))
-    return Mail(headers, folder=folder)
+    """Only the headers: enough to see who wrote it, many times faster."""
+    return headers_of(message_of(raw), folder)
 
 
 def parse(raw: bytes, folder: str = "") -> Mail:
     """Headers, the plain and the HTML body, and what kinds of parts there are."""
     message = message_of(raw)
+    return with_bodies(headers_of(message, folder), message)
+
+
+def headers_of(message: Part, folder: str = "") -> Mail:
+    """The headers of a message that was opened before."""
+    return Mail(message.headers, folder=folder)
+
+
+def with_bodies(mail: Mail, message: Part) -> Mail:
+    """The same with the bodies of the message, decoded; attachments are not."""
     plain: list[str] = []
     html: list[str] = []
-    types = {message.get_content_type()}
+    types = {message.type}
     method = ""
-    for part in _parts(message):
-        kind = part.get_content_type()
-        types.add(kind)
+    for part in message.leaves():
+        types.add(part.type)
         if part is not message and _is_attachment(part):
             continue
-        if kind == "text/plain":
+        if part.type == "text/plain":
             plain.append(_unflowed(part, _text(part)))
-        elif kind == "text/html":
+        elif part.type == "text/html":
             html.append(_text(part))
-        elif kind == "text/calendar":
+        elif part.type == "text/calendar":
             method = _calendar_method(part)
     return Mail(
-        _headers(message),
+        mail.headers,
         "\n".join(plain),
         "\n".join(html),
         method,
         frozenset(types),
-        folder,
+        mail.folder,
     )
 
 
 def addresses(values: list[str]) -> list[tuple[str, str]]:
     """(name, lower-cased address) of everybody in these header values."""
+    if sum(map(len, values)) > _MANY_PEOPLE:
+        return _addresses(values)
+    return list(_known_addresses(tuple(values)))
+
+
+@lru_cache(2_000)
+def _known_addresses(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The same people write again and again, and the library is slow to read them."""
+    return tuple(_addresses(values))
+
+
+def _addresses(values: Sequence[str]) -> list[tuple[str, str]]:
     found = []
-    for name, address in email.utils.getaddresses(values):
+    for name, address in email.utils.getaddresses(list(values)):
         if "@" in address:
             found.append((header_text(name), address.strip().lower()))
     if not found:  # malformed: take what looks like an address
@@ -93,12 +115,10 @@ def addresses(values: list[str]) -> list[tuple[str, str]]:
 
 def sent_at(mail: Mail) -> int | None:
     """Seconds since 1970 from Date, else from the newest Received header."""
-    candidates = [mail.raw("date"), mail.raw("received").rpartition(";")[2]]
-    for candidate in candidates:
-        seconds = seconds_of(header_text(candidate))
-        if seconds is not None:
-            return seconds
-    return None
+    seconds = seconds_of(mail.header("date"))
+    if seconds is None:
+        seconds = seconds_of(header_text(mail.raw("received").rpartition(";")[2]))
+    return seconds
 
 
 def seconds_of(date: str) -> int | None:
@@ -112,51 +132,25 @@ def seconds_of(date: str) -> int | None:
         return None
 
 
-def _headers(message: email.message.Message) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, value in message.raw_items():
-        found.setdefault(name.lower(), []).append(str(value))
-    return found
+def _is_attachment(part: Part) -> bool:
+    disposition = part.disposition()
+    if disposition.value.startswith("attachment"):
+        return True
+    names = "filename" in disposition.parameters or "name" in part.content.parameters
+    return names and part.type.startswith("text/")
 
 
-def _parts(message: email.message.Message) -> Iterator[email.message.Message]:
-    """Leaf parts in order; what lies inside an attached message is not ours."""
-    waiting = [message]
-    for _ in range(MAX_PARTS):
-        if not waiting:
-            return
-        part = waiting.pop()
-        if not part.is_multipart():
-            yield part
-        elif part.get_content_maintype() == "multipart":
-            waiting.extend(reversed(_pieces(part)))
+def _text(part: Part) -> str:
+    charset = part.content.parameters.get("charset", "")
+    return decode(part.decoded()[:MAX_PART], charset)
 
 
-def _pieces(part: email.message.Message) -> list[email.message.Message]:
-    payload = part.get_payload()
-    pieces = payload if isinstance(payload, list) else []
-    return [piece for piece in pieces if isinstance(piece, email.message.Message)]
-
-
-def _is_attachment(part: email.message.Message) -> bool:
-    disposition = str(part.get("Content-Disposition", ""))
-    return disposition.strip().lower().startswith("attachment") or (
-        part.get_filename() is not None and part.get_content_maintype() == "text"
-    )
-
-
-def _text(part: email.message.Message) -> str:
-    data = part.get_payload(decode=True)
-    if not isinstance(data, bytes):
-        return ""
-    return decode(data[:MAX_PART], str(part.get_param("charset", "")))
-
-
-def _unflowed(part: email.message.Message, text: str) -> str:
+def _unflowed(part: Part, text: str) -> str:
     """Soft line breaks of format=flowed joined again (RFC 3676)."""
-    if str(part.get_param("format", "")).lower() != "flowed":
+    said = part.content.parameters
+    if said.get("format", "").lower() != "flowed":
         return text
-    glue = "" if str(part.get_param("delsp", "")).lower() == "yes" else " "
+    glue = "" if said.get("delsp", "").lower() == "yes" else " "
     lines: list[str] = []
     open_line = False
     for line in text.splitlines():
@@ -170,8 +164,8 @@ def _unflowed(part: email.message.Message, text: str) -> str:
     return "\n".join(lines)
 
 
-def _calendar_method(part: email.message.Message) -> str:
-    declared = str(part.get_param("method", "") or "")
+def _calendar_method(part: Part) -> str:
+    declared = part.content.parameters.get("method", "")
     if not declared:
         match = re.search(r"^METHOD:(\w+)", _text(part), re.MULTILINE)
         declared = match.group(1) if match else "NONE"

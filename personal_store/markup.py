@@ -1,109 +1,217 @@
 """HTML to text, and the quotes and signatures that mail programs mark in the HTML."""
 
 import re
+from dataclasses import dataclass
+from html import unescape
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from personal_store.quotes import HARD, SOFT
 
 MAX_HTML = 1_000_000
 """Characters of HTML that are looked at."""
 
 _MAX_QUOTES = 100
-_INVISIBLE = "script, style, head, title, template"
+_MAX_BARE = 10
+_INVISIBLE = "script, style, title, template"
+_UNSEEN = re.compile("<(?:script|style|title|template)", re.IGNORECASE)
 _QUOTES = ", ".join(
     (
         "blockquote.gmail_quote",
+        "blockquote.x_gmail_quote",
         ".gmail_attr",
+        ".x_gmail_attr",
         "blockquote[type=cite]",
+        "blockquote[cite]",
+        "blockquote.cite2",
         ".moz-cite-prefix",
         ".moz-forward-container",
-        ".yahoo_quoted",
+        "[class*=yahoo_quoted]",
         "[id*=yahoo_quoted]",
         ".protonmail_quote",
         ".tutanota_quote",
         ".zmail_extra",
         ".mailru-blockquote",
+        ".mail-quote-collapse",
+        "#mail-app-auto-quote",
         ".quoteHeader",
         "#isForwardContent",
+        "#isReplyContent",
+        "[name=quote]",
+        "[name=quoted-content]",
+        "[name=messageReplySection] blockquote",
         "#OLK_SRC_BODY_SECTION",
         "#reply-intro",
+        "#v1reply-intro",
         "#qt",
+        ".front-blockquote",
+        ".missive_quote",
+        ".airmail_on",
+        ".polymail_quote",
+        ".gmail_quote_attribution",
+        ".spark_quote",
         ".ms-outlook-mobile-reference-message",
         "#mail-editor-reference-message-container",
+        ".iwcQuote, .quote[style*=line-height]",
     )
 )
 _SIGNATURES = ", ".join(
     (
         ".gmail_signature",
+        ".x_gmail_signature",
         "[data-smartmail=gmail_signature]",
         ".gmail_signature_prefix",
-        ".x_gmail_signature",
         ".moz-signature",
         "#Signature",
+        "#signature",
+        "#x_Signature",
         "#AppleMailSignature",
         "[id^=ms-outlook-mobile-signature]",
         "#ms-outlook-mobile-body-separator-line",
         ".protonmail_signature_block",
         ".tutanota_signature",
         "[data-signature-widget]",
+        "[id*='-Sgn']",
+        "[id^=Zm-_Id_]",
+        "#_rc_sig",
+        "#composer_signature",
+        "[name=messageSignatureSection]",
+        ".sh-signature",
+        ".bloop_sign",
+        ".front-signature",
+        ".missive_signature",
+        "[class*=signature-ydp], [class$=signature][class^=ydp]",
+        "signature",
+        "[id^=DAB4FAD8]",
+        "[id^=sig][id$='0'], div[id^=sig][class=signature]",
     )
 )
 # From here to the end of the message everything is somebody else's.
-_TAILS = (
-    "#appendonsend",
-    "#divRplyFwdMsg",
-    "#x_divRplyFwdMsg",
-    'div[style*="border-top:solid #E1E1E1"]',
-    'div[style*="border-top:solid #B5C4DF"]',
-    'div[style*="border-top: 1px solid"][style*="padding: 3pt 0"]',
-    'div[style*="BORDER-TOP: #b5c4df 1pt solid"]',
-    "hr#stopSpelling",
+_TAILS = ", ".join(
+    (
+        "[id$=appendonsend]",
+        "[id$=divRplyFwdMsg]",
+        "hr[id$=stopSpelling]",
+        "hr[data-marker=__DIVIDER__]",
+        "#zwchr",
+        "[data-marker=__HEADERS__]",
+    )
 )
-_MARKERS = (
-    *("quote", "moz-", "yahoo_", "zmail_", "olk_src", "reply-intro", "rplyfwd"),
-    *("appendonsend", "border-top", "stopspelling", "reference-message"),
-    *("isforwardcontent", "signature"),
+_INDENTED = "blockquote[style*='border:none' i], blockquote[style*='border: none' i]"
+_RULED = "[style*='order-top' i], [style*='order-style' i], [style*='order-width' i]"
+_RULED_STYLE = re.compile(
+    r"border-top:[^;\"]*solid|border-style:\s*solid none none"
+    r"|border-width:\s*1pt medium"
+    r"|border-top:\s*(?!none)\w",
+    re.IGNORECASE,
+)
+_MARKERS = tuple(
+    marker.encode()
+    for marker in (
+        *("quote", "moz-", "yahoo_", "zmail_", "olk_src", "reply-intro", "rplyfwd"),
+        *(
+            "appendonsend",
+            "border-top",
+            "stopspelling",
+            "reference-message",
+            "signature",
+        ),
+        *("isforwardcontent", "isreplycontent", "__divider__", "__headers__", "zwchr"),
+        *("border-style:solid none", 'id="qt"', "-sgn", "_rc_sig", "dab4fad8", "iwcq"),
+        *("bloop_sign", "airmail_on", "messagesignature", "border-width:1pt medium"),
+    )
 )
 
-_SPACED = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6"})
-_BLOCKS = _SPACED | {
-    *("div", "br", "li", "tr", "table", "ul", "ol", "dt", "dd", "blockquote"),
-    *("pre", "hr", "section", "article", "header", "footer"),
-}
+_BREAK, _BLOCK, _PARAGRAPH, _IN, _OUT = "\n\x01\x02\x03\x04"
+_PARAGRAPHS = ("p", "h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = (
+    *("div", "tr", "table", "ul", "ol", "dt", "dd", "pre", "section", "article"),
+    *("header", "footer", "center", "address", "tbody", "form", "dl", "body"),
+)
+_WRITTEN = (
+    {f"{slash}{tag}": _PARAGRAPH for tag in _PARAGRAPHS for slash in ("", "/")}
+    | {f"{slash}{tag}": _BLOCK for tag in _BLOCKS for slash in ("", "/")}
+    | {"br": _BREAK, "hr": _BREAK, "/td": "\t", "/th": "\t"}
+    | {"li": f"{_BLOCK}- ", "/li": _BLOCK}
+    | {"blockquote": f"{_BLOCK}{_IN}", "/blockquote": f"{_OUT}{_BLOCK}"}
+)
+"""What is written in place of a tag; nothing for others."""
+
 _VOID = frozenset({"br", "img", "hr", "meta", "link", "input", "col", "wbr", "area"})
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _ANY_TAG = re.compile(r"<[^<>]*>?")
+_COMMENT = re.compile(r"<!--.*?(?:-->|$)", re.DOTALL)
+_SERIALISED = re.compile(r"<(/?[\w:-]+)[^>\"]*(?:\"[^\"]*\"[^>\"]*)*>")
+_PRE = re.compile(r"<pre\b.*?</pre>", re.DOTALL)
 _MANY_TAGS = 20_000
 _DEEPEST = 10_000
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
-_GAPS = re.compile(r"\n{3,}")
+_GAP = re.compile(r"[ \t]*[\n\x01\x02][ \t\n\x01\x02]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What an HTML body says."""
+
+    own: str
+    """The text as a reader sees it, without marked quotes and signatures. `HARD`
+    stands where a quote was, and `SOFT` before lines that are indented."""
+    foreign: str
+    """The words that the mail program itself marked as somebody else's or a footer."""
+
+
+def read_page(html: str) -> Page:
+    """An HTML body, parsed once."""
+    html = html[:MAX_HTML]
+    marked = has_marks(html)
+    tree = _tree(html)
+    foreign: list[str] = []
+    if marked:
+        foreign = _cut_tails(tree) + _cut_quotes(tree)
+        for node in tree.css(_SIGNATURES):
+            foreign.append(node.text(separator=" "))
+            node.decompose()
+    if "<blockquote" in html and "border" in html:
+        for node in tree.css(_INDENTED):
+            node.unwrap()
+    body = tree.body
+    return Page(_text(body.html or "") if body is not None else "", "\n".join(foreign))
 
 
 def own_text(html: str) -> str:
     """Text of the HTML as a reader sees it, without marked quotes and signatures."""
-    tree = _tree(html)
-    if has_marks(html):
-        _cut_quoted(tree)
-        _drop(tree, _SIGNATURES)
-    return _text(tree.body) if tree.body is not None else ""
-
-
-def quoted_text(html: str) -> str:
-    """What the mail program itself marked as quoted or forwarded; words only."""
-    return "\n".join(_cut_quoted(_tree(html))) if has_marks(html) else ""
+    return read_page(html).own.replace(SOFT, "").replace(HARD, "")
 
 
 def has_marks(html: str) -> bool:
     """Whether reading the HTML can say more about quotes than the plain text."""
-    lowered = html.lower()  # a search for each word: one for all is ten times slower
+    # Bytes are searched faster, and one search a word faster than one for all.
+    lowered = html[:MAX_HTML].encode("utf-8", "replace").lower()
     return any(marker in lowered for marker in _MARKERS)
 
 
+def above_marks(html: str) -> str | None:
+    """The words before the first marked quote or signature; None if none is marked."""
+    data = html[:MAX_HTML].encode("utf-8", "replace")
+    lowered = data.lower()
+    found = [at for at in map(lowered.find, _MARKERS) if at >= 0]
+    if not found:
+        return None
+    return visible(data[: min(found)].rpartition(b"<")[0].decode("utf-8", "replace"))
+
+
+def visible(html: str) -> str:
+    """The words of a piece of HTML; quick and rough."""
+    return unescape(_ANY_TAG.sub(" ", _COMMENT.sub(" ", html)))
+
+
 def _tree(html: str) -> LexborHTMLParser:
-    html = html[:MAX_HTML]
     if html.count("<") > _MANY_TAGS and _depth(html) > _DEEPEST:
         html = _ANY_TAG.sub(" ", html)
     tree = LexborHTMLParser(html)
-    _drop(tree, _INVISIBLE)
+    if _UNSEEN.search(html):
+        for node in tree.css(_INVISIBLE):
+            node.decompose()
     return tree
 
 
@@ -117,55 +225,90 @@ def _depth(html: str) -> int:
     return deepest
 
 
-def _cut_quoted(tree: LexborHTMLParser) -> list[str]:
-    return _cut_tails(tree) + _cut_gmail_blocks(tree) + _cut_quotes(tree)
-
-
-def _drop(tree: LexborHTMLParser, selector: str) -> None:
-    for node in tree.css(selector):
-        node.decompose()
-
-
-def _cut_gmail_blocks(tree: LexborHTMLParser) -> list[str]:
-    """Remove Gmail's reply blocks, unless answers may stand between the quotes."""
-    cut = []
-    for _ in range(_MAX_QUOTES):
-        node = next(filter(_is_all_quoted, tree.css("div.gmail_quote")), None)
-        if node is None:
-            break
-        cut.append(node.text())
-        node.decompose()
-    return cut
-
-
-def _is_all_quoted(node: LexborNode) -> bool:
-    introduction = node.css_first(".gmail_attr")
-    if introduction is not None and introduction.text().strip().startswith("---"):
-        return True  # forwarded
-    return node.css_first("blockquote") is None
-
-
 def _cut_quotes(tree: LexborHTMLParser) -> list[str]:
-    """Remove marked quotes, outermost first; their texts."""
+    """Put `HARD` in place of each marked quote, outermost first; their texts."""
     cut = []
     for _ in range(_MAX_QUOTES):
         node = tree.css_first(_QUOTES)
         if node is None:
             break
-        cut.append(node.text())
-        node.decompose()
+        cut.append(_replaced(node))
     else:
-        _drop(tree, _QUOTES)
+        for node in tree.css(_QUOTES):
+            node.decompose()
+    for _ in range(_MAX_BARE):
+        node = _bare_gmail_quote(tree)
+        if node is None:
+            break
+        cut.append(_replaced(node))
     return cut
+
+
+def _bare_gmail_quote(tree: LexborHTMLParser) -> LexborNode | None:
+    """Gmail's reply block, if no quote inside says what in it is quoted.
+
+    A forwarded message stands in it with a line of dashes above, which lines tell.
+    """
+    for node in tree.css("div.gmail_quote, div.gmail_quote_container"):
+        inner = node.html or ""
+        if "<blockquote" not in inner and HARD not in inner:
+            return node
+    return None
+
+
+def _replaced(node: LexborNode) -> str:
+    text = node.text(separator=" ")
+    before = _introduction(node)
+    node.insert_before(HARD)
+    for one in before:
+        text = f"{one.text(separator=' ')} {text}"
+        one.decompose()
+    node.decompose()
+    return text
+
+
+def _introduction(node: LexborNode) -> list[LexborNode]:
+    """What stands above the first quote in Gmail's block: that says who wrote it."""
+    parent = node.parent
+    if parent is None or "gmail_quote" not in (parent.attributes.get("class") or ""):
+        return []
+    found: list[LexborNode] = []
+    before = node.prev
+    while before is not None:
+        if HARD in before.text():
+            return []
+        found.append(before)
+        before = before.prev
+    return found
 
 
 def _cut_tails(tree: LexborHTMLParser) -> list[str]:
     cut = []
-    for selector in _TAILS:
-        node = tree.css_first(selector)
-        if node is not None:
-            cut.extend(_cut_after(node))
+    for _ in range(_MAX_QUOTES):
+        node = tree.css_first(_TAILS) or _ruled(tree) or _gmail_forward(tree)
+        if node is None:
+            break
+        cut.extend(_cut_after(node))
     return cut
+
+
+def _ruled(tree: LexborHTMLParser) -> LexborNode | None:
+    """Outlook's header block: a line above it, and three words in bold with colons."""
+    for node in tree.css(_RULED):
+        style = (node.attributes.get("style") or "").replace(": ", ":")
+        if _RULED_STYLE.search(style):
+            bold = [b.text().rstrip("\xa0 ") for b in node.css("b, strong")]
+            if sum(text.endswith((":", "：")) for text in bold) > 2:
+                return node
+    return None
+
+
+def _gmail_forward(tree: LexborHTMLParser) -> LexborNode | None:
+    """The dashes above what Gmail forwards."""
+    heads = (
+        node for node in tree.css(".gmail_attr") if node.text().strip()[:2] == "--"
+    )
+    return next(heads, None)
 
 
 def _cut_after(node: LexborNode) -> list[str]:
@@ -176,58 +319,54 @@ def _cut_after(node: LexborNode) -> list[str]:
         following = level.next
         while following is not None:
             after = following.next
-            cut.append(following.text())
+            cut.append(following.text(separator=" "))
             following.decompose()
             following = after
         level = level.parent
-    cut.insert(0, node.text())
+    cut.insert(0, node.text(separator=" "))
     node.decompose()
     return cut
 
 
-def _text(top: LexborNode) -> str:
-    """Text below a node, with line breaks where a reader sees them."""
+def _text(html: str) -> str:
+    """Text of serialised HTML, with line breaks where a reader sees them."""
+    if "<!--" in html:
+        html = _COMMENT.sub("", html)
+    if "<pre" in html:
+        html = _PRE.sub(lambda pre: pre.group().replace("\n", "<br>"), html)
+    html = html.replace(HARD, f"{_BLOCK}{HARD}{_BLOCK}")
+    text = _SERIALISED.sub(
+        lambda tag: _WRITTEN.get(tag.group(1), ""), _BLANKS.sub(" ", html)
+    )
+    text = unescape(text).replace("\xa0", " ")
+    if _IN in text:
+        text = _with_depth(text)
+    text = _GAP.sub(_breaks, text)
+    return "\n".join(line.strip(" \t") for line in text.split("\n")).strip("\n")
+
+
+def _breaks(gap: re.Match[str]) -> str:
+    """The line breaks between two texts: of several blocks that end, one is seen."""
+    run = gap.group().replace(" ", "").replace("\t", "")
+    count = run.count(_BREAK)
+    if (_BLOCK in run or _PARAGRAPH in run) and not run.startswith(_BREAK):
+        count += 1
+    return "\n\n" if count > 1 or _PARAGRAPH in run else "\n"
+
+
+def _with_depth(text: str) -> str:
+    """`SOFT` before every line inside a quotation without a mark."""
+    pieces = re.split(f"([{_IN}{_OUT}])", text)
+    depth = 0
     out: list[str] = []
-    # Not recursive: some messages nest five thousand elements. A string waits to be
-    # written after the children of its element.
-    waiting: list[LexborNode | str] = [top]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, str):
-            out.append(node)
-            continue
-        before, after = _around(node)
-        if node.is_text_node:
-            out.append(_BLANKS.sub(" ", node.text_content or ""))
-        out.append(before)
-        waiting.append(after)
-        waiting.extend(reversed(_children(node)))
-    return _tidy("".join(out))
-
-
-def _children(node: LexborNode) -> list[LexborNode]:
-    children = []
-    child = node.first_child
-    while child is not None:
-        children.append(child)
-        child = child.next
-    return children
-
-
-def _around(node: LexborNode) -> tuple[str, str]:
-    """What is written before and after the text of an element."""
-    tag = node.tag or ""
-    if tag == "br":
-        return "\n", ""
-    if tag in ("td", "th"):
-        return "", "\t"
-    if tag == "li":
-        return "\n- ", "\n"
-    if tag in _BLOCKS:
-        return "\n", "\n\n" if tag in _SPACED else "\n"
-    return "", ""
-
-
-def _tidy(text: str) -> str:
-    lines = (line.strip() for line in text.replace("\xa0", " ").split("\n"))
-    return _GAPS.sub("\n\n", "\n".join(lines)).strip()
+    for piece in pieces:
+        if piece == _IN:
+            depth += 1
+        elif piece == _OUT:
+            depth = max(0, depth - 1)
+        elif depth and piece.strip(f" \t{_BREAK}{_BLOCK}{_PARAGRAPH}"):
+            broken = _GAP.sub(lambda gap: _breaks(gap) + SOFT, piece)
+            out.append(f"{_BLOCK}{SOFT}{broken}")
+        else:
+            out.append(piece)
+    return "".join(out)

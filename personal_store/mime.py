@@ -1,64 +1,182 @@
-"""A raw message to its headers and parts, several times faster than the library does.
+"""A raw message to its headers and parts, many times faster than the library does.
 
-Python's parser goes through a message line by line. Here only the headers are given to
-it, and bodies are cut at their boundaries, one search for each.
+Python's parser goes through a message line by line and reads a header anew whenever it
+is asked for. Here one pattern finds each header, bodies are cut at their boundaries
+when somebody wants them, and the library reads what is not written in the common way.
 """
 
+import binascii
 import email.message
-import email.parser
-import email.policy
+import email.utils
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 DEEPEST = 20
 """Levels of parts in parts; what lies deeper is left out."""
 MAX_PARTS = 200
 
-_END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
-_PARSER = email.parser.BytesHeaderParser(policy=email.policy.compat32)
+Headers = dict[str, list[str]]
+"""Lower-case names to raw values, in their order; bytes beyond ASCII as surrogates."""
 
-Message = email.message.Message
+_FIELDS = re.compile(rb"(?:[!-9;-~]++:[^\n]*+(?:\n[ \t][^\n]*+)*+(?:\n|\Z))*+")
+_FIELD = re.compile(r"([!-9;-~]+):[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)\n?")
+# A continuation of nothing, a nameless header, an envelope among the headers.
+_NO_FIELD = re.compile(
+    rb"(?:[ \t:][^\n]*|From [^\n]*(?=\n(?:[!-9;-~]*:|[ \t]|From )))(?:\n|\Z)"
+)
+_ENVELOPE = re.compile(rb"From [^\n]*\n?")
+_END_OF_HEADERS = re.compile(rb"\r\n?|\n")
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
+
+_VALUE = r'"[^"\\]*+"|[^\s;"\\<>()]++'
+_PARAMETER = re.compile(rf";\s*+([\w-]++)\s*+=\s*+({_VALUE})", re.ASCII)
+_COMMON = re.compile(
+    rf"\s*+([\w.+/-]++)\s*+((?:{_PARAMETER.pattern}\s*+)*+);?\s*+", re.ASCII
+)
+_PLAIN = "text/plain"
 
 
-def message_of(raw: bytes) -> Message:
-    """The message, with its parts as payload where it has several."""
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A header such as Content-Type, taken apart."""
+
+    value: str
+    """What stands before its parameters, lower-case."""
+    parameters: Mapping[str, str]
+    """By lower-case names."""
+
+
+_NOTHING = Content("", {})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A message, or a part of one."""
+
+    headers: Headers
+    body: bytes
+    """As it was sent: encoded, and with all parts in it."""
+    content: Content
+
+    @property
+    def type(self) -> str:
+        """Such as text/plain."""
+        return self.content.value
+
+    def header(self, name: str) -> str:
+        """The first value of a header, raw; empty if absent."""
+        return self.headers.get(name, [""])[0]
+
+    def disposition(self) -> Content:
+        """How the sender wants it shown."""
+        return content_of(self.header("content-disposition"))
+
+    def decoded(self) -> bytes:
+        """The body with its transfer encoding undone."""
+        encoding = self.header("content-transfer-encoding").strip().lower()
+        if encoding == "quoted-printable":
+            return binascii.a2b_qp(self.body)
+        if encoding in ("", "7bit", "8bit", "binary"):
+            return self.body
+        return _decoded_by_library(encoding, self.body)
+
+    def leaves(self) -> Iterator["Part"]:
+        """Itself, or the parts without parts in their order.
+
+        What lies inside an attached message is not part of this one.
+        """
+        waiting = [(self, 0)]
+        for _ in range(MAX_PARTS):
+            if not waiting:
+                return
+            part, depth = waiting.pop()
+            pieces = part._pieces() if depth < DEEPEST else []
+            if not pieces:
+                yield part
+            waiting.extend((piece, depth + 1) for piece in reversed(pieces))
+
+    def _pieces(self) -> list["Part"]:
+        if not self.type.startswith("multipart/"):
+            return []
+        boundary = self.content.parameters.get("boundary", "").rstrip()
+        default = "message/rfc822" if self.type == "multipart/digest" else _PLAIN
+        pieces = _cut(self.body, boundary) if boundary else []
+        return [_part(piece, default) for piece in pieces]
+
+
+def message_of(raw: bytes) -> Part:
+    """The message; nothing but its headers is read for now."""
     if b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")  # as old Macs did
-    return _read(raw, 0)
+    return _part(raw, _PLAIN)
 
 
-def _read(raw: bytes, depth: int) -> Message:
-    end = _END_OF_HEADERS.search(raw)
-    head, body = (raw[: end.end()], raw[end.end() :]) if end else (raw, b"")
-    message = _PARSER.parsebytes(head)
-    body = _after_headers(message) + body
-    boundary = message.get_boundary() if depth < DEEPEST else None
-    pieces = _pieces(body, boundary) if boundary else []
-    if pieces and message.get_content_maintype() == "multipart":
-        message.set_payload([_read(piece, depth + 1) for piece in pieces])
-        if message.get_content_subtype() == "digest":
-            _default_to_messages(message)
-    elif message.get_content_maintype() == "text":
-        message.set_payload(body.decode("ascii", "surrogateescape"))
-    else:
-        message.set_payload("")  # an attachment, which nobody reads
-    return message
+def content_of(value: str) -> Content:
+    """A header with parameters, as the library reads it."""
+    if not value:
+        return _NOTHING
+    common = _COMMON.fullmatch(value)
+    if common is None:
+        return _content_by_library(value)
+    parameters: dict[str, str] = {}
+    for name, said in _PARAMETER.findall(common.group(2)):
+        parameters.setdefault(name.lower(), said.strip('"'))
+    return Content(common.group(1).lower(), parameters)
 
 
-def _after_headers(message: Message) -> bytes:
-    """What the parser took for text because a line was no header."""
-    # get_payload() would guess a charset, and the bytes would be gone
-    payload: str = getattr(message, "_payload") or ""  # noqa: B009
-    return payload.encode("ascii", "surrogateescape")
+def _part(raw: bytes, default: str) -> Part:
+    headers, end = _headers(raw)
+    values = headers.get("content-type")
+    content = content_of(values[0]) if values else Content(default, {})
+    if content.value.count("/") != 1:
+        content = Content(_PLAIN, content.parameters)
+    return Part(headers, raw[end:], content)
 
 
-def _default_to_messages(message: Message) -> None:
-    """Parts of a digest are messages of others unless they say otherwise."""
-    for part in message.walk():
-        if part is not message:
-            part.set_default_type("message/rfc822")
+def _headers(raw: bytes) -> tuple[Headers, int]:
+    """The headers, and where the body begins."""
+    found: Headers = {}
+    at = _end(_ENVELOPE, raw, 0)
+    while True:
+        begin, at = at, _end(_FIELDS, raw, at)
+        text = raw[begin:at].decode("ascii", "surrogateescape")
+        for name, value in _FIELD.findall(text):
+            found.setdefault(name.lower(), []).append(value.rstrip("\r\n"))
+        skipped = _NO_FIELD.match(raw, at)
+        if skipped is None:
+            break
+        at = skipped.end()
+    if raw.find(b"\r", 0, at) >= 0 and _LONE_RETURN.search(raw, 0, at):
+        return _headers(_LONE_RETURN.sub(b"\n", raw[:at]) + raw[at:])
+    return found, _end(_END_OF_HEADERS, raw, at)
 
 
-def _pieces(body: bytes, boundary: str) -> list[bytes]:
+def _end(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:
+    """Where the pattern ends that may stand at this place."""
+    match = pattern.match(raw, at)
+    return match.end() if match else at
+
+
+def _content_by_library(value: str) -> Content:
+    message = email.message.Message()
+    message["Content-Type"] = value
+    parameters: dict[str, str] = {}
+    for name, said in message.get_params([]):
+        text = email.utils.collapse_rfc2231_value(said)
+        parameters.setdefault(name.lower(), text)
+    return Content(value.partition(";")[0].strip().lower(), parameters)
+
+
+def _decoded_by_library(encoding: str, body: bytes) -> bytes:
+    message = email.message.Message()
+    message["Content-Transfer-Encoding"] = encoding
+    message.set_payload(body.decode("ascii", "surrogateescape"))
+    decoded = message.get_payload(decode=True)
+    return decoded if isinstance(decoded, bytes) else body
+
+
+def _cut(body: bytes, boundary: str) -> list[bytes]:
     """What stands between the lines '--boundary', up to '--boundary--'."""
     mark = b"--" + boundary.encode("utf-8", "surrogateescape")
     pieces: list[bytes] = []

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlite_utils import Database
 
 from personal_store import rawtext
-from personal_store.cleaning import VERSION, Cleaned, clean_mail
+from personal_store.cleaning import VERSION, Cleaned, clean_mail, without_parents
 from personal_store.derived import count_change, refresh
 from personal_store.letters import MAX_STORED
 from personal_store.mail import Mail
@@ -16,6 +17,8 @@ from personal_store.records import OWN, Author, RawText
 from personal_store.writing import fingerprint
 
 BATCH = 200
+_GENERATIONS = 4
+"""How far up a thread is looked: a quote holds older quotes."""
 _OWN_MAILS = f"kind = 'email' AND author IN {tuple(map(int, OWN))}"
 
 
@@ -54,7 +57,35 @@ def reclean(
         changed += _reclean_batch(db, ids[at : at + BATCH])
         if progress is not None:
             progress(min(at + BATCH, len(ids)), len(ids))
+    changed += compare_threads(db)
     return Recleaned(len(ids), changed, *_out_of_reach(db))
+
+
+def compare_threads(db: Database) -> int:
+    """Cut from own mails what the messages they answer hold word for word.
+
+    For mails that were stored before their parent was, and for import, which reads one
+    message at a time. Returns how many texts changed.
+    """
+    ids = [
+        row[0]
+        for row in db.execute(
+            f"""SELECT id FROM record WHERE {_OWN_MAILS} AND cleaning = {VERSION}
+                AND reply_to <> '' AND EXISTS (SELECT 1 FROM record AS parent
+                    WHERE parent.key > 'mid:' || record.reply_to || ':'
+                    AND parent.key < 'mid:' || record.reply_to || ';')
+                ORDER BY id"""  # noqa: S608
+        )
+    ]
+    changed = 0
+    for at in range(0, len(ids), BATCH):
+        with immediate(db):
+            batch = [one for one in ids[at : at + BATCH] if _compare_one(db, one)]
+            refresh(db, batch)
+            if batch:
+                count_change(db)
+        changed += len(batch)
+    return changed
 
 
 def clean(raw: RawText) -> Cleaned:
@@ -73,22 +104,63 @@ def _reclean_batch(db: Database, ids: list[int]) -> int:
 
 def _reclean_one(db: Database, record_id: int) -> bool:
     raw = rawtext.read(db, record_id)
-    row = db.execute(
-        "SELECT title, rating, body_sha, cleaning FROM record WHERE id = ?", [record_id]
-    ).fetchone()
-    if raw is None or row is None or row[3] > VERSION:
+    row = _written(db, record_id)
+    if raw is None or row is None or row[3] > VERSION + 1:
         return False  # forgotten meanwhile, or read by newer rules
-    title, rating, before, _ = row
-    cleaned = clean(raw)
-    text = cleaned.text[:MAX_STORED]
+    return _write(db, record_id, clean(raw), row)
+
+
+def _compare_one(db: Database, record_id: int) -> bool:
+    row = _written(db, record_id)
+    if row is None or row[3] != VERSION:
+        return False
+    return _write(db, record_id, Cleaned(row[5], bool(row[6])), row)
+
+
+def _written(db: Database, record_id: int) -> tuple[Any, ...] | None:
+    """Title, rating, fingerprint, rules, reply_to, text and whether it was trimmed."""
+    found = db.execute(
+        """SELECT title, rating, body_sha, cleaning, reply_to, body, trimmed
+           FROM record WHERE id = ?""",
+        [record_id],
+    ).fetchone()
+    return None if found is None else tuple(found)
+
+
+def _write(
+    db: Database, record_id: int, cleaned: Cleaned, row: tuple[Any, ...]
+) -> bool:
+    """Store a text, without what its thread holds; whether it reads differently."""
+    title, rating, before, _, reply_to, *_ = row
+    own = without_parents(cleaned, _parents(db, reply_to))
+    version = VERSION + (own is not cleaned)
+    text = own.text[:MAX_STORED]
     sha = fingerprint(title, rating, text)
-    author = Author.MIXED if cleaned.trimmed else Author.ME
+    author = Author.MIXED if own.trimmed else Author.ME
     db.execute(
         """UPDATE record SET body = ?, body_sha = ?, trimmed = ?, author = ?,
                cleaning = ? WHERE id = ?""",
-        [text, sha, cleaned.trimmed, author, VERSION, record_id],
+        [text, sha, own.trimmed, author, version, record_id],
     )
     return bool(sha != before)
+
+
+def _parents(db: Database, reply_to: str) -> list[str]:
+    """The texts above a message in its thread, the nearest first."""
+    texts = []
+    for _ in range(_GENERATIONS):
+        row = (
+            reply_to
+            and db.execute(
+                "SELECT body, reply_to FROM record WHERE key > ? AND key < ?",
+                [f"mid:{reply_to}:", f"mid:{reply_to};"],
+            ).fetchone()
+        )
+        if not row:
+            break
+        texts.append(row[0])
+        reply_to = row[1]
+    return texts
 
 
 def _out_of_reach(db: Database) -> tuple[int, tuple[tuple[str, str], ...]]:

@@ -1,42 +1,54 @@
-"""What stands below a message and is not writing: contact blocks, footers, notices.
+"""What stands below a message and is not writing: signatures and contact blocks.
 
-A sign-off and the first name stay: how somebody says goodbye is style.
+A sign-off, the name below it and a postscript stay: how somebody ends is style.
 """
 
 import re
 
 from personal_store import phrases
-from personal_store.quotes import LONGEST
+from personal_store.footers import cut_footers, drop_taglines
+from personal_store.quotes import LONGEST, bare_line
 
-_DELIMITER = re.compile(r"^(?:- )?--\s*$|^—\s*$")
-_SENT_FROM = re.compile(rf"^\s*(?:{phrases.SENT_FROM})", re.IGNORECASE)
-_SIGN_OFF = re.compile(rf"^\s*(?:{phrases.SIGN_OFF})\s*[,.!–-]*\s*$", re.IGNORECASE)
+_DELIMITER = re.compile(r"^(?:- )?--$|^[—–]$|^__$")
+_RULE = re.compile(r"^\s*(?:[-_=*~–—•]\s?){3,}\s*$")
+_SIGN_OFF = re.compile(rf"^\s*(?:(?:{phrases.SIGN_OFF})(?!\w)[^\w\n(]*)+")
+_PS = re.compile(rf"^\W*(?:{phrases.PS})")
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|[\w.+%-]+@[\w-]+\.\w")
+_NUMBER = re.compile(r"(?<!\d)(?:\+|\(?0)[\d ()/.-]{6,}\d")
 _CONTACT = re.compile(
-    rf"\+?\d[\d ()/.-]{{6,}}\d|(?:https?://|www\.)\S+|[\w.+%-]+@[\w-]+\.\w|\|"
-    rf"|\b(?:{phrases.CONTACT_WORDS})\b\s*[:.]",
+    rf"{_NUMBER.pattern}|{_ADDRESS.pattern}|\|"
+    rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\dh@]",
     re.IGNORECASE,
 )
-_FOOTER_RULE = re.compile(r"^(?:[_=-]{20,}|--~--~-.*)\s*$")
-_LIST_FOOTER = re.compile(phrases.LIST_FOOTER, re.IGNORECASE)
-_DISCLAIMER = re.compile(rf"^\W*(?:{phrases.DISCLAIMER})", re.IGNORECASE)
+_MAY_BE_CONTACT = re.compile(r"[\d@|]|www\.|://")
+_SENTENCE = re.compile(r"[.?!…。？！](?:\W{0,3})$")
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGITS = re.compile(r"\d{2}")
 
 _PGP_SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
 _PGP_BLOCK = re.compile(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$")
 
 _SIGNATURE_LINES = 16
-_SIGN_OFF_LINES = 10
+_SIGN_OFF_LINES = 16
+_NAME_WORDS = 5
+_LONGEST_GOODBYE = 50
+_LONGEST_NAME = 40
+_SHORT = 90
 
 
 def drop_signature(lines: list[str]) -> list[str]:
     """The lines without what stands below the message."""
-    lines = _cut_footer(lines)
-    lines = [line for i, line in enumerate(lines) if not _names_device(lines, i)]
+    lines = cut_footers(lines)
+    lines = drop_taglines(lines)
     lines = _cut_at_delimiter(_without_blank_end(lines))
+    lines = _cut_at_rule(_without_blank_end(lines))
     return _cut_contact_block(_without_blank_end(lines))
 
 
 def drop_armour(lines: list[str]) -> list[str]:
     """The lines without PGP signatures, keys, ciphertext and the signing header."""
+    if not any(line.startswith("-----BEGIN PGP ") for line in lines):
+        return lines
     kept: list[str] = []
     closing = ""
     header = False
@@ -56,52 +68,145 @@ def drop_armour(lines: list[str]) -> list[str]:
     return kept
 
 
-def _cut_footer(lines: list[str]) -> list[str]:
-    for index, line in enumerate(lines):
-        if _DISCLAIMER.match(line[:LONGEST]) or _is_list_footer(lines, index):
-            return lines[:index]
-    return lines
-
-
-def _is_list_footer(lines: list[str], index: int) -> bool:
-    if not _FOOTER_RULE.match(lines[index][:LONGEST]):
-        return False
-    return any(_LIST_FOOTER.search(x[:LONGEST]) for x in lines[index + 1 : index + 8])
-
-
-def _names_device(lines: list[str], index: int) -> bool:
-    """A line on its own such as 'Sent from my iPhone'."""
-    line = lines[index]
-    around = lines[max(0, index - 1) : index] + lines[index + 1 : index + 2]
-    alone = not any(other.strip() for other in around)
-    return alone and len(line) < 90 and _SENT_FROM.match(line) is not None
-
-
 def _cut_at_delimiter(lines: list[str]) -> list[str]:
     """Cut at each '-- ' from which only a signature's length remains, from below."""
     end = len(lines)
     for index in reversed(range(len(lines))):
         if end - index > _SIGNATURE_LINES:
             break
-        if _DELIMITER.match(lines[index][:LONGEST]):
+        if len(lines[index]) < 5 and _DELIMITER.match(lines[index]):
             end = index
-    return lines[:end]
+    return _with_postscript(lines, end)
 
 
-def _cut_contact_block(lines: list[str]) -> list[str]:
-    """Below a sign-off keep one short line, the name."""
-    first = max(0, len(lines) - _SIGN_OFF_LINES)
-    for index in range(first, len(lines)):
-        if _SIGN_OFF.match(lines[index][:LONGEST]):
+def _cut_at_rule(lines: list[str]) -> list[str]:
+    """Cut at a line of dashes if what stands below it is a contact block."""
+    for index in range(max(1, len(lines) - _SIGNATURE_LINES), len(lines)):
+        if _RULE.match(lines[index][:LONGEST]):
             below = [line for line in lines[index + 1 :] if line.strip()]
-            if len(below) > 7 or any(len(line) >= 90 for line in below):
-                return lines
-            return lines[: index + 1] + below[: _is_name(below)]
+            if not below or (_evidence(below) and not any(map(_is_sentence, below))):
+                return _with_postscript(lines, index)
     return lines
 
 
-def _is_name(below: list[str]) -> bool:
-    return bool(below) and not _CONTACT.search(below[0]) and len(below[0].split()) <= 4
+def _cut_contact_block(lines: list[str]) -> list[str]:
+    """Below a sign-off keep the name and what is writing."""
+    first = max(0, len(lines) - _SIGN_OFF_LINES)
+    for index in reversed(range(first, len(lines))):
+        name = _after_sign_off(lines, index)
+        if name is not None:
+            kept = _cut_below_name(lines, name)
+            if len(kept) < len(lines):
+                return kept
+            break
+    name = _name_above_contacts(lines)
+    return lines if name is None else _with_postscript(lines, name + 1)
+
+
+def _after_sign_off(lines: list[str], index: int) -> int | None:
+    """The line below which a signature may stand, if a sign-off stands at `index`."""
+    if not 0 < len(lines[index]) < _LONGEST_GOODBYE:
+        return None
+    line = bare_line(lines[index])
+    match = _SIGN_OFF.match(line)
+    if match is None:
+        return None
+    rest = line[match.end() :].strip()
+    if rest:  # 'Best, Sam'
+        if not _is_name(rest) or len(rest.split()) > 3 or rest[-1] == ".":
+            return None
+        return index
+    following = _next(lines, index + 1)
+    if following is None:
+        return index
+    return following if _is_name(lines[following]) else index
+
+
+def _cut_below_name(lines: list[str], name: int) -> list[str]:
+    """Drop what stands below the name if it is a contact block or a title."""
+    below = [line for line in lines[name + 1 :] if line.strip()]
+    own = next((i for i, line in enumerate(below) if _is_postscript(line)), None)
+    block = below[:own]
+    if not block or len(block) > _SIGNATURE_LINES:
+        return lines
+    attached = bool(lines[name + 1].strip())
+    if any(map(_is_sentence, block)):
+        return lines
+    if _evidence(block) or (attached and _is_title(block)):
+        return _with_postscript(lines, name + 1)
+    return lines
+
+
+def _name_above_contacts(lines: list[str]) -> int | None:
+    """Where a name stands right above a contact block that ends the message."""
+    end = len(lines)
+    for index in reversed(range(max(1, end - _SIGN_OFF_LINES), end - 2)):
+        if lines[index - 1].strip() or not _is_name(lines[index]):
+            continue
+        below = [line for line in lines[index + 1 :] if line.strip()]
+        own = next((i for i, line in enumerate(below) if _is_postscript(line)), None)
+        block = below[:own]
+        if _evidence(block) > 1 and not any(map(_is_sentence, block)):
+            goodbye = lines[index].endswith(",") and _is_name(lines[index + 1])
+            return index + goodbye
+    return None
+
+
+def _with_postscript(lines: list[str], end: int) -> list[str]:
+    """The lines up to `end`, and a postscript that stands below."""
+    for index in range(end + 1, len(lines)):
+        if _is_postscript(lines[index]) and not lines[index - 1].strip():
+            return [*lines[:end], "", *lines[index:]]
+    return lines[:end]
+
+
+def _is_postscript(line: str) -> bool:
+    return _PS.match(line[:_SHORT].lower()) is not None
+
+
+def _evidence(block: list[str]) -> int:
+    """How many addresses and numbers to reach somebody by stand there."""
+    if any(len(line) >= _SHORT for line in block):
+        return 0
+    return sum(
+        len(_CONTACT.findall(line)) for line in block if _MAY_BE_CONTACT.search(line)
+    )
+
+
+def _is_title(block: list[str]) -> bool:
+    """A few short lines like a role, a company and a town."""
+    return len(block) < 5 and all(
+        len(line) < 60
+        and len(line.split()) < 9
+        and _LETTER.search(line) is not None
+        and not line.lstrip()[:1].islower()
+        and not line.endswith((",", ":", ";"))
+        for line in block
+    )
+
+
+def _is_sentence(line: str) -> bool:
+    if not _SENTENCE.search(line[-20:]) or _is_contact(line):
+        return False
+    return len(line.split()) > 4 or not line.isascii()
+
+
+def _is_name(line: str) -> bool:
+    line = line.strip()
+    if len(line) >= _LONGEST_NAME or len(line.split()) > _NAME_WORDS:
+        return False
+    if line.endswith(("?", "!", ":", ";", "。", "？")) or _DIGITS.search(line):
+        return False
+    return not _is_contact(line) and not _PS.match(line.lower())
+
+
+def _is_contact(line: str) -> bool:
+    line = line[:LONGEST]
+    return bool(_MAY_BE_CONTACT.search(line)) and _CONTACT.search(line) is not None
+
+
+def _next(lines: list[str], index: int) -> int | None:
+    return next((i for i in range(index, len(lines)) if lines[i].strip()), None)
 
 
 def _without_blank_end(lines: list[str]) -> list[str]:

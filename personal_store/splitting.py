@@ -14,7 +14,7 @@ MAX_MESSAGE = 16 * 1024 * 1024
 
 _BLOCK = 1024 * 1024
 _LOOKAHEAD = 2_048
-_CANDIDATE = re.compile(rb"\nFrom ")
+_CANDIDATE = b"\nFrom "
 _TIME = rb"\d{1,2}:\d{2}"
 _YEAR = rb"\b(?:19|20)\d{2}\b"
 _DATED = re.compile(rb"From .*(?:%b.*%b|%b.*%b)" % (_TIME, _YEAR, _YEAR, _TIME))
@@ -22,7 +22,7 @@ _DAY = rb"(?:[A-Z][a-z]{2} +\d{1,2}|\d{1,2} +[A-Z][a-z]{2})"
 _FULL = re.compile(rb"From \S+ +(?:[A-Z][a-z]{2},? +)?%b.*%b" % (_DAY, _TIME))
 _HEADER = re.compile(rb"[!-9;-~]+[ \t]*:|>?From ")
 _BLANK = re.compile(rb"\r?\n|\Z")
-_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_ESCAPED = re.compile(rb"\n>(>*From )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,14 @@ class _Growing:
         return not b"".join(self.kept).strip()
 
     def finished(self) -> RawMessage:
-        envelope, _, content = _trimmed(b"".join(self.kept)).partition(b"\n")
-        content = content.removesuffix(b"\n").removesuffix(b"\r")
-        if b">From " in content:
-            content = _ESCAPED.sub(rb"\1", content)
-        line = envelope[:500].decode("utf-8", "replace").strip()
-        return RawMessage(line, content, self.begin, self.begin + self.length)
+        data = _trimmed(b"".join(self.kept))
+        if b">From " in data:
+            data = _ESCAPED.sub(rb"\n\1", data)
+        begin = data.find(b"\n") + 1 or len(data)
+        end = len(data) - data.endswith(b"\n")
+        end -= data.endswith(b"\r", 0, end)
+        line = data[: min(begin, 500)].decode("utf-8", "replace").strip()
+        return RawMessage(line, data[begin:end], self.begin, self.begin + self.length)
 
 
 def _pieces(stream: IO[bytes], dated: bool) -> Iterator[tuple[bytes, bool]]:
@@ -95,10 +97,7 @@ def _pieces(stream: IO[bytes], dated: bool) -> Iterator[tuple[bytes, bool]]:
         buffer += block
         safe = len(buffer) - _LOOKAHEAD if block else len(buffer)
         done = 0
-        for match in _CANDIDATE.finditer(buffer, scanned):
-            at = match.start() + 1
-            if at > safe:
-                break
+        for at in _candidates(buffer, scanned, safe):
             if _begins_message(buffer, at, dated):
                 yield buffer[done:at], begins
                 done, begins = at, True
@@ -111,6 +110,14 @@ def _pieces(stream: IO[bytes], dated: bool) -> Iterator[tuple[bytes, bool]]:
             begins = False
         buffer, scanned = buffer[cut:], max(0, safe - cut - 1)
     yield buffer[done:], begins
+
+
+def _candidates(buffer: bytes, start: int, end: int) -> Iterator[int]:
+    """Where a line starts with 'From ', up to and with the end."""
+    at = buffer.find(_CANDIDATE, start) + 1
+    while 0 < at <= end:
+        yield at
+        at = buffer.find(_CANDIDATE, at) + 1
 
 
 def _begins_message(buffer: bytes, at: int, dated: bool) -> bool:

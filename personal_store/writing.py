@@ -6,7 +6,7 @@ goes on exactly where the file and the store agree.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -48,7 +48,7 @@ _UPDATE = """
     UPDATE record SET title = ?, body = ?, recipient = ?, rating = ?, trimmed = ?,
         cleaning = ?, author = ?, body_sha = ? WHERE id = ?
 """
-_TEXTS = [field.name for field in fields(Document) if field.type is str]
+_TEXTS = [one.name for one in fields(Document) if one.type is str]
 _START_RUN = """
     INSERT INTO import_run(
         source_id, place, size, fingerprint, options, position, started
@@ -95,20 +95,17 @@ class ImportRun:
         """Store a batch and the position behind it, all or nothing."""
         if not items:
             return
-        batch = ImportReport()
         with immediate(self.db):
-            buried = Tombstones.of(self.db)
-            with_raw = rawtext.is_wanted(self.db)
+            batch = _Batch(self, Tombstones.of(self.db), rawtext.is_wanted(self.db))
             for item in items:
-                self._take(item, batch, buried, with_raw)
-            if batch.added or batch.updated:
-                count_change(self.db)
-            self._advance(items[-1].position, batch)
-        report.added += batch.added
-        report.updated += batch.updated
-        report.received += batch.received
-        report.reasons += batch.reasons
-        report.failures += batch.failures
+                batch.take(item)
+            batch.finish()
+            self._advance(items[-1].position, batch.report)
+        report.added += batch.report.added
+        report.updated += batch.report.updated
+        report.received += batch.report.received
+        report.reasons += batch.report.reasons
+        report.failures += batch.report.failures
 
     def end(self) -> None:
         """Say that the source was read to its end."""
@@ -117,89 +114,108 @@ class ImportRun:
                 "UPDATE import_run SET ended = ? WHERE id = ?", [_now(), self.id]
             )
 
-    def _take(
-        self, item: Item, batch: ImportReport, buried: Tombstones, with_raw: bool
-    ) -> None:
+    def _advance(self, position: int, batch: ImportReport) -> None:
+        counts = [batch.added, batch.updated, batch.skipped, batch.failed]
+        self.db.execute(_ADVANCE_RUN, [position, *counts, self.id])
+
+
+@dataclass(slots=True)
+class _Batch:
+    """One transaction of a run. What need not be written at once waits for its end,
+    where it is written together, which is several times faster."""
+
+    run: ImportRun
+    buried: Tombstones
+    with_raw: bool
+    report: ImportReport = field(default_factory=ImportReport)
+    labels: list[tuple[int, str]] = field(default_factory=list)
+    changed: list[int] = field(default_factory=list)
+    """Own records that are new or read differently."""
+
+    def take(self, item: Item) -> None:
+        """Write one thing that was read."""
         match item:
             case Skipped(reason=reason):
-                batch.reasons[reason] += 1
+                self.report.reasons[reason] += 1
             case ImportFailure(where=where, reason=reason):
-                batch.failures.append(item)
-                self.db.execute(
+                self.report.failures.append(item)
+                self.run.db.execute(
                     "INSERT INTO import_error VALUES (?, ?, ?)",
-                    [self.id, where, reason],
+                    [self.run.id, where, reason],
                 )
-            case Document(key=key, text=text) if buried.cover(key, text):
-                batch.reasons[FORGOTTEN] += 1
+            case Document(key=key, text=text) if self.buried.cover(key, text):
+                self.report.reasons[FORGOTTEN] += 1
             case Document():
-                self._keep(item if with_raw else replace(item, raw=None), batch)
+                self._keep(_storable(item))
 
-    def _keep(self, document: Document, batch: ImportReport) -> None:
-        document = _storable(document)
-        author = _author(document, self.me)
+    def finish(self) -> None:
+        """Write what waited."""
+        self.run.db.conn.executemany(
+            "INSERT OR IGNORE INTO record_label VALUES (?, ?)", self.labels
+        )
+        refresh(self.run.db, dict.fromkeys(self.changed))
+        if self.changed:
+            count_change(self.run.db)
+
+    def _keep(self, document: Document) -> None:
+        author = _author(document, self.run.me)
         sha = _fingerprint(document)
         values = _values(document, author, sha)
-        source_id = self._origin(document)
-        inserted = self.db.execute(_INSERT, [source_id, *values])
+        inserted = self.run.db.execute(_INSERT, [self._origin(document), *values])
         if inserted.rowcount:
             record_id = int(inserted.lastrowid or 0)
-            self._count_new(record_id, author, batch)
+            self._count_new(record_id, author)
         else:
-            record_id = self._meet_again(document, author, sha, batch)
-        if document.raw is not None and author in OWN:
+            record_id = self._meet_again(document, author, sha)
+        if document.raw is not None and self.with_raw and author in OWN:
             self._keep_raw(record_id, document.raw, document.cleaning)
-        self.db.conn.executemany(
-            "INSERT OR IGNORE INTO record_label VALUES (?, ?)",
-            [(record_id, storable(label)) for label in document.labels],
-        )
+        self.labels += [(record_id, storable(label)) for label in document.labels]
 
     def _origin(self, document: Document) -> int:
         if document.origin is None:
-            return self.source_id
+            return self.run.source_id
         kind, label = map(storable, document.origin)
-        return source_id_of(self.db, kind, label)
+        return source_id_of(self.run.db, kind, label)
 
-    def _count_new(self, record_id: int, author: Author, batch: ImportReport) -> None:
+    def _count_new(self, record_id: int, author: Author) -> None:
         if author in OWN:
-            batch.added += 1
-            refresh(self.db, [record_id])
+            self.report.added += 1
+            self.changed.append(record_id)
         else:
-            batch.received += 1
-            batch.reasons[BY_OTHERS] += 1
+            self.report.received += 1
+            self.report.reasons[BY_OTHERS] += 1
 
     def _keep_raw(self, record_id: int, raw: RawText, cleaning: int) -> None:
         """Unless it is kept already, or newer rules than ours have read the text."""
-        lacking = self.db.execute(
+        lacking = self.run.db.execute(
             """SELECT 1 FROM record LEFT JOIN raw ON record_id = id
                WHERE id = ? AND cleaning <= ? AND record_id IS NULL""",
             [record_id, cleaning],
         )
         if lacking.fetchone():
-            rawtext.keep(self.db, record_id, raw)
+            rawtext.keep(self.run.db, record_id, raw)
 
-    def _meet_again(
-        self, document: Document, author: Author, sha: bytes, batch: ImportReport
-    ) -> int:
+    def _meet_again(self, document: Document, author: Author, sha: bytes) -> int:
         """A key that is already there: update the record if its text reads differently.
 
         Texts made by newer cleaning rules than ours stay as they are.
         """
-        record_id, known_sha, cleaning = self.db.execute(
+        record_id, known_sha, cleaning = self.run.db.execute(
             "SELECT id, body_sha, cleaning FROM record WHERE key = ?", [document.key]
         ).fetchone()
         if author not in OWN:
-            batch.reasons[BY_OTHERS] += 1
+            self.report.reasons[BY_OTHERS] += 1
         elif known_sha == sha or document.cleaning < cleaning:
-            batch.reasons[KNOWN] += 1
+            self.report.reasons[KNOWN] += 1
         else:
-            batch.updated += 1
+            self.report.updated += 1
             self._update(record_id, document, author, sha)
         return int(record_id)
 
     def _update(
         self, record_id: int, document: Document, author: Author, sha: bytes
     ) -> None:
-        self.db.execute(
+        self.run.db.execute(
             _UPDATE,
             [
                 document.title,
@@ -213,12 +229,8 @@ class ImportRun:
                 record_id,
             ],
         )
-        self.db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
-        refresh(self.db, [record_id])
-
-    def _advance(self, position: int, batch: ImportReport) -> None:
-        counts = [batch.added, batch.updated, batch.skipped, batch.failed]
-        self.db.execute(_ADVANCE_RUN, [position, *counts, self.id])
+        self.run.db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
+        self.changed.append(record_id)
 
 
 def _author(document: Document, me: frozenset[str]) -> Author:
@@ -232,11 +244,13 @@ def _author(document: Document, me: frozenset[str]) -> Author:
 
 def _storable(document: Document) -> Document:
     """The same, without characters that SQLite refuses."""
-    texts: dict[str, Any] = {name: getattr(document, name) for name in _TEXTS}
-    if all(text.isascii() and "\0" not in text for text in texts.values()):
-        return document
-    cleaned: dict[str, Any] = {name: storable(text) for name, text in texts.items()}
-    return replace(document, **cleaned)
+    changed: dict[str, Any] = {}
+    for name in _TEXTS:
+        text = getattr(document, name)
+        cleaned = storable(text)
+        if cleaned is not text:
+            changed[name] = cleaned
+    return replace(document, **changed) if changed else document
 
 
 def _values(document: Document, author: Author, sha: bytes) -> list[Any]:

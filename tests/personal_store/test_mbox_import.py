@@ -5,10 +5,10 @@ import random
 import zipfile
 
 import pytest
-from mailboxes import ENVELOPE, ME, mailbox, many, message
 
 from personal_store import ImportReport, SourceError, Store, StoreError, import_source
 from personal_store.records import Author
+from tests.mailboxes import ENVELOPE, ME, mailbox, many, message
 
 
 @pytest.fixture
@@ -139,6 +139,19 @@ def test_what_is_no_writing_is_skipped(store, tmp_path):
         "without own words": 2,
         "in the trash": 1,
     }
+
+
+def test_endless_labels_do_not_stop_an_import(store, tmp_path):
+    """Longer than what the library for tables takes; a comma in quotes stays."""
+    endless = message(number=1, headers=f'X-Gmail-Labels: "{"x" * 200_000}",Sent')
+    quoted = message(number=2, headers='X-Gmail-Labels: Sent, "House, garden",,Sent')
+
+    report = import_source(
+        store, "mbox", write(tmp_path, mailbox([endless, quoted])), me=[ME]
+    )
+
+    assert counts(report) == (2, 0, 0)
+    assert [*store.records()][1].labels == ("House, garden", "Sent")
 
 
 def test_one_id_with_two_bodies_is_two_messages(store, tmp_path):

@@ -1,46 +1,160 @@
 """Messages are cut into the same parts as by Python's own, slower parser."""
 
+import email.message
 import email.parser
 import email.policy
+import email.utils
+import re
 import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.takeout import messages
-from personal_store.mime import message_of
+from personal_store.mime import content_of, message_of
 
 AWKWARD = sorted((Path(__file__).parent / "awkward").glob("*.eml"))
 
 
 def parts(message):
-    """Type, headers and content of each leaf; attachments without content."""
-    if message.is_multipart():
-        if message.get_content_maintype() != "multipart":
-            return [(message.get_content_type(), [*map(str, message.keys())], None)]
-        return [leaf for part in message.get_payload() for leaf in parts(part)]
-    content = message.get_payload(decode=True)
+    """Type, headers and content of each part without parts; others without content."""
+    return [
+        (
+            part.type,
+            part.headers,
+            part.decoded() if part.type.startswith("text/") else None,
+        )
+        for part in message.leaves()
+    ]
+
+
+def expected_parts(message):
+    """The same of a message that the library has read."""
+    if message.is_multipart() and message.get_content_maintype() == "multipart":
+        return [leaf for part in message.get_payload() for leaf in expected_parts(part)]
     is_text = message.get_content_maintype() == "text"
-    kept = content if is_text else None
-    return [(message.get_content_type(), [*map(str, message.keys())], kept)]
+    content = message.get_payload(decode=True) if is_text else None
+    return [(message.get_content_type(), headers_of(message), content)]
+
+
+def headers_of(message):
+    found = {}
+    for name, value in message.raw_items():
+        found.setdefault(name.lower(), []).append(value)
+    return found
 
 
 def library(raw):
     return email.parser.BytesParser(policy=email.policy.compat32).parsebytes(raw)
 
 
-@pytest.mark.parametrize("path", AWKWARD, ids=lambda path: path.stem)
-def test_awkward_messages_have_the_same_parts(path):
-    raw = path.read_bytes()
+def with_returns(raw):
+    return re.sub(rb"\r?\n", b"\r\n", raw)
 
-    assert parts(message_of(raw)) == parts(library(raw))
+
+@pytest.mark.parametrize("path", AWKWARD, ids=lambda path: path.stem)
+@pytest.mark.parametrize("change", [bytes, with_returns], ids=["unix", "windows"])
+def test_awkward_messages_have_the_same_parts(path, change):
+    raw = change(path.read_bytes())
+
+    assert parts(message_of(raw)) == expected_parts(library(raw))
 
 
 def test_a_mailbox_has_the_same_parts():
-    for raw in messages(150, seed=3):
-        assert parts(message_of(raw)) == parts(library(raw))
+    for raw in messages(400, seed=3):
+        assert parts(message_of(raw)) == expected_parts(library(raw))
+
+
+HEADERS = st.lists(
+    st.sampled_from(
+        [
+            b"From: a@example.org",
+            b"Subject:",
+            b"subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=",
+            b"Subject: \xff bytes \0",
+            b"X-Long: one",
+            b" two",
+            b"\tthree",
+            b" ",
+            b": nameless",
+            b"From somebody Mon Mar 12 10:02:03 2024",
+            b"not a header",
+            b"spaced : name",
+            b"a:b:c",
+            b"X-Old: one\rX-Mac: two",
+            b"G\xfc: no name",
+            b"",
+        ]
+    ),
+    max_size=9,
+)
+
+
+@settings(deadline=None)
+@given(HEADERS, st.sampled_from([b"\n", b"\r\n"]))
+@example([b"From: a@example.org", b"From somebody Mon Mar 12", b"To: b"], b"\n")
+@example([b"From: a@example.org", b"X-Old: one\rX-Mac: two", b"To: b"], b"\n")
+def test_broken_headers_are_read_as_the_library_reads_them(lines, ending):
+    raw = ending.join([*lines, b"", b"The text.", b""])
+
+    assert message_of(raw).headers == headers_of(library(raw))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"From: a@example.org\nFrom here on it is text.",
+        b"Content-Type: text",
+        b"Content-Type: a/b/c",
+        b"Content-Type: multipart/digest; boundary=x\n\n--x\n\nSubject: s\n\nA.\n--x\n"
+        b"Content-Type: text/plain\n\nB.\n--x--",
+    ],
+    ids=["envelope last", "half a type", "too long a type", "digest"],
+)
+def test_odd_messages_have_the_same_parts(head):
+    raw = head + b"\n\nThe text.\n"
+
+    told, expected = parts(message_of(raw)), expected_parts(library(raw))
+
+    assert [part[:2] for part in told] == [part[:2] for part in expected]
+    assert [part[2] and part[2].split() for part in told] == [
+        part[2] and part[2].split() for part in expected
+    ]
+
+
+TOKENS = st.sampled_from(
+    [
+        *("text/plain", "TEXT/Html", "multipart/mixed", "text", "a/b/c", "", " "),
+        *(";", "; ", ";\n ", "=", "charset", "boundary", "name", '"', "\\", "'", "*"),
+        *("utf-8", '"b=;x"', '"a b"', "<c>", "(note)", "us-ascii''x%20y", "*0*", "é"),
+    ]
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(TOKENS, max_size=12).map("".join))
+@example('text/plain; charset="utf-8"; format=flowed')
+@example("text/plain; name*=utf-8''Gr%C3%BC%C3%9Fe.txt")
+@example("attachment; filename=a.pdf; filename=b.pdf;")
+def test_parameters_are_those_that_the_library_finds(value):
+    """Also of what is written in no common way."""
+    message = email.message.Message()
+    message["Content-Type"] = value
+    expected = {}
+    for name, said in message.get_params([]):
+        text = email.utils.collapse_rfc2231_value(said)
+        expected.setdefault(name.lower(), text)
+
+    told = content_of(value)
+
+    assert {**expected, **told.parameters} == expected
+    assert {k: v for k, v in expected.items() if v} == {
+        k: v for k, v in told.parameters.items() if v
+    }
+    if told.value.count("/") == 1:
+        assert told.value == message.get_content_type()
 
 
 LINES = st.sampled_from(
@@ -88,6 +202,42 @@ def test_no_text_is_invented_or_lost(lines, ending):
 def test_hostile_boundaries_take_no_long_time(body):
     started = time.process_time()
 
-    message_of(TOP + body)
+    list(message_of(TOP + body).leaves())
+
+    assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "text/plain" + " " * 2_000_000 + "x",
+        "text/plain" + "; a=b" * 100_000,
+        "text/plain; a=" + "b" * 2_000_000 + '"',
+        "text/plain;" + " ;" * 20_000,
+    ],
+    ids=["blanks", "many", "long", "empty"],
+)
+def test_hostile_parameters_take_no_long_time(value):
+    started = time.process_time()
+
+    content_of(value)
+
+    assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"a: b\n" * 200_000,
+        b"a" * 4_000_000,
+        b"a:\n" + b" x\n" * 500_000,
+        b":\n" * 200_000,
+    ],
+    ids=["many", "no colon", "folded", "nameless"],
+)
+def test_hostile_headers_take_no_long_time(head):
+    started = time.process_time()
+
+    message_of(head)
 
     assert time.process_time() - started < 3

@@ -5,10 +5,10 @@ import mailbox as stdlib_mailbox
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mailboxes import ENVELOPE, mailbox, message
 
 from personal_store import splitting
 from personal_store.splitting import split
+from tests.mailboxes import ENVELOPE, mailbox, message
 
 
 def contents(data: bytes, start: int = 0) -> list[bytes]:
@@ -24,6 +24,16 @@ def test_messages_come_out_as_they_went_in():
     ]
 
     assert contents(mailbox(messages)[:-1] + b"\n") == messages
+
+
+def test_escapes_are_undone_wherever_they_stand():
+    """In the first line, in lines next to each other, and only at their starts."""
+    body = b">From a\n>From b\r\n>>From c\nno >From d\n>Fro"
+    content = b"From x\nSubject: s\n\nFrom a\nFrom b\r\n>From c\nno >From d\n>Fro"
+
+    (first,) = contents(ENVELOPE + b">From x\nSubject: s\n\n" + body + b"\r\n")
+
+    assert first == content
 
 
 def test_prose_that_starts_with_from_does_not_split():

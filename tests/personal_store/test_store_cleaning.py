@@ -38,6 +38,14 @@ FRAGMENTS = st.sampled_from(
         "",
         "   ",
         "\x0c",
+        ">50 mm",
+        "Ann <ann@example.org> schrieb:",
+        "--- Option A ---",
+        "P.S. The key is under the pot.",
+        "Tel: +49 30 5550 1234",
+        "Harbour Office",
+        "Begin forwarded message:",
+        "\ufdd0\ufdd1",
     ]
 )
 BODIES = st.lists(FRAGMENTS | st.text(max_size=20), max_size=25).map("\n".join)
@@ -151,6 +159,14 @@ def test_html_marks_a_quote_that_the_plain_part_hides():
         "-- \nx\n" * 100_000,
         "Sent from my iPhone\n\n" * 50_000,
         "Best,\n" * 100_000,
+        "> x\n" * 200_000,
+        "<blockquote>" * 100_000,
+        '<blockquote type="cite">' * 9_000,
+        '<div class="gmail_quote">x</div>y' * 20_000,
+        "-----\nTel: +49 30 555 1234\n" * 20_000,
+        "Sam\nTel: +49 30 555 1234\n\n" * 20_000,
+        "on 1 a@b.org " * 100_000 + ":",
+        '<a title="' * 100_000,
     ],
     ids=lambda body: body[:10].strip(),
 )
@@ -159,7 +175,8 @@ def test_hostile_bodies_take_no_long_time(kind, body):
     """No line or nesting makes a rule crawl."""
     raw = f"From: a@example.org\nContent-Type: text/{kind}\n\n{body}".encode()
 
-    started = time.monotonic()
-    clean_mail(parse(raw))
+    mail = parse(raw)
+    started = time.process_time()
+    clean_mail(mail)
 
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 2

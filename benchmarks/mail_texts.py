@@ -1,0 +1,184 @@
+"""Mails to clean whose right answer is known, written by nobody.
+
+Each has the words of a writer around, below or between the words of others and of
+machines, in the shape that a mail program gives them. Own words, phrases of programs
+in thirty languages and the shapes are written for this measure: it shares no table
+with the rules that it measures. The same seed gives the same mails.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "mails"
+
+NAMES = ("Sam", "Ines", "Tarek", "Jo", "Mirela", "Bea Lund", "Otto Kern", "Lía Paz")
+OTHERS = (
+    ("Anna Müller", "anna.mueller@example.org"),
+    ("Ravi Iyer", "ravi@example.com"),
+    ("Chloé Dubois-Lefèvre", "chloe.dubois-lefevre@example.net"),
+    ("P. van der Berg", "pvdb@mail.example.org"),
+    ("Nguyen Minh", "minh_n@example.edu"),
+)
+COMPANIES = ("Northwind Foundry", "Atelier Kaya", "Lumen & Oak GmbH", "Baltic Paper AB")
+ROLES = ("Project Lead", "Account Manager", "Senior Analyst", "Office Coordinator")
+
+# Own words that look like what the rules cut.
+TRAPS = (
+    "The gap is >50 mm on the left and >= 40 mm on the right.",
+    "From: what I can see, nothing has changed since spring.",
+    "On Monday I wrote: no more changes after lunch. That still holds.",
+    "1. Open the valve\n2. Wait two minutes\n3. Close it again",
+    "The script prints\n\n    for row in rows:\n        print(row.total)\n\nand stops.",
+    "More is at https://example.org/notes/plan and in the minutes.",
+    "Here is the order:\n\nTom first\nThen Mia\nThen everybody else",
+    "--- Option A ---\nWe drive.\n\n--- Option B ---\nWe take the train.",
+    "My grandmother wrote:\nnever trust a quiet dog.",
+    "When: 14 March, 10:30\nWhere: the old mill\nBring: boots",
+    "You can reach the plumber at +49 30 5550 1234 until six.",
+    "He sent me a card from Lisbon, can you believe it?",
+    "Thanks for the flowers, they are still on the table.",
+    "* milk\n* bread\n* a sack of potatoes",
+    "Remember: the contract is confidential, so please do not forward it.",
+    "The log says 10:15 disk full, 10:16 disk full, and so on:",
+    "I lost my phone on the train, so write instead.",
+    "-> see chapter 4\n-> then chapter 9",
+)
+POSTSCRIPTS = (
+    "P.S. The key is under the blue pot.",
+    "PS: bring the long ladder, please.",
+    "P.S.: Grüße an Mia!",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One mail, and what in it is its writer's."""
+
+    name: str
+    plain: str
+    html: str
+    own: str
+    groups: dict[str, str] = field(default_factory=dict)
+    """Client, language, position and the like: what the figures are broken down by."""
+    parents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a shape is made from: the own words, and the message they answer."""
+
+    language: str
+    phrases: dict[str, list[str] | str]
+    own: str
+    name: str
+    who: str
+    mail: str
+    theirs: str
+    day: int
+    year: int
+    time: str
+
+    def line(self, key: str) -> str:
+        """A phrase of the language with date, time and names put in."""
+        return str(self.phrases[key]).format(
+            d=self.day, y=self.year, t=self.time, who=self.who, mail=self.mail
+        )
+
+    def headers(self) -> list[tuple[str, str]]:
+        """Outlook's header block: (label, value)."""
+        values = (f"{self.who} <{self.mail}>", self.line("sent"))
+        to = f"{self.name} <{self.name.split()[0].lower()}@example.org>"
+        labels = [str(label) for label in self.phrases["labels"]]
+        return list(zip(labels, (*values, to, "Re: plan"), strict=True))
+
+
+def languages() -> dict[str, dict[str, list[str] | str]]:
+    """The phrases of all languages."""
+    return tomllib.loads((FOLDER / "languages.toml").read_text("utf-8"))
+
+
+def handmade() -> list[Case]:
+    """The mails written one by one."""
+    cases = []
+    for path in sorted(FOLDER.glob("hand-*.toml")):
+        for case in tomllib.loads(path.read_text("utf-8"))["case"]:
+            groups = {key: str(case[key]) for key in ("client", "language", "position")}
+            parents = tuple(case.get("parents", ()))
+            plain, html = case.get("plain", ""), case.get("html", "")
+            groups["parts"] = parts_of(plain, html)
+            cases.append(Case(case["name"], plain, html, case["own"], groups, parents))
+    return cases
+
+
+def parts_of(plain: str, html: str) -> str:
+    """Which bodies a mail has."""
+    return "both" if plain and html else "html" if html else "plain"
+
+
+def drafts(count: int, seed: int) -> Iterator[tuple[Draft, random.Random]]:
+    """Own words and a message that they answer, the languages in turn."""
+    table = languages()
+    for number in range(count):
+        rng = random.Random(f"{seed}:{number}")
+        language = list(table)[number % len(table)]
+        yield _draft(language, table[language], rng), rng
+
+
+def _draft(
+    language: str, phrases: dict[str, list[str] | str], rng: random.Random
+) -> Draft:
+    who, mail = rng.choice(OTHERS)
+    name = rng.choice(NAMES)
+    return Draft(
+        language=language,
+        phrases=phrases,
+        own=_own(phrases, name, who, rng),
+        name=name,
+        who=who,
+        mail=mail,
+        theirs=_theirs(phrases, name, who, rng),
+        day=rng.randint(10, 28),
+        year=rng.randint(2015, 2025),
+        time=f"{rng.randint(10, 11)}:{rng.randint(10, 59)}",
+    )
+
+
+def _own(
+    phrases: dict[str, list[str] | str], name: str, who: str, rng: random.Random
+) -> str:
+    """Greeting, paragraphs, perhaps a trap, sign-off, name, perhaps a postscript."""
+    sentences = list(phrases["own"])
+    rng.shuffle(sentences)
+    paragraphs = [" ".join(sentences[:2]), *sentences[2 : rng.randint(2, 4)]]
+    if rng.random() < 0.4:
+        paragraphs.insert(rng.randint(0, len(paragraphs)), rng.choice(TRAPS))
+    parts = []
+    if rng.random() < 0.85:
+        parts.append(str(phrases["hi"]).format(name=who.split()[0]))
+    parts += paragraphs
+    ending = rng.random()
+    if ending < 0.7:
+        parts.append(f"{phrases['bye']}\n{name}")
+    elif ending < 0.85:
+        parts.append(name)
+    if rng.random() < 0.1 and ending < 0.85:
+        parts.append(rng.choice(POSTSCRIPTS))
+    return "\n\n".join(parts)
+
+
+def _theirs(
+    phrases: dict[str, list[str] | str], name: str, who: str, rng: random.Random
+) -> str:
+    sentences = list(phrases["theirs"])
+    rng.shuffle(sentences)
+    parts = [str(phrases["hi"]).format(name=name.split()[0])]
+    parts += sentences[: rng.randint(1, 3)]
+    parts.append(f"{phrases['bye']}\n{who}")
+    if rng.random() < 0.3:
+        parts.append(f"-- \n{who}\n{rng.choice(ROLES)}, {rng.choice(COMPANIES)}")
+    return "\n\n".join(parts)

@@ -1,0 +1,21 @@
+"""Texts as words, for asking whether two of them say the same."""
+
+import re
+import unicodedata
+
+_NOT_WORD = re.compile(r"\W+")
+_MANY_ODD = 64
+
+
+def normalised(text: str) -> str:
+    """Words only, lower-case: for asking whether two texts say the same.
+
+    Part of the keys of records: its results must never change.
+    """
+    text = unicodedata.normalize("NFKC", text)
+    odd = {char for char in set(text) if not (char.isalnum() or char == "_")}
+    if len(odd) > _MANY_ODD:
+        return _NOT_WORD.sub(" ", text).strip().casefold()
+    for char in odd:  # some of these are several times faster than one pattern
+        text = text.replace(char, " ")
+    return " ".join(text.split()).casefold()

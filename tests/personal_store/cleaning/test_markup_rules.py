@@ -1,0 +1,106 @@
+"""What the HTML of a mail says: quotes by their marks, and text as a reader sees it."""
+
+import pytest
+
+from personal_store.cleaning import clean_mail
+from personal_store.mail import Mail
+from personal_store.markup import own_text, read_page
+
+QUOTE = "<div>Will you come?</div>"
+
+
+def clean(html, plain=""):
+    return clean_mail(Mail({}, plain, html))
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        f'<blockquote type="cite">{QUOTE}</blockquote>',
+        f'<div class="gmail_quote">Xu gropravs:<blockquote class="gmail_quote">{QUOTE}'
+        "</blockquote></div>",
+        f'<div class="gmail_quote">Xu gropravs{QUOTE}</div>',
+        '<div class="gmail_quote"><div class="gmail_attr">---------- Xu ---------<br>'
+        f"Xa: b<br></div>{QUOTE}</div>",
+        f'<div id="appendonsend"></div><div id="divRplyFwdMsg">Xu</div>{QUOTE}',
+        "<div style='border:none;border-top:solid #ABCDEF 1pt'><b>Xa:</b> a<br>"
+        f"<b>Xe:</b> b<br><b>Xi:</b> c</div>{QUOTE}",
+        f'<div class="ydpab12yahoo_quoted">{QUOTE}</div>',
+        f'<div class="protonmail_quote">{QUOTE}</div>',
+        f'<hr id="zwchr" data-marker="__DIVIDER__">{QUOTE}',
+        f'<div name="quote">{QUOTE}</div>',
+        f'<div>3.5.2023, 10:12, "O" &lt;o@example.ru&gt;:</div><blockquote>{QUOTE}'
+        "</blockquote>",
+        f"<blockquote>{QUOTE}</blockquote>",
+        '<div class="gmail_signature">Uma, Bergen</div>',
+    ],
+)
+def test_marked_words_of_others_go(foreign):
+    """Whatever the language of the words around them."""
+    cleaned = clean(f"<div>Yes, gladly.</div>{foreign}")
+
+    assert cleaned.text == "Yes, gladly."
+    assert cleaned.trimmed
+
+
+def test_answers_between_indented_texts_stay():
+    """After one introduction all that is indented is quoted."""
+    html = (
+        '<div>3.5.2023, 10:12, "O" &lt;o@example.ru&gt;:</div><blockquote>One?'
+        "</blockquote><div>Yes.</div><blockquote>Two?</blockquote><div>No.</div>"
+    )
+
+    assert clean(html).text == "Yes.\nNo."
+
+
+def test_an_own_indented_text_stays():
+    html = (
+        "<div>My line:</div><blockquote style='margin:0 0 0 40px;border:none'>"
+        "the sea does not answer</blockquote><div>I like it.</div>"
+    )
+
+    assert clean(html).text == "My line:\nthe sea does not answer\nI like it."
+    ends = html.removesuffix("<div>I like it.</div>")
+    assert clean(ends).text == "My line:\nthe sea does not answer"
+
+
+def test_line_breaks_are_those_a_reader_sees():
+    html = (
+        "<div>Hi Ann,</div><div><br></div><div>one<br>two</div><p>three</p>"
+        "<ul><li>a</li><li>b</li></ul><pre>x\ny</pre>"
+    )
+
+    assert own_text(html) == "Hi Ann,\n\none\ntwo\n\nthree\n\n- a\n- b\nx\ny"
+
+
+def test_an_attribute_may_hold_a_bracket():
+    assert own_text('<a title="a > b">link</a> <!-- no <b> --> &lt;b&gt;') == (
+        "link <b>"
+    )
+
+
+def test_styles_and_scripts_are_no_text():
+    assert own_text("<style>p{}</style><script>x()</script><p>Yes.</p>") == "Yes."
+
+
+def test_a_plain_part_loses_what_the_html_marks():
+    """Short lines beside a quoted one go with it; own lines it repeats stay."""
+    plain = "Tomorrow.\n\nCould you bring the long cable?\nIt broke.\n"
+    html = (
+        "<p>Tomorrow.</p><blockquote type='cite'>Could you bring the long cable?<br>"
+        "It broke.</blockquote>"
+    )
+
+    assert clean(html, plain).text == "Tomorrow."
+    repeated = "Could you bring the long cable?"
+    again = f"{html}<p>{repeated} you ask.</p>"
+    assert clean(again, f"Tomorrow.\n\n{repeated}\nyou ask.").text.endswith(
+        f"{repeated}\nyou ask."
+    )
+
+
+def test_the_page_says_what_it_cut():
+    page = read_page(f"<p>Yes.</p><blockquote type='cite'>{QUOTE}</blockquote>")
+
+    assert "Will you come?" in page.foreign
+    assert "Will" not in page.own

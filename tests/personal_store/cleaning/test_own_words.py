@@ -1,0 +1,64 @@
+"""The measure of cleaning: what it asks for, and that it can fail."""
+
+import pytest
+
+from benchmarks.cleaning import generated, score, words
+from benchmarks.mail_texts import Case, handmade, languages
+
+HANDMADE = {case.name: case for case in handmade()}
+GENERATED = list(generated(390, seed=5))
+
+
+@pytest.mark.parametrize("name", HANDMADE)
+def test_a_written_mail_gives_exactly_its_own_words(name):
+    """Each has one right answer."""
+    found = score(HANDMADE[name])
+
+    assert words(found.text) == words(found.case.own)
+
+
+def test_the_generated_set_meets_the_aim():
+    """95 % exact, 1 % of own words lost, 1 % of others' words left."""
+    scores = [score(case) for case in GENERATED]
+
+    exact = sum(one.exact for one in scores) / len(scores)
+    lost = sum(one.lost for one in scores) / sum(one.own for one in scores)
+    left = sum(one.left for one in scores) / sum(one.others for one in scores)
+
+    assert exact >= 0.95
+    assert lost <= 0.01
+    assert left <= 0.01
+
+
+def test_the_set_holds_all_languages_and_every_kind_of_body():
+    assert len(languages()) == 30
+    assert {case.groups["language"] for case in GENERATED} == set(languages())
+    assert {case.groups["parts"] for case in GENERATED} == {"plain", "html", "both"}
+    assert {case.groups["position"] for case in GENERATED} == {
+        *("top", "bottom", "inline", "forward")
+    }
+
+
+def test_the_same_seed_gives_the_same_mails():
+    assert list(generated(60, seed=5)) == GENERATED[:60]
+    assert list(generated(60, seed=6)) != GENERATED[:60]
+
+
+@pytest.mark.parametrize(
+    ("own", "lost", "left"),
+    [
+        ("one two three", 0, 0),
+        ("one two three four", 1, 0),
+        ("one two", 0, 1),
+        ("one deux three", 1, 1),
+    ],
+)
+def test_lost_and_left_are_counted_in_words(own, lost, left):
+    found = score(Case("x", "one two three", "", own))
+
+    assert (found.lost, found.left) == (lost, left)
+    assert found.exact == (not lost and not left)
+
+
+def test_chinese_is_counted_in_characters():
+    assert words("报告 ok 好") == ["报", "告", "ok", "好"]
