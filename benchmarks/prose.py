@@ -21,13 +21,15 @@ _SHORTEST, _LONGEST = 5, 1_000
 
 
 class Prose:
-    """Texts of word numbers; the same seed gives the same texts."""
+    """Texts of word numbers; the same seed gives the same texts, and with other
+    numbers `drawn` other texts on the same topics."""
 
-    def __init__(self, seed: int, vocabulary: int = 120_000) -> None:
+    def __init__(self, seed: int, vocabulary: int = 120_000, drawn: int = 0) -> None:
         self._rng = np.random.default_rng(seed)
         weights = (np.arange(vocabulary) + _SHIFT) ** -_EXPONENT
         self._cumulative = np.cumsum(weights / weights.sum())
         self._topics = self._general(_TOPICS * _TOPIC_WORDS).reshape(_TOPICS, -1)
+        self._rng = np.random.default_rng([seed, drawn])
 
     def text(self, length: int | None = None) -> str:
         """One text of so many words, or as many as texts have."""

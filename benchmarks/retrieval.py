@@ -67,14 +67,25 @@ class Times:
 @click.option("--queries", default=100, show_default=True, help="Of each length.")
 @click.option("--checked", default=20, show_default=True, help="Queries for recall.")
 @click.option("--seed", default=1, show_default=True)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    help="Folder of stores: those that are there are searched, others built there.",
+)
 @click.option("--json", "as_json", is_flag=True)
 def main(
-    sizes: tuple[int, ...], queries: int, checked: int, seed: int, as_json: bool
+    sizes: tuple[int, ...],
+    queries: int,
+    checked: int,
+    seed: int,
+    keep: Path | None,
+    as_json: bool,
 ) -> None:
     """Build stores of made-up texts, search them, and say how long it took."""
     for size in sizes or _SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            found = measured(Path(folder, "store.db"), size, queries, checked, seed)
+            path = Path(keep or folder, f"texts-{size}-{seed}.db")
+            found = measured(path, size, queries, checked, seed)
         if as_json:
             click.echo(json.dumps({"texts": size, **found}))
             continue
@@ -88,17 +99,14 @@ def measured(
 ) -> dict[str, str]:
     """Every figure of a store of this size, by its name."""
     prose = Prose(seed)
-    took = _timed(lambda: _fill(path, size, prose))
+    found = {} if path.exists() else _built(path, size, prose)
+    prose = Prose(seed, drawn=1)
     asked = {
         "6 words": [prose.query(6) for _ in range(queries)],
         "80 words": [prose.text(80) for _ in range(queries)],
     }
-    found = {
-        "built": f"{took:.1f} s, {1e3 * took / size:.2f} ms for each text",
-        "file": f"{path.stat().st_size / 1e6:.0f} MB",
-        "one text more": _one_more(path, prose, size),
-        "searched": "in the file" if size > EXHAUSTIVE else "in memory",
-    }
+    found["searched"] = "in the file" if size > EXHAUSTIVE else "in memory"
+    found["one text more"] = _one_more(path, prose)
     for name, some in asked.items():
         times = _in_a_process_of_its_own(path, some)
         found[name] = f"{times.told()}, first {times.first:.0f} ms"
@@ -106,6 +114,14 @@ def measured(
     if checked:
         found |= _recalls(path, {name: some[:checked] for name, some in asked.items()})
     return found
+
+
+def _built(path: Path, size: int, prose: Prose) -> dict[str, str]:
+    took = _timed(lambda: _fill(path, size, prose))
+    return {
+        "built": f"{took:.1f} s, {1e3 * took / size:.2f} ms for each text",
+        "file": f"{path.stat().st_size / 1e6:.0f} MB",
+    }
 
 
 def _fill(path: Path, size: int, prose: Prose) -> None:
@@ -129,11 +145,12 @@ def _row(number: int, text: str) -> tuple[object, ...]:
     return f"made-up:{number}", text, name, address, number * _DAY // 50
 
 
-def _one_more(path: Path, prose: Prose, size: int) -> str:
+def _one_more(path: Path, prose: Prose) -> str:
     """What it costs to add one text at a time, each in a transaction of its own."""
     took = []
     with Store.open(path) as store:
-        for number in range(size, size + 100):
+        (there,) = store.db.execute("SELECT max(id) FROM record").fetchone()
+        for number in range(there, there + 100):
             row = _row(number, prose.text())
 
             def add(row: tuple[object, ...] = row) -> None:

@@ -2,24 +2,31 @@
 
 Stands alone: imports none of our other packages. Opens no connection, but for
 `importers/imap.py` when the person asks for mail from a server.
+
+What this package offers is loaded when it is asked for: the processes that only read
+mail would otherwise carry the database and the search with them.
 """
 
-from personal_store.errors import (
-    SourceError,
-    StoreError,
-    StoreTooNewError,
-    UnknownImporterError,
-)
-from personal_store.importing import import_source
-from personal_store.records import (
-    Author,
-    Document,
-    ImportFailure,
-    ImportReport,
-    Passage,
-    Record,
-)
-from personal_store.store import Store
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from personal_store.errors import (
+        SourceError,
+        StoreError,
+        StoreTooNewError,
+        UnknownImporterError,
+    )
+    from personal_store.importing import import_source
+    from personal_store.records import (
+        Author,
+        Document,
+        ImportFailure,
+        ImportReport,
+        Passage,
+        Record,
+    )
+    from personal_store.store import Store
 
 __all__ = [
     "Author",
@@ -35,3 +42,32 @@ __all__ = [
     "UnknownImporterError",
     "import_source",
 ]
+
+_HOME = {
+    "Author": "records",
+    "Document": "records",
+    "ImportFailure": "records",
+    "ImportReport": "records",
+    "Passage": "records",
+    "Record": "records",
+    "SourceError": "errors",
+    "Store": "store",
+    "StoreError": "errors",
+    "StoreTooNewError": "errors",
+    "UnknownImporterError": "errors",
+    "import_source": "importing",
+}
+"""Which module each name comes from."""
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,20 +1,22 @@
 """Reading many small files as one source, so that an import of them can go on."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from personal_store.archives import FAULTS
 from personal_store.files import Source, parts, why
 from personal_store.mail import Mail, parse_headers
-from personal_store.records import ImportFailure, Item, ReadOptions
+from personal_store.records import ImportFailure, ReadOptions
 
-ReadFile = Callable[[Source, int, int], Iterable[Item]]
+Read = TypeVar("Read")
+ReadFile = Callable[[Source, int, int], Iterable[Read]]
 """(file, position before it, position after it) to its items. All but the last item
 carry the position before it: a run that is cut in between reads the file again."""
 
 
 def read_each(
-    source: Source, options: ReadOptions, read_file: ReadFile
-) -> Iterator[Item]:
+    source: Source, options: ReadOptions, read_file: ReadFile[Read]
+) -> Iterator[Read | ImportFailure]:
     """The items of every file after options.start; what cannot be read is a failure."""
     after = 0
     for file in parts(source):
@@ -39,8 +41,8 @@ def envelopes_of(
 
 
 def _guarded(
-    file: Source, before: int, after: int, read_file: ReadFile
-) -> Iterator[Item]:
+    file: Source, before: int, after: int, read_file: ReadFile[Read]
+) -> Iterator[Read | ImportFailure]:
     if file.fault:
         reason = file.fault.removeprefix(f"{file.place} ").rstrip(".")
         yield ImportFailure(after, file.place, reason)

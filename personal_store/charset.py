@@ -28,6 +28,8 @@ _ALIASES = {
 # Encodings whose bytes look like ASCII: here the label must be believed first.
 _SEVEN_BIT = re.compile(r"iso-2022|utf-?7|hz|utf-?16|utf-?32", re.IGNORECASE)
 _SAMPLE = 65_536
+_FEWEST_FOREIGN = 4
+"""Bytes beyond ASCII that a guess needs; of fewer, cp1252 is the likeliest reading."""
 
 
 def decode(data: bytes, label: str = "") -> str:
@@ -52,7 +54,9 @@ def _mostly_utf8(data: bytes) -> str | None:
 
 
 def _guessed(data: bytes) -> str:
-    guess = chardet.detect(data[:_SAMPLE])["encoding"] or ""
+    guess = ""
+    if sum(byte > 127 for byte in data[:_SAMPLE]) >= _FEWEST_FOREIGN:
+        guess = chardet.detect(data[:_SAMPLE])["encoding"] or ""
     if not _is_text_codec(guess):
         guess = "cp1252"
     return data.decode(guess, "replace")

@@ -100,13 +100,27 @@ def _lines(text: str) -> list[str]:
 
 def _without_gaps(lines: list[str]) -> list[str]:
     """One blank line at most between paragraphs, none at the ends."""
+    if _has_no_gaps(lines):
+        return lines
     kept: list[str] = []
+    after_words = False
     for line in lines:
-        if line.strip() or (kept and kept[-1].strip()):
+        if line and not line.isspace():
             kept.append(line)
-    while kept and not kept[-1].strip():
+            after_words = True
+        elif after_words:
+            kept.append(line)
+            after_words = False
+    if kept and not after_words:
         kept.pop()
     return kept
+
+
+def _has_no_gaps(lines: list[str]) -> bool:
+    """The common case, told without a look at each line."""
+    if not lines or not lines[0] or not lines[-1] or any(map(str.isspace, lines)):
+        return not lines
+    return "\n\n\n" not in "\n".join(lines)
 
 
 def _says_nothing(plain: str) -> bool:

@@ -1,6 +1,8 @@
 """What machines and companies put below a message: notices, taglines, list footers."""
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 from personal_store import phrases
 from personal_store.quotes import bare_line
@@ -15,9 +17,12 @@ _LONGEST = 1_500
 _NOTICE_CJK = 40
 _OPENING = re.compile(rf"^\W*(?:{phrases.NOTICE})")
 _WEAK_OPENING = re.compile(rf"^\W*(?:{phrases.WEAK_NOTICE})")
+_ANY_OPENING = re.compile(rf"^\W*(?:{phrases.NOTICE}|{phrases.WEAK_NOTICE})")
 _LIST = re.compile(phrases.LIST_FOOTER.replace(".", r"\."))
 _GUARD = re.compile(phrases.GUARD.replace(".", r"\."))
 _LINK = re.compile(r"https?://|www\.|<mailto:|[\w.+-]+@[\w-]+\.\w")
+_RULE_SIGNS = frozenset("_=*-")
+_LINK_SIGNS = ("@", "://", "www.", "<mailto:")
 _RULE = re.compile(r"^(?:[_=*-]{10,}|--~--~-.*|(?:-=)+-?)$")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STEMS = tuple(phrases.NOTICE_WORDS.split("|"))
@@ -39,14 +44,25 @@ def cut_footers(lines: list[str]) -> list[str]:
         at = _footer_at(lines, start, end, text)
         if at is not None:
             cut = at
-        elif len(text) >= _PROSE and not _LINK.search(text):
+        elif len(text) >= _PROSE and not _has_link(text):
             break
     return lines[:cut] if cut < len(lines) else lines
 
 
 def drop_taglines(lines: list[str]) -> list[str]:
     """The lines without those on their own such as 'Sent from my iPhone'."""
-    found = {index for index, line in enumerate(lines) if _is_tagline(line)}
+    found: set[int] = set()
+    last = True  # whether what stands below is blank or another tagline
+    for index in reversed(range(len(lines))):
+        line = lines[index]
+        if not line.strip():
+            last = True
+        elif last:
+            last = _is_tagline(line)
+            if last:
+                found.add(index)
+    if not found:
+        return lines
     alone = {index for index in found if _stands_alone(lines, index, found)}
     if not alone:
         return lines
@@ -80,48 +96,57 @@ def _names_device(line: str) -> bool:
         return len(line.split()) < 9 or "aka.ms" in line
     if _SENT_FROM.match(line):
         return True
-    return bool(_DEVICE.search(line) and _SENT.search(line)) and len(line.split()) < 13
+    if len(line.split()) >= 13:
+        return False
+    return bool(_SENT.search(line) and _DEVICE.search(line))
 
 
-def _paragraphs_from_below(lines: list[str]) -> list[tuple[int, int]]:
+def _paragraphs_from_below(lines: list[str]) -> Iterator[tuple[int, int]]:
     """(start, end) of the last paragraphs, the last one first."""
-    found: list[tuple[int, int]] = []
+    found = 0
     end = len(lines)
-    while end and len(found) < _LAST:
+    while end and found < _LAST:
         if not lines[end - 1].strip():
             end -= 1
             continue
         start = end
         while start and lines[start - 1].strip():
             start -= 1
-        found.append((start, end))
+        yield start, end
+        found += 1
         end = start
-    return found
 
 
 def _footer_at(lines: list[str], start: int, end: int, text: str) -> int | None:
     """Where in this paragraph a footer begins; None if there is none."""
-    for index in range(start, end):
+    for index, line in enumerate(lines[start:end], start):
         if (
-            lines[index][:1] in "_=*-"
-            and _RULE.match(lines[index])
+            line[:1] in _RULE_SIGNS
+            and _RULE.match(line)
             and _LIST.search(" ".join(lines[index:])[:900].lower())
         ):
             return index
-    if not any(line.strip() for line in lines[:start]):
+    if not any(map(str.strip, islice(lines, start))):
         return None
-    if _is_notice(text) or (_LINK.search(text) and _LIST.search(text)):
+    linked = _has_link(text)
+    if _is_notice(text) or (linked and _LIST.search(text)):
         return start - _has_rule_above(lines, start)
-    if len(text) < 400 and _LINK.search(text) and _GUARD.search(text):
+    if linked and len(text) < 400 and _GUARD.search(text):
         return start - _has_rule_above(lines, start)
     if len(text) < _PROSE:
         return None
     for index in range(start + 1, end):  # right below a name or an address
         line = lines[index].lower()
-        opens = _OPENING.match(line) or _WEAK_OPENING.match(line)
-        if opens and _is_notice(" ".join(lines[index:end])[:_LONGEST].lower()):
+        if _ANY_OPENING.match(line) and _is_notice(
+            " ".join(lines[index:end])[:_LONGEST].lower()
+        ):
             return index
     return None
+
+
+def _has_link(text: str) -> bool:
+    """The pattern alone is slow where there is none."""
+    return any(map(text.__contains__, _LINK_SIGNS)) and bool(_LINK.search(text))
 
 
 def _has_rule_above(lines: list[str], start: int) -> int:

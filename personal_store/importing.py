@@ -22,17 +22,20 @@ from personal_store.files import why as reason_of
 from personal_store.growing import read_before
 from personal_store.importers import (
     Importer,
+    LetterImporter,
     MailImporter,
     TableImporter,
     TalkImporter,
 )
 from personal_store.layouts import described, remember, remembered
 from personal_store.locking import importing_alone
+from personal_store.parallel import Readers, processes_for
+from personal_store.recleaning import compare_threads
 from personal_store.records import ImportFailure, ImportReport, Item, ReadOptions
 from personal_store.room import check_room
 from personal_store.store import Store
 from personal_store.talks import is_name
-from personal_store.writing import BY_OTHERS, KNOWN, ImportRun, is_full
+from personal_store.writing import BY_OTHERS, KNOWN, ImportRun, is_full, newest
 
 BATCH = 500
 """Records per transaction."""
@@ -77,9 +80,13 @@ def import_sources(
     is_mail = isinstance(importer, MailImporter)
     with _translated(sources[0].path), importing_alone(store.path):
         check_room(store.path, sources, is_mail=is_mail)
-        work = _Import(store, kind, importer, sources, mapping or {})
-        work.learn_owner(me)
-        work.read_all(_Told(progress, sum(source.size for source in sources)))
+        size = sum(source.size for source in sources)
+        with Readers(processes_for(size)) as readers:
+            work = _Import(store, kind, importer, sources, mapping or {}, readers)
+            work.learn_owner(me)
+            work.read_all(_Told(progress, size))
+        if is_mail and work.report.added:
+            compare_threads(store.db, work.newest_before)
         work.explain_nothing_own()
     return work.report
 
@@ -93,7 +100,10 @@ class _Import:
     importer: Importer
     sources: Sequence[Source]
     mapping: Mapping[str, str]
+    readers: Readers
     report: ImportReport = field(default_factory=ImportReport)
+    newest_before: int = 0
+    """The largest id that this import found in the store; 0 if it goes on with one."""
 
     def learn_owner(self, me: Sequence[str]) -> None:
         """Note the addresses or names given; without any, find out whose texts these
@@ -133,6 +143,7 @@ class _Import:
 
         One of several that cannot be read does not keep the others out.
         """
+        self.newest_before = newest(self.store.db)
         done = 0
         for source in self.sources:
             try:
@@ -170,16 +181,29 @@ class _Import:
         if run.position and not known:
             percent = 100 * run.position // source.size
             self.report.notes.append(f"{source.name}: going on at {percent} %")
+            self.newest_before = 0
         start = max(run.position, known)
-        batch: list[Item] = []
-        for item in self.importer.read(source, replace(options, start=start)):
-            batch.append(item)
-            if len(batch) == BATCH:
-                run.commit(batch, self.report)
-                batch.clear()
-            told.at(item.position)
-        run.commit(batch, self.report)
+        self._write(run, self._items(source, replace(options, start=start)), told)
         run.end()
+
+    def _items(self, source: Source, options: ReadOptions) -> Iterator[Item]:
+        if isinstance(self.importer, LetterImporter):
+            return self.readers.read(self.importer.letters(source, options))
+        return self.importer.read(source, options)
+
+    def _write(self, run: ImportRun, items: Iterator[Item], told: "_Told") -> None:
+        batch: list[Item] = []
+        try:
+            for item in items:
+                batch.append(item)
+                if len(batch) == BATCH:
+                    run.commit(batch, self.report)
+                    batch.clear()
+                told.at(item.position)
+        except (SourceError, OSError, *UNREADABLE):
+            run.commit(batch, self.report)  # the source may be damaged here for good
+            raise
+        run.commit(batch, self.report)
 
     def _options(self, source: Source) -> ReadOptions:
         mapping = self.mapping

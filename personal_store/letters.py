@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from dataclasses import dataclass
 
 from personal_store.charset import header_text
 from personal_store.cleaning import VERSION, Cleaned, clean_mail, normalised
@@ -39,6 +40,32 @@ _PARSER_FAULTS = (
 )
 _EXPUNGED = 0x0008
 _MESSAGE_ID = re.compile(r"<[^<>\s]+>|[^<>\s]+@[^<>\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message that nobody has read yet, with what `read_letter` is told of it."""
+
+    raw: bytes
+    position: int
+    where: str
+    me: frozenset[str] = frozenset()
+    envelope: str = ""
+    folder: str = ""
+
+
+def read_now(one: Letter | Item) -> Item:
+    """What a letter holds; anything else as it is."""
+    if not isinstance(one, Letter):
+        return one
+    return read_letter(
+        one.raw,
+        position=one.position,
+        where=one.where,
+        me=one.me,
+        envelope=one.envelope,
+        folder=one.folder,
+    )
 
 
 def read_letter(
@@ -112,7 +139,8 @@ def _read(
     cleaned = clean_mail(mail)
     if not _says_something(cleaned.text):
         return Skipped(position, "without own words")
-    return _document(mail, sender, labels, cleaned, position, envelope)
+    raw_text = RawText(mail.plain, mail.html) if sender in me else None  # as is kept
+    return _document(mail, sender, labels, cleaned, position, envelope, raw_text)
 
 
 def _unwanted(mail: Mail, sender: str, me: frozenset[str]) -> str:
@@ -153,6 +181,7 @@ def _document(
     cleaned: Cleaned,
     position: int,
     envelope: str,
+    raw: RawText | None,
 ) -> Document:
     name, address = _recipient(mail)
     return Document(
@@ -170,7 +199,7 @@ def _document(
         reply_to=_first_id(mail.header("in-reply-to")),
         trimmed=cleaned.trimmed,
         cleaning=VERSION,
-        raw=RawText(mail.plain, mail.html),
+        raw=raw,
     )
 
 

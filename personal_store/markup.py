@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from html import unescape
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -11,6 +12,7 @@ from personal_store.quotes import HARD, SOFT
 MAX_HTML = 1_000_000
 """Characters of HTML that are looked at."""
 
+_LONG_HTML = 50_000  # bytes
 _MAX_QUOTES = 100
 _MAX_BARE = 10
 _INVISIBLE = "script, style, title, template"
@@ -145,7 +147,7 @@ _SERIALISED = re.compile(r"<(/?[\w:-]+)[^>\"]*(?:\"[^\"]*\"[^>\"]*)*>")
 _PRE = re.compile(r"<pre\b.*?</pre>", re.DOTALL)
 _MANY_TAGS = 20_000
 _DEEPEST = 10_000
-_BLANKS = re.compile(r"[ \t\r\n\f]+")
+_SPACES = re.compile(" {2,}")
 _GAP = re.compile(r"[ \t]*[\n\x01\x02][ \t\n\x01\x02]*")
 
 
@@ -185,19 +187,28 @@ def own_text(html: str) -> str:
 
 def has_marks(html: str) -> bool:
     """Whether reading the HTML can say more about quotes than the plain text."""
-    # Bytes are searched faster, and one search a word faster than one for all.
-    lowered = html[:MAX_HTML].encode("utf-8", "replace").lower()
-    return any(marker in lowered for marker in _MARKERS)
+    return _any_marked(html[:MAX_HTML].encode("utf-8", "replace"))
 
 
 def above_marks(html: str) -> str | None:
     """The words before the first marked quote or signature; None if none is marked."""
     data = html[:MAX_HTML].encode("utf-8", "replace")
+    if not _any_marked(data):
+        return None
     lowered = data.lower()
     found = [at for at in map(lowered.find, _MARKERS) if at >= 0]
-    if not found:
-        return None
     return visible(data[: min(found)].rpartition(b"<")[0].decode("utf-8", "replace"))
+
+
+def _any_marked(html: bytes) -> bool:
+    """Whether a marker stands there; in a long one inside tags, few being distinct.
+
+    Bytes are searched faster, and one search a word faster than one for all.
+    """
+    if len(html) > _LONG_HTML:
+        pieces = html.split(b"<")
+        html = b"<".join({piece.rpartition(b">")[0] or piece for piece in pieces})
+    return any(map(html.lower().__contains__, _MARKERS))
 
 
 def visible(html: str) -> str:
@@ -335,19 +346,30 @@ def _text(html: str) -> str:
     if "<pre" in html:
         html = _PRE.sub(lambda pre: pre.group().replace("\n", "<br>"), html)
     html = html.replace(HARD, f"{_BLOCK}{HARD}{_BLOCK}")
-    text = _SERIALISED.sub(
-        lambda tag: _WRITTEN.get(tag.group(1), ""), _BLANKS.sub(" ", html)
-    )
-    text = unescape(text).replace("\xa0", " ")
+    html = _with_single_spaces(html)
+    pieces = _SERIALISED.split(html)  # every second one is the name of a tag
+    pieces[1::2] = [_WRITTEN.get(name, "") for name in pieces[1::2]]
+    text = unescape("".join(pieces)).replace("\xa0", " ")
     if _IN in text:
         text = _with_depth(text)
     text = _GAP.sub(_breaks, text)
     return "\n".join(line.strip(" \t") for line in text.split("\n")).strip("\n")
 
 
+def _with_single_spaces(html: str) -> str:
+    """One space for every run of blanks; a pattern would stop at each single space."""
+    for blank in "\t\r\n\f":
+        html = html.replace(blank, " ")
+    return _SPACES.sub(" ", html) if "  " in html else html
+
+
 def _breaks(gap: re.Match[str]) -> str:
+    return _seen_breaks(gap.group().replace(" ", "").replace("\t", ""))
+
+
+@lru_cache(maxsize=256)
+def _seen_breaks(run: str) -> str:
     """The line breaks between two texts: of several blocks that end, one is seen."""
-    run = gap.group().replace(" ", "").replace("\t", "")
     count = run.count(_BREAK)
     if (_BLOCK in run or _PARAGRAPH in run) and not run.startswith(_BREAK):
         count += 1

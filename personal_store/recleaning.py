@@ -61,11 +61,12 @@ def reclean(
     return Recleaned(len(ids), changed, *_out_of_reach(db))
 
 
-def compare_threads(db: Database) -> int:
+def compare_threads(db: Database, after: int = 0) -> int:
     """Cut from own mails what the messages they answer hold word for word.
 
     For mails that were stored before their parent was, and for import, which reads one
-    message at a time. Returns how many texts changed.
+    message at a time. Only pairs with a record of a larger id than `after`. Returns how
+    many texts changed.
     """
     ids = [
         row[0]
@@ -73,8 +74,10 @@ def compare_threads(db: Database) -> int:
             f"""SELECT id FROM record WHERE {_OWN_MAILS} AND cleaning = {VERSION}
                 AND reply_to <> '' AND EXISTS (SELECT 1 FROM record AS parent
                     WHERE parent.key > 'mid:' || record.reply_to || ':'
-                    AND parent.key < 'mid:' || record.reply_to || ';')
-                ORDER BY id"""  # noqa: S608
+                    AND parent.key < 'mid:' || record.reply_to || ';'
+                    AND (parent.id > ? OR record.id > ?))
+                ORDER BY id""",  # noqa: S608
+            [after, after],
         )
     ]
     changed = 0

@@ -25,6 +25,7 @@ _SENTENCE = re.compile(r"[.?!…。？！](?:\W{0,3})$")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d{2}")
 
+_PGP_BEGIN = "-----BEGIN PGP "
 _PGP_SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
 _PGP_BLOCK = re.compile(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$")
 
@@ -47,7 +48,9 @@ def drop_signature(lines: list[str]) -> list[str]:
 
 def drop_armour(lines: list[str]) -> list[str]:
     """The lines without PGP signatures, keys, ciphertext and the signing header."""
-    if not any(line.startswith("-----BEGIN PGP ") for line in lines):
+    if _PGP_BEGIN not in "\n".join(lines):
+        return lines
+    if not any(line.startswith(_PGP_BEGIN) for line in lines):
         return lines
     kept: list[str] = []
     closing = ""
@@ -82,7 +85,8 @@ def _cut_at_delimiter(lines: list[str]) -> list[str]:
 def _cut_at_rule(lines: list[str]) -> list[str]:
     """Cut at a line of dashes if what stands below it is a contact block."""
     for index in range(max(1, len(lines) - _SIGNATURE_LINES), len(lines)):
-        if _RULE.match(lines[index][:LONGEST]):
+        line = lines[index]
+        if not line[:1].isalnum() and _RULE.match(line[:LONGEST]):
             below = [line for line in lines[index + 1 :] if line.strip()]
             if not below or (_evidence(below) and not any(map(_is_sentence, below))):
                 return _with_postscript(lines, index)
@@ -213,4 +217,4 @@ def _without_blank_end(lines: list[str]) -> list[str]:
     end = len(lines)
     while end and not lines[end - 1].strip():
         end -= 1
-    return lines[:end]
+    return lines[:end] if end < len(lines) else lines

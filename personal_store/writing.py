@@ -30,7 +30,7 @@ from personal_store.records import (
 from personal_store.sources import Source
 from personal_store.tombstones import Tombstones
 
-__all__ = ["BY_OTHERS", "FORGOTTEN", "KNOWN", "ImportRun", "is_full"]
+__all__ = ["BY_OTHERS", "FORGOTTEN", "KNOWN", "ImportRun", "is_full", "newest"]
 
 KNOWN = "already stored"
 BY_OTHERS = "written by others"
@@ -282,6 +282,11 @@ def _fingerprint(document: Document) -> bytes:
 def fingerprint(title: str, rating: float | None, text: str) -> bytes:
     """Says whether a record reads as it did before."""
     return hashlib.sha256(f"{title}\0{rating}\0{text}".encode()).digest()
+
+
+def newest(db: Database) -> int:
+    """The largest id of a record; 0 if there is none."""
+    return int(db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()[0])
 
 
 def source_id_of(db: Database, kind: str, label: str) -> int:

@@ -40,7 +40,7 @@ def test_the_contracts_between_the_packages_hold():
         ("edge_app.desk", "textual fastapi torch"),
         ("cloud_api.app", "textual personal_store torch"),
         (
-            "personal_store",
+            "personal_store.store, personal_store.importing",
             "textual httpx llama_cpp fastapi torch decoding_core models",
         ),
     ],

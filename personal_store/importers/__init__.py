@@ -2,8 +2,9 @@
 
 An importer has `sources(path)`, which finds what to read or raises SourceError, and
 `read(source, options)`, which yields documents, things skipped and failures. Importers
-of mail also have `envelopes(source)`, which yields headers only, those of messages
-signed with names `people(source)`, those of tables `names(source)` and
+of mail also have `envelopes(source)`, which yields headers only, and may have
+`letters(source, options)`, which yields messages that are not read yet; those of
+messages signed with names have `people(source)`, those of tables `names(source)` and
 `columns(source, mapping)`.
 
 `recognises(source)` is for `import auto`: where an importer would take any file of a
@@ -19,6 +20,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from personal_store.columns import Columns
 from personal_store.errors import UnknownImporterError
+from personal_store.letters import Letter
 from personal_store.mail import Mail
 from personal_store.records import Item, ReadOptions
 from personal_store.sources import Source
@@ -44,6 +46,14 @@ class MailImporter(Importer, Protocol):
 
     def envelopes(self, source: Source) -> Iterator[Mail]:
         """The headers of each message, to find out whose mailbox it is."""
+
+
+@runtime_checkable
+class LetterImporter(MailImporter, Protocol):
+    """An importer of mail that finds messages faster than they can be read."""
+
+    def letters(self, source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
+        """What `read` yields, but messages as they are, to be read elsewhere."""
 
 
 @runtime_checkable

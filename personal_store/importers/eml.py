@@ -6,7 +6,7 @@ from pathlib import Path
 from personal_store.bundles import envelopes_of, read_each
 from personal_store.errors import SourceError
 from personal_store.files import bundled
-from personal_store.letters import read_letter
+from personal_store.letters import Letter, read_now
 from personal_store.mail import Mail, parse_headers
 from personal_store.records import Item, ReadOptions
 from personal_store.sources import Source, locate
@@ -28,10 +28,15 @@ def envelopes(source: Source) -> Iterator[Mail]:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages, in the order of their names."""
+    return map(read_now, letters(source, options))
 
-    def read_file(file: Source, _: int, position: int) -> Iterator[Item]:
+
+def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
+    """The same, not read yet."""
+
+    def read_file(file: Source, _: int, position: int) -> Iterator[Letter]:
         raw = file.head(MAX_MESSAGE)
-        yield read_letter(raw, position=position, where=file.place, me=options.me)
+        yield Letter(raw, position, file.place, options.me)
 
     return read_each(source, options, read_file)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from personal_store.bundles import envelopes_of, read_each
 from personal_store.files import bundled
 from personal_store.folders import folder_label
-from personal_store.letters import read_letter
+from personal_store.letters import Letter, read_now
 from personal_store.mail import Mail
 from personal_store.records import ImportFailure, Item, ReadOptions, Skipped
 from personal_store.sources import Source, locate
@@ -33,8 +33,13 @@ def envelopes(source: Source) -> Iterator[Mail]:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages, but those Apple Mail marked as deleted or as drafts."""
+    return map(read_now, letters(source, options))
 
-    def read_file(file: Source, _: int, position: int) -> Iterator[Item]:
+
+def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
+    """The same, not read yet."""
+
+    def read_file(file: Source, _: int, position: int) -> Iterator[Letter | Item]:
         found = _message(file)
         if found is None:
             reason = "its first line is no byte count"
@@ -45,7 +50,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
             reason = "in the trash" if flags & _DELETED else "drafts"
             yield Skipped(position, reason)
             return
-        yield read_letter(
+        yield Letter(
             raw,
             position=position,
             where=file.place,

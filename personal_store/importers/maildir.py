@@ -7,7 +7,7 @@ from pathlib import Path
 from personal_store.bundles import envelopes_of, read_each
 from personal_store.files import bundled
 from personal_store.folders import folder_label
-from personal_store.letters import read_letter
+from personal_store.letters import Letter, read_now
 from personal_store.mail import Mail
 from personal_store.records import Item, ReadOptions, Skipped
 from personal_store.sources import Source, locate
@@ -32,13 +32,18 @@ def envelopes(source: Source) -> Iterator[Mail]:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages, folder by folder, but those flagged as trashed or as drafts."""
+    return map(read_now, letters(source, options))
 
-    def read_file(file: Source, _: int, position: int) -> Iterator[Item]:
+
+def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
+    """The same, not read yet."""
+
+    def read_file(file: Source, _: int, position: int) -> Iterator[Letter | Item]:
         reason = _unwanted(file.name)
         if reason:
             yield Skipped(position, reason)
             return
-        yield read_letter(
+        yield Letter(
             file.head(MAX_MESSAGE),
             position=position,
             where=file.place,

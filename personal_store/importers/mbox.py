@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from personal_store.errors import SourceError
-from personal_store.letters import read_letter
+from personal_store.letters import Letter, read_now
 from personal_store.mail import Mail, parse_headers
 from personal_store.records import Item, ReadOptions
 from personal_store.sources import Source, locate
@@ -30,9 +30,14 @@ def envelopes(source: Source) -> Iterator[Mail]:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """The messages after options.start, which is where one begins."""
+    return map(read_now, letters(source, options))
+
+
+def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
+    """The same, not read yet."""
     with source.open() as stream:
         for message in split(stream, options.start):
-            yield read_letter(
+            yield Letter(
                 message.content,
                 position=message.end,
                 where=f"{source.name}, message at byte {message.begin:,}",

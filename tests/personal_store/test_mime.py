@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.takeout import messages
+from personal_store.charset import header_text
 from personal_store.mime import content_of, message_of
 
 AWKWARD = sorted((Path(__file__).parent / "awkward").glob("*.eml"))
@@ -241,3 +242,14 @@ def test_hostile_headers_take_no_long_time(head):
     message_of(head)
 
     assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"Gr\xfc\xdfe", "Grüße"),  # too little to guess from
+        ("Привет, как дела".encode("koi8-r"), "Привет, как дела"),
+    ],
+)
+def test_a_header_without_charset_is_guessed_where_there_is_enough(raw, text):
+    assert header_text(raw.decode("ascii", "surrogateescape")) == text

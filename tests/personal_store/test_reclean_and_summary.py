@@ -3,13 +3,14 @@
 import pytest
 from stores import SECRET, fill, found, ids
 
-from personal_store import Store, rawtext, recleaning
+from personal_store import Store, import_source, rawtext, recleaning
 from personal_store.copies import back_up
 from personal_store.forgetting import forget, tidy
-from personal_store.recleaning import Recleaned, reclean
+from personal_store.recleaning import Recleaned, compare_threads, reclean
 from personal_store.records import RawText
 from personal_store.summary import summarise
 from personal_store.trash import exclude, put_into_trash
+from tests.mailboxes import ME, mailbox, message
 
 BALLOON = "title = 'Confidential balloon'"
 
@@ -92,3 +93,34 @@ def test_a_summary_counts_each_text_once(store):
     assert summary.backup
     assert not summary.untidy
     assert not summary.encrypted
+
+
+def test_an_import_cuts_what_the_messages_it_answers_hold(tmp_path):
+    """Quoted without any mark; the parent may stand behind the answer, or come later.
+
+    Pairs of earlier imports are not looked at again.
+    """
+    quoted = "The venue has room for forty guests and a piano.\nIt is free in May."
+    answer = "I would take it, and ask for the small hall as well."
+    sent = [
+        message(
+            f"{answer}\n\n{quoted}", number=at + 1, headers=f"In-Reply-To: <{at}@a.org>"
+        )
+        for at in (10, 20)
+    ]
+    parents = [
+        message(quoted, sender="Anna <anna@a.org>", number=None,
+                headers=f"Message-ID: <{at}@a.org>")
+        for at in (10, 20)
+    ]  # fmt: skip
+    with Store.open(tmp_path / "store.db") as store:
+        texts = []
+        for batch in ([*sent, parents[0]], [message(number=30), parents[1]]):
+            path = tmp_path / "letters.mbox"
+            path.write_bytes(mailbox(batch))
+            import_source(store, "mbox", path, me=[ME])
+            texts.append([record.text for record in store.records()][:2])
+        newest = store.db.execute("SELECT max(id) FROM record").fetchone()[0]
+        assert compare_threads(store.db, newest) == 0
+    assert texts[0] == [answer, f"{answer}\n\n{quoted}"]
+    assert texts[1] == [answer, answer]

@@ -4,7 +4,7 @@ import pytest
 
 from personal_store.cleaning import clean_mail
 from personal_store.mail import Mail
-from personal_store.markup import own_text, read_page
+from personal_store.markup import has_marks, own_text, read_page
 
 QUOTE = "<div>Will you come?</div>"
 
@@ -71,6 +71,26 @@ def test_line_breaks_are_those_a_reader_sees():
     )
 
     assert own_text(html) == "Hi Ann,\n\none\ntwo\n\nthree\n\n- a\n- b\nx\ny"
+
+
+def test_a_break_before_the_end_of_a_block_is_the_same_break():
+    assert own_text("<div>one<br></div><div>two</div>") == "one\ntwo"
+    assert own_text("<div>one</div><div><br></div><div>two</div>") == "one\n\ntwo"
+
+
+def test_blanks_are_one_space_and_no_break():
+    assert own_text("<p>one\r\n\t two  three</p>") == "one two three"
+
+
+def test_a_mark_counts_in_a_long_mail_too():
+    """Its tags are looked at alone: what is said about a quote marks none."""
+    long = "<p>We talked about it.</p>" * 3_000
+    quote = f"<blockquote type='cite'>{QUOTE}</blockquote>"
+
+    assert has_marks(long + quote)
+    assert has_marks(f"{long}<div\ntitle='a > b' class=gmail_quote>x</div>")
+    assert has_marks(f"{long}<div class=gmail_quote title='a<b'>x</div>")
+    assert not has_marks(f"{long}<p>a blockquote of gmail_quote</p>")
 
 
 def test_an_attribute_may_hold_a_bracket():

@@ -16,6 +16,8 @@ OWN = "Yes, gladly.\n\nUma"
         "Ann <ann@example.org> gropravs 2024-03-12 10:15:\n\n> Will you?",
         "2024年3月12日(火) 10:15 Ann Ever So Long\n<ann@example.org>:\n\n> Will you?",
         "Ann wrote:\n> Will you?",
+        "Ann 写道：\n\n> Will you?",
+        "On Tuesday 12 March 2024\nat 10:15 Ann <a@b.org> wrote:\n\n> Will you?",
         "On 12/03/24 10:15, Ann wrote:\nWill you?",
         "Wiadomość przez Chloé Ever So Long-Lefèvre\n<chloe.lefevre@example.net> "
         "w dniu 28.03.2024, o\ngodz. 11:51:\n\n> Will you?",
@@ -61,6 +63,10 @@ def test_words_of_others_go(below):
 )
 def test_prose_that_looks_like_a_quote_stays(body):
     assert clean_text(body).text == body
+
+
+def test_a_piece_of_a_link_above_all_quotes_stays():
+    assert clean_text("see a/b\n> One?\n> Two?").text == "see a/b"
 
 
 def test_answers_between_quotes_stay():

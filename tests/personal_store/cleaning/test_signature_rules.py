@@ -27,6 +27,7 @@ UNLISTED = (
         f"\n\n—————\nNils Dahl\n{CONTACTS}",
         "\n\nSent from my iPhone",
         "\nSent from my iPhone",
+        "\n\nSent from my iPhone\nSent from my iPad",
         "\n\nSent from my mobile, please excuse any typos",
         "\n\nOdeslíláno: poslano s mog Samsunga",
         "\n\nHanki Outlook for Android<https://aka.ms/x>",

@@ -61,8 +61,8 @@ def test_a_run_goes_on_over_blank_lines():
 
 def test_words_are_compared_whatever_their_case_and_marks():
     assert normalised("  Straße, ＯＫ!\tfi_x ") == "strasse ok fi_x"
-    many = "".join(f"{chr(code)}a" for code in range(0x2190, 0x21F0))
-    assert normalised(many) == " ".join("a" * 96)
+    many = "".join(f"{chr(code)}ß" for code in range(0x2190, 0x21F0))
+    assert normalised(many) == " ".join(["ss"] * 96)
 
 
 @pytest.fixture

@@ -1,0 +1,253 @@
+"""Letters read by other processes: the same store, and nobody is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from stores import content
+
+from benchmarks.takeout import ME, mailbox_file
+from personal_store import ImportFailure, Store, StoreError, import_source, parallel
+from personal_store.letters import Letter, read_now
+from personal_store.parallel import Readers, processes_for
+from personal_store.records import Skipped
+from tests.mailboxes import mailbox, many, message
+
+ROOT = Path(__file__).parents[2]
+IMPORT = """
+import sys, time
+from pathlib import Path
+from personal_store import Store, import_source, importing, parallel
+importing.BATCH = 20
+parallel.WORTHWHILE = 0
+parallel._LETTERS = 10
+class Slow(parallel.Readers):
+    def read(self, letters):
+        for item in super().read(letters):
+            time.sleep(0.01)
+            if item.position > 30_000 and self.number:
+                print(*(one.process.pid for one in self._all), flush=True)
+                self.number = 0
+            yield item
+if "slow" in sys.argv:
+    importing.Readers = Slow
+with Store.open(Path(sys.argv[1])) as store:
+    import_source(store, "mbox", Path(sys.argv[2]), me=["sam@example.com"])
+"""
+FAULTY = """
+import sys; sys.path[:] = sys.argv[1:]
+from personal_store import parallel
+def read(one):
+    if one.position == 41:
+        raise MemoryError("at 41")
+    return right(one)
+right, parallel.read_now = parallel.read_now, read
+parallel.serve()
+"""
+
+
+@pytest.fixture
+def small_counts(monkeypatch):
+    """A mailbox of a few kilobytes is read by two processes, in many portions."""
+    monkeypatch.setattr(parallel, "WORTHWHILE", 0)
+    monkeypatch.setattr(parallel, "_LETTERS", 7)
+    monkeypatch.setattr(parallel, "_cores", lambda: 2)
+
+
+def letters(count=100):
+    return [Letter(raw, at, f"at {at}") for at, raw in enumerate(many(count), 1)]
+
+
+def stored(path, box):
+    with Store.open(path) as store:
+        report = import_source(store, "mbox", box, me=[ME])
+        runs = "SELECT position, added, skipped, failed, ended > 0 FROM import_run"
+        failures = "SELECT place, reason FROM import_error"
+        rows = [store.db.execute(sql).fetchall() for sql in (runs, failures)]
+        raw = "SELECT record_id, data FROM raw ORDER BY record_id"
+        return report, content(store), rows, store.db.execute(raw).fetchall()
+
+
+def test_many_processes_make_the_same_store(tmp_path, monkeypatch, small_counts):
+    """Texts, order, bodies kept, failures, counts and places."""
+    box = mailbox_file(tmp_path / "takeout.mbox", 300)
+    with box.open("ab") as file:
+        file.write(mailbox([b"Subject: by nobody\n\nThree words here.\n"]))
+    started = []
+    monkeypatch.setattr(
+        "personal_store.parallel.subprocess.Popen",
+        lambda *a, **k: started.append(subprocess_popen(*a, **k)) or started[-1],
+    )
+    together = stored(tmp_path / "together.db", box)
+    monkeypatch.setattr(parallel, "MOST", 0)
+    alone = stored(tmp_path / "alone.db", box)
+
+    assert together == alone
+    assert alone[0].failed == 1
+    assert len(started) == 2
+    assert [one.returncode for one in started] == [-signal.SIGKILL] * 2
+
+
+subprocess_popen = subprocess.Popen
+
+
+def test_items_keep_their_order(small_counts):
+    """Whichever process is faster, and what needs no reading in between."""
+    mixed = letters(60)
+    mixed[30:30] = [Skipped(30, "drafts"), ImportFailure(30, "here", "it is gone")]
+    with Readers(2) as readers:
+        assert list(readers.read(mixed)) == [read_now(one) for one in mixed]
+
+
+def test_readers_serve_one_source_after_the_other(small_counts):
+    with Readers(1) as readers:
+        first, second = list(readers.read(letters(9))), list(readers.read(letters(8)))
+        assert len(readers._all) == 1
+    assert (len(first), len(second)) == (9, 8)
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_what_comes_before_damage_is_read(number, small_counts):
+    """Then the error is raised, as in one process."""
+
+    def damaged():
+        yield from letters(20)
+        raise EOFError("cut off")
+
+    found = []
+    with Readers(number) as readers, pytest.raises(EOFError, match="cut off"):
+        found.extend(readers.read(damaged()))
+    assert found == [read_now(one) for one in letters(20)]
+
+
+def test_damage_keeps_the_last_batch(tmp_path, small_counts, monkeypatch):
+    """A source that cannot be read to its end gives all that it holds before."""
+    box = tmp_path / "letters.mbox"
+    box.write_bytes(mailbox(many(30)))
+
+    def cut(stream, start=0):
+        yield from split(stream, start)
+        raise OSError("the disk is scratched")
+
+    from personal_store.importers import mbox
+
+    split = mbox.split
+    monkeypatch.setattr(mbox, "split", cut)
+    with Store.open(tmp_path / "store.db") as store:
+        with pytest.raises(StoreError, match="scratched"):
+            import_source(store, "mbox", box, me=[ME])
+        assert store.counts()["own"] > 5
+
+
+def test_a_fault_in_reading_stops_where_it_is(small_counts, monkeypatch):
+    """Nothing behind it is taken for read: its place would be passed over."""
+    monkeypatch.setattr(parallel, "_COMMAND", FAULTY)
+    found = []
+    with Readers(2) as readers, pytest.raises(MemoryError, match="at 41"):
+        found.extend(readers.read(letters(100)))
+    assert found == [read_now(one) for one in letters(100)][: len(found)]
+    assert len(found) < 41
+
+
+def test_a_killed_reader_is_a_sentence(small_counts):
+    found = []
+    with Readers(2) as readers, pytest.raises(StoreError, match=r"signal 9.*is safe"):
+        for item in readers.read(letters(300)):
+            found.append(item)
+            for one in readers._all:
+                one.process.kill()
+    assert len(found) < 300
+    assert all(one.process.returncode is not None for one in readers._all)
+
+
+def test_a_reader_that_cannot_start_says_why(small_counts, monkeypatch):
+    monkeypatch.setattr(parallel, "_COMMAND", "raise SystemExit('no module here')")
+    with (
+        Readers(1) as readers,
+        pytest.raises(StoreError, match="exit 1: no module here"),
+    ):
+        list(readers.read(letters(5)))
+
+
+def test_little_is_underway_at_any_time(small_counts, monkeypatch):
+    """Letters are taken from the source only as fast as they are written."""
+    monkeypatch.setattr(parallel, "_UNDERWAY", 100_000)
+    taken = []
+
+    def source():
+        for at in range(60):
+            taken.append(at)
+            yield Letter(message("word " * 8_000, number=at), at, "here")
+
+    with Readers(2) as readers:
+        next(iter(readers.read(source())))
+        assert len(taken) <= 10
+
+
+def test_small_imports_stay_in_one_process(monkeypatch):
+    monkeypatch.setattr(parallel, "_cores", lambda: 8)
+    assert processes_for(parallel.WORTHWHILE - 1) == 0
+    assert processes_for(parallel.WORTHWHILE) == parallel.MOST
+    monkeypatch.setattr(parallel, "_cores", lambda: 1)
+    assert processes_for(parallel.WORTHWHILE) == 0
+
+
+def test_readers_load_neither_database_nor_search():
+    """Their memory counts several times."""
+    heavy = {"numpy", "sqlite_utils", "rank_bm25", "personal_store.store"}
+    code = f"import sys, personal_store.parallel; print({heavy!r} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True
+    )
+    assert done.stdout == b"set()\n"
+
+
+def started(tmp_path, *, count=900):
+    box = tmp_path / "letters.mbox"
+    box.write_bytes(mailbox(many(count)))
+    command = [sys.executable, "-c", IMPORT, str(tmp_path / "store.db"), str(box)]
+    child = subprocess_popen([*command, "slow"], cwd=ROOT, stdout=subprocess.PIPE)
+    return child, [int(pid) for pid in child.stdout.readline().split()], command
+
+
+def is_there(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks the system")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_import_leaves_nobody_and_goes_on(tmp_path, how):
+    """Killed, or by Ctrl-C: the readers end as well, and a second run ends it."""
+    child, readers, command = started(tmp_path)
+    assert len(readers) > 0
+    child.send_signal(how)
+    child.wait(30)
+    child.stdout.close()
+    deadline = time.monotonic() + 30
+    while any(map(is_there, readers)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    subprocess.run(command, cwd=ROOT, check=True, timeout=120)
+    with Store.open(tmp_path / "clean.db") as store:
+        import_source(store, "mbox", tmp_path / "letters.mbox", me=[ME])
+        expected = content(store)
+    with Store.open(tmp_path / "store.db") as store:
+        assert content(store) == expected
+
+
+def test_readers_leave_ctrl_c_to_us(small_counts):
+    """The terminal sends it to all of them."""
+    with Readers(1) as readers:
+        found = readers.read(letters(100))
+        first = next(found)
+        for one in readers._all:
+            os.kill(one.process.pid, signal.SIGINT)
+        assert len([first, *found]) == len(letters(100))
