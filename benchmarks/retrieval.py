@@ -34,7 +34,6 @@ from personal_store.derived import OWN_TEXTS, refresh
 from personal_store.index import EXHAUSTIVE, Index
 from personal_store.migrations import immediate
 from personal_store.ranking import Wanted
-from personal_store.scoring import TOO_COMMON
 from personal_store.tokens import tokens
 
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -182,33 +181,20 @@ def _recalls(path: Path, asked: dict[str, list[str]]) -> dict[str, str]:
         everything: Any = BM25Okapi([row[1].split() for row in rows])  # type: ignore[no-untyped-call]
         found = {}
         for name, queries in asked.items():
-            telling, every = zip(
-                *(_recall(store, query, ids, everything) for query in queries),
-                strict=True,
-            )
-            found[f"{name}, recall"] = f"{np.mean(telling):.4f} of {len(queries)}"
-            found[f"{name}, recall with words of over half of the texts"] = (
-                f"{np.mean(every):.4f}"
-            )
+            shares = [_recall(store, query, ids, everything) for query in queries]
+            found[f"{name}, recall"] = f"{np.mean(shares):.4f} of {len(queries)}"
     return found
 
 
-def _recall(
-    store: Store, query: str, ids: NDArray[np.int64], everything: Any
-) -> tuple[float, float]:
-    """Shares of the best texts that are found, without and with the commonest words."""
+def _recall(store: Store, query: str, ids: NDArray[np.int64], everything: Any) -> float:
+    """The share of the best texts that are found."""
     words = list(dict.fromkeys(tokens(query)))
-    limit = TOO_COMMON * len(ids)
-    common = {w for w in words if sum(w in d for d in everything.doc_freqs) > limit}
     searcher = store.corpus() if len(ids) <= EXHAUSTIVE else Index(store.db, OWN_TEXTS)
     hits = searcher.search(words, Wanted(100))
     ours = sorted(hits, key=lambda hit: -hit.parts["bm25"])[:_BEST]
-    shares = []
-    for asked in ([word for word in words if word not in common], words):
-        scores = everything.get_scores(asked)
-        best = ids[np.argsort(-scores, kind="stable")[:_BEST]]
-        shares.append(len(set(best) & {hit.id for hit in ours}) / _BEST)
-    return shares[0], shares[1]
+    scores = everything.get_scores(words)
+    best = ids[np.argsort(-scores, kind="stable")[:_BEST]]
+    return len(set(best) & {hit.id for hit in ours}) / _BEST
 
 
 def _timed(do: Callable[[], object]) -> float:

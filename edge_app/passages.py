@@ -29,7 +29,7 @@ class Searchable(Protocol):
         recipient: str | None = None,
         excluded: Collection[int] = (),
     ) -> list[Passage]:
-        """Texts that share telling words with the query, best first."""
+        """Texts that share words with the query, best first."""
 
     def recent(
         self,

@@ -16,7 +16,7 @@ from itertools import islice
 
 from sqlite_utils import Database
 
-from personal_store.postings import Changes, all_found_in
+from personal_store.postings import TABLES, Changes, faults
 from personal_store.records import OWN
 from personal_store.tokens import tokens
 
@@ -37,11 +37,6 @@ class Texts:
     """A table of ids, lengths and terms."""
     condition: str
     """SQL that holds for the records that belong here."""
-
-    @property
-    def postings(self) -> str:
-        """The table that says in which texts each term stands."""
-        return f"{self.name}_posting"
 
 
 OWN_TEXTS = Texts("doc", FINDABLE)
@@ -84,8 +79,8 @@ def drop(db: Database, ids: Iterable[int]) -> None:
 def empty(db: Database) -> None:
     """Take away all that is derived."""
     for texts in (OWN_TEXTS, RECEIVED):
-        for table in (texts.name, texts.postings):
-            db.execute(f"DELETE FROM {table}")  # noqa: S608
+        for table in ("", *TABLES):
+            db.execute(f"DELETE FROM {texts.name}{table}")  # noqa: S608
     db.execute("UPDATE total SET texts = 0, words = 0")
     set_heard_upto(db, 0)
 
@@ -167,7 +162,7 @@ class _Change:
         self._words -= len(terms)
 
     def write(self) -> None:
-        self._postings.write(self._db, self._to.postings)
+        self._postings.write(self._db, self._to.name)
         self._db.execute(
             "UPDATE total SET texts = texts + ?, words = words + ? WHERE name = ?",
             [self._texts, self._words, self._to.name],
@@ -199,6 +194,4 @@ def _miscounts(db: Database, texts: Texts) -> list[str]:
         for (terms,) in db.execute(f"SELECT tok FROM {texts.name}")  # noqa: S608
         for term in set(terms.split())
     )
-    if all_found_in(db, texts.postings) != held:
-        wrong.append(f"{texts.postings} does not fit the texts")
-    return wrong
+    return wrong + faults(db, texts.name, held)

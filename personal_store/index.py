@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from personal_store.derived import Texts
-from personal_store.postings import found_in, read
+from personal_store.postings import found_in, read, spread
 from personal_store.ranking import (
     CANDIDATES,
     Entry,
@@ -24,7 +24,7 @@ from personal_store.ranking import (
     ranked,
 )
 from personal_store.retrieval import explained
-from personal_store.scoring import Scorer, Statistics, share, weights
+from personal_store.scoring import Scorer, Statistics, mean_weight, share, weights
 
 EXHAUSTIVE = 5_000
 """Up to so many texts, a search in memory takes as little time, and knows them next
@@ -52,7 +52,7 @@ class Index:
     def search(self, query: Sequence[str], wanted: Wanted) -> list[Hit]:
         """The best entries for these terms, best first; only those that match."""
         statistics = self._statistics(query)
-        terms = statistics.telling(query)
+        terms = statistics.known(query)
         entries = self._entries(self._best(terms, statistics, wanted))
         scorer = Scorer([entry.terms for entry in entries], terms)
         scores = scorer.scores(terms, statistics)
@@ -89,7 +89,7 @@ class Index:
         )
 
     def matching(self, query: Sequence[str]) -> dict[int, float]:
-        """BM25 by id of every text that matches, however many."""
+        """BM25 by id of every text that shares telling words, however many."""
         statistics = self._statistics(query)
         scores = self._scores(statistics.telling(query), statistics)
         ids = np.flatnonzero(scores > 0)
@@ -116,7 +116,7 @@ class Index:
         so that few numbers are of none."""
         scores = np.zeros(self._highest() + 1)
         for term, weight in weights(terms, statistics).items():
-            found = read(self._db, self._texts.postings, term)
+            found = read(self._db, self._texts.name, term)
             said = share(found.counts, found.lengths, statistics)
             scores[found.ids] += weight * said
         return scores
@@ -136,8 +136,10 @@ class Index:
         ]
 
     def _statistics(self, query: Sequence[str]) -> Statistics:
-        counts = found_in(self._db, self._texts.postings, query)
-        return Statistics(*self._totals(), counts)
+        counts = found_in(self._db, self._texts.name, query)
+        texts, words = self._totals()
+        mean = mean_weight(texts, spread(self._db, self._texts.name))
+        return Statistics(texts, words, counts, mean)
 
     def _totals(self) -> tuple[int, int]:
         row = self._db.execute(

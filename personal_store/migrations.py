@@ -9,10 +9,10 @@ from pathlib import Path
 from sqlite_utils import Database, Migrations
 
 from personal_store.copies import back_up_before
-from personal_store.derived import OWN_TEXTS, index_terms
+from personal_store.derived import OWN_TEXTS, RECEIVED, index_terms
 from personal_store.errors import StoreTooNewError
 
-NEWEST = 3
+NEWEST = 4
 """Grows with each step below; written to the file as `user_version`."""
 
 steps = Migrations("personal_store")
@@ -42,7 +42,17 @@ def m003_indexes(db: Database) -> None:
     """Indexes over own and received texts: where each term stands, and how often."""
     for statement in _INDEXES.strip().split(";\n"):
         db.execute(statement)
-    index_terms(db, OWN_TEXTS)
+
+
+@steps()
+def m004_counts(db: Database) -> None:
+    """In how many texts each term stands, and how many terms in so many texts."""
+    for texts in (OWN_TEXTS, RECEIVED):
+        for statement in _COUNTS.strip().split(";\n"):
+            db.execute(statement.format(texts.name))
+    (indexed,) = db.execute("SELECT texts FROM total WHERE name = 'doc'").fetchone()
+    if not indexed:  # it comes from before there was an index
+        index_terms(db, OWN_TEXTS)
 
 
 def new_secret() -> bytes:
@@ -202,4 +212,18 @@ CREATE TABLE total(
 ) STRICT, WITHOUT ROWID;
 INSERT INTO total VALUES ('doc', 0, 0), ('heard', 0, 0);
 INSERT INTO state VALUES ('heard_upto', '0')
+"""
+
+_COUNTS = """
+CREATE TABLE {0}_term(
+    term TEXT PRIMARY KEY,
+    texts INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE {0}_spread(
+    texts INTEGER PRIMARY KEY,
+    terms INTEGER NOT NULL
+) STRICT;
+INSERT INTO {0}_term
+    SELECT term, sum(length(postings)) / 8 FROM {0}_posting GROUP BY term;
+INSERT INTO {0}_spread SELECT texts, count(*) FROM {0}_term GROUP BY texts
 """

@@ -32,8 +32,11 @@ WORTHWHILE = 6_000_000
 _LETTERS = 64
 _BYTES = 500_000
 """What is handed over at once, unless one letter alone is larger."""
-_UNDERWAY = 2_000_000
-"""Bytes that are read ahead of what is written."""
+_UNDERWAY = 8_000_000
+"""Bytes that are read ahead of what is written: enough to keep the processes busy while
+a batch is stored."""
+_CHUNKS = 12
+"""Chunks for each process that are read ahead, however small."""
 _PATIENCE = 5.0
 """Seconds that a process which has closed its output may take to end."""
 _COMMAND = (
@@ -118,7 +121,7 @@ class Readers:
             raise errors[0]
 
     def _is_enough(self, sizes: list[int]) -> bool:
-        return len(sizes) > 2 * self.number or sum(sizes) > _UNDERWAY
+        return len(sizes) > _CHUNKS * self.number or sum(sizes) > _UNDERWAY
 
     def _hand_over(self, chunk: Chunk) -> Future[list[Item]]:
         if self._threads is None:

@@ -1,5 +1,8 @@
 """Where each term stands: which texts, how often, and how long these are.
 
+Three tables hold it for the texts of a name: NAME_posting says where a term stands,
+NAME_term in how many texts, and NAME_spread how many terms stand in so many texts.
+
 A term's postings lie in blocks of neighbouring record numbers, so that one more text
 touches short rows, and a search reads each term's rows one after the other. All that
 BM25 wants to know is in them: a search needs no other table until it has the best.
@@ -11,13 +14,15 @@ tenths of the best texts: docs/adr/0013-own-postings.md.
 import json
 import struct
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
+TABLES = ("_posting", "_term", "_spread")
+"""What follows the name of the texts in the names of their tables."""
 _BLOCK_BITS = 11
 _POSTING = np.dtype([("place", "<u2"), ("count", "<u2"), ("length", "<u4")])
 """The place in the block; how often the term stands in the text; the text's words."""
@@ -37,8 +42,16 @@ class Postings:
 
 
 _ADD = """
-    INSERT INTO {} VALUES (?, ?, ?) ON CONFLICT(term, block)
+    INSERT INTO {}_posting VALUES (?, ?, ?) ON CONFLICT(term, block)
     DO UPDATE SET postings = CAST(postings || excluded.postings AS BLOB)
+"""
+_COUNT = """
+    INSERT INTO {}_term VALUES (?, ?) ON CONFLICT(term)
+    DO UPDATE SET texts = excluded.texts
+"""
+_SPREAD = """
+    INSERT INTO {}_spread VALUES (?, ?) ON CONFLICT(texts)
+    DO UPDATE SET terms = terms + excluded.terms
 """
 
 
@@ -62,34 +75,49 @@ class Changes:
         for term in set(terms):
             self._gone[term, block].append(place)
 
-    def write(self, db: Database, table: str) -> None:
+    def write(self, db: Database, name: str) -> None:
         """Write them all, in a transaction of the caller."""
+        more: Counter[str] = Counter()
         for key in self._gone:
-            _take_away(db, table, key, self._gone[key])
+            more[key[0]] -= _take_away(db, name, key, self._gone[key])
+        for (term, _), packed in self._added.items():
+            more[term] += len(packed) // _SIZE
         rows = ((*key, self._added[key]) for key in sorted(self._added))
-        db.conn.executemany(_ADD.format(table), rows)
+        db.conn.executemany(_ADD.format(name), rows)
+        _count(db, name, {term: n for term, n in more.items() if n})
 
 
-def found_in(db: Database, table: str, terms: Iterable[str]) -> dict[str, int]:
+def found_in(db: Database, name: str, terms: Iterable[str]) -> dict[str, int]:
     """In how many texts each of these terms stands; those in none are left out."""
     rows = db.execute(
-        f"""SELECT term, sum(length(postings)) / {_SIZE}
-            FROM json_each(?) JOIN {table} ON term = value GROUP BY term""",  # noqa: S608
+        f"SELECT term, texts FROM json_each(?) JOIN {name}_term ON term = value",  # noqa: S608
         [json.dumps(list(dict.fromkeys(terms)))],
     )
     return dict(rows.fetchall())
 
 
-def all_found_in(db: Database, table: str) -> dict[str, int]:
-    """The same of every term."""
-    sql = f"SELECT term, sum(length(postings)) / {_SIZE} FROM {table} GROUP BY term"  # noqa: S608
-    return dict(db.execute(sql).fetchall())
+def spread(db: Database, name: str) -> dict[int, int]:
+    """How many terms stand in so many texts."""
+    rows = db.execute(f"SELECT texts, terms FROM {name}_spread WHERE terms > 0")  # noqa: S608
+    return dict(rows.fetchall())
 
 
-def read(db: Database, table: str, term: str) -> Postings:
+def faults(db: Database, name: str, held: Mapping[str, int]) -> list[str]:
+    """What is wrong, where `held` is in how many texts each term really stands."""
+    sql = f"SELECT term, sum(length(postings)) / {_SIZE} FROM {name}_posting GROUP BY 1"  # noqa: S608
+    counts = db.execute(f"SELECT term, texts FROM {name}_term")  # noqa: S608
+    found = {
+        f"{name}_posting": dict(db.execute(sql).fetchall()) == held,
+        f"{name}_term": dict(counts.fetchall()) == held,
+        f"{name}_spread": spread(db, name) == Counter(held.values()),
+    }
+    return [f"{table} does not fit the texts" for table in found if not found[table]]
+
+
+def read(db: Database, name: str, term: str) -> Postings:
     """The postings of a term; none of one that stands nowhere."""
     rows = db.execute(
-        f"SELECT block, postings FROM {table} WHERE term = ?",  # noqa: S608
+        f"SELECT block, postings FROM {name}_posting WHERE term = ?",  # noqa: S608
         [term],
     ).fetchall()
     raw = np.frombuffer(b"".join(row[1] for row in rows), _POSTING)
@@ -102,23 +130,39 @@ def read(db: Database, table: str, term: str) -> Postings:
     )
 
 
+def _count(db: Database, name: str, more: Mapping[str, int]) -> None:
+    """Terms that stand in so many texts more, or fewer."""
+    before = found_in(db, name, more)
+    after = {term: before.get(term, 0) + more[term] for term in more}
+    here = ((term, texts) for term, texts in after.items() if texts)
+    db.conn.executemany(_COUNT.format(name), here)
+    nowhere = ([term] for term, texts in after.items() if not texts)
+    db.conn.executemany(f"DELETE FROM {name}_term WHERE term = ?", nowhere)  # noqa: S608
+    moved = Counter(after.values())
+    moved.subtract(before.get(term, 0) for term in after)
+    changes = ((texts, n) for texts, n in moved.items() if texts and n)
+    db.conn.executemany(_SPREAD.format(name), changes)
+
+
 def _take_away(
-    db: Database, table: str, key: tuple[str, int], places: Sequence[int]
-) -> None:
+    db: Database, name: str, key: tuple[str, int], places: Sequence[int]
+) -> int:
+    """How many postings went."""
     row = db.execute(
-        f"SELECT postings FROM {table} WHERE term = ? AND block = ?",  # noqa: S608
+        f"SELECT postings FROM {name}_posting WHERE term = ? AND block = ?",  # noqa: S608
         list(key),
     ).fetchone()
     if row is None:
-        return
+        return 0
     old = np.frombuffer(row[0], _POSTING)
     kept = old[~np.isin(old["place"], places)]
     if len(kept):
-        sql = f"UPDATE {table} SET postings = ? WHERE term = ? AND block = ?"  # noqa: S608
+        sql = f"UPDATE {name}_posting SET postings = ? WHERE term = ? AND block = ?"  # noqa: S608
         db.execute(sql, [kept.tobytes(), *key])
     else:
-        sql = f"DELETE FROM {table} WHERE term = ? AND block = ?"  # noqa: S608
+        sql = f"DELETE FROM {name}_posting WHERE term = ? AND block = ?"  # noqa: S608
         db.execute(sql, list(key))
+    return len(old) - len(kept)
 
 
 def _split(record_id: int) -> tuple[int, int]:

@@ -29,7 +29,7 @@ class Searcher(Protocol):
         """The kind of each text by its id, in the order of import."""
 
     def matching(self, query: Sequence[str]) -> Mapping[int, float]:
-        """BM25 by id of every text that matches, however many."""
+        """BM25 by id of every text that shares telling words, however many."""
 
 
 class Corpus:
@@ -43,7 +43,7 @@ class Corpus:
 
     def search(self, query: Sequence[str], wanted: Wanted) -> list[Hit]:
         """The best entries for these terms, best first; only those that match."""
-        terms = self._statistics.telling(query)
+        terms = self._statistics.known(query)
         scores = self._scorer.scores(terms, self._statistics)
         found = ranked(self.entries, scores, wanted, self._newest)
         return explained(found, self._scorer, terms, self._statistics)
@@ -57,13 +57,15 @@ class Corpus:
         return {entry.id: entry.kind for entry in self.entries}
 
     def matching(self, query: Sequence[str]) -> dict[int, float]:
-        """BM25 by id of every text that matches, however many."""
-        pairs = zip(self.entries, self.scores(query), strict=True)
+        """BM25 by id of every text that shares telling words, however many."""
+        terms = self._statistics.telling(query)
+        scores = self._scorer.scores(terms, self._statistics)
+        pairs = zip(self.entries, scores, strict=True)
         return {entry.id: float(score) for entry, score in pairs if score > 0}
 
     def scores(self, query: Sequence[str]) -> NDArray[np.float64]:
-        """BM25 of every entry (N,) for the terms that tell entries apart."""
-        return self._scorer.scores(self._statistics.telling(query), self._statistics)
+        """BM25 of every entry (N,)."""
+        return self._scorer.scores(self._statistics.known(query), self._statistics)
 
 
 class CorpusCache:

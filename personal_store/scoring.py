@@ -17,8 +17,8 @@ from rank_bm25 import BM25Okapi, BM25Plus
 
 SMALL = 20
 """Below so many texts Okapi's weights turn negative; BM25+ has positive ones."""
-TOO_COMMON = 0.5
-"""Terms in more than this share of the texts say nothing about any."""
+_TELLING = 0.5
+"""Share of the texts up to which a term tells texts apart."""
 _NOTHING = 1e-9
 
 
@@ -39,13 +39,18 @@ class Statistics:
     """The lengths of all texts together."""
     found_in: Mapping[str, int]
     """Texts that hold a term, at least for every term that is asked about."""
+    mean_weight: float
+    """What rank_bm25 calls the average idf, over all terms of all texts."""
+
+    def known(self, query: Sequence[str]) -> list[str]:
+        """The terms of a query that stand in any text, each once."""
+        return [term for term in dict.fromkeys(query) if self.found_in.get(term)]
 
     def telling(self, query: Sequence[str]) -> list[str]:
-        """The terms of a query that tell texts apart, each once."""
+        """Those of them that tell texts apart."""
         few = self.texts < SMALL
-        most = self.texts if few else math.floor(TOO_COMMON * self.texts)
-        found = self.found_in
-        return [t for t in dict.fromkeys(query) if 0 < found.get(t, 0) <= most]
+        most = self.texts if few else math.floor(_TELLING * self.texts)
+        return [term for term in self.known(query) if self.found_in[term] <= most]
 
 
 class Scorer:
@@ -70,12 +75,14 @@ class Scorer:
     def statistics(self) -> Statistics:
         """Those of these texts, where they are all that there are."""
         found_in = Counter(term for terms in self._frequencies for term in terms)
-        return Statistics(len(self._lengths), sum(self._lengths), found_in)
+        texts = len(self._lengths)
+        mean = mean_weight(texts, Counter(found_in.values()))
+        return Statistics(texts, sum(self._lengths), found_in, mean)
 
     def scores(
         self, terms: Sequence[str], statistics: Statistics
     ) -> NDArray[np.float64]:
-        """BM25 of every text (N,) for terms that tell texts apart."""
+        """BM25 of every text (N,) for terms that are known."""
         if not terms or not self._lengths:
             return np.zeros(len(self._lengths))
         index = self._index(terms, statistics)
@@ -112,6 +119,13 @@ def weights(terms: Sequence[str], statistics: Statistics) -> dict[str, float]:
     return dict(_weighed(terms, statistics).idf) if terms else {}
 
 
+def mean_weight(texts: int, spread: Mapping[int, int]) -> float:
+    """The mean weight of terms; `spread` says how many stand in how many texts."""
+    terms = sum(spread.values())
+    weighed = ((_weight(n, texts), count) for n, count in spread.items())
+    return sum(weight * count for weight, count in weighed) / max(1, terms)
+
+
 def share(
     counts: NDArray[np.float64], lengths: NDArray[np.float64], statistics: Statistics
 ) -> NDArray[np.float64]:
@@ -124,13 +138,24 @@ def share(
 
 def _weighed(terms: Sequence[str], statistics: Statistics) -> Any:
     """A BM25 of rank_bm25 without texts."""
-    kind = BM25Plus if statistics.texts < SMALL else BM25Okapi
-    index = _unweighed(kind)
+    few = statistics.texts < SMALL
+    index = _unweighed(BM25Plus if few else BM25Okapi)
     index.idf = {}
     index.corpus_size = statistics.texts
-    index._calc_idf({term: statistics.found_in[term] for term in terms})
     index.avgdl = statistics.words / statistics.texts
+    found_in = {term: statistics.found_in[term] for term in terms}
+    if few:
+        index._calc_idf(found_in)
+    else:  # the package would measure the floor by these terms alone
+        index.idf = {t: _weight(n, statistics.texts) for t, n in found_in.items()}
+        floor = index.epsilon * statistics.mean_weight
+        index.idf = {t: w if w >= 0 else floor for t, w in index.idf.items()}
     return index
+
+
+def _weight(found_in: int, texts: int) -> float:
+    """BM25Okapi's, before its floor."""
+    return math.log(texts - found_in + 0.5) - math.log(found_in + 0.5)
 
 
 def _without_gifts(

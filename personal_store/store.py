@@ -93,7 +93,7 @@ class Store:
         excluded: Collection[int] = (),
         which: Which | None = None,
     ) -> list[Passage]:
-        """Own texts that share telling words with the query, best first.
+        """Own texts that share words with the query, best first.
 
         Texts of the same kind and to the same recipient are preferred, not required;
         `which` is required. Nothing is returned when nothing matches: see `recent`.
@@ -110,7 +110,7 @@ class Store:
         which: Which | None = None,
         told: received.Told | None = None,
     ) -> list[Passage]:
-        """Texts by others that share telling words with the query, best first: to be
+        """Texts by others that share words with the query, best first: to be
         answered, never to be imitated.
 
         The first search after an import indexes them; `told` hears how far it is.

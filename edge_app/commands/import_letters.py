@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -74,7 +76,7 @@ def command(
     _check_names(kind, me)
     if (kind == "imap") != (server is not None):
         raise click.UsageError("imap, and only imap, needs --server NAME")
-    with Store.open(store_path()) as store:
+    with _told_what_stays(), Store.open(store_path()) as store:
         if server is not None:
             import_sent_folder(store, str(path), server, folder, owner)
         elif watch:
@@ -97,6 +99,17 @@ def _import(store: Store, kind: str, path: Path, owner: Owner) -> None:
         )
     narrate(report)
     click.echo(report.summary())
+
+
+@contextmanager
+def _told_what_stays() -> Iterator[None]:
+    """Ctrl-C ends the import, not what it has done."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note = "What was imported so far is kept; the same import goes on from there."
+        click.echo(note, err=True)
+        raise
 
 
 def _check_names(kind: str, me: tuple[str, ...]) -> None:

@@ -67,7 +67,7 @@ class History:
         recipient: str | None = None,
         excluded: Collection[int] = (),
     ) -> list[Passage]:
-        """Texts that share telling words with the query, best first."""
+        """Texts that share words with the query, best first."""
         wanted = Wanted(limit, kind, recipient, excluded)
         return self._passages(self._corpus.search(tokens(query), wanted))
 

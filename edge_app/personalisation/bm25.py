@@ -1,4 +1,4 @@
-"""Texts that share telling words with the request, then the newest of its kind.
+"""Texts that share words with the request, then the newest of its kind.
 
 Source: the retrieval of LaMP, which both papers use.
 """

@@ -1,4 +1,4 @@
-"""A store that schema 1 wrote comes to the newest one, whole, once, backed up."""
+"""A store that an older schema wrote comes to the newest, whole, once, backed up."""
 
 import sqlite3
 import subprocess

@@ -19,7 +19,7 @@ from personal_store.derived import OWN_TEXTS, check, refresh
 from personal_store.forgetting import delete
 from personal_store.index import Index
 from personal_store.migrations import migrate
-from personal_store.postings import all_found_in
+from personal_store.postings import faults
 from personal_store.ranking import Wanted
 from personal_store.selectors import Which
 from personal_store.tokens import tokens
@@ -98,18 +98,45 @@ def test_every_score_is_explained_to_the_word(big):
         assert hit.parts["bm25"] == pytest.approx(sum(hit.terms.values()))
 
 
-def test_the_first_look_gives_the_scores_of_rank_bm25(big, queries):
-    """Of every text, and to the last digits, though it reads postings alone."""
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_the_best_are_those_of_rank_bm25_with_its_scores(big, queries, where):
+    """Words of nearly every text included, which the package weighs by a floor."""
     entries = big.corpus().entries
-    documents = [list(entry.terms) for entry in entries]
-    whole = BM25Okapi(documents)
-    half = len(documents) / 2
+    whole = BM25Okapi([list(entry.terms) for entry in entries])
+    assert any(n > len(entries) / 2 for n in big.corpus()._statistics.found_in.values())
+    searcher = Index(big.db, OWN_TEXTS) if where == "file" else big.corpus()
     for query in queries:
-        telling = [t for t in query if 0 < sum(t in d for d in documents) <= half]
-        expected = whole.get_scores(list(dict.fromkeys(telling)))
-        found = Index(big.db, OWN_TEXTS).matching(query)
-        scores = [found.get(entry.id, 0.0) for entry in entries]
-        assert_allclose(scores, expected, rtol=1e-9)
+        scores = whole.get_scores(list(dict.fromkeys(query)))
+        hits = searcher.search(query, Wanted(1000))
+        assert len(hits) >= 100
+        found = {hit.id: hit.parts["bm25"] for hit in hits}
+        expected = {e.id: s for e, s in zip(entries, scores, strict=True)}
+        assert found == pytest.approx({i: expected[i] for i in found}, rel=1e-9)
+        assert max(found.values()) == pytest.approx(scores.max())
+
+
+def test_a_first_look_reads_postings_alone(big, queries):
+    """And scores every text as rank_bm25 does."""
+    entries = big.corpus().entries
+    whole = BM25Okapi([list(entry.terms) for entry in entries])
+    index = Index(big.db, OWN_TEXTS)
+    for query in queries:
+        statistics = index._statistics(query)
+        found = index._scores(statistics.known(query), statistics)
+        expected = whole.get_scores(list(dict.fromkeys(query)))
+        assert_allclose(found[[entry.id for entry in entries]], expected, rtol=1e-9)
+
+
+def test_only_telling_words_make_a_match(big):
+    """A text that shares nothing but words of most texts does not match."""
+    entries = big.corpus().entries
+    half = len(entries) / 2
+    common = "ba"
+    assert sum(common in entry.terms for entry in entries) > half
+    assert Index(big.db, OWN_TEXTS).matching([common]) == {}
+    assert set(Index(big.db, OWN_TEXTS).matching([common, "unique7"])) == {
+        entry.id for entry in entries if "unique7" in entry.terms
+    }
 
 
 def test_hundreds_of_excluded_texts_hide_no_other(big):
@@ -217,11 +244,16 @@ def test_index_and_counts_follow_every_change(texts, gone, hidden):
         for number, words in enumerate(texts, 1)
         if number not in gone | hidden
     }
-    counted = all_found_in(db, "doc_posting")
-    assert counted == {
+    counted = {
         term: sum(term in terms for terms in there.values())
         for term in {t for terms in there.values() for t in terms}
     }
+    assert faults(db, "doc", counted) == []
+    assert faults(db, "doc", {**counted, "one more": 1}) == [
+        "doc_posting does not fit the texts",
+        "doc_term does not fit the texts",
+        "doc_spread does not fit the texts",
+    ]
     for word in ("tea", "東京", "öl"):
         found = Index(db, OWN_TEXTS).matching([word])
         assert set(found) == {i for i, terms in there.items() if word in terms}
@@ -268,15 +300,21 @@ def test_a_wrong_count_is_found_by_the_check(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "damage", ["doc SET tok = 'ham'", "doc_posting SET term = 'x' WHERE term = 'tea'"]
+    ("damage", "wrong"),
+    [
+        ("doc SET tok = 'ham'", ("posting", "term", "spread")),
+        ("doc_posting SET term = 'x' WHERE term = 'tea'", ("posting",)),
+        ("doc_term SET texts = 2 WHERE term = 'tea'", ("term",)),
+        ("doc_spread SET terms = 7", ("spread",)),
+    ],
 )
-def test_a_wrong_index_is_found_by_the_check(damage):
+def test_a_wrong_index_is_found_by_the_check(damage, wrong):
     db = memory()
     add(db, 1, "tea and jam")
     assert check(db) == []
     db.execute(f"UPDATE {damage}")
 
-    assert check(db) == ["doc_posting does not fit the texts"]
+    assert check(db) == [f"doc_{one} does not fit the texts" for one in wrong]
 
 
 def test_texts_of_thousands_of_records_lie_in_many_blocks():

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from edge_app.commands import import_auto, import_imap
 from edge_app.commands import progress as progress_module
 from edge_app.commands.progress import Progress
 from personal_store import SourceError
+from tests.mailboxes import ME, mailbox, message
 
 LINES = '{"body": "The weather was fine all week."}\n'
 REVIEW = {
@@ -138,6 +140,50 @@ def test_a_watched_folder_is_imported_again(tmp_path, kind):
         assert child.stdout.read() == "added 2, skipped 0, failed 0\n"
         assert child.wait(30) == 0
         reader.join()
+
+
+SLOWLY = """
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from personal_store import importing, parallel
+from personal_store.writing import ImportRun
+parallel.WORTHWHILE, importing.BATCH, commit = 0, 10, ImportRun.commit
+def slowly(*whatever):
+    commit(*whatever)
+    print("committed", flush=True)
+    time.sleep(0.1)
+ImportRun.commit = slowly
+from edge_app.cli import main
+sys.argv = ["specsteer", "import", "mbox", *sys.argv[1:]]
+main()
+"""
+
+
+def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
+    """It goes to all processes of a terminal, those that read mail among them; none
+    stays, nothing is lost, and the same import goes on."""
+    monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path / "home"))
+    box = tmp_path / "sent.mbox"
+    box.write_bytes(mailbox(message(number=n) for n in range(300)))
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, str(box), "--me", ME],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as child:
+        assert child.stdout.readline() == "committed\n"
+        os.killpg(child.pid, signal.SIGINT)
+        told = child.communicate(timeout=30)[1]
+    assert child.returncode == 130
+    assert "is kept; the same import goes on" in told
+    with pytest.raises(ProcessLookupError):
+        os.killpg(child.pid, 0)  # no process of the group is left
+    rest = run("import", "mbox", box, "--me", ME)
+    added = int(re.search(r"added (\d+)", rest.stdout)[1])
+    assert 0 < added < 300
+    assert "going on at" in rest.stderr
+    assert "300 emails" in run("status").stdout
 
 
 class Terminal(io.StringIO):
