@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from decoding_core.errors import DecodingError
+from decoding_core.errors import DecodingError, StoppedError
 from edge_app.events import Emit, Event
 from edge_app.orders import Desk
 from edge_app.tui.outcomes import (
@@ -37,6 +37,7 @@ class DeskThreads:
         self._desk = desk
         self._ledger = ledger
         self._threads: list[threading.Thread] = []
+        self._closing = threading.Event()
 
     def prepare(self) -> None:
         """Load the models."""
@@ -72,6 +73,8 @@ class DeskThreads:
         """Read letters into the store."""
 
         def advance(done: int, total: int) -> None:
+            if self._closing.is_set():
+                raise StoppedError("stopped; the same import goes on from there")
             self.inbox.append(ImportAdvanced(done, total))
 
         def read() -> Outcome:
@@ -82,6 +85,7 @@ class DeskThreads:
 
     def close(self, patience: float = 3.0) -> None:
         """Give the threads a little time to end, then end the desk."""
+        self._closing.set()
         deadline = time.monotonic() + patience
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))

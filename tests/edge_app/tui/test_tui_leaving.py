@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tui_helpers import desk, make_app, play, until
+from tui_helpers import GatedDesk, desk, make_app, play, until
+
+from edge_app.tui.desk_threads import DeskThreads
 
 HERE = Path(__file__).parent
 SCRIPT = """
@@ -39,6 +41,29 @@ def test_quitting_while_drafting_stops_the_desk(tmp_path):
     assert time.monotonic() - began < 1.0
     assert fake.closed
     assert app.return_code == 0
+
+
+def test_leaving_ends_an_import():
+    """At its next word of progress; what it has stored stays stored."""
+    told = []
+
+    class Importing(GatedDesk):
+        def import_letters(self, kind, path, me, progress):
+            while True:
+                progress(1, 10)
+                told.append(1)
+                time.sleep(0.01)
+
+    threads = DeskThreads(Importing([]))
+    threads.import_letters("mbox", Path("sent.mbox"), [])
+    while not told:
+        time.sleep(0.01)
+    began = time.monotonic()
+    threads.close(patience=30)
+    assert time.monotonic() - began < 10
+    ended = threads.inbox[-1]
+    assert ended.failed
+    assert "the same import goes on" in ended.sentence
 
 
 @pytest.mark.parametrize("drawer", ["f3", "ctrl+p"])
