@@ -81,6 +81,8 @@ def _is_text_codec(name: str) -> bool:
 def storable(text: str) -> str:
     """Without NUL and without halves of surrogate pairs, which SQLite refuses."""
     text = text.replace("\0", "").removeprefix("\ufeff")
+    if text.isascii():  # known without a look at it
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

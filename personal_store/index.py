@@ -15,7 +15,6 @@ from sqlite_utils import Database
 from personal_store.derived import Texts
 from personal_store.postings import found_in, read, spread
 from personal_store.ranking import (
-    CANDIDATES,
     Entry,
     Hit,
     Wanted,
@@ -31,8 +30,8 @@ EXHAUSTIVE = 5_000
 time."""
 _PRAGMAS = ("cache_size = -32000", "mmap_size = 268435456")
 """A search reads rows of many words, twice. Set here, as imports do without."""
-_SLACK = 1e-9
-"""How much scores may differ by the order in which they are summed up."""
+_SLACK = 1e-5
+"""How much the first scores, of 32 bits, may differ from those of rank_bm25."""
 _RECENT = 500
 """Newest texts that are looked at where none is asked for by its words."""
 
@@ -106,19 +105,20 @@ class Index:
         excluded = np.fromiter(wanted.excluded, np.int64, len(wanted.excluded))
         scores[excluded[excluded < len(scores)]] = 0
         ids = np.flatnonzero(scores > 0)
-        if len(ids) > CANDIDATES:
-            least = np.partition(scores[ids], -CANDIDATES)[-CANDIDATES]
+        most = wanted.candidates
+        if len(ids) > most:
+            least = np.partition(scores[ids], -most)[-most]
             ids = ids[scores[ids] >= least * (1 - _SLACK)]
-        return [int(i) for i in ids[-2 * CANDIDATES :]]
+        return [int(i) for i in ids[-2 * most :]]
 
-    def _scores(self, terms: list[str], statistics: Statistics) -> NDArray[np.float64]:
+    def _scores(self, terms: list[str], statistics: Statistics) -> NDArray[np.float32]:
         """BM25 of every text by its id (ids + 1,): records are numbered as they come,
         so that few numbers are of none."""
-        scores = np.zeros(self._highest() + 1)
+        scores = np.zeros(self._highest() + 1, np.float32)
         for term, weight in weights(terms, statistics).items():
-            found = read(self._db, self._texts.name, term)
-            said = share(found.counts, found.lengths, statistics)
-            scores[found.ids] += weight * said
+            for found in read(self._db, self._texts.name, term):
+                said = share(found.counts, found.lengths, statistics)
+                scores[found.ids] += weight * said
         return scores
 
     def _entries(self, ids: Sequence[int]) -> list[Entry]:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from personal_store.tokens import Shingles, overlap, shingles
 
-CANDIDATES = 200
-"""How many of the best by BM25 are judged by the preferences too."""
+CANDIDATES = 100
+"""As many of the best by BM25 are judged by the preferences, if no more are wanted."""
 SAME_TEXT = 0.6
 """Overlap of three-word runs from which two texts count as one."""
 
@@ -41,6 +41,11 @@ class Wanted:
     excluded: Collection[int] = ()
     only: Collection[int] | None = None
     """Nothing but these is found; None: no such condition."""
+
+    @property
+    def candidates(self) -> int:
+        """How many of the best by BM25 are judged by the preferences too."""
+        return max(CANDIDATES, self.limit)
 
     def allows(self, entry_id: int) -> bool:
         """Whether this entry may be found."""
@@ -75,7 +80,7 @@ def ranked(
     unit = float(scores[allowed[0]]) if allowed else 0.0
     hits = [
         (_judged(entries[i], float(scores[i]), unit, wanted, newest), i)
-        for i in allowed[:CANDIDATES]
+        for i in allowed[: wanted.candidates]
     ]
     hits.sort(key=lambda pair: in_order(pair[0].score, entries[pair[1]]))
     return _distinct(hits, entries, wanted.limit)

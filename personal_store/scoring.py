@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ SMALL = 20
 _TELLING = 0.5
 """Share of the texts up to which a term tells texts apart."""
 _NOTHING = 1e-9
+_Float = TypeVar("_Float", bound=np.floating[Any])
 
 
 def _unweighed(kind: type[Any]) -> Any:
@@ -90,20 +91,20 @@ class Scorer:
         return _without_gifts(scores, index, terms)
 
     def shares(
-        self, place: int, terms: Sequence[str], statistics: Statistics
+        self, place: int, weighed: Mapping[str, float], statistics: Statistics
     ) -> dict[str, float]:
-        """What each term gives to the score of the text at `place`, largest first."""
-        index = self._index(terms, statistics)
-        given = {
-            term: float(
-                _without_gifts(
-                    np.array(index.get_batch_scores([term], [place])), index, [term]
-                )[0]
-            )
-            for term in terms
-            if term in self._frequencies[place]
-        }
-        return dict(sorted(given.items(), key=lambda pair: -pair[1]))
+        """What each term of these weights gives to the score of the text at `place`,
+        largest first."""
+        counts = self._frequencies[place]
+        there = [term for term in weighed if term in counts]
+        said = share(
+            np.array([counts[term] for term in there], np.float64),
+            np.float64(self._lengths[place]),
+            statistics,
+        )
+        given = zip(there, said.tolist(), strict=True)
+        gave = {term: weighed[term] * part for term, part in given}
+        return dict(sorted(gave.items(), key=lambda pair: -pair[1]))
 
     def _index(self, terms: Sequence[str], statistics: Statistics) -> Any:
         """A BM25 of rank_bm25 that takes these texts for the whole, but weighs terms
@@ -121,19 +122,24 @@ def weights(terms: Sequence[str], statistics: Statistics) -> dict[str, float]:
 
 def mean_weight(texts: int, spread: Mapping[int, int]) -> float:
     """The mean weight of terms; `spread` says how many stand in how many texts."""
-    terms = sum(spread.values())
-    weighed = ((_weight(n, texts), count) for n, count in spread.items())
-    return sum(weight * count for weight, count in weighed) / max(1, terms)
+    if not spread:
+        return 0.0
+    found_in = np.array(list(spread), np.float64)
+    weighed = np.log(texts - found_in + 0.5) - np.log(found_in + 0.5)
+    return float(np.average(weighed, weights=list(spread.values())))
 
 
 def share(
-    counts: NDArray[np.float64], lengths: NDArray[np.float64], statistics: Statistics
-) -> NDArray[np.float64]:
+    counts: NDArray[_Float], lengths: NDArray[_Float] | _Float, statistics: Statistics
+) -> NDArray[_Float]:
     """How much a term says of texts (N,) where it stands so often, before its weight:
-    rank_bm25's formula, for the first look at many texts."""
+    rank_bm25's formula, without what BM25+ gives to every text."""
     k1, b = _OKAPI.k1, _OKAPI.b
-    norm = k1 * (1 - b + b * lengths / (statistics.words / statistics.texts))
-    return np.asarray(counts * (k1 + 1) / (counts + norm))
+    norm = lengths * (k1 * b * statistics.texts / statistics.words) + counts
+    norm += k1 * (1 - b)
+    said = counts * (k1 + 1)
+    said /= norm
+    return np.asarray(said)
 
 
 def _weighed(terms: Sequence[str], statistics: Statistics) -> Any:

@@ -5,6 +5,9 @@ import unicodedata
 
 _NOT_WORD = re.compile(r"\W+")
 _MANY_ODD = 64
+_ASCII_WORDS = {
+    code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")
+}
 
 
 def normalised(text: str) -> str:
@@ -12,6 +15,8 @@ def normalised(text: str) -> str:
 
     Part of the keys of records: its results must never change.
     """
+    if text.isascii():
+        return " ".join(text.translate(_ASCII_WORDS).split()).lower()
     text = unicodedata.normalize("NFKC", text)
     odd = {char for char in set(text) if not (char.isalnum() or char == "_")}
     if len(odd) > _MANY_ODD:
