@@ -29,7 +29,7 @@ _POSTING = np.dtype([("place", "<u2"), ("count", "<u2"), ("length", "<u4")])
 _PACK = struct.Struct("<HHI").pack
 _SIZE = _POSTING.itemsize
 _MOST = 0xFFFF
-_PORTION = 32_000
+_PORTION = 100_000
 """Bytes of postings that are looked at together: larger arrays would be new pages of
 memory each time, which takes four times as long."""
 

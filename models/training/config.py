@@ -63,6 +63,8 @@ class Mixture:
     repeats: float
     """Share of rows that hold nothing but random tokens, span after span repeated."""
     seed: int
+    loops: int = 0
+    """Rows of texts that get caught in loops, which are unlearnt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,10 @@ class Schedule:
     """Steps between two looks at the held-out rows."""
     round_from: float = 1.0
     """Part of the run after which weights are learnt as they are exported; 1: never."""
+    loops_from: float = 1.0
+    """Part of the run after which loops are unlearnt; 1: never."""
+    loops_every: int = 4
+    """One step in so many unlearns loops then."""
 
 
 @dataclass(frozen=True, slots=True)

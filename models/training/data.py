@@ -14,6 +14,7 @@ from models.training import corpus
 from models.training.config import Mixture
 from models.training.corpus import Text
 from models.training.examples import Example, example_ids, fitted
+from models.training.loops import looped_examples
 from models.training.real import RealTexts
 from models.training.spans import span_rows
 from models.training.tokenizer import PAD, Vocabulary
@@ -32,19 +33,27 @@ _LONG_PRIVATE = 0.9
 
 
 def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, Rows]:
-    """`rows` (N, row + 1), `long` rows (M, 2 * row + 1) and rows `held_out`
-    (2 * H, row + 1) by writers unknown to the others, the first H with history."""
+    """`rows` (N, row + 1), `long` rows (M, 2 * row + 1), `loops` (L, row + 1) with
+    marks, and rows `held_out` (2 * H, row + 1) by writers unknown to the others, the
+    first H with history."""
     rng = Random(mixture.seed)
     strangers: list[Text] = []
     known = RealTexts(_known(folder, mixture.shards, strangers), rng)
     unknown = RealTexts(strangers, rng)
 
     def stacked(
-        texts: RealTexts, private: float, row: int, count: int, repeats: float = 0
+        texts: RealTexts,
+        private: float,
+        row: int,
+        count: int,
+        repeats: float = 0,
+        loops: bool = False,
     ) -> Rows:
         real = texts.examples(private, min(_LONGEST, _CHARACTERS * row))
         invented = synthetic_examples(rng, private)
         mixed = balanced(real, invented, mixture.synthetic, vocabulary, row)
+        if loops:
+            mixed = looped_examples(mixed, rng, row)
         spans = span_rows(rng, len(vocabulary), row + 1)
         packed = pack(mixed, row + 1)
         made = [next(spans if rng.random() < repeats else packed) for _ in range(count)]
@@ -57,6 +66,7 @@ def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, R
         "held_out": np.concatenate(
             [stacked(unknown, private, row, held_out) for private in (1.0, 0.0)]
         ),
+        "loops": stacked(known, mixture.private, row, mixture.loops, loops=True),
     }
 
 

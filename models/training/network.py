@@ -10,10 +10,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.training.config import Shape
+from models.training.loops import AVOID, SILENT
 from models.training.tokenizer import PAD
 
 NORM_EPSILON = 1e-5
 ROPE_BASE = 100_000.0
+_SURE = 1e-6
+"""How far from certain a token to be avoided is held, so that its cost is finite."""
 
 
 class Norm(nn.Module):
@@ -119,19 +122,34 @@ class Network(nn.Module):
         return self.nats(rows) / targets(rows)
 
     def nats(self, rows: Tensor) -> Tensor:
-        """Nats of all tokens of rows (B, T + 1) together, padding left out."""
-        logits = self(rows[:, :-1])
-        return functional.cross_entropy(
-            logits.flatten(0, 1).float(),
-            rows[:, 1:].flatten(),
-            ignore_index=PAD,
-            reduction="sum",
-        )
+        """What the tokens of rows (B, T + 1) cost together, padding left out: nats,
+        and where tokens are marked to be avoided, the nats of avoiding them."""
+        logits = self(unmarked(rows[:, :-1]))
+        return cost_of(logits.flatten(0, 1).float(), rows[:, 1:].flatten())
 
 
 def targets(rows: Tensor) -> int:
-    """How many tokens of rows (B, T + 1) are to be predicted; one at least."""
-    return max(1, int((rows[:, 1:] != PAD).sum()))
+    """How many tokens of rows (B, T + 1) have a cost; one at least."""
+    marked = rows[:, 1:]
+    costly = (unmarked(marked) != PAD) & ((marked & SILENT) == 0)
+    return max(1, int(costly.sum()))
+
+
+def cost_of(logits: Tensor, marked: Tensor) -> Tensor:
+    """What tokens (N,) with marks cost under logits (N, V), all together: -ln p, and
+    -ln (1 - p) of those to be avoided (Welleck et al., "Neural Text Generation with
+    Unlikelihood Training", 2020, eq. 3)."""
+    costs = functional.cross_entropy(
+        logits, unmarked(marked), reduction="none", ignore_index=PAD
+    )
+    likely = (-costs).exp().clamp(max=1 - _SURE)
+    costs = costs.where(marked < AVOID, -(-likely).log1p())
+    return costs.where((marked & SILENT) == 0, 0.0).sum()
+
+
+def unmarked(rows: Tensor) -> Tensor:
+    """Token ids without the marks of `loops`."""
+    return rows & (SILENT - 1)
 
 
 def turns(length: int, size: int, device: torch.device) -> Tensor:

@@ -42,8 +42,9 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     rows: int = 0
-    """Rows read so far, and long rows, counted over all passes."""
+    """Rows read so far, long rows, and those with loops, counted over all passes."""
     long_rows: int = 0
+    loops: int = 0
 
 
 class Run:
@@ -58,7 +59,8 @@ class Run:
         if self.machine.threads:
             torch.set_num_threads(self.machine.threads)
         with np.load(plan.rows_file) as rows:
-            self.rows, self.long_rows = rows["rows"], rows["long"]
+            self.sources = {"rows": rows["rows"], "long_rows": rows["long"]}
+            self.sources["loops"] = rows["loops"]
             self.held_out = rows["held_out"]
         self.network = Network(plan.shape, plan.schedule.seed).to(self.device)
         self.optimiser = optimiser(self.network, plan.schedule.rate)
@@ -136,7 +138,7 @@ class Run:
 
     def _begin(self) -> None:
         if not self.plan.checkpoint.exists():
-            rows = self._tensor(self.rows[: begin.TYPICAL]).cpu()
+            rows = self._tensor(self.sources["rows"][: begin.TYPICAL]).cpu()
             self.network.load_state_dict(begin.weights(self.plan, rows))
             return
         state = load(self.plan.checkpoint)
@@ -151,21 +153,25 @@ class Run:
 
     def _batch(self) -> tuple[Tensor, Progress]:
         """The next rows, and how far the run will have come with them."""
-        done = self.progress
-        use_long = done.step % _LONG_EVERY == _LONG_EVERY - 1 and len(self.long_rows)
-        source = self.long_rows if use_long else self.rows
+        kind = self._kind()
+        source = self.sources[kind]
         length = source.shape[1] - 1
         count = max(1, self.plan.schedule.batch // length)
-        first = done.long_rows if use_long else done.rows
+        first = getattr(self.progress, kind)
         rows = in_turn(source, first, count, self.plan.schedule.seed)
-        after = Progress(*astuple(done))
+        after = Progress(*astuple(self.progress))
         after.step += 1
         after.tokens += count * length
-        if use_long:
-            after.long_rows += count
-        else:
-            after.rows += count
+        setattr(after, kind, first + count)
         return self._tensor(rows), after
+
+    def _kind(self) -> str:
+        """Which rows the next step reads."""
+        step, schedule = self.progress.step, self.plan.schedule
+        if step % _LONG_EVERY == _LONG_EVERY - 1 and len(self.sources["long_rows"]):
+            return "long_rows"
+        turn = step % schedule.loops_every == 0 and self._is_past(schedule.loops_from)
+        return "loops" if turn and len(self.sources["loops"]) else "rows"
 
     def _learn(self, rows: Tensor) -> float:
         """Gradients of the mean loss of these rows; the loss."""
@@ -189,10 +195,13 @@ class Run:
 
     def _rounding(self) -> AbstractContextManager[None]:
         """Weights as they will be exported, in the last part of the run."""
-        schedule = self.plan.schedule
-        if self.progress.tokens < schedule.round_from * schedule.tokens:
-            return nullcontext()
-        return as_exported(self.network, self.plan.export)
+        if self._is_past(self.plan.schedule.round_from):
+            return as_exported(self.network, self.plan.export)
+        return nullcontext()
+
+    def _is_past(self, part: float) -> bool:
+        """Whether so much of the run is done."""
+        return self.progress.tokens >= part * self.plan.schedule.tokens
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, self._reduced)

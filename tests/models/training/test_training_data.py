@@ -14,6 +14,7 @@ from models.training.config import Mixture
 from models.training.corpus import Text
 from models.training.data import balanced, pack
 from models.training.examples import Example, Library, example_ids, fitted
+from models.training.loops import SILENT
 from models.training.real import RealTexts
 from models.training.spans import span_rows
 from models.training.tokenizer import CHAT_TEMPLATE, END, PAD
@@ -29,6 +30,7 @@ MIXTURE = Mixture(
     private=0.5,
     repeats=0.25,
     seed=1,
+    loops=3,
 )
 
 
@@ -165,7 +167,13 @@ def test_rows_and_held_out_rows_share_no_author(monkeypatch):
     assert {t.author for t in met[1]} == strangers
     assert not strangers & {t.author for t in met[0]}
     shapes = {name: rows.shape for name, rows in made.items()}
-    assert shapes == {"rows": (6, 201), "long": (2, 401), "held_out": (4, 201)}
+    assert shapes == {
+        "rows": (6, 201),
+        "long": (2, 401),
+        "loops": (3, 201),
+        "held_out": (4, 201),
+    }
+    assert [name for name, rows in made.items() if rows.max() >= SILENT] == ["loops"]
     assert all(np.count_nonzero(rows == PAD) < rows.size / 3 for rows in made.values())
 
 

@@ -32,6 +32,7 @@ from models.training.config import (  # noqa: E402
     data_folder,
     recipe,
 )
+from models.training.loops import AVOID  # noqa: E402
 from models.training.losses import Losses, Step  # noqa: E402
 from models.training.machine import Machine, fast_bfloat16  # noqa: E402
 from models.training.optimiser import optimiser, rate_at  # noqa: E402
@@ -73,6 +74,7 @@ def plan(tmp_path):
         made.rows_file,
         rows=rng.integers(4, 64, (8, 17), dtype=np.uint16),
         long=rng.integers(4, 64, (2, 33), dtype=np.uint16),
+        loops=rng.integers(4, 64, (3, 17), dtype=np.uint16) + np.uint16(AVOID),
         held_out=rng.integers(4, 64, (4, 17), dtype=np.uint16),
     )
     return made
@@ -117,6 +119,20 @@ def test_a_stopped_step_never_was(plan):
     run.save()
     found += learnt(Run(plan), 2)
     assert found == expected
+
+
+def test_loops_are_unlearnt_in_the_last_part(plan):
+    """Every second step then, and a resumed run goes on with the next of their rows."""
+    run = Run(longer(plan, loops_from=0.5, loops_every=2))
+    kinds = []
+    for _ in range(12):
+        kinds.append(run._kind())
+        run.advance()
+        run.save()
+        run = Run(run.plan)
+    assert kinds == [*["rows"] * 6, "loops", "long_rows", *["loops", "rows"] * 2]
+    assert (run.progress.loops, run.progress.long_rows) == (3 * 4, 2)
+    assert Run(plan).plan.schedule.loops_from == 1  # never, if nothing is said
 
 
 def test_ctrl_c_saves_and_says_so(plan, monkeypatch):
