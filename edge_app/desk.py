@@ -197,7 +197,7 @@ class WritingDesk:
         with self._store() as store:
             return [
                 Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
-                for p in store.search(query, limit=limit)
+                for p in store.search(query, limit=limit, telling=True)
             ]
 
     def import_letters(

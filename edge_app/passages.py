@@ -28,8 +28,10 @@ class Searchable(Protocol):
         kind: str | None = None,
         recipient: str | None = None,
         excluded: Collection[int] = (),
+        telling: bool = False,
     ) -> list[Passage]:
-        """Texts that share words with the query, best first."""
+        """Texts that share words with the query, best first; `telling` leaves out
+        words of more than half of the texts."""
 
     def recent(
         self,
@@ -139,6 +141,7 @@ def find_passages(
         kind=request.task,
         recipient=request.recipient or None,
         excluded=excluded,
+        telling=True,
     )
     missing = limit - len(found)
     if missing:

@@ -51,7 +51,7 @@ class Index:
     def search(self, query: Sequence[str], wanted: Wanted) -> list[Hit]:
         """The best entries for these terms, best first; only those that match."""
         statistics = self._statistics(query)
-        terms = statistics.known(query)
+        terms = statistics.asked(query, telling=wanted.telling)
         entries = self._entries(self._best(terms, statistics, wanted))
         scorer = Scorer([entry.terms for entry in entries], terms)
         scores = scorer.scores(terms, statistics)

@@ -41,6 +41,8 @@ class Wanted:
     excluded: Collection[int] = ()
     only: Collection[int] | None = None
     """Nothing but these is found; None: no such condition."""
+    telling: bool = False
+    """Whether words of more than half of the texts are left out of the query."""
 
     @property
     def candidates(self) -> int:

@@ -43,7 +43,7 @@ class Corpus:
 
     def search(self, query: Sequence[str], wanted: Wanted) -> list[Hit]:
         """The best entries for these terms, best first; only those that match."""
-        terms = self._statistics.known(query)
+        terms = self._statistics.asked(query, telling=wanted.telling)
         scores = self._scorer.scores(terms, self._statistics)
         found = ranked(self.entries, scores, wanted, self._newest)
         return explained(found, self._scorer, terms, self._statistics)

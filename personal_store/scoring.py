@@ -43,6 +43,10 @@ class Statistics:
     mean_weight: float
     """What rank_bm25 calls the average idf, over all terms of all texts."""
 
+    def asked(self, query: Sequence[str], *, telling: bool) -> list[str]:
+        """The terms to score by: all known ones, or those that tell texts apart."""
+        return self.telling(query) if telling else self.known(query)
+
     def known(self, query: Sequence[str]) -> list[str]:
         """The terms of a query that stand in any text, each once."""
         return [term for term in dict.fromkeys(query) if self.found_in.get(term)]

@@ -92,14 +92,17 @@ class Store:
         recipient: str | None = None,
         excluded: Collection[int] = (),
         which: Which | None = None,
+        telling: bool = False,
     ) -> list[Passage]:
-        """Own texts that share words with the query, best first.
+        """Own texts that share words with the query, best first by rank_bm25's scores.
 
         Texts of the same kind and to the same recipient are preferred, not required;
-        `which` is required. Nothing is returned when nothing matches: see `recent`.
+        `which` is required. With `telling`, words that stand in more than half of the
+        texts are left out, which the package would lift above rarer ones. Nothing is
+        returned when nothing matches: see `recent`.
         """
         only = self._only(which, FINDABLE)
-        wanted = Wanted(limit, kind, recipient, excluded, only)
+        wanted = Wanted(limit, kind, recipient, excluded, only, telling)
         return self._passages(self._searcher().search(tokens(query), wanted))
 
     def search_received(
@@ -110,13 +113,13 @@ class Store:
         which: Which | None = None,
         told: received.Told | None = None,
     ) -> list[Passage]:
-        """Texts by others that share words with the query, best first: to be
+        """Texts by others that share telling words with the query, best first: to be
         answered, never to be imitated.
 
         The first search after an import indexes them; `told` hears how far it is.
         """
         index = received.index(self.db, told)
-        wanted = Wanted(limit, only=self._only(which, HEARD))
+        wanted = Wanted(limit, only=self._only(which, HEARD), telling=True)
         return self._passages(index.search(tokens(query), wanted), _HEARD)
 
     def recent(

@@ -63,7 +63,9 @@ def _found(
         if sample and not store.counts()["own"]:
             fill(store)
         if not received:
-            return store.search(query, limit=limit, recipient=recipient, which=which)
+            return store.search(
+                query, limit=limit, recipient=recipient, which=which, telling=True
+            )
         if recipient:
             raise click.UsageError("--to is for texts of yours: use --person")
         with Progress("indexing received texts") as progress:

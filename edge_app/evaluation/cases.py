@@ -66,9 +66,11 @@ class History:
         kind: str | None = None,
         recipient: str | None = None,
         excluded: Collection[int] = (),
+        telling: bool = False,
     ) -> list[Passage]:
-        """Texts that share words with the query, best first."""
-        wanted = Wanted(limit, kind, recipient, excluded)
+        """Texts that share words with the query, best first; `telling` leaves out
+        words of more than half of the texts."""
+        wanted = Wanted(limit, kind, recipient, excluded, telling=telling)
         return self._passages(self._corpus.search(tokens(query), wanted))
 
     def recent(

@@ -78,7 +78,7 @@ class Library:
         kind."""
         kind, recipient = request.task, request.recipient or None
         query = tokens(f"{request.recipient} {request.text}")
-        wanted = Wanted(limit, kind, recipient, excluded)
+        wanted = Wanted(limit, kind, recipient, excluded, telling=True)
         hits = [hit.id for hit in self._corpus.search(query, wanted)]
         if len(hits) < limit:
             others = Wanted(limit - len(hits), kind, None, {*excluded, *hits})

@@ -127,6 +127,20 @@ def test_a_first_look_reads_postings_alone(big, queries):
         assert_allclose(found[[entry.id for entry in entries]], expected, rtol=2e-6)
 
 
+@pytest.mark.parametrize("where", ["memory", "file"])
+def test_a_search_by_telling_words_leaves_out_the_others(big, where):
+    """What it finds has the scores of rank_bm25 for the words that are left."""
+    entries = big.corpus().entries
+    whole = BM25Okapi([list(entry.terms) for entry in entries])
+    searcher = Index(big.db, OWN_TEXTS) if where == "file" else big.corpus()
+    hits = searcher.search(["ba", "zo", "unique7"], Wanted(1000, telling=True))
+    scores = whole.get_scores(["zo", "unique7"])
+    expected = {e.id: s for e, s in zip(entries, scores, strict=True) if s > 0}
+    assert {hit.id: hit.parts["bm25"] for hit in hits} == pytest.approx(expected)
+    assert not any("ba" in hit.terms for hit in hits)
+    assert searcher.search(["ba"], Wanted(5, telling=True)) == []
+
+
 def test_only_telling_words_make_a_match(big):
     """A text that shares nothing but words of most texts does not match."""
     entries = big.corpus().entries
