@@ -92,15 +92,35 @@ class Traces:
 
     def _is_in(self, file: Path) -> bool:
         with file.open("rb") as stream:
-            tail = b""
+            page, tail = _page_size(stream.read(18)), b""
+            stream.seek(0)
             while data := stream.read(_CHUNK):
-                data = tail + data
+                data = tail + _without_pointers(data, page)
                 if len(_present(data, WINDOW, self.windows)):
                     return True
                 if len(_present(data, WORD, self.words)):
                     return True
                 tail = data[-WINDOW:]
         return False
+
+
+def _page_size(head: bytes) -> int:
+    """Bytes of a page of a SQLite file that starts like this; 0 for other files."""
+    if not head.startswith(b"SQLite format 3\0"):
+        return 0
+    size = int.from_bytes(head[16:18], "big")
+    return 65_536 if size == 1 else size
+
+
+def _without_pointers(data: bytes, page: int) -> bytes:
+    """Whole pages without their first four bytes, which are never text: a page number
+    there may look like a letter before the text that follows."""
+    if not page:
+        return data
+    plain = np.frombuffer(data, np.uint8).copy()
+    for place in range(4):
+        plain[place::page] = 0
+    return plain.tobytes()
 
 
 def files_of(path: Path) -> list[Path]:

@@ -79,6 +79,20 @@ def test_the_proof_sees_what_is_left(path, end):
     assert leak in traces.look_in(files_of(path)).left_in
 
 
+@pytest.mark.parametrize(("place", "seen"), [(3, False), (4, True), (4080, True)])
+def test_a_page_number_is_no_letter(path, place, seen):
+    """It stands in the first four bytes of a page, before text of another record."""
+    with Store.open(path) as store:
+        traces = Traces(Traces.of(store.db, ids(store, BALLOON)).windows)
+    page = bytearray(4096)
+    page[place : place + 16] = SECRET[:16].encode()
+    head = b"SQLite format 3\0" + (4096).to_bytes(2, "big")
+    leak = path.with_name("store-old.db")
+    leak.write_bytes(head.ljust(4096, b"\0") + page)
+
+    assert (leak in traces.look_in([leak]).left_in) is seen
+
+
 def test_the_proof_sees_a_packed_body(path):
     with Store.open(path) as store:
         chosen = ids(store, BALLOON)
