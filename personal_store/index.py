@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from personal_store.derived import Texts
-from personal_store.postings import found_in, read, spread
+from personal_store.postings import document_frequencies, read, spread
 from personal_store.ranking import (
     Entry,
     Hit,
@@ -23,7 +23,7 @@ from personal_store.ranking import (
     ranked,
 )
 from personal_store.retrieval import explained
-from personal_store.scoring import Scorer, Statistics, mean_weight, share, weights
+from personal_store.scoring import Scorer, Statistics, average_idf, idf_of, share
 
 EXHAUSTIVE = 5_000
 """Up to so many texts, a search in memory takes as little time, and knows them next
@@ -115,10 +115,10 @@ class Index:
         """BM25 of every text by its id (ids + 1,): records are numbered as they come,
         so that few numbers are of none."""
         scores = np.zeros(self._highest() + 1, np.float32)
-        for term, weight in weights(terms, statistics).items():
+        for term, idf in idf_of(terms, statistics).items():
             for found in read(self._db, self._texts.name, term):
                 said = share(found.counts, found.lengths, statistics)
-                scores[found.ids] += weight * said
+                scores[found.ids] += idf * said
         return scores
 
     def _entries(self, ids: Sequence[int]) -> list[Entry]:
@@ -136,9 +136,9 @@ class Index:
         ]
 
     def _statistics(self, query: Sequence[str]) -> Statistics:
-        counts = found_in(self._db, self._texts.name, query)
+        counts = document_frequencies(self._db, self._texts.name, query)
         texts, words = self._totals()
-        mean = mean_weight(texts, spread(self._db, self._texts.name))
+        mean = average_idf(texts, spread(self._db, self._texts.name))
         return Statistics(texts, words, counts, mean)
 
     def _totals(self) -> tuple[int, int]:

@@ -90,7 +90,9 @@ class Changes:
         _count(db, name, {term: n for term, n in more.items() if n})
 
 
-def found_in(db: Database, name: str, terms: Iterable[str]) -> dict[str, int]:
+def document_frequencies(
+    db: Database, name: str, terms: Iterable[str]
+) -> dict[str, int]:
     """In how many texts each of these terms stands; those in none are left out."""
     rows = db.execute(
         f"SELECT term, texts FROM json_each(?) JOIN {name}_term ON term = value",  # noqa: S608
@@ -148,7 +150,7 @@ def _unpacked(blocks: Sequence[tuple[int, bytes]]) -> Postings:
 
 def _count(db: Database, name: str, more: Mapping[str, int]) -> None:
     """Terms that stand in so many texts more, or fewer."""
-    before = found_in(db, name, more)
+    before = document_frequencies(db, name, more)
     after = {term: before.get(term, 0) + more[term] for term in more}
     here = ((term, texts) for term, texts in after.items() if texts)
     db.conn.executemany(_COUNT.format(name), here)

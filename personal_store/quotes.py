@@ -212,8 +212,7 @@ def _is_header_block(lines: list[str], index: int) -> bool:
         return _quote_follows(lines, index + 2) and _FROM.match(first) is not None
     if len(known) < 3 or not any(map(_FROM.match, known)):
         return False
-    addressed = any(map(_MAIL.search, block))
-    return addressed or (len(known) > 2 and any(map(_SUBJECT.match, known)))
+    return any(map(_MAIL.search, block)) or any(map(_SUBJECT.match, known))
 
 
 def _is_unknown_block(lines: list[str], index: int) -> bool:

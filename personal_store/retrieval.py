@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from personal_store.ranking import Entry, Hit, Wanted, newest_first, ranked
-from personal_store.scoring import Scorer, Statistics, weights
+from personal_store.scoring import Scorer, Statistics, idf_of
 
 
 class Searcher(Protocol):
@@ -99,8 +99,8 @@ def explained(
     statistics: Statistics,
 ) -> list[Hit]:
     """The hits, each with what every term gave to it."""
-    weighed = weights(terms, statistics)
+    idf = idf_of(terms, statistics)
     return [
-        replace(hit, terms=scorer.shares(place, weighed, statistics))
+        replace(hit, terms=scorer.shares(place, idf, statistics))
         for hit, place in found
     ]

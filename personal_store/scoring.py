@@ -38,10 +38,10 @@ class Statistics:
     texts: int
     words: int
     """The lengths of all texts together."""
-    found_in: Mapping[str, int]
+    document_frequencies: Mapping[str, int]
     """Texts that hold a term, at least for every term that is asked about."""
-    mean_weight: float
-    """What rank_bm25 calls the average idf, over all terms of all texts."""
+    average_idf: float
+    """Over all terms of all texts, before a floor, which rank_bm25 measures by it."""
 
     def asked(self, query: Sequence[str], *, telling: bool) -> list[str]:
         """The terms to score by: all known ones, or those that tell texts apart."""
@@ -49,13 +49,19 @@ class Statistics:
 
     def known(self, query: Sequence[str]) -> list[str]:
         """The terms of a query that stand in any text, each once."""
-        return [term for term in dict.fromkeys(query) if self.found_in.get(term)]
+        return [
+            term for term in dict.fromkeys(query) if self.document_frequencies.get(term)
+        ]
 
     def telling(self, query: Sequence[str]) -> list[str]:
         """Those of them that tell texts apart."""
         few = self.texts < SMALL
         most = self.texts if few else math.floor(_TELLING * self.texts)
-        return [term for term in self.known(query) if self.found_in[term] <= most]
+        return [
+            term
+            for term in self.known(query)
+            if self.document_frequencies[term] <= most
+        ]
 
 
 class Scorer:
@@ -79,10 +85,10 @@ class Scorer:
 
     def statistics(self) -> Statistics:
         """Those of these texts, where they are all that there are."""
-        found_in = Counter(term for terms in self._frequencies for term in terms)
+        frequencies = Counter(term for terms in self._frequencies for term in terms)
         texts = len(self._lengths)
-        mean = mean_weight(texts, Counter(found_in.values()))
-        return Statistics(texts, sum(self._lengths), found_in, mean)
+        mean = average_idf(texts, Counter(frequencies.values()))
+        return Statistics(texts, sum(self._lengths), frequencies, mean)
 
     def scores(
         self, terms: Sequence[str], statistics: Statistics
@@ -95,20 +101,20 @@ class Scorer:
         return _without_gifts(scores, index, terms)
 
     def shares(
-        self, place: int, weighed: Mapping[str, float], statistics: Statistics
+        self, place: int, idf: Mapping[str, float], statistics: Statistics
     ) -> dict[str, float]:
-        """What each term of these weights gives to the score of the text at `place`,
+        """What each term with this idf gives to the score of the text at `place`,
         largest first."""
         counts = self._frequencies[place]
-        there = [term for term in weighed if term in counts]
-        said = share(
+        there = [term for term in idf if term in counts]
+        saturated = share(
             np.array([counts[term] for term in there], np.float64),
             np.float64(self._lengths[place]),
             statistics,
         )
-        given = zip(there, said.tolist(), strict=True)
-        gave = {term: weighed[term] * part for term, part in given}
-        return dict(sorted(gave.items(), key=lambda pair: -pair[1]))
+        pairs = zip(there, saturated.tolist(), strict=True)
+        given = {term: idf[term] * part for term, part in pairs}
+        return dict(sorted(given.items(), key=lambda pair: -pair[1]))
 
     def _index(self, terms: Sequence[str], statistics: Statistics) -> Any:
         """A BM25 of rank_bm25 that takes these texts for the whole, but weighs terms
@@ -119,18 +125,17 @@ class Scorer:
         return index
 
 
-def weights(terms: Sequence[str], statistics: Statistics) -> dict[str, float]:
-    """What rank_bm25 multiplies the share of each term with."""
+def idf_of(terms: Sequence[str], statistics: Statistics) -> dict[str, float]:
+    """The idf of each term, with rank_bm25's floor: what its share is multiplied by."""
     return dict(_weighed(terms, statistics).idf) if terms else {}
 
 
-def mean_weight(texts: int, spread: Mapping[int, int]) -> float:
-    """The mean weight of terms; `spread` says how many stand in how many texts."""
+def average_idf(texts: int, spread: Mapping[int, int]) -> float:
+    """The mean idf of all terms; `spread` says how many stand in how many texts."""
     if not spread:
         return 0.0
-    found_in = np.array(list(spread), np.float64)
-    weighed = np.log(texts - found_in + 0.5) - np.log(found_in + 0.5)
-    return float(np.average(weighed, weights=list(spread.values())))
+    idf = _okapi_idf(np.array(list(spread), np.float64), texts)
+    return float(np.average(idf, weights=list(spread.values())))
 
 
 def share(
@@ -147,25 +152,29 @@ def share(
 
 
 def _weighed(terms: Sequence[str], statistics: Statistics) -> Any:
-    """A BM25 of rank_bm25 without texts."""
+    """A BM25 of rank_bm25 that knows the idf of terms, and no texts."""
     few = statistics.texts < SMALL
     index = _unweighed(BM25Plus if few else BM25Okapi)
     index.idf = {}
     index.corpus_size = statistics.texts
     index.avgdl = statistics.words / statistics.texts
-    found_in = {term: statistics.found_in[term] for term in terms}
+    frequencies = [statistics.document_frequencies[term] for term in terms]
     if few:
-        index._calc_idf(found_in)
+        index._calc_idf(dict(zip(terms, frequencies, strict=True)))
     else:  # the package would measure the floor by these terms alone
-        index.idf = {t: _weight(n, statistics.texts) for t, n in found_in.items()}
-        floor = index.epsilon * statistics.mean_weight
-        index.idf = {t: w if w >= 0 else floor for t, w in index.idf.items()}
+        idf = _okapi_idf(np.array(frequencies, np.float64), statistics.texts)
+        floor = index.epsilon * statistics.average_idf
+        floored = np.where(idf < 0, floor, idf).tolist()
+        index.idf = dict(zip(terms, floored, strict=True))
     return index
 
 
-def _weight(found_in: int, texts: int) -> float:
-    """BM25Okapi's, before its floor."""
-    return math.log(texts - found_in + 0.5) - math.log(found_in + 0.5)
+def _okapi_idf(
+    document_frequencies: NDArray[np.float64], texts: int
+) -> NDArray[np.float64]:
+    """BM25Okapi's idf (N,), before its floor."""
+    rest = texts - document_frequencies
+    return np.asarray(np.log(rest + 0.5) - np.log(document_frequencies + 0.5))
 
 
 def _without_gifts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from random import Random
 
@@ -41,33 +41,29 @@ def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, R
     known = RealTexts(_known(folder, mixture.shards, strangers), rng)
     unknown = RealTexts(strangers, rng)
 
-    def stacked(
-        texts: RealTexts,
-        private: float,
-        row: int,
-        count: int,
-        repeats: float = 0,
-        loops: bool = False,
-    ) -> Rows:
+    def mixed(texts: RealTexts, private: float, row: int) -> Iterator[list[int]]:
         real = texts.examples(private, min(_LONGEST, _CHARACTERS * row))
         invented = synthetic_examples(rng, private)
-        mixed = balanced(real, invented, mixture.synthetic, vocabulary, row)
-        if loops:
-            mixed = looped_examples(mixed, rng, row)
-        spans = span_rows(rng, len(vocabulary), row + 1)
-        packed = pack(mixed, row + 1)
-        made = [next(spans if rng.random() < repeats else packed) for _ in range(count)]
-        return np.array(made, dtype=np.uint16).reshape(count, row + 1)
+        return balanced(real, invented, mixture.synthetic, vocabulary, row)
 
     row, held_out = mixture.row, mixture.held_out
+    usual = pack(mixed(known, mixture.private, row), row + 1)
+    spans = span_rows(rng, len(vocabulary), row + 1)
+    either = (next(spans if rng.random() < mixture.repeats else usual) for _ in count())
+    long = pack(mixed(known, _LONG_PRIVATE, 2 * row), 2 * row + 1)
+    looped = looped_examples(mixed(known, mixture.private, row), rng, row)
+    unseen = [pack(mixed(unknown, private, row), row + 1) for private in (1.0, 0.0)]
     return {
-        "rows": stacked(known, mixture.private, row, mixture.rows, mixture.repeats),
-        "long": stacked(known, _LONG_PRIVATE, 2 * row, mixture.long_rows),
-        "held_out": np.concatenate(
-            [stacked(unknown, private, row, held_out) for private in (1.0, 0.0)]
-        ),
-        "loops": stacked(known, mixture.private, row, mixture.loops, loops=True),
+        "rows": _stacked(either, mixture.rows, row),
+        "long": _stacked(long, mixture.long_rows, 2 * row),
+        "held_out": np.concatenate([_stacked(r, held_out, row) for r in unseen]),
+        "loops": _stacked(pack(looped, row + 1), mixture.loops, row),
     }
+
+
+def _stacked(rows: Iterator[Rows], number: int, length: int) -> Rows:
+    made = list(islice(rows, number))
+    return np.array(made, dtype=np.uint16).reshape(number, length + 1)
 
 
 def pack(examples: Iterator[list[int]], length: int) -> Iterator[Rows]:

@@ -58,10 +58,7 @@ class Run:
         """Set it to end a step half-way; the step then never was."""
         if self.machine.threads:
             torch.set_num_threads(self.machine.threads)
-        with np.load(plan.rows_file) as rows:
-            self.sources = {"rows": rows["rows"], "long_rows": rows["long"]}
-            self.sources["loops"] = rows["loops"]
-            self.held_out = rows["held_out"]
+        self.sources, self.held_out = _rows_of(plan)
         self.network = Network(plan.shape, plan.schedule.seed).to(self.device)
         self.optimiser = optimiser(self.network, plan.schedule.rate)
         self.progress = Progress()
@@ -205,6 +202,18 @@ class Run:
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, self._reduced)
+
+
+def _rows_of(plan: Recipe) -> tuple[dict[str, Rows], Rows]:
+    """Rows to learn from, by the names of `Progress`, and those held out."""
+    with np.load(plan.rows_file) as file:
+        made = dict(file)
+    if "loops" not in made:
+        raise ModelError(
+            f"{plan.rows_file} was made by an older recipe: delete it, and run 'data'"
+        )
+    sources = {"rows": made["rows"], "long_rows": made["long"], "loops": made["loops"]}
+    return sources, made["held_out"]
 
 
 def train(plan: Recipe, machine: Machine | None = None) -> Path:

@@ -103,7 +103,10 @@ def test_the_best_are_those_of_rank_bm25_with_its_scores(big, queries, where):
     """Words of nearly every text included, which the package weighs by a floor."""
     entries = big.corpus().entries
     whole = BM25Okapi([list(entry.terms) for entry in entries])
-    assert any(n > len(entries) / 2 for n in big.corpus()._statistics.found_in.values())
+    assert any(
+        n > len(entries) / 2
+        for n in big.corpus()._statistics.document_frequencies.values()
+    )
     searcher = Index(big.db, OWN_TEXTS) if where == "file" else big.corpus()
     for query in queries:
         scores = whole.get_scores(list(dict.fromkeys(query)))

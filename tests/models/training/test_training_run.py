@@ -175,6 +175,15 @@ def test_a_checkpoint_of_another_shape_is_refused(plan):
         Run(replace(plan, shape=replace(SHAPE, hidden=96)))
 
 
+def test_rows_of_an_older_recipe_are_refused(plan):
+    """With a sentence that says what to do."""
+    with np.load(plan.rows_file) as file:
+        older = {name: rows for name, rows in file.items() if name != "loops"}
+    np.savez(plan.rows_file, **older)
+    with pytest.raises(ModelError, match="delete it, and run 'data'"):
+        Run(plan)
+
+
 def test_a_loss_that_is_no_number_ends_the_run(plan):
     """Before it can spoil the weights."""
     run = Run(plan)
