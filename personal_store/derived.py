@@ -189,9 +189,10 @@ def _miscounts(db: Database, texts: Texts) -> list[str]:
         f"SELECT count(*), coalesce(sum(n), 0) FROM {texts.name}"  # noqa: S608
     ).fetchone()
     wrong = [] if counted == there else [f"{texts.name}: {counted} counted, {there}"]
-    held = Counter(
-        term
-        for (terms,) in db.execute(f"SELECT tok FROM {texts.name}")  # noqa: S608
-        for term in set(terms.split())
-    )
-    return wrong + faults(db, texts.name, held)
+    held, lengths = Counter[str](), dict[int, int]()
+    for record_id, text in db.execute(f"SELECT id, tok FROM {texts.name}"):  # noqa: S608
+        terms = text.split()
+        held.update(set(terms))
+        if terms:
+            lengths[record_id] = len(terms)
+    return wrong + faults(db, texts.name, held, lengths)

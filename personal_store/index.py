@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from personal_store.derived import Texts
+from personal_store.lengths import read_lengths
 from personal_store.postings import document_frequencies, read, spread
 from personal_store.ranking import (
     Entry,
@@ -23,7 +24,7 @@ from personal_store.ranking import (
     ranked,
 )
 from personal_store.retrieval import explained
-from personal_store.scoring import Scorer, Statistics, average_idf, idf_of, share
+from personal_store.scoring import Scorer, Statistics, average_idf, idf_of, norms, share
 
 EXHAUSTIVE = 5_000
 """Up to so many texts, a search in memory takes as little time, and knows them next
@@ -112,13 +113,19 @@ class Index:
         return [int(i) for i in ids[-2 * most :]]
 
     def _scores(self, terms: list[str], statistics: Statistics) -> NDArray[np.float32]:
-        """BM25 of every text by its id (ids + 1,): records are numbered as they come,
-        so that few numbers are of none."""
-        scores = np.zeros(self._highest() + 1, np.float32)
+        """BM25 of every text by its id (highest + 1,): records are numbered as they
+        come, so that few numbers are of none."""
+        name = self._texts.name
+        lengths = read_lengths(self._db, name).astype(np.float32)
+        scores = np.zeros_like(lengths)
+        if not terms:
+            return scores
+        against = norms(lengths, statistics)
         for term, idf in idf_of(terms, statistics).items():
-            for found in read(self._db, self._texts.name, term):
-                said = share(found.counts, found.lengths, statistics)
-                scores[found.ids] += idf * said
+            for found in read(self._db, name, term):
+                said = share(found.counts, against[found.ids])
+                said *= idf
+                scores[found.ids] += said
         return scores
 
     def _entries(self, ids: Sequence[int]) -> list[Entry]:
@@ -146,13 +153,6 @@ class Index:
             "SELECT texts, words FROM total WHERE name = ?", [self._texts.name]
         ).fetchone()
         return int(row[0]), int(row[1])
-
-    def _highest(self) -> int:
-        """The highest id of a text; 0 if there is none."""
-        row = self._db.execute(
-            f"SELECT coalesce(max(id), 0) FROM {self._texts.name}"  # noqa: S608
-        ).fetchone()
-        return int(row[0])
 
     def _newest(self) -> int:
         """The date of the newest text; 0 if none has one."""

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from sqlite_utils import Database, Migrations
 
 from personal_store.copies import back_up_before
 from personal_store.derived import OWN_TEXTS, RECEIVED, index_terms
 from personal_store.errors import StoreTooNewError
+from personal_store.lengths import write_lengths
 
-NEWEST = 4
+NEWEST = 5
 """Grows with each step below; written to the file as `user_version`."""
 
 steps = Migrations("personal_store")
@@ -50,9 +52,35 @@ def m004_counts(db: Database) -> None:
     for texts in (OWN_TEXTS, RECEIVED):
         for statement in _COUNTS.strip().split(";\n"):
             db.execute(statement.format(texts.name))
-    (indexed,) = db.execute("SELECT texts FROM total WHERE name = 'doc'").fetchone()
-    if not indexed:  # it comes from before there was an index
-        index_terms(db, OWN_TEXTS)
+
+
+@steps()
+def m005_lengths(db: Database) -> None:
+    """The lengths of texts apart from their postings, which are half as large so, and
+    lie in blocks of twice as many texts."""
+    db.conn.create_function("shortened", 2, _shortened)
+    for texts in (OWN_TEXTS, RECEIVED):
+        db.execute(_LENGTHS.format(texts.name))
+        (indexed,) = db.execute(
+            "SELECT texts FROM total WHERE name = ?", [texts.name]
+        ).fetchone()
+        if indexed:
+            _move_lengths(db, texts.name)
+        else:  # it may come from before there was an index
+            index_terms(db, texts)
+
+
+def _move_lengths(db: Database, name: str) -> None:
+    rows = db.execute(f"SELECT id, n FROM {name}").fetchall()  # noqa: S608
+    write_lengths(db, name, dict(rows))
+    for statement in _SHORTER.strip().split(";\n"):
+        db.execute(statement.format(name))
+
+
+def _shortened(postings: bytes, odd: int) -> bytes:
+    """Postings of 8 bytes, without the lengths in the last four; those of an odd block
+    stand in the second half of one twice as large."""
+    return (np.frombuffer(postings, "<u4")[::2] + np.uint32(2048 * odd)).tobytes()
 
 
 def new_secret() -> bytes:
@@ -226,4 +254,28 @@ CREATE TABLE {0}_spread(
 INSERT INTO {0}_term
     SELECT term, sum(length(postings)) / 8 FROM {0}_posting GROUP BY term;
 INSERT INTO {0}_spread SELECT texts, count(*) FROM {0}_term GROUP BY texts
+"""
+
+_LENGTHS = """
+CREATE TABLE {0}_length(
+    block INTEGER PRIMARY KEY,
+    lengths BLOB NOT NULL
+) STRICT
+"""
+
+_SHORTER = """
+ALTER TABLE {0}_posting RENAME TO longer;
+CREATE TABLE {0}_posting(
+    term TEXT NOT NULL,
+    block INTEGER NOT NULL,
+    postings BLOB NOT NULL,
+    PRIMARY KEY(term, block)
+) STRICT, WITHOUT ROWID;
+INSERT INTO {0}_posting
+    SELECT term, block / 2, shortened(postings, block % 2) FROM longer
+    WHERE TRUE ORDER BY term, block
+    ON CONFLICT(term, block)
+    DO UPDATE SET postings = CAST(postings || excluded.postings AS BLOB);
+DROP TABLE longer;
+DELETE FROM {0}_spread WHERE terms = 0
 """

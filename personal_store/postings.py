@@ -1,11 +1,12 @@
-"""Where each term stands: which texts, how often, and how long these are.
+"""Where each term stands: in which texts, and how often.
 
 Three tables hold it for the texts of a name: NAME_posting says where a term stands,
 NAME_term in how many texts, and NAME_spread how many terms stand in so many texts.
 
 A term's postings lie in blocks of neighbouring record numbers, so that one more text
-touches short rows, and a search reads each term's rows one after the other. All that
-BM25 wants to know is in them: a search needs no other table until it has the best.
+touches short rows, and a search reads each term's rows one after the other. With the
+lengths of the texts (lengths.py) they are all that BM25 wants to know: a search needs
+no other table until it has the best.
 
 Why not FTS5: it is as fast only for the few rarest words of a query, which find nine
 tenths of the best texts: docs/adr/0013-own-postings.md.
@@ -21,12 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
-TABLES = ("_posting", "_term", "_spread")
+from personal_store.lengths import first_of, read_lengths, split, write_lengths
+
+TABLES = ("_posting", "_term", "_spread", "_length")
 """What follows the name of the texts in the names of their tables."""
-_BLOCK_BITS = 11
-_POSTING = np.dtype([("place", "<u2"), ("count", "<u2"), ("length", "<u4")])
-"""The place in the block; how often the term stands in the text; the text's words."""
-_PACK = struct.Struct("<HHI").pack
+_POSTING = np.dtype([("place", "<u2"), ("count", "<u2")])
+"""The place in the block, and how often the term stands in the text."""
+_PACK = struct.Struct("<HH").pack
 _SIZE = _POSTING.itemsize
 _MOST = 0xFFFF
 _PORTION = 100_000
@@ -40,8 +42,6 @@ class Postings:
 
     ids: NDArray[np.int64]
     counts: NDArray[np.float32]
-    lengths: NDArray[np.float32]
-    """Words of the texts."""
 
 
 _ADD = """
@@ -64,17 +64,19 @@ class Changes:
     def __init__(self) -> None:
         self._added: dict[tuple[str, int], bytearray] = defaultdict(bytearray)
         self._gone: dict[tuple[str, int], list[int]] = defaultdict(list)
+        self._lengths: dict[int, int] = {}
 
     def add(self, record_id: int, terms: Sequence[str]) -> None:
         """A text that consists of these terms."""
-        block, place = _split(record_id)
+        block, place = split(record_id)
+        self._lengths[record_id] = len(terms)
         for term, count in Counter(terms).items():
-            packed = _PACK(place, min(count, _MOST), len(terms))
-            self._added[term, block] += packed
+            self._added[term, block] += _PACK(place, min(count, _MOST))
 
     def take_away(self, record_id: int, terms: Iterable[str]) -> None:
         """A text that consists of these terms. It goes before any that is added."""
-        block, place = _split(record_id)
+        block, place = split(record_id)
+        self._lengths[record_id] = 0
         for term in set(terms):
             self._gone[term, block].append(place)
 
@@ -88,6 +90,7 @@ class Changes:
         rows = ((*key, self._added[key]) for key in sorted(self._added))
         db.conn.executemany(_ADD.format(name), rows)
         _count(db, name, {term: n for term, n in more.items() if n})
+        write_lengths(db, name, self._lengths)
 
 
 def document_frequencies(
@@ -103,18 +106,22 @@ def document_frequencies(
 
 def spread(db: Database, name: str) -> dict[int, int]:
     """How many terms stand in so many texts."""
-    rows = db.execute(f"SELECT texts, terms FROM {name}_spread WHERE terms > 0")  # noqa: S608
+    rows = db.execute(f"SELECT texts, terms FROM {name}_spread")  # noqa: S608
     return dict(rows.fetchall())
 
 
-def faults(db: Database, name: str, held: Mapping[str, int]) -> list[str]:
-    """What is wrong, where `held` is in how many texts each term really stands."""
+def faults(
+    db: Database, name: str, held: Mapping[str, int], lengths: Mapping[int, int]
+) -> list[str]:
+    """What is wrong, where `held` is in how many texts each term really stands, and
+    `lengths` how many terms each text really has."""
     sql = f"SELECT term, sum(length(postings)) / {_SIZE} FROM {name}_posting GROUP BY 1"  # noqa: S608
     counts = db.execute(f"SELECT term, texts FROM {name}_term")  # noqa: S608
     found = {
         f"{name}_posting": dict(db.execute(sql).fetchall()) == held,
         f"{name}_term": dict(counts.fetchall()) == held,
         f"{name}_spread": spread(db, name) == Counter(held.values()),
+        f"{name}_length": _lengths(db, name) == lengths,
     }
     return [f"{table} does not fit the texts" for table in found if not found[table]]
 
@@ -137,15 +144,18 @@ def read(db: Database, name: str, term: str) -> Iterator[Postings]:
         yield _unpacked(blocks)
 
 
+def _lengths(db: Database, name: str) -> dict[int, int]:
+    every = read_lengths(db, name)
+    ids = np.flatnonzero(every)
+    return dict(zip(ids.tolist(), every[ids].tolist(), strict=True))
+
+
 def _unpacked(blocks: Sequence[tuple[int, bytes]]) -> Postings:
     raw = np.frombuffer(b"".join(postings for _, postings in blocks), _POSTING)
-    first = np.array([block for block, _ in blocks], np.int64) << _BLOCK_BITS
-    sizes = [len(postings) // _SIZE for _, postings in blocks]
-    return Postings(
-        np.repeat(first, sizes) + raw["place"],
-        raw["count"].astype(np.float32),
-        raw["length"].astype(np.float32),
-    )
+    first = first_of(np.array([block for block, _ in blocks], np.int64))
+    ids = np.repeat(first, [len(postings) // _SIZE for _, postings in blocks])
+    ids += raw["place"]
+    return Postings(ids, raw["count"].astype(np.float32))
 
 
 def _count(db: Database, name: str, more: Mapping[str, int]) -> None:
@@ -158,8 +168,11 @@ def _count(db: Database, name: str, more: Mapping[str, int]) -> None:
     db.conn.executemany(f"DELETE FROM {name}_term WHERE term = ?", nowhere)  # noqa: S608
     moved = Counter(after.values())
     moved.subtract(before.get(term, 0) for term in after)
-    changes = ((texts, n) for texts, n in moved.items() if texts and n)
-    db.conn.executemany(_SPREAD.format(name), changes)
+    changes = {texts: n for texts, n in moved.items() if texts and n}
+    db.conn.executemany(_SPREAD.format(name), changes.items())
+    fewer = ([texts] for texts, n in changes.items() if n < 0)
+    sql = f"DELETE FROM {name}_spread WHERE texts = ? AND terms = 0"  # noqa: S608
+    db.conn.executemany(sql, fewer)
 
 
 def _take_away(
@@ -181,8 +194,3 @@ def _take_away(
         sql = f"DELETE FROM {name}_posting WHERE term = ? AND block = ?"  # noqa: S608
         db.execute(sql, list(key))
     return len(old) - len(kept)
-
-
-def _split(record_id: int) -> tuple[int, int]:
-    """Block and place of a record."""
-    return record_id >> _BLOCK_BITS, record_id & ((1 << _BLOCK_BITS) - 1)

@@ -109,8 +109,7 @@ class Scorer:
         there = [term for term in idf if term in counts]
         saturated = share(
             np.array([counts[term] for term in there], np.float64),
-            np.float64(self._lengths[place]),
-            statistics,
+            norms(np.float64(self._lengths[place]), statistics),
         )
         pairs = zip(there, saturated.tolist(), strict=True)
         given = {term: idf[term] * part for term, part in pairs}
@@ -138,16 +137,19 @@ def average_idf(texts: int, spread: Mapping[int, int]) -> float:
     return float(np.average(idf, weights=list(spread.values())))
 
 
-def share(
-    counts: NDArray[_Float], lengths: NDArray[_Float] | _Float, statistics: Statistics
-) -> NDArray[_Float]:
+def norms(lengths: NDArray[_Float] | _Float, statistics: Statistics) -> NDArray[_Float]:
+    """What rank_bm25 adds to the count of a term below the line, for texts (N,) of
+    these lengths: the longer a text, the less a count says."""
+    k1, b = _OKAPI.k1, _OKAPI.b
+    by_length = k1 * b * statistics.texts / statistics.words
+    return np.asarray(lengths * by_length + k1 * (1 - b))
+
+
+def share(counts: NDArray[_Float], norms: NDArray[_Float]) -> NDArray[_Float]:
     """How much a term says of texts (N,) where it stands so often, before its weight:
     rank_bm25's formula, without what BM25+ gives to every text."""
-    k1, b = _OKAPI.k1, _OKAPI.b
-    norm = lengths * (k1 * b * statistics.texts / statistics.words) + counts
-    norm += k1 * (1 - b)
-    said = counts * (k1 + 1)
-    said /= norm
+    said = counts * (_OKAPI.k1 + 1)
+    said /= norms + counts
     return np.asarray(said)
 
 

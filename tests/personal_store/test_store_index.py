@@ -265,8 +265,12 @@ def test_index_and_counts_follow_every_change(texts, gone, hidden):
         term: sum(term in terms for terms in there.values())
         for term in {t for terms in there.values() for t in terms}
     }
-    assert faults(db, "doc", counted) == []
-    assert faults(db, "doc", {**counted, "one more": 1}) == [
+    lengths = {number: len(terms) for number, terms in there.items() if terms}
+    assert faults(db, "doc", counted, lengths) == []
+    assert faults(db, "doc", counted, {**lengths, 5000: 1}) == [
+        "doc_length does not fit the texts"
+    ]
+    assert faults(db, "doc", {**counted, "one more": 1}, lengths) == [
         "doc_posting does not fit the texts",
         "doc_term does not fit the texts",
         "doc_spread does not fit the texts",
@@ -319,10 +323,11 @@ def test_a_wrong_count_is_found_by_the_check(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "wrong"),
     [
-        ("doc SET tok = 'ham'", ("posting", "term", "spread")),
+        ("doc SET tok = 'ham'", ("posting", "term", "spread", "length")),
         ("doc_posting SET term = 'x' WHERE term = 'tea'", ("posting",)),
         ("doc_term SET texts = 2 WHERE term = 'tea'", ("term",)),
         ("doc_spread SET terms = 7", ("spread",)),
+        ("doc_length SET lengths = x'07000000'", ("length",)),
     ],
 )
 def test_a_wrong_index_is_found_by_the_check(damage, wrong):
