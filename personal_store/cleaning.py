@@ -134,7 +134,7 @@ def _without_marked_quotes(cleaned: Cleaned, html: str) -> Cleaned:
     above = above_marks(html) if html else None
     if above is None or _ends_with(above, cleaned.text):
         return cleaned
-    page = read_page(html)
+    page = read_page(html, marked=True)
     foreign = normalised(page.foreign)
     if not foreign:
         return cleaned

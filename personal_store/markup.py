@@ -162,10 +162,10 @@ class Page:
     """The words that the mail program itself marked as somebody else's or a footer."""
 
 
-def read_page(html: str) -> Page:
-    """An HTML body, parsed once."""
+def read_page(html: str, *, marked: bool | None = None) -> Page:
+    """An HTML body, parsed once; `marked` is what `has_marks` says, if it is known."""
     html = html[:MAX_HTML]
-    marked = has_marks(html)
+    marked = has_marks(html) if marked is None else marked
     tree = _tree(html)
     foreign: list[str] = []
     if marked:

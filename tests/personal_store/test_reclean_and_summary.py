@@ -1,6 +1,11 @@
 """Raw bodies and cleaning again; what is counted."""
 
+import json
+import zlib
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from stores import SECRET, fill, found, ids
 
 from personal_store import Store, import_source, rawtext, recleaning
@@ -26,9 +31,17 @@ def body(store, condition=BALLOON):
     return store.db.execute(f"SELECT body FROM record WHERE {condition}").fetchone()[0]
 
 
-def test_a_raw_body_packs_and_unpacks():
-    raw = RawText("Grüße 😀\n> quote", "<p>Grüße</p>")
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)
+
+
+@given(st.builds(RawText, TEXT, TEXT))
+@example(RawText("[1, 2]", "<p>Grüße</p>"))
+@example(RawText("12 😀\n> quote"))
+def test_a_raw_body_packs_and_unpacks(raw):
+    """As it is stored now, and as the first stores have it."""
     assert rawtext.unpack(rawtext.pack(raw)) == raw
+    first = zlib.compress(json.dumps([raw.plain, raw.html]).encode())
+    assert rawtext.unpack(first) == raw
 
 
 def test_newer_rules_read_the_raw_body(store, monkeypatch):
