@@ -205,10 +205,13 @@ def _any_marked(html: bytes) -> bool:
 
     Bytes are searched faster, and one search a word faster than one for all.
     """
-    if len(html) > _LONG_HTML:
-        pieces = html.split(b"<")
-        html = b"<".join({piece.rpartition(b">")[0] or piece for piece in pieces})
-    return any(map(html.lower().__contains__, _MARKERS))
+    if not any(map(html.lower().__contains__, _MARKERS)):
+        return False
+    if len(html) <= _LONG_HTML:
+        return True
+    pieces = html.split(b"<")
+    inside = b"<".join({piece.rpartition(b">")[0] or piece for piece in pieces})
+    return any(map(inside.lower().__contains__, _MARKERS))
 
 
 def visible(html: str) -> str:

@@ -227,8 +227,13 @@ def _chunks(letters: Iterable[Unread]) -> Iterator[tuple[Chunk, int]]:
 
 
 def _frugal() -> dict[str, str]:
-    """The environment, but memory that one large letter took is given back (glibc)."""
-    return {**os.environ, "MALLOC_TRIM_THRESHOLD_": "1000000"}
+    """The environment, but memory that one large letter took is given back (glibc);
+    that of a usual portion is not, as it is wanted again at once."""
+    return {
+        **os.environ,
+        "MALLOC_MMAP_THRESHOLD_": "4000000",
+        "MALLOC_TRIM_THRESHOLD_": "8000000",
+    }
 
 
 def _cores() -> int:

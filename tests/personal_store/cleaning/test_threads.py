@@ -1,6 +1,11 @@
 """Comparison with the messages that a mail answers."""
 
+import re
+import unicodedata
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from personal_store import Store, import_source
 from personal_store.cleaning import COMPARED, VERSION, clean_mail
@@ -38,6 +43,14 @@ def test_a_run_that_the_parent_holds_goes_with_its_short_lines():
     assert clean_mail(mail, [PARENT]).text == OWN
     assert clean_mail(mail, [PARENT]).trimmed
     assert "garden" in clean_mail(mail).text
+
+
+@given(st.one_of(st.text(st.characters(max_codepoint=255)), st.text()))
+@example("¨Ünï\xa0²ß¼ µ_ÿÞ´")
+def test_words_are_the_same_by_every_way(text):
+    """Letters of western Europe take a shorter one; keys of records rest on it."""
+    plain = unicodedata.normalize("NFKC", text)
+    assert normalised(text) == re.sub(r"\W+", " ", plain).strip().casefold()
 
 
 @pytest.mark.parametrize(
