@@ -14,7 +14,7 @@ from models.training import corpus
 from models.training.config import Mixture
 from models.training.corpus import Text
 from models.training.examples import Example, example_ids, fitted
-from models.training.loops import looped_examples
+from models.training.loops import looped_examples, pieces_of_words
 from models.training.real import RealTexts
 from models.training.spans import span_rows
 from models.training.tokenizer import PAD, Vocabulary
@@ -51,7 +51,8 @@ def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, R
     spans = span_rows(rng, len(vocabulary), row + 1)
     either = (next(spans if rng.random() < mixture.repeats else usual) for _ in count())
     long = pack(mixed(known, _LONG_PRIVATE, 2 * row), 2 * row + 1)
-    looped = looped_examples(mixed(known, mixture.private, row), rng, row)
+    pieces = pieces_of_words(vocabulary)
+    looped = looped_examples(mixed(known, mixture.private, row), rng, row, pieces)
     unseen = [pack(mixed(unknown, private, row), row + 1) for private in (1.0, 0.0)]
     return {
         "rows": _stacked(either, mixture.rows, row),

@@ -118,7 +118,7 @@ def has_run(ids, run):
 def test_a_marker_in_the_history_never_leaves(desk, socket_bytes, method):
     """Neither as text nor as a run of token ids, unless the draft used it."""
     # Rejection drafts many times for a token, so it is asked for few and takes most.
-    few = {"max_tokens": 8, "threshold": 0.05} if method == "rejection" else {}
+    few = {"max_tokens": 16, "threshold": 0.05} if method == "rejection" else {}
     events = write(desk, method=method, **few)
     sources = next(e for e in events if isinstance(e, SourcesFound)).sources
     assert any(MARKER in source.excerpt for source in sources)

@@ -43,6 +43,9 @@ class Words:
     def ids(self, text, control=False):
         return [4 + len(word) % 50 for word in text.split()]
 
+    def text(self, ids):
+        return "x" * len(ids)
+
     def example(self, messages, answer):
         return [*prompt_ids(self.ids, CHAT_TEMPLATE, messages), *self.ids(answer), END]
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.training.loops import AVOID, SILENT, looped, looped_examples
+from models.training.loops import AVOID, SILENT, babbling, looped, looped_examples
 from models.training.tokenizer import END, PAD, START
 
+PIECES = [20, 21, 22, 23]
 IDS = st.lists(st.integers(0, 8191), max_size=60)
 
 
@@ -38,18 +39,41 @@ def test_what_was_there_stays_and_copies_are_marked(ids, room, seed):
     assert made[start + silent : end] == [one + AVOID for one in span] * (times - 1)
 
 
+@given(IDS, st.integers(0, 300), st.integers(0, 9999))
+def test_babble_is_put_into_a_text_that_stays(ids, room, seed):
+    """Only pieces, none of them learnt, the last few several times; between tokens
+    that have no marks."""
+    made = babbling(ids, Random(seed), room, PIECES)
+    marked = [i for i, one in enumerate(made) if one >= SILENT]
+    assert len(made) <= max(room, len(ids))
+    if not marked:
+        assert made == ids
+        return
+    start, end = marked[0], marked[-1] + 1
+    assert made[:start] + made[end:] == ids
+    assert set(plain(made[start:end])) <= set(PIECES)
+    avoided = [one - AVOID for one in made[start:end] if one >= AVOID]
+    silent = plain(made[start : end - len(avoided)])
+    again = [n for n in range(1, 6) if len(silent) >= 2 * n]
+    assert any(
+        silent[-n:] == silent[-2 * n : -n] and avoided == silent[-n:] * (size // n)
+        for n in again
+        if (size := len(avoided)) >= 2 * n
+    )
+
+
 @given(st.integers(0, 9999))
 def test_control_tokens_are_never_repeated(seed):
     """An end or a padding within a loop would be something else."""
     ids = [START, 10, 11, END, 12, 13, PAD] * 8
-    made = next(looped_examples(iter([ids]), Random(seed), 400))
+    made = next(looped_examples(iter([ids]), Random(seed), 400, PIECES))
     assert min(plain(one for one in made if one >= SILENT), default=9) > PAD
 
 
 def test_an_example_holds_up_to_three_loops():
     """As many as are drawn, where there is room."""
     ids = [range(100 * n, 100 * n + 60) for n in range(1, 50)]
-    made = looped_examples(map(list, ids), Random(3), 2000)
+    made = looped_examples(map(list, ids), Random(3), 2000, PIECES)
     starts = [
         sum(now >= SILENT > before for before, now in pairwise(row)) for row in made
     ]
