@@ -1,4 +1,4 @@
-"""Own texts in memory, searched exhaustively: the way for stores of ordinary size.
+"""Own texts in memory, searched exhaustively: the way for stores of few texts.
 
 Large ones are searched through an index in the file: see index.py.
 """
