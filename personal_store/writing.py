@@ -49,6 +49,8 @@ _UPDATE = """
         cleaning = ?, author = ?, body_sha = ? WHERE id = ?
 """
 _TEXTS = [one.name for one in fields(Document) if one.type is str]
+_MARK = "\ufeff"
+"""`storable` drops it at the beginning of a text."""
 _START_RUN = """
     INSERT INTO import_run(
         source_id, place, size, fingerprint, options, position, started
@@ -243,7 +245,11 @@ def _author(document: Document, me: frozenset[str]) -> Author:
 
 
 def _storable(document: Document) -> Document:
-    """The same, without characters that SQLite refuses."""
+    """The same, without characters that SQLite refuses; nearly all have none, which
+    one look at everything together tells."""
+    every = "".join([getattr(document, name) for name in _TEXTS])
+    if _MARK not in every and storable(every) is every:
+        return document
     changed: dict[str, Any] = {}
     for name in _TEXTS:
         text = getattr(document, name)

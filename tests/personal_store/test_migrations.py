@@ -10,8 +10,9 @@ from stores import found, ids
 
 from personal_store import Store
 from personal_store.copies import backup_path
-from personal_store.derived import check
+from personal_store.derived import OWN_TEXTS, check
 from personal_store.identities import identities
+from personal_store.index import Index
 from personal_store.migrations import NEWEST, version
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +70,35 @@ def test_nothing_is_lost_on_the_way(path):
         assert [one.confirmed for one in identities(store.db)] == [True]
     with Store.open(path) as store:
         assert version(store.db) == NEWEST
+
+
+FAR = """
+INSERT INTO record SELECT 3000, source_id, 'far', kind, title, 'far plan', recipient,
+    recipient_address, sender, sent_at, rating, thread, reply_to, author, trimmed,
+    cleaning, body_sha, excluded, trashed_at FROM record WHERE id = 1;
+INSERT INTO doc VALUES (3000, 3, 'plan far plan');
+INSERT INTO doc_posting VALUES ('plan', 1, x'b803020003000000');
+INSERT INTO doc_posting VALUES ('far', 1, x'b803010003000000');
+INSERT INTO doc_term VALUES ('far', 1);
+UPDATE doc_term SET texts = texts + 1 WHERE term = 'plan';
+DELETE FROM doc_spread;
+INSERT INTO doc_spread SELECT texts, count(*) FROM doc_term GROUP BY 1;
+INSERT INTO doc_spread VALUES (77, 0);
+UPDATE total SET texts = texts + 1, words = words + 3 WHERE name = 'doc'
+"""
+
+
+def test_blocks_of_postings_are_joined(tmp_path):
+    """Schema 4 held 2,048 records in each, and counts that were of no term any more."""
+    path = old_store(tmp_path / "store.db", "schema4")
+    connection = sqlite3.connect(path)
+    connection.executescript(FAR)
+    connection.close()
+    with Store.open(path) as store:
+        assert check(store.db) == []
+        there = Index(store.db, OWN_TEXTS)
+        assert set(there.matching(["far"])) == {3000}
+        assert set(there.matching(["plan"])) == {1, 3000}
 
 
 def test_the_store_is_backed_up_before(path):

@@ -68,3 +68,18 @@ def test_a_batch_of_others_changes_nothing_that_can_be_found(store, tmp_path):
     assert (report.added, report.received) == (0, 1)
     assert dict(store.db.execute("SELECT * FROM state").fetchall()) == before
     assert store.search("sam") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("A day\0 off.", "A day off."),
+        ("\ufeffA day off.", "A day off."),
+        ("A day \ud800 off, été.", "A day ? off, été."),
+        ("A day \ufeff off, été.", "A day \ufeff off, été."),
+    ],
+)
+def test_what_sqlite_refuses_is_left_out(store, tmp_path, text, stored):
+    bare = Document(1, "a", "email", text, sender=ME)
+    assert written(store, tmp_path, [bare]).added == 1
+    assert [record.text for record in store.records()] == [stored]
