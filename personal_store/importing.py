@@ -37,7 +37,7 @@ from personal_store.store import Store
 from personal_store.talks import is_name
 from personal_store.writing import BY_OTHERS, KNOWN, ImportRun, is_full, newest
 
-BATCH = 1_000
+BATCH = 700
 """Records per transaction."""
 
 Progress = Callable[[int, int], None]
