@@ -14,7 +14,7 @@ from personal_store.wording import normalised
 
 __all__ = ["COMPARED", "VERSION", "Cleaned", "clean_mail", "clean_text", "normalised"]
 
-VERSION = 2
+VERSION = 4
 """Grows by two with every change of the rules; stored beside each text they made.
 
 The odd number above it says that the text was compared with the thread as well.

@@ -116,14 +116,23 @@ def _after_sign_off(lines: list[str], index: int) -> int | None:
     if match is None:
         return None
     rest = line[match.end() :].strip()
-    if rest:  # 'Best, Sam'
-        if not _is_name(rest) or len(rest.split()) > 3 or rest[-1] == ".":
-            return None
+    if rest and (not _is_name(rest) or len(rest.split()) > 3 or rest[-1] == "."):
+        return None
+    if rest and _is_named(lines[index], rest):  # 'Best, Sam', not 'Yours in a hurry,'
         return index
     following = _next(lines, index + 1)
     if following is None:
         return index
     return following if _is_name(lines[following]) else index
+
+
+def _is_named(line: str, rest: str) -> bool:
+    """Whether the rest of a line, behind a sign-off, is a name and not more of it: it
+    stands apart or has a capital, and the line does not lead to the next."""
+    line = line.strip()
+    before, name = line[: -len(rest)].rstrip(), line[-len(rest) :]
+    apart = bool(before) and not before[-1].isalnum()
+    return name[-1] != "," and (apart or not name[0].islower())
 
 
 def _cut_below_name(lines: list[str], name: int) -> list[str]:

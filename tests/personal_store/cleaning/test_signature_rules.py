@@ -48,6 +48,11 @@ def test_what_is_no_writing_goes(below):
     "body",
     [
         OWN,
+        "The jars arrived.\n\nYours in a hurry,\nTess",
+        "The jars arrived.\n\nYours in a hurry,\nTess Marlow",
+        "The jars arrived.\n\nLove from the hill\nTess",
+        "Das Paket ist da.\n\nLiebe Grüße aus Bergen\nAnna",
+        "The jars arrived.\n\nBest, in haste,\nsam",
         "Thanks!\n\nI will read it tonight and send notes.",
         "See you.\n\nThanks\nAda\n\nOne more thing: the title is too long.",
         "Ciao P.,\n\nthe report is done.\n\nTarek",
