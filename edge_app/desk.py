@@ -36,7 +36,7 @@ from edge_app.orders import Order
 from edge_app.passages import Found, Tools, Wish
 from edge_app.privacy.ledger import Ledger
 from edge_app.profiles import Profile, Profiler, profile_path, summariser
-from edge_app.sample_store import fill
+from edge_app.sample_store import make_ready
 from edge_app.statistics import Tally
 from edge_app.writing import TextJob
 from models.engines.llama_cpp import LlamaContext, LlamaModel
@@ -236,8 +236,7 @@ class WritingDesk:
         store.close()
         with self._filling:
             store = Store.open(sample)
-            if not store.counts()["own"]:
-                fill(store)
+            make_ready(store)
         return store
 
     def _start_child(self) -> None:

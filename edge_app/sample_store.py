@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from edge_app import sample
 from personal_store import Store, import_source
+from personal_store.recleaning import is_behind, reclean
+
+
+def make_ready(store: Store) -> None:
+    """Read the samples if the store has none; those that older rules cleaned are
+    cleaned again."""
+    if not store.counts()["own"]:
+        fill(store)
+    elif is_behind(store.db):
+        reclean(store.db)
 
 
 def fill(store: Store) -> str:

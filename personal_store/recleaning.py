@@ -34,6 +34,15 @@ class Recleaned:
     """(kind, path) of the imports that would, as far as their files are still there."""
 
 
+def is_behind(db: Database) -> bool:
+    """Whether older rules made a text whose body is kept."""
+    row = db.execute(
+        f"SELECT 1 FROM record JOIN raw ON record_id = id "  # noqa: S608
+        f"WHERE {_OWN_MAILS} AND cleaning < {VERSION} LIMIT 1"
+    ).fetchone()
+    return row is not None
+
+
 def reclean(
     db: Database,
     *,

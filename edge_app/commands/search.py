@@ -12,7 +12,7 @@ from edge_app.commands.output import may_style, printable
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import condition, filtering
 from edge_app.context import title
-from edge_app.sample_store import fill
+from edge_app.sample_store import make_ready
 from edge_app.settings import sample_store_path, store_path
 from personal_store import Passage, Store
 
@@ -60,8 +60,8 @@ def _found(
 ) -> list[Passage]:
     which = condition(options)
     with Store.open(sample_store_path() if sample else store_path()) as store:
-        if sample and not store.counts()["own"]:
-            fill(store)
+        if sample:
+            make_ready(store)
         if not received:
             return store.search(
                 query, limit=limit, recipient=recipient, which=which, telling=True

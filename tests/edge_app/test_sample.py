@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 
 from edge_app import sample
+from edge_app.sample_store import make_ready
+from personal_store import Store
+from personal_store.records import OWN
 
 CONTRACTION = re.compile(
     r"\b\w+(?:n't|'(?:ll|ve|re|m|d))\b"
@@ -242,3 +245,14 @@ def test_reviews_have_the_shape_of_a_takeout(places):
     urls = {place["properties"]["google_maps_url"] for place in places}
     names = {place["properties"]["location"]["name"] for place in places}
     assert len(urls) == len(names) == len(places)
+
+
+def test_the_stored_letters_keep_her_name(tmp_path):
+    """Also those that rules of an older version had cut, once the store is used."""
+    with Store.open(tmp_path / "sample.db") as store:
+        for _ in range(2):
+            make_ready(store)
+            own = [r for r in store.records() if r.author in OWN and r.kind == "email"]
+            assert len(own) > 80
+            assert all("\nTess" in record.text[-150:] for record in own)
+            store.db.execute("UPDATE record SET cleaning = 1, body = 'Hullo Ana,'")
