@@ -229,11 +229,14 @@ class WritingDesk:
 
     def _store(self) -> Store:
         """One's own texts, or the sample while there are none."""
-        store = Store.open(self._equipment.store)
-        sample = self._equipment.sample_store
-        if sample is None or store.counts()["own"]:
-            return store
-        store.close()
+        own, sample = self._equipment.store, self._equipment.sample_store
+        if sample is None:
+            return Store.open(own)
+        if own != sample:
+            store = Store.open(own)
+            if store.counts()["own"]:
+                return store
+            store.close()
         with self._filling:
             store = Store.open(sample)
             make_ready(store)
