@@ -32,8 +32,7 @@ _PACK = struct.Struct("<HH").pack
 _SIZE = _POSTING.itemsize
 _MOST = 0xFFFF
 _PORTION = 100_000
-"""Bytes of postings that are looked at together: larger arrays would be new pages of
-memory each time, which takes four times as long."""
+"""Bytes of postings that are looked at together, so that memory stays small."""
 
 
 @dataclass(frozen=True, slots=True)
