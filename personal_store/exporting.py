@@ -13,7 +13,8 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from personal_store import rawtext
+from personal_store import received
+from personal_store.packing import unpack
 from personal_store.records import OWN, Author, Document, ImportFailure, Item
 
 MARK = "specsteer"
@@ -41,7 +42,11 @@ _MAIL_KEY = re.compile(r"mid:(.+):[0-9a-f]{16}")
 
 
 def as_lines(db: Database) -> Iterator[bytes]:
-    """Every record, those of others and those in the trash too, as a line of JSON."""
+    """Every record, those of others and those in the trash too, as a line of JSON.
+
+    Received mail that waits is cleaned first.
+    """
+    received.read_all(db)
     cursor = db.execute(_ALL)
     names = [column[0] for column in cursor.description]
     for row in cursor:
@@ -89,12 +94,18 @@ def _document(value: dict[str, Any], position: int) -> Document:
         reply_to=str(value["reply_to"]),
         trimmed=bool(value["trimmed"]),
         cleaning=int(value["cleaning"]),
-        raw=None if raw is None else rawtext.unpack(base64.b64decode(raw)),
+        raw=None if raw is None else _packed(raw),
         origin=(str(value["source_kind"]), str(value["source"])),
         author=Author[str(value["author"]).upper()],
         excluded=bool(value["excluded"]),
         trashed_at=_whole(value["trashed_at"]),
     )
+
+
+def _packed(text: str) -> bytes:
+    data = base64.b64decode(text)
+    unpack(data)  # somebody may have damaged it
+    return data
 
 
 def as_mailbox(db: Database) -> Iterator[bytes]:

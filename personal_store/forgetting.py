@@ -5,17 +5,18 @@ behind: in trials one text in a thousand survived in a gap between cells. So the
 is built anew each time (VACUUM), and proof.py then looks at the bytes.
 """
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from sqlite_utils import Database
 
-from personal_store import derived
+from personal_store import derived, unread
 from personal_store.copies import drop_backup, renew_backup
 from personal_store.errors import StoreBusyError, StoreError, faults, is_full
 from personal_store.migrations import immediate, new_secret
 from personal_store.private_files import need_room, shred
-from personal_store.tombstones import bury
+from personal_store.tombstones import Tombstones, bury
 
 _TIMES = 3
 """Room that VACUUM takes beside the store: the copy, the log, the next backup."""
@@ -68,6 +69,7 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
     if not ids:
         return
     derived.drop(db, ids)
+    unread.clean(db, ids)  # its words must stay forgotten too
     sources = set()
     for record_id in ids:
         row = db.execute(
@@ -79,6 +81,18 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
             db.execute("DELETE FROM record WHERE id = ?", [record_id])
     _drop_empty(db, sources)
     _note_change(db)
+
+
+def forgotten_among(db: Database, ids: Sequence[int] | None = None) -> list[int]:
+    """Those of these stored texts, or of all, that a mark covers."""
+    buried = Tombstones.of(db)
+    if not buried.secrets:
+        return []
+    sql = "SELECT id, key, body FROM main.record"
+    if ids is not None:
+        sql += " WHERE id IN (SELECT value FROM json_each(?))"
+    rows = db.execute(sql, [] if ids is None else [json.dumps(list(ids))]).fetchall()
+    return [record_id for record_id, key, text in rows if buried.cover(key, text)]
 
 
 def tidy(db: Database, path: Path) -> None:

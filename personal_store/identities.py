@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from sqlite_utils import Database
 
-from personal_store import rawtext
+from personal_store import rawtext, received
 from personal_store.derived import count_change, refresh
 from personal_store.labels import SENT
 from personal_store.migrations import immediate
-from personal_store.records import OWN, Author
+from personal_store.records import OWN, UNREAD, Author
 
 TOLD = "told so"
 """The evidence of an address that the owner gave."""
@@ -127,7 +127,8 @@ def _turn(db: Database, sender: str, mine: bool) -> list[int]:
     own = tuple(map(int, OWN))
     side = "NOT IN" if mine else "IN"
     rows = db.execute(
-        f"SELECT id FROM record WHERE sender = ? AND author {side} {own}",  # noqa: S608
+        f"""SELECT id FROM record WHERE sender = ? AND author {side} {own}
+            AND (body <> '' OR cleaning = {UNREAD})""",  # noqa: S608
         [sender],
     ).fetchall()
     other = (Author.MIXED, Author.ME) if mine else (Author.OTHER, Author.OTHER)
@@ -135,7 +136,10 @@ def _turn(db: Database, sender: str, mine: bool) -> list[int]:
         "UPDATE record SET author = iif(trimmed, ?, ?) WHERE id = ?",
         [(*other, record_id) for (record_id,) in rows],
     )
-    return [record_id for (record_id,) in rows]
+    changed = [record_id for (record_id,) in rows]
+    if mine:
+        received.read(db, changed)
+    return changed
 
 
 def _strangers(db: Database) -> set[str]:

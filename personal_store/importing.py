@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from personal_store import importers
+from personal_store import importers, rawtext, received
 from personal_store.archives import UNREADABLE
 from personal_store.authorship import SAMPLE, Correspondents
 from personal_store.cleaning import VERSION
@@ -87,6 +87,8 @@ def import_sources(
             work.read_all(_Told(progress, size))
         if is_mail and work.report.added:
             compare_threads(store.db, work.newest_before)
+        if is_mail and not rawtext.is_wanted(store.db):
+            received.read_all(store.db)  # else their bodies wait as they came
         work.explain_nothing_own()
     return work.report
 

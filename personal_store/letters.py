@@ -2,10 +2,15 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from personal_store.charset import header_text
-from personal_store.cleaning import VERSION, Cleaned, clean_mail, normalised
+from personal_store.cleaning import (
+    VERSION,
+    clean_mail,
+    needed,
+    normalised,
+)
 from personal_store.labels import split_labels, unwanted
 from personal_store.mail import (
     Mail,
@@ -16,7 +21,9 @@ from personal_store.mail import (
     with_bodies,
 )
 from personal_store.mime import message_of
+from personal_store.packing import pack
 from personal_store.records import (
+    UNREAD,
     Document,
     ImportFailure,
     Item,
@@ -77,7 +84,11 @@ def read_letter(
     envelope: str = "",
     folder: str = "",
 ) -> Item:
-    """The document in a message, or why there is none. Never raises."""
+    """The document in a message, or why there is none. Never raises.
+
+    Where it is known who the owner is, mail by others is packed as it came; it has no
+    text until somebody cleans it (unread.py).
+    """
     try:
         return _read(raw, position, where, me, envelope, folder)
     except _PARSER_FAULTS as error:
@@ -136,11 +147,28 @@ def _read(
     mail = with_bodies(mail, message)
     if _answers_invitation(mail):
         return Skipped(position, "calendar messages")
+    if me and sender not in me:
+        return _unread(mail, sender, labels, position, envelope)
     cleaned = clean_mail(mail)
-    if not _says_something(cleaned.text):
+    if not says_something(cleaned.text):
         return Skipped(position, "without own words")
-    raw_text = RawText(mail.plain, mail.html) if sender in me else None  # as is kept
-    return _document(mail, sender, labels, cleaned, position, envelope, raw_text)
+    bodies = RawText(mail.plain, mail.html)
+    document = _document(mail, sender, labels, position, envelope, bodies)
+    return replace(
+        document,
+        text=cleaned.text[:MAX_STORED],
+        trimmed=cleaned.trimmed,
+        cleaning=VERSION,
+    )
+
+
+def _unread(
+    mail: Mail, sender: str, labels: tuple[str, ...], position: int, envelope: str
+) -> Item:
+    """Mail by others is many and seldom wanted: cleaning waits until it is."""
+    if not (mail.plain.strip() or mail.html.strip()):
+        return Skipped(position, "without own words")
+    return _document(mail, sender, labels, position, envelope, needed(mail))
 
 
 def _unwanted(mail: Mail, sender: str, me: frozenset[str]) -> str:
@@ -169,7 +197,7 @@ def _answers_invitation(mail: Mail) -> bool:
     )
 
 
-def _says_something(text: str) -> bool:
+def says_something(text: str) -> bool:
     """Whether there are enough words; the first line nearly always has them."""
     return any(len(tokens(text[:length])) >= FEWEST_WORDS for length in (60, 1000))
 
@@ -178,17 +206,17 @@ def _document(
     mail: Mail,
     sender: str,
     labels: tuple[str, ...],
-    cleaned: Cleaned,
     position: int,
     envelope: str,
-    raw: RawText | None,
+    bodies: RawText,
 ) -> Document:
+    """A mail that nobody has cleaned."""
     name, address = _recipient(mail)
     return Document(
         position=position,
         key=_key(mail, sender),
         kind="email",
-        text=cleaned.text[:MAX_STORED],
+        text="",
         title=mail.header("subject"),
         recipient=name or address,
         recipient_address=address,
@@ -197,9 +225,8 @@ def _document(
         labels=labels,
         thread=_thread(mail),
         reply_to=_first_id(mail.header("in-reply-to")),
-        trimmed=cleaned.trimmed,
-        cleaning=VERSION,
-        raw=raw,
+        cleaning=UNREAD,
+        raw=pack(bodies),
     )
 
 

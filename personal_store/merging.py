@@ -12,11 +12,11 @@ from sqlite_utils import Database
 from personal_store import rawtext
 from personal_store.attaching import NAME, attached
 from personal_store.derived import count_change, refresh
-from personal_store.forgetting import take_out, tidy
+from personal_store.forgetting import forgotten_among, take_out, tidy
 from personal_store.identities import judge
 from personal_store.migrations import immediate
-from personal_store.records import OWN, Author
-from personal_store.restoring import forgotten_among_stored, join_tombstones
+from personal_store.records import OWN, UNREAD, Author
+from personal_store.restoring import join_tombstones
 
 _COLUMNS = (
     "kind, title, body, recipient, recipient_address, sender, sent_at, rating, thread,"
@@ -60,6 +60,7 @@ _RAW = f"""
     JOIN main.record AS mine
         ON mine.key = theirs.key AND mine.cleaning <= theirs.cleaning
 """  # noqa: S608
+_RAW_UNREAD = f"{_RAW} WHERE mine.cleaning = {UNREAD}"
 _NEW_PEOPLE = f"""
     SELECT address FROM {NAME}.identity
     WHERE address NOT IN (SELECT address FROM main.identity)
@@ -98,9 +99,8 @@ def merge(db: Database, path: Path, other: Path) -> Merged:
         new = _ids(db, "SELECT id FROM main.record WHERE id > ?", last)
         changed = {*_take_cleaner_texts(db), *_ids(db, _PUT_AWAY)}
         db.execute(_LABELS)
-        if rawtext.is_wanted(db):
-            db.execute(_RAW)
-        gone = forgotten_among_stored(db)
+        db.execute(_RAW if rawtext.is_wanted(db) else _RAW_UNREAD)
+        gone = forgotten_among(db)
         refresh(db, {*new, *changed} - set(gone))
         take_out(db, gone)
         people = _join_people(db)

@@ -13,8 +13,9 @@ from personal_store.copies import back_up_before
 from personal_store.derived import OWN_TEXTS, RECEIVED, index_terms
 from personal_store.errors import StoreTooNewError
 from personal_store.lengths import write_lengths
+from personal_store.records import UNREAD
 
-NEWEST = 5
+NEWEST = 6
 """Grows with each step below; written to the file as `user_version`."""
 
 steps = Migrations("personal_store")
@@ -68,6 +69,12 @@ def m005_lengths(db: Database) -> None:
             _move_lengths(db, texts.name)
         else:  # it may come from before there was an index
             index_terms(db, texts)
+
+
+@steps()
+def m006_unread(db: Database) -> None:
+    """Received mail that waits to be cleaned is found at once."""
+    db.execute(f"CREATE INDEX record_unread ON record(id) WHERE cleaning = {UNREAD}")
 
 
 def _move_lengths(db: Database, name: str) -> None:

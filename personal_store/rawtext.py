@@ -1,22 +1,20 @@
 """The bodies that texts were cleaned out of, packed, so that they can be cleaned again.
 
 Only those of own texts are kept: what others wrote is stored no more than need be.
+Their bodies lie here until they are cleaned (unread.py).
 """
 
-import json
-import zlib
+from collections.abc import Iterable
 
 from sqlite_utils import Database
 
-from personal_store.cleaning import MAX_TEXT
 from personal_store.migrations import immediate
-from personal_store.records import OWN, RawText
+from personal_store.packing import pack, unpack
+from personal_store.records import OWN, UNREAD, RawText
 
-LONGEST = 5 * MAX_TEXT
-"""Characters of markup that are kept; a body with more of it is kept without."""
+__all__ = ["drop_of_others", "is_wanted", "keep", "pack", "read", "unpack", "want"]
 
-_LEVEL = 3
-"""Takes half the time of zlib's own choice, and 7 % more room."""
+_CLEANED = f"(SELECT id FROM record WHERE cleaning <> {UNREAD})"  # noqa: S608
 
 
 def is_wanted(db: Database) -> bool:
@@ -33,15 +31,15 @@ def want(db: Database, wanted: bool) -> int:
         )
         if wanted:
             return 0
-        return db.execute("DELETE FROM raw").rowcount
+        return db.execute(f"DELETE FROM raw WHERE record_id IN {_CLEANED}").rowcount  # noqa: S608
 
 
-def keep(db: Database, record_id: int, raw: RawText) -> None:
-    """Store the raw body of a record, or replace it."""
-    db.execute(
+def keep(db: Database, bodies: Iterable[tuple[int, bytes]]) -> None:
+    """Store the packed bodies of records, or replace them."""
+    db.conn.executemany(
         """INSERT INTO raw(record_id, data) VALUES (?, ?)
            ON CONFLICT(record_id) DO UPDATE SET data = excluded.data""",
-        [record_id, pack(raw)],
+        bodies,
     )
 
 
@@ -50,7 +48,7 @@ def drop_of_others(db: Database) -> None:
     own = tuple(map(int, OWN))
     db.execute(
         "DELETE FROM raw WHERE record_id IN "  # noqa: S608
-        f"(SELECT id FROM record WHERE author NOT IN {own})"
+        f"(SELECT id FROM record WHERE author NOT IN {own} AND cleaning <> {UNREAD})"
     )
 
 
@@ -58,19 +56,3 @@ def read(db: Database, record_id: int) -> RawText | None:
     """The raw body of a record; None if none is kept."""
     row = db.execute("SELECT data FROM raw WHERE record_id = ?", [record_id]).fetchone()
     return unpack(row[0]) if row else None
-
-
-def pack(raw: RawText) -> bytes:
-    """As it is stored: the length of the plain body, both bodies; deflated."""
-    plain = raw.plain[:MAX_TEXT]
-    html = raw.html if len(raw.html) <= LONGEST else ""
-    return zlib.compress(f"{len(plain)} {plain}{html}".encode(), _LEVEL)
-
-
-def unpack(data: bytes) -> RawText:
-    """The inverse of `pack`."""
-    text = zlib.decompress(data).decode()
-    if text.startswith("["):  # as it was stored at first: JSON, which took longer
-        return RawText(*json.loads(text))
-    length, _, bodies = text.partition(" ")
-    return RawText(bodies[: int(length)], bodies[int(length) :])

@@ -1,14 +1,22 @@
 """Texts of others: searched apart, as something to answer, never as style."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from sqlite_utils import Database
 
-from personal_store.derived import RECEIVED, heard_upto, refresh_in, set_heard_upto
+from personal_store import unread
+from personal_store.derived import (
+    RECEIVED,
+    heard_upto,
+    refresh,
+    refresh_in,
+    set_heard_upto,
+)
+from personal_store.forgetting import forgotten_among, take_out
 from personal_store.index import Index
 from personal_store.migrations import immediate
 
-_AT_ONCE = 1_000
+_AT_ONCE = 500
 
 Told = Callable[[int, int], None]
 """Hears how many of how many records are looked at."""
@@ -16,14 +24,38 @@ Told = Callable[[int, int], None]
 
 def index(db: Database, told: Told | None = None) -> Index:
     """Received texts, ready to be searched; those that came since the last time are
-    indexed first, in steps that each are kept."""
+    cleaned and indexed first, in steps that each are kept."""
     while _one_step(db, told):
         pass
     return Index(db, RECEIVED)
 
 
+def read(db: Database, ids: Iterable[int]) -> None:
+    """Clean those of these records that wait, within a transaction of the caller.
+
+    One whose words turn out to have been forgotten goes again.
+    """
+    cleaned = unread.clean(db, ids)
+    take_out(db, forgotten_among(db, cleaned))
+
+
+def read_all(
+    db: Database, among: Sequence[int] | None = None, told: Told | None = None
+) -> None:
+    """Clean all that wait, or those of these records, in steps that each are kept;
+    `told` hears how many of how many are."""
+    ids = unread.waiting(db, among)
+    for at in range(0, len(ids), _AT_ONCE):
+        some = ids[at : at + _AT_ONCE]
+        with immediate(db):
+            read(db, some)
+            refresh(db, some)
+        if told is not None:
+            told(at + len(some), len(ids))
+
+
 def _one_step(db: Database, told: Told | None) -> bool:
-    """Index the next records; whether there were any."""
+    """Clean and index the next records; whether there were any."""
     (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
     if heard_upto(db) >= newest:
         return False
@@ -33,9 +65,10 @@ def _one_step(db: Database, told: Told | None) -> bool:
             [heard_upto(db), _AT_ONCE],
         )
         some = [row[0] for row in rows]
-        refresh_in(db, RECEIVED, some)
         last = some[-1] if some else heard_upto(db)
         set_heard_upto(db, last)
+        read(db, some)
+        refresh_in(db, RECEIVED, some)
     if told is not None:
         told(last, newest)
     return bool(some)

@@ -7,13 +7,12 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from personal_store import rawtext
-from personal_store.cleaning import VERSION, Cleaned, clean_mail, without_parents
+from personal_store import rawtext, received
+from personal_store.cleaning import VERSION, Cleaned, clean_raw, without_parents
 from personal_store.derived import count_change, refresh
 from personal_store.letters import MAX_STORED
-from personal_store.mail import Mail
 from personal_store.migrations import immediate
-from personal_store.records import OWN, Author, RawText
+from personal_store.records import OWN, UNREAD, Author
 from personal_store.writing import fingerprint
 
 BATCH = 200
@@ -100,11 +99,6 @@ def compare_threads(db: Database, after: int = 0) -> int:
     return changed
 
 
-def clean(raw: RawText) -> Cleaned:
-    """A raw body as the present rules read it."""
-    return clean_mail(Mail({}, raw.plain, raw.html))
-
-
 def _reclean_batch(db: Database, ids: list[int]) -> int:
     with immediate(db):
         changed = [record_id for record_id in ids if _reclean_one(db, record_id)]
@@ -119,7 +113,7 @@ def _reclean_one(db: Database, record_id: int) -> bool:
     row = _written(db, record_id)
     if raw is None or row is None or row[3] > VERSION + 1:
         return False  # forgotten meanwhile, or read by newer rules
-    return _write(db, record_id, clean(raw), row)
+    return _write(db, record_id, clean_raw(raw), row)
 
 
 def _compare_one(db: Database, record_id: int) -> bool:
@@ -161,18 +155,24 @@ def _parents(db: Database, reply_to: str) -> list[str]:
     """The texts above a message in its thread, the nearest first."""
     texts = []
     for _ in range(_GENERATIONS):
-        row = (
-            reply_to
-            and db.execute(
-                "SELECT body, reply_to FROM record WHERE key > ? AND key < ?",
-                [f"mid:{reply_to}:", f"mid:{reply_to};"],
-            ).fetchone()
-        )
+        row = reply_to and _answered(db, reply_to)
+        if row and row[2] == UNREAD:
+            received.read(db, [row[3]])
+            row = _answered(db, reply_to)
         if not row:
             break
         texts.append(row[0])
         reply_to = row[1]
     return texts
+
+
+def _answered(db: Database, reply_to: str) -> tuple[Any, ...] | None:
+    """Text, reply_to, rules and id of the message with this identifier."""
+    found = db.execute(
+        "SELECT body, reply_to, cleaning, id FROM record WHERE key > ? AND key < ?",
+        [f"mid:{reply_to}:", f"mid:{reply_to};"],
+    ).fetchone()
+    return None if found is None else tuple(found)
 
 
 def _out_of_reach(db: Database) -> tuple[int, tuple[tuple[str, str], ...]]:

@@ -19,6 +19,10 @@ class Author(IntEnum):
 
 OWN = (Author.ME, Author.MIXED)
 
+UNREAD = -1
+"""Stands for the version of the cleaning rules where a received mail is stored as it
+came and has no text yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class RawText:
@@ -53,9 +57,10 @@ class Document:
     trimmed: bool = False
     """Quotes or forwarded text of others were cut away."""
     cleaning: int = 0
-    """Version of the cleaning rules that made the text."""
-    raw: RawText | None = None
-    """Kept so that newer rules can clean it again; None if nothing was cleaned."""
+    """Version of the cleaning rules that made the text; `UNREAD`: none has yet."""
+    raw: bytes | None = None
+    """The packed bodies, kept to be cleaned later, or again by newer rules; None if
+    nothing needs to be cleaned."""
     origin: tuple[str, str] | None = None
     """Kind and name of the source it first came from, where that is another one."""
     author: Author | None = None

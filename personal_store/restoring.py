@@ -9,10 +9,9 @@ from personal_store.attaching import NAME, attached
 from personal_store.connecting import connect_as_it_is
 from personal_store.copies import backup_path
 from personal_store.errors import StoreError
-from personal_store.forgetting import take_out, tidy
+from personal_store.forgetting import forgotten_among, take_out, tidy
 from personal_store.migrations import immediate
 from personal_store.private_files import beside, part_of, put_in_place
-from personal_store.tombstones import Tombstones
 
 _ORDER = (
     *("identity", "stranger", "source", "import_run", "import_error"),
@@ -32,7 +31,7 @@ def restore(db: Database, path: Path, backup: Path) -> int:
         for table in _ORDER:
             _copy(db, table)
         join_tombstones(db)
-        gone = forgotten_among_stored(db)
+        gone = forgotten_among(db)
         take_out(db, gone)
         derived.rebuild(db)
         derived.count_change(db)
@@ -58,15 +57,6 @@ def put_back(path: Path) -> Path:
         file.unlink(missing_ok=True)
     put_in_place(part, path)
     return damaged
-
-
-def forgotten_among_stored(db: Database) -> list[int]:
-    """Stored texts that a tombstone covers."""
-    buried = Tombstones.of(db)
-    if not buried.secrets:
-        return []
-    rows = db.execute("SELECT id, key, body FROM main.record").fetchall()
-    return [record_id for record_id, key, text in rows if buried.cover(key, text)]
 
 
 def _copy(db: Database, table: str) -> None:

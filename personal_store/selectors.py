@@ -2,12 +2,13 @@
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from sqlite_utils import Database
 
+from personal_store import received
 from personal_store.records import moment
 from personal_store.tokens import tokens
 
@@ -33,9 +34,18 @@ class Which:
         """Whether no condition is given, so that all texts would be meant."""
         return not any(getattr(self, field.name) for field in fields(self))
 
-    def find(self, db: Database, *, state: str = "1") -> list[int]:
+    def find(
+        self,
+        db: Database,
+        *,
+        state: str = "1",
+        told: received.Told | None = None,
+    ) -> list[int]:
         """The ids of the texts meant, in the order of import; `state` is a condition in
-        SQL."""
+        SQL. Where words decide, received mail is cleaned first, and `told` hears of
+        it."""
+        if self.words:
+            received.read_all(db, replace(self, words="").find(db, state=state), told)
         where, values = self._conditions()
         text = "title || char(10) || body" if self.words else "''"  # bodies are large
         rows = db.execute(

@@ -149,12 +149,14 @@ class Store:
 
     def received(self, record_id: int) -> Passage | None:
         """One text by somebody else, whole; None if there is none with this id."""
+        received.read_all(self.db, [record_id])
         passages = self._passages([Hit(record_id, 0.0, {})], _HEARD)
         return passages[0] if passages else None
 
     def records(self) -> Iterator[Record]:
         """Everything stored but the trash, texts of others included, in the order of
         import."""
+        received.read_all(self.db)
         for row in self._rows(_RECORDS):
             yield _record(row)
 

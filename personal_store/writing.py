@@ -19,12 +19,12 @@ from personal_store.errors import is_full
 from personal_store.migrations import immediate
 from personal_store.records import (
     OWN,
+    UNREAD,
     Author,
     Document,
     ImportFailure,
     ImportReport,
     Item,
-    RawText,
     Skipped,
 )
 from personal_store.sources import Source
@@ -133,6 +133,8 @@ class _Batch:
     labels: list[tuple[int, str]] = field(default_factory=list)
     changed: list[int] = field(default_factory=list)
     """Own records that are new or read differently."""
+    bodies: list[tuple[int, bytes]] = field(default_factory=list)
+    """Packed bodies by record."""
 
     def take(self, item: Item) -> None:
         """Write one thing that was read."""
@@ -155,6 +157,7 @@ class _Batch:
         self.run.db.conn.executemany(
             "INSERT OR IGNORE INTO record_label VALUES (?, ?)", self.labels
         )
+        rawtext.keep(self.run.db, self.bodies)
         refresh(self.run.db, dict.fromkeys(self.changed))
         if self.changed:
             count_change(self.run.db)
@@ -167,10 +170,13 @@ class _Batch:
         if inserted.rowcount:
             record_id = int(inserted.lastrowid or 0)
             self._count_new(record_id, author)
+            lacks_raw = True
         else:
             record_id = self._meet_again(document, author, sha)
-        if document.raw is not None and self.with_raw and author in OWN:
-            self._keep_raw(record_id, document.raw, document.cleaning)
+            lacks_raw = self._lacks_raw(record_id, document.cleaning)
+        wanted = (author in OWN and self.with_raw) or document.cleaning == UNREAD
+        if document.raw is not None and wanted and lacks_raw:
+            self.bodies.append((record_id, document.raw))
         self.labels += [(record_id, storable(label)) for label in document.labels]
 
     def _origin(self, document: Document) -> int:
@@ -187,15 +193,14 @@ class _Batch:
             self.report.received += 1
             self.report.reasons[BY_OTHERS] += 1
 
-    def _keep_raw(self, record_id: int, raw: RawText, cleaning: int) -> None:
-        """Unless it is kept already, or newer rules than ours have read the text."""
+    def _lacks_raw(self, record_id: int, cleaning: int) -> bool:
+        """Not if it is kept already, or newer rules than ours have read the text."""
         lacking = self.run.db.execute(
             """SELECT 1 FROM record LEFT JOIN raw ON record_id = id
                WHERE id = ? AND cleaning <= ? AND record_id IS NULL""",
             [record_id, cleaning],
         )
-        if lacking.fetchone():
-            rawtext.keep(self.run.db, record_id, raw)
+        return lacking.fetchone() is not None
 
     def _meet_again(self, document: Document, author: Author, sha: bytes) -> int:
         """A key that is already there: update the record if its text reads differently.

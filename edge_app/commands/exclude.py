@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from edge_app.commands.selecting import agreed, assume_yes, selecting, which
+from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
 from edge_app.settings import store_path
 from personal_store import Store
 from personal_store.trash import exclude
@@ -26,7 +26,7 @@ def command(undo: bool, yes: bool, **options: Any) -> None:
     """
     state = "excluded" if undo else "NOT excluded"
     with Store.open(store_path()) as store:
-        ids = which(options).find(store.db, state=state)
+        ids = found(store, which(options), state)
         what = "used again" if undo else "excluded from use"
         if agreed(store, ids, what, yes=yes):
             exclude(store.db, ids, excluded=not undo)

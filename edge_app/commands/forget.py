@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from edge_app.commands.selecting import agreed, assume_yes, selecting, which
+from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
 from edge_app.settings import store_path
-from personal_store import Store
+from personal_store import Store, received
 from personal_store.forgetting import forget, forget_everything
 from personal_store.proof import Proof, Traces, files_of
 
@@ -42,6 +42,8 @@ def command(everything: bool, yes: bool, **options: Any) -> None:
         ids = _ids(store, everything, options)
         if not agreed(store, ids, "forgotten for good", yes=yes):
             return
+        if not everything:
+            received.read_all(store.db, ids)  # pieces of texts are looked for
         traces = Traces.of(store.db, ids)
         if everything:
             forget_everything(store.db, path)
@@ -56,7 +58,7 @@ def _ids(store: Store, everything: bool, options: dict[str, Any]) -> list[int]:
     chosen = which(options, all_if_none=everything)
     if everything and not chosen.says_nothing():
         raise click.UsageError("--everything goes with no other condition")
-    return chosen.find(store.db)
+    return found(store, chosen)
 
 
 def _drop_profile(path: Path, ids: Sequence[int]) -> None:

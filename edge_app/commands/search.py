@@ -68,7 +68,7 @@ def _found(
             )
         if recipient:
             raise click.UsageError("--to is for texts of yours: use --person")
-        with Progress("indexing received texts") as progress:
+        with Progress("reading received texts") as progress:
             return store.search_received(
                 query, limit=limit, which=which, told=progress.show
             )

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from edge_app.commands.output import printable
+from edge_app.commands.progress import Progress
 from personal_store import Store
 from personal_store.kinds import KINDS
 from personal_store.selectors import Outline, Which, outlines
@@ -54,6 +55,13 @@ def which(options: dict[str, Any], *, all_if_none: bool = False) -> Which:
             "--person, --source, --kind, --since, --until, --words"
         )
     return chosen
+
+
+def found(store: Store, chosen: Which, state: str = "1") -> list[int]:
+    """The ids of the texts meant. Where words decide, received mail that waits to be
+    cleaned is cleaned first, with a bar."""
+    with Progress("cleaning received mail") as progress:
+        return chosen.find(store.db, state=state, told=progress.show)
 
 
 def condition(options: dict[str, Any]) -> Which:

@@ -7,7 +7,7 @@ import click
 from edge_app.commands.output import printable
 from edge_app.commands.selecting import outline
 from edge_app.settings import store_path
-from personal_store import Store, StoreError
+from personal_store import Store, StoreError, received
 from personal_store.rawtext import read
 from personal_store.selectors import outlines
 
@@ -29,6 +29,8 @@ def command(record_id: int, raw: bool, clean: bool) -> None:
     if raw and clean:
         raise click.UsageError("--raw or --clean, not both")
     with Store.open(store_path()) as store:
+        if not raw:
+            received.read_all(store.db, [record_id])
         lines = outlines(store.db, [record_id])
         if not lines:
             raise StoreError(f"There is no text with the id {record_id}.")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import assume_yes
 from edge_app.settings import store_path
-from personal_store import Store, StoreError
+from personal_store import Store, StoreError, received
 from personal_store import rawtext as bodies
 from personal_store.copies import back_up, backup_path
 from personal_store.derived import check
@@ -55,6 +56,8 @@ def export(file: Path, kind: str | None) -> None:
     """
     kind = kind or ("mbox" if file.suffix == ".mbox" else "jsonl")
     with Store.open(store_path()) as store:
+        if kind == "jsonl":
+            _clean_received(store)
         lines = _FORMATS[kind](store.db)
         if str(file) == "-":
             texts = sum(map(_to_stdout, lines))
@@ -144,8 +147,12 @@ def raw(what: str) -> None:
     """Keep the raw bodies that your mails are cleaned out of, or drop them all.
 
     With them, 'specsteer reclean' needs no second import. They hold quotes of others.
+    Without them, also received mail is cleaned when it is imported, not when it is
+    first looked for.
     """
     with Store.open(store_path()) as store:
+        if what == "off":
+            _clean_received(store)
         dropped = bodies.want(store.db, what == "on")
         if what == "off":
             tidy_up(store.db, store.path)
@@ -205,6 +212,11 @@ def _new_passphrase() -> str:
         "New passphrase", hide_input=True, confirmation_prompt=True, err=True
     )
     return asked
+
+
+def _clean_received(store: Store) -> None:
+    with Progress("cleaning received mail") as progress:
+        received.read_all(store.db, told=progress.show)
 
 
 def _to_stdout(line: bytes) -> int:

@@ -9,6 +9,7 @@ import click
 from edge_app.commands.selecting import (
     agreed,
     assume_yes,
+    found,
     outline,
     selecting,
     which,
@@ -46,14 +47,14 @@ def command(listing: bool, back: bool, yes: bool, **options: Any) -> None:
 
 
 def _put(store: Store, options: dict[str, Any], yes: bool) -> None:
-    ids = which(options).find(store.db, state="trashed_at IS NULL")
+    ids = found(store, which(options), "trashed_at IS NULL")
     if agreed(store, ids, "put into the trash", yes=yes):
         put_into_trash(store.db, ids)
         click.echo(f"{len(ids):,} put into the trash, to be forgotten in {DAYS} days")
 
 
 def _restore(store: Store, options: dict[str, Any], yes: bool) -> None:
-    ids = which(options).find(store.db, state="trashed_at IS NOT NULL")
+    ids = found(store, which(options), "trashed_at IS NOT NULL")
     if agreed(store, ids, "taken out of the trash", yes=yes):
         restore(store.db, ids)
         click.echo(f"{len(ids):,} taken out of the trash")

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from stores import SECRET, fill, found, ids
 
-from personal_store import Store, import_source, rawtext, recleaning
+from personal_store import Store, import_source, rawtext, received, recleaning
 from personal_store.copies import back_up
 from personal_store.forgetting import forget, tidy
 from personal_store.recleaning import Recleaned, compare_threads, reclean
@@ -50,7 +50,7 @@ def test_newer_rules_read_the_raw_body(store, monkeypatch):
     assert "Quixotic" not in body(store)
     monkeypatch.setattr(recleaning, "VERSION", 99)
     kept = recleaning.Cleaned("All rules are new.", False)
-    monkeypatch.setattr(recleaning, "clean", lambda raw: kept)
+    monkeypatch.setattr(recleaning, "clean_raw", lambda raw: kept)
     done = reclean(store.db)
 
     assert (done.looked_at, done.changed, done.without_raw) == (3, 3, 0)
@@ -68,6 +68,7 @@ def test_the_same_rules_change_nothing(store):
 
 def test_without_raw_bodies_the_source_is_named(store, tmp_path, monkeypatch):
     """And a second import cleans them again."""
+    received.read_all(store.db)
     assert rawtext.want(store.db, False) == 3
     tidy(store.db, store.path)
     store.db.execute("UPDATE record SET cleaning = 0, body = body || 'x'")
@@ -84,7 +85,12 @@ def test_without_raw_bodies_the_source_is_named(store, tmp_path, monkeypatch):
 
 
 def test_only_own_bodies_are_kept(store):
+    """Those of others go when they are cleaned."""
     own = ids(store, "author IN (1, 2) AND kind = 'email'")
+    assert ids(store, "id IN (SELECT record_id FROM raw)") == ids(
+        store, "kind = 'email'"
+    )
+    store.search_received("garden")
     assert ids(store, "id IN (SELECT record_id FROM raw)") == own
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from personal_store import Store
 from personal_store.files import of_file
+from personal_store.packing import pack
 from personal_store.records import Document, ImportReport, RawText
 from personal_store.writing import ImportRun
 
@@ -11,7 +12,7 @@ ME = "sam@example.com"
 
 
 def document(key, text, *, sender=ME, labels=()):
-    raw = RawText(text)
+    raw = pack(RawText(text))
     return Document(1, key, "email", text, sender=sender, labels=labels, raw=raw)
 
 

@@ -98,6 +98,9 @@ def test_show_raw_and_clean(run, texts):
     assert run("show", "1").stdout.strip() == SECRET
     assert SECRET in run("show", "1", "--raw").stdout
     assert "no text with the id 99" in run("show", "99").stderr
+    waiting = run("show", "3", "--raw").stdout
+    assert waiting.strip()
+    assert run("show", "3").stdout.strip() in waiting  # it was received: read now
     assert "No raw body of 3" in run("show", "3", "--raw").stderr
 
 
