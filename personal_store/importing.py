@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from time import monotonic
 
 from personal_store import importers, rawtext, received
 from personal_store.archives import UNREADABLE
@@ -39,6 +40,8 @@ from personal_store.writing import BY_OTHERS, KNOWN, ImportRun, is_full, newest
 
 BATCH = 700
 """Records per transaction."""
+LONGEST = 3.0
+"""Seconds after which less is written too, so that a slow source loses no more."""
 
 Progress = Callable[[int, int], None]
 
@@ -195,12 +198,14 @@ class _Import:
 
     def _write(self, run: ImportRun, items: Iterator[Item], told: "_Told") -> None:
         batch: list[Item] = []
+        since = monotonic()
         try:
             for item in items:
                 batch.append(item)
-                if len(batch) == BATCH:
+                if len(batch) == BATCH or monotonic() - since > LONGEST:
                     run.commit(batch, self.report)
                     batch.clear()
+                    since = monotonic()
                 told.at(item.position)
         except (SourceError, OSError, *UNREADABLE):
             run.commit(batch, self.report)  # the source may be damaged here for good

@@ -30,6 +30,7 @@ from personal_store.records import (
     RawText,
     Skipped,
 )
+from personal_store.splitting import Stretch
 from personal_store.tokens import tokens
 
 FEWEST_WORDS = 3
@@ -53,24 +54,36 @@ _MESSAGE_ID = re.compile(r"<[^<>\s]+>|[^<>\s]+@[^<>\s]+")
 class Letter:
     """A message that nobody has read yet, with what `read_letter` is told of it."""
 
-    raw: bytes
+    raw: bytes | Stretch
+    """The message, or where it lies."""
     position: int
     where: str
     me: frozenset[str] = frozenset()
     envelope: str = ""
     folder: str = ""
 
+    @property
+    def size(self) -> int:
+        """Bytes of the message."""
+        if isinstance(self.raw, Stretch):
+            return self.raw.end - self.raw.begin
+        return len(self.raw)
+
 
 def read_now(one: Letter | Item) -> Item:
     """What a letter holds; anything else as it is."""
     if not isinstance(one, Letter):
         return one
+    raw, envelope = one.raw, one.envelope
+    if isinstance(raw, Stretch):
+        message = raw.message()
+        raw, envelope = message.content, message.envelope
     return read_letter(
-        one.raw,
+        raw,
         position=one.position,
         where=one.where,
         me=one.me,
-        envelope=one.envelope,
+        envelope=envelope,
         folder=one.folder,
     )
 

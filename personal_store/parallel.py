@@ -223,7 +223,7 @@ def _chunks(letters: Iterable[Unread]) -> Iterator[tuple[Chunk, int]]:
     size = 0
     for one in letters:
         chunk.append(one)
-        size += len(one.raw) if isinstance(one, Letter) else 0
+        size += one.size if isinstance(one, Letter) else 0
         if len(chunk) == _LETTERS or size >= _BYTES:
             yield chunk, size
             chunk, size = [], 0

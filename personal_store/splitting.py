@@ -7,6 +7,7 @@ prose apart. Here such a line must also carry a date and be followed by a header
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO
 
 MAX_MESSAGE = 16 * 1024 * 1024
@@ -47,45 +48,74 @@ def looks_like_mailbox(head: bytes) -> bool:
 
 def split(stream: IO[bytes], start: int = 0) -> Iterator[RawMessage]:
     """The messages from an offset at which one begins."""
-    stream.seek(0)
-    dated = _DATED.match(_first_line(stream)) is not None
-    stream.seek(start)
-    message = _Growing(start)
-    for piece, starts_message in _pieces(stream, dated):
-        if starts_message and message.length:
-            yield message.finished()
-            message = _Growing(message.begin + message.length)
-        message.add(piece)
-    if message.length and not message.is_blank():
-        yield message.finished()
+    for message in _messages(stream, start, keeps=True):
+        yield _taken_out(b"".join(message.kept), message.begin, message.end)
+
+
+def stretches(path: Path, start: int = 0) -> Iterator["Stretch"]:
+    """Where the same messages lie in a file, for others to read."""
+    with path.open("rb") as stream:
+        for message in _messages(stream, start, keeps=False):
+            yield Stretch(str(path.absolute()), message.begin, message.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Where a message lies in a mailbox file."""
+
+    path: str
+    begin: int
+    end: int
+
+    def message(self) -> RawMessage:
+        """The message, read now; raises OSError."""
+        with open(self.path, "rb", buffering=0) as file:  # noqa: PTH123  (faster)
+            file.seek(self.begin)
+            data = file.read(min(self.end - self.begin, MAX_MESSAGE))
+        return _taken_out(data, self.begin, self.end)
 
 
 @dataclass(slots=True)
 class _Growing:
-    """A message that is being read; keeps only so much of it."""
+    """A message that is being found; keeps only so much of it, or nothing."""
 
     begin: int
-    length: int = 0
+    end: int
+    blank: bool = True
     kept: list[bytes] = field(default_factory=list)
 
-    def add(self, piece: bytes) -> None:
-        room = MAX_MESSAGE - self.length
-        if room > 0:
+    def add(self, piece: bytes, *, keeps: bool) -> None:
+        room = self.begin + MAX_MESSAGE - self.end
+        if keeps and room > 0:
             self.kept.append(piece[:room])
-        self.length += len(piece)
+        self.end += len(piece)
+        self.blank = self.blank and not piece.strip()
 
-    def is_blank(self) -> bool:
-        return not b"".join(self.kept).strip()
 
-    def finished(self) -> RawMessage:
-        data = _trimmed(b"".join(self.kept))
-        if b">From " in data:
-            data = _ESCAPED.sub(rb"\n\1", data)
-        begin = data.find(b"\n") + 1 or len(data)
-        end = len(data) - data.endswith(b"\n")
-        end -= data.endswith(b"\r", 0, end)
-        line = data[: min(begin, 500)].decode("utf-8", "replace").strip()
-        return RawMessage(line, data[begin:end], self.begin, self.begin + self.length)
+def _messages(stream: IO[bytes], start: int, *, keeps: bool) -> Iterator[_Growing]:
+    stream.seek(0)
+    dated = _DATED.match(_first_line(stream)) is not None
+    stream.seek(start)
+    message = _Growing(start, start)
+    for piece, starts_message in _pieces(stream, dated):
+        if starts_message and message.end > message.begin:
+            yield message
+            message = _Growing(message.end, message.end)
+        message.add(piece, keeps=keeps)
+    if not message.blank:
+        yield message
+
+
+def _taken_out(data: bytes, begin: int, end: int) -> RawMessage:
+    """What lies there, as it was before it was put into a mailbox."""
+    data = _trimmed(data)
+    if b">From " in data:
+        data = _ESCAPED.sub(rb"\n\1", data)
+    body = data.find(b"\n") + 1 or len(data)
+    last = len(data) - data.endswith(b"\n")
+    last -= data.endswith(b"\r", 0, last)
+    line = data[: min(body, 500)].decode("utf-8", "replace").strip()
+    return RawMessage(line, data[body:last], begin, end)
 
 
 def _pieces(stream: IO[bytes], dated: bool) -> Iterator[tuple[bytes, bool]]:

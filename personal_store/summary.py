@@ -14,6 +14,7 @@ from personal_store.forgetting import is_untidy
 from personal_store.keys import known
 from personal_store.private_files import size_of
 from personal_store.rawtext import is_wanted
+from personal_store.recleaning import is_behind
 from personal_store.records import OWN
 from personal_store.tombstones import count as forgotten
 
@@ -45,6 +46,8 @@ class Summary:
     raw_bytes: int
     keeps_raw: bool
     encrypted: bool
+    behind: bool
+    """Whether older rules cleaned a text whose body is kept."""
     untidy: bool
     """Whether traces of forgotten texts wait to be overwritten."""
     backup: str
@@ -72,6 +75,7 @@ def summarise(db: Database, path: Path) -> Summary:
         raw_bytes=_row(db, "SELECT coalesce(sum(length(data)), 0) FROM raw")[0],
         keeps_raw=is_wanted(db),
         encrypted=known(path) is not None,
+        behind=is_behind(db),
         untidy=is_untidy(db),
         backup=backup.isoformat(timespec="seconds") if backup else "",
         backup_bytes=size_of(backup_path(path)),

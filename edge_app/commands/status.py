@@ -76,6 +76,11 @@ def _store(summary: Summary) -> Iterator[str]:
     yield f"failed      {f'{failed:,} could not be read' if failed else 'nothing'}"
     for reason, times in list(summary.failed.items())[:_REASONS]:
         yield f"            {times:,} x {printable(reason)}"
+    if summary.behind:
+        yield (
+            "attention   mails were cleaned by older rules than those of this version: "
+            "run 'specsteer reclean'"
+        )
     if summary.untidy:
         yield (
             "attention   traces of forgotten texts are not yet overwritten: run "

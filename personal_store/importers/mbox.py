@@ -1,6 +1,7 @@
 """Mailbox files: Gmail Takeout, Thunderbird, Apple Mail, anything mbox."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from personal_store.errors import SourceError
@@ -8,7 +9,7 @@ from personal_store.letters import Letter, read_now
 from personal_store.mail import Mail, parse_headers
 from personal_store.records import Item, ReadOptions
 from personal_store.sources import Source, locate
-from personal_store.splitting import looks_like_mailbox, split
+from personal_store.splitting import Stretch, looks_like_mailbox, split, stretches
 
 _SUFFIXES = (".mbox", ".mbx", "")
 
@@ -34,16 +35,24 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
-    """The same, not read yet."""
+    """The same, not read yet; of those in a plain file only where they lie."""
+    if source.content is None:
+        for one in stretches(source.path, options.start):
+            yield _letter(source, options, one, one.begin, one.end)
+        return
     with source.open() as stream:
         for message in split(stream, options.start):
-            yield Letter(
-                message.content,
-                position=message.end,
-                where=f"{source.name}, message at byte {message.begin:,}",
-                me=options.me,
-                envelope=message.envelope,
+            letter = _letter(
+                source, options, message.content, message.begin, message.end
             )
+            yield replace(letter, envelope=message.envelope)
+
+
+def _letter(
+    source: Source, options: ReadOptions, raw: bytes | Stretch, begin: int, end: int
+) -> Letter:
+    where = f"{source.name}, message at byte {begin:,}"
+    return Letter(raw, position=end, where=where, me=options.me)
 
 
 def _is_mailbox(source: Source) -> bool:

@@ -11,7 +11,15 @@ import pytest
 from stores import content
 
 from benchmarks.takeout import ME, mailbox_file
-from personal_store import ImportFailure, Store, StoreError, import_source, parallel
+from personal_store import (
+    ImportFailure,
+    SourceError,
+    Store,
+    StoreError,
+    import_source,
+    importing,
+    parallel,
+)
 from personal_store.letters import Letter, read_now
 from personal_store.parallel import Readers, processes_for
 from personal_store.records import Skipped
@@ -129,14 +137,14 @@ def test_damage_keeps_the_last_batch(tmp_path, small_counts, monkeypatch):
     box = tmp_path / "letters.mbox"
     box.write_bytes(mailbox(many(30)))
 
-    def cut(stream, start=0):
-        yield from split(stream, start)
+    def cut(path, start=0):
+        yield from stretches(path, start)
         raise OSError("the disk is scratched")
 
     from personal_store.importers import mbox
 
-    split = mbox.split
-    monkeypatch.setattr(mbox, "split", cut)
+    stretches = mbox.stretches
+    monkeypatch.setattr(mbox, "stretches", cut)
     with Store.open(tmp_path / "store.db") as store:
         with pytest.raises(StoreError, match="scratched"):
             import_source(store, "mbox", box, me=[ME])
@@ -251,3 +259,29 @@ def test_readers_leave_ctrl_c_to_us(small_counts):
         for one in readers._all:
             os.kill(one.process.pid, signal.SIGINT)
         assert len([first, *found]) == len(letters(100))
+
+
+def test_a_mailbox_that_goes_away_is_told(tmp_path, monkeypatch, small_counts):
+    """What was read before is safe, and the same import goes on."""
+    box, store = tmp_path / "all.mbox", Store.open(tmp_path / "store.db")
+    content = mailbox(many(100))
+    box.write_bytes(content)
+    monkeypatch.setattr(importing, "BATCH", 10)
+    monkeypatch.setattr(parallel, "_CHUNKS", 1)
+    hidden = []
+
+    def told(done, total):
+        if done > total // 4 and not hidden:
+            hidden.append(box.rename(tmp_path / "elsewhere"))
+
+    with store:
+        with pytest.raises(
+            SourceError, match="cannot be read to its end: no such file"
+        ):
+            import_source(store, "mbox", box, me=[ME], progress=told)
+        (before,) = store.db.execute("SELECT count(*) FROM record").fetchone()
+        hidden[0].rename(box)
+        report = import_source(store, "mbox", box, me=[ME])
+        (after,) = store.db.execute("SELECT count(*) FROM record").fetchone()
+    assert 0 < before < after
+    assert "going on at" in report.notes[0]

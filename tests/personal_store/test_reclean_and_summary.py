@@ -49,6 +49,7 @@ def test_newer_rules_read_the_raw_body(store, monkeypatch):
     assert reclean(store.db) == Recleaned(0, 0, 0, ())
     assert "Quixotic" not in body(store)
     monkeypatch.setattr(recleaning, "VERSION", 99)
+    assert summarise(store.db, store.path).behind
     kept = recleaning.Cleaned("All rules are new.", False)
     monkeypatch.setattr(recleaning, "clean_raw", lambda raw: kept)
     done = reclean(store.db)
@@ -58,6 +59,7 @@ def test_newer_rules_read_the_raw_body(store, monkeypatch):
     assert set(found(store, "rules")) <= set(ids(store, "cleaning = 99"))
     assert found(store, "zanzibarensis") == []
     assert reclean(store.db).looked_at == 0
+    assert not summarise(store.db, store.path).behind
 
 
 def test_the_same_rules_change_nothing(store):
@@ -111,6 +113,7 @@ def test_a_summary_counts_each_text_once(store):
     assert summary.raw_bytes > 0
     assert summary.backup
     assert not summary.untidy
+    assert not summary.behind
     assert not summary.encrypted
 
 

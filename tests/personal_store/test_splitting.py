@@ -3,11 +3,11 @@
 import io
 import mailbox as stdlib_mailbox
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from personal_store import splitting
-from personal_store.splitting import split
+from personal_store.splitting import split, stretches
 from tests.mailboxes import ENVELOPE, mailbox, message
 
 
@@ -91,6 +91,36 @@ def test_no_bytes_stop_the_splitter(data):
     found = list(split(io.BytesIO(b"From " + data)))
 
     assert [raw.begin for raw in found[1:]] == [raw.end for raw in found[:-1]]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                ENVELOPE,
+                message(),
+                b"\n",
+                b"\r\n",
+                b">From a\n",
+                b"  \n",
+                b"\xef\xbb\xbf",
+            ]
+        ),
+        max_size=12,
+    )
+)
+def test_in_a_file_the_same_messages_are_found(tmp_path, pieces):
+    """Those that are read at once, and those of which only the place is told; from
+    the beginning, and from where one begins."""
+    path = tmp_path / "box.mbox"
+    path.write_bytes(b"".join(pieces))
+    with path.open("rb") as stream:
+        expected = list(split(stream))
+    assert [one.message() for one in stretches(path)] == expected
+    for at, begun in enumerate(expected):
+        later = [one.message() for one in stretches(path, begun.begin)]
+        assert later == expected[at:]
 
 
 def test_a_huge_message_is_kept_in_part():
