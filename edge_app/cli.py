@@ -13,7 +13,7 @@ from decoding_core.errors import CloudUnreachableError, DecodingError
 from edge_app.commands.installed import installed_command, installed_names
 from edge_app.commands.lazy import LazyGroup
 from edge_app.commands.unlocking import ask_in_terminal
-from personal_store.errors import StoreError
+from personal_store.errors import StoreError, faults, is_full
 
 _COMMANDS = {
     "write": "edge_app.commands.write",
@@ -64,6 +64,9 @@ class _Commands(LazyGroup):
             raise _NoChecker(str(error)) from error
         except (DecodingError, StoreError) as error:
             raise _NotDone(str(error)) from error
+        except faults() as error:
+            what = "the disk is full: make room" if is_full(error) else f"{error}"
+            raise _NotDone(f"The store cannot be used: {what}.") from error
         except BrokenPipeError:
             raise
         except OSError as error:

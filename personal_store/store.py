@@ -9,14 +9,14 @@ from typing import Any, Self
 from sqlite_utils import Database
 
 from personal_store import identities as owner
-from personal_store import received, trash
+from personal_store import received, trash, unread
 from personal_store.connecting import connect
 from personal_store.derived import FINDABLE, HEARD, OWN_TEXTS
 from personal_store.errors import StoreError, faults
 from personal_store.index import EXHAUSTIVE, Index
 from personal_store.private_files import make_private
 from personal_store.ranking import Entry, Hit, Wanted
-from personal_store.records import OWN, Author, Passage, Record, moment
+from personal_store.records import OWN, UNREAD, Author, Passage, Record, moment
 from personal_store.retrieval import Corpus, CorpusCache, Searcher
 from personal_store.selectors import Which
 from personal_store.tokens import tokens
@@ -29,13 +29,15 @@ _PASSAGE = """
 """
 _FOUND = _PASSAGE + FINDABLE
 _HEARD = _PASSAGE + HEARD
-_RECORDS = """
+_RECORDS = f"""
     SELECT record.*, source.kind || ': ' || source.label AS source,
            (SELECT json_group_array(label) FROM record_label
-            WHERE record_id = record.id) AS labels
+            WHERE record_id = record.id) AS labels,
+           (SELECT data FROM raw WHERE record_id = record.id AND cleaning = {UNREAD}
+           ) AS packed
     FROM record JOIN source ON source.id = record.source_id
     WHERE trashed_at IS NULL ORDER BY record.id
-"""
+"""  # noqa: S608
 
 _corpora = CorpusCache()
 
@@ -155,8 +157,7 @@ class Store:
 
     def records(self) -> Iterator[Record]:
         """Everything stored but the trash, texts of others included, in the order of
-        import."""
-        received.read_all(self.db)
+        import. Nothing is written: received mail that waits is only cleaned here."""
         for row in self._rows(_RECORDS):
             yield _record(row)
 
@@ -251,7 +252,7 @@ def _record(row: dict[str, Any]) -> Record:
         key=row["key"],
         kind=row["kind"],
         title=row["title"],
-        text=row["body"],
+        text=unread.text_of(row["packed"]).text if row["packed"] else row["body"],
         recipient=row["recipient"],
         recipient_address=row["recipient_address"],
         sender=row["sender"],

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from sqlite_utils import Database
 
 from personal_store import rawtext
-from personal_store.cleaning import VERSION, clean_raw
+from personal_store.cleaning import VERSION, Cleaned, clean_raw
 from personal_store.letters import MAX_STORED, says_something
+from personal_store.packing import unpack
 from personal_store.records import OWN, UNREAD, Author, RawText
 from personal_store.writing import fingerprint
 
@@ -50,6 +51,13 @@ def clean(db: Database, ids: Iterable[int]) -> list[int]:
     return cleaned
 
 
+def text_of(packed: bytes | None) -> Cleaned:
+    """What cleaning makes of a packed body; empty if that says nothing."""
+    cleaned = clean_raw(unpack(packed) if packed else RawText(""))
+    text = cleaned.text[:MAX_STORED] if says_something(cleaned.text) else ""
+    return Cleaned(text, cleaned.trimmed)
+
+
 def _clean_one(
     db: Database,
     record_id: int,
@@ -59,15 +67,14 @@ def _clean_one(
     packed: bytes | None,
 ) -> int:
     """Returns whose the text is."""
-    cleaned = clean_raw(rawtext.unpack(packed) if packed else RawText(""))
-    text = cleaned.text[:MAX_STORED] if says_something(cleaned.text) else ""
+    cleaned = text_of(packed)
     if author in OWN:
         author = Author.MIXED if cleaned.trimmed else Author.ME
-    author = author if text else Author.OTHER
-    sha = fingerprint(title, rating, text)
+    author = author if cleaned.text else Author.OTHER
+    sha = fingerprint(title, rating, cleaned.text)
     db.execute(
         """UPDATE record SET body = ?, body_sha = ?, trimmed = ?, author = ?,
                cleaning = ? WHERE id = ?""",
-        [text, sha, cleaned.trimmed, author, VERSION, record_id],
+        [cleaned.text, sha, cleaned.trimmed, author, VERSION, record_id],
     )
     return author

@@ -5,6 +5,7 @@ import pytest
 from decoding_core.errors import InvalidSettingsError
 from edge_app.settings import Settings, read_settings
 from models.folders import state_folder
+from personal_store import Store
 
 
 def sentence(result):
@@ -99,6 +100,14 @@ def test_a_store_that_is_none(run, home):
     (home / "store.db").write_text("my shopping list " * 99)
     assert "it is no store" in sentence(run("search", "milk"))
     assert (home / "store.db").read_text() == "my shopping list " * 99
+
+
+def test_a_store_that_fails_within(run, home):
+    """As where its disk is full, or somebody damaged it."""
+    with Store.open(home / "store.db") as store:
+        store.db.execute("DROP TABLE total")
+    said = sentence(run("search", "milk", "--received"))
+    assert "The store cannot be used: no such table: total." in said
 
 
 @pytest.mark.parametrize(
