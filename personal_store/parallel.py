@@ -35,10 +35,10 @@ WORTHWHILE = 6_000_000
 _LETTERS = 64
 _BYTES = 500_000
 """What is handed over at once, unless one letter alone is larger."""
-_UNDERWAY = 8_000_000
+_UNDERWAY = 16_000_000
 """Bytes that are read ahead of what is written: enough to keep the processes busy while
 a batch is stored."""
-_CHUNKS = 12
+_CHUNKS = 24
 """Chunks for each process that are read ahead, however small."""
 _PATIENCE = 5.0
 """Seconds that a process which has closed its output may take to end."""
