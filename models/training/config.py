@@ -87,6 +87,8 @@ class Schedule:
     save_minutes: float
     check_every: int
     """Steps between two looks at the held-out rows."""
+    long_every: int = 8
+    """One step in so many reads long rows."""
     round_from: float = 1.0
     """Part of the run after which weights are learnt as they are exported; 1: never."""
     loops_from: float = 1.0

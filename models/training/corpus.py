@@ -23,6 +23,15 @@ _HELD_OUT = 50
 """One author in so many is kept for validation."""
 _BRIEF = 200
 """Characters of a preceding turn that a request holds at most."""
+_LED = ("post", "abstract", "article", "letter")
+"""Genres whose requests may hold words of the text, as people paste what they have."""
+_LEAD = 0.6
+"""Share of those requests that do; most often the text then begins so. Where that is
+not learnt, a history before such words makes a reader overlook them."""
+_LEAD_WORDS = 15, 70
+_ELSEWHERE = 0.2
+"""Share of such words that are not the text's first."""
+_SENTENCE = re.compile(r"(?<=[.!?]) ")
 _SALUTATION = re.compile(
     r"(?:my )?(?:very )?(?:own )?dear(?:est)? "
     r"((?:Mrs?|Dr|Ms)\. [^\n,.:;!?]+|[^\n,.:;!?]+)[,.:;!—]",
@@ -79,15 +88,35 @@ def cut(text: Text, limit: int) -> tuple[str, bool]:
 
 def request(text: Text, task: str, rng: Random) -> Request:
     """A short request for a text: its title, what went before, or how it begins."""
+    recipient, body = "", text.text
     if text.genre == "letter":
         recipient, body = _addressed(text.text)
-        return Request(_beginning(body, rng), task, recipient)
-    item = text.item.split(" / ")[-1]
-    brief = _title(text) or _beginning(text.text, rng)
+    title = "" if text.genre == "letter" else _title(text)
+    if text.genre in _LED and rng.random() < _LEAD:
+        brief = f"{title}\n{lead(body, rng)}".strip()
+    else:
+        brief = title or _beginning(body, rng)
     if text.rating and rng.random() < 0.5:
         stars = "star" if text.rating == "1" else "stars"
         brief += f"{'' if brief[-1] in '.!?' else '.'} {text.rating} {stars}"
-    return Request(brief, task, item)
+    return Request(brief, task, recipient or text.item.split(" / ")[-1])
+
+
+def lead(text: str, rng: Random) -> str:
+    """15 to 70 words of the text in one line: most often its first, broken off in the
+    midst of a sentence or after one, else a sentence out of it."""
+    sentences = _SENTENCE.split(" ".join(text.split()))
+    if rng.random() < _ELSEWHERE:
+        return " ".join(rng.choice(sentences).split()[: _LEAD_WORDS[1]])
+    words = rng.randint(*_LEAD_WORDS)
+    whole: list[str] = []
+    for sentence in sentences:
+        if len(whole) + len(sentence.split()) > words:
+            break
+        whole += sentence.split()
+    if whole and rng.random() < 0.5:
+        return " ".join(whole)
+    return " ".join(text.split()[:words])
 
 
 def excerpt(text: Text, task: str) -> Excerpt:

@@ -20,7 +20,7 @@ PLAIN = {
     "story": 4,
 }
 """How often a genre is met without history; near to what people ask for, most often."""
-AUTHORED = {"post": 32, "conversation": 28, "abstract": 22, "letter": 14, "story": 4}
+AUTHORED = {"post": 44, "conversation": 16, "abstract": 22, "letter": 14, "story": 4}
 """How often with history."""
 _REMEMBERED = {"letter": 300, "post": 300, "abstract": 300}
 """Texts of one author that are kept, by genre; else:"""

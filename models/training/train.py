@@ -27,8 +27,6 @@ from models.training.optimiser import optimiser, rate_at, set_rate
 from models.training.rounding import as_exported
 from models.training.telling import Telling
 
-_LONG_EVERY = 8
-"""One step in so many reads long rows."""
 _CLIP = 1.0
 _SEEN = 40
 """Held-out rows that are looked at during a run."""
@@ -165,7 +163,8 @@ class Run:
     def _kind(self) -> str:
         """Which rows the next step reads."""
         step, schedule = self.progress.step, self.plan.schedule
-        if step % _LONG_EVERY == _LONG_EVERY - 1 and len(self.sources["long_rows"]):
+        every = schedule.long_every
+        if step % every == every - 1 and len(self.sources["long_rows"]):
             return "long_rows"
         turn = step % schedule.loops_every == 0 and self._is_past(schedule.loops_from)
         return "loops" if turn and len(self.sources["loops"]) else "rows"

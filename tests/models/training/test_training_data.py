@@ -220,6 +220,24 @@ def test_a_letter_is_asked_for_by_whom_it_is_to():
     assert request.text.startswith("I came home")
 
 
+def test_a_request_may_hold_words_of_the_text():
+    """Most often how it begins, in one line below the title, as people paste it."""
+    body = "\n\n".join(f"Sentence {n} of the text stands here." for n in range(30))
+    flat = " ".join(body.split())
+    briefs = [
+        corpus.request(text("x", "post", body), "post", Random(n)).text
+        for n in range(200)
+    ]
+    leads = [brief.split("\n")[1] for brief in briefs if "\n" in brief]
+
+    assert 0.4 < len(leads) / len(briefs) < 0.6
+    assert all(lead in flat and len(lead.split()) <= 70 for lead in leads)
+    assert 0.7 < sum(flat.startswith(lead) for lead in leads) / len(leads) < 0.95
+    assert 0.2 < sum(not lead.endswith(".") for lead in leads) / len(leads) < 0.8
+    said = corpus.request(text("x", "conversation", body), "reply", Random(1)).text
+    assert "\n" not in said
+
+
 def test_a_review_may_name_its_stars():
     """A rating is part of what a person asks for."""
     review = Text("review", "Comfy casual dress", "Nice. " * 20, "", "A / Dresses", "5")

@@ -121,6 +121,15 @@ def test_a_stopped_step_never_was(plan):
     assert found == expected
 
 
+def test_long_rows_come_as_often_as_the_recipe_says(plan):
+    run = Run(longer(plan, long_every=3))
+    kinds = []
+    for _ in range(6):
+        kinds.append(run._kind())
+        run.advance()
+    assert kinds == ["rows", "rows", "long_rows"] * 2
+
+
 def test_loops_are_unlearnt_in_the_last_part(plan):
     """Every second step then, and a resumed run goes on with the next of their rows."""
     run = Run(longer(plan, loops_from=0.5, loops_every=2))
