@@ -1,6 +1,6 @@
 """Received mail is stored as it came, packed, and cleaned when its text is wanted.
 
-It is most of a mailbox and seldom looked at; to clean it took a quarter of the time of
+It is most of a mailbox and seldom looked at; to clean it took a quarter of the work of
 an import. Until then its record has an empty body, and `UNREAD` for its rules.
 """
 

@@ -230,7 +230,7 @@ def test_a_request_may_hold_words_of_the_text():
     ]
     leads = [brief.split("\n")[1] for brief in briefs if "\n" in brief]
 
-    assert 0.4 < len(leads) / len(briefs) < 0.6
+    assert 0.5 < len(leads) / len(briefs) < 0.7
     assert all(lead in flat and len(lead.split()) <= 70 for lead in leads)
     assert 0.7 < sum(flat.startswith(lead) for lead in leads) / len(leads) < 0.95
     assert 0.2 < sum(not lead.endswith(".") for lead in leads) / len(leads) < 0.8
