@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from personal_store import phrases
 from personal_store.mail import Mail
-from personal_store.markup import MAX_HTML, above_marks, has_marks, read_page
+from personal_store.markup import above_marks, read_page
 from personal_store.quotes import HARD, SOFT, drop_quotes
 from personal_store.records import RawText
 from personal_store.repeated import drop_repeated
@@ -20,7 +20,6 @@ __all__ = [
     "clean_mail",
     "clean_raw",
     "clean_text",
-    "needed",
     "normalised",
 ]
 
@@ -70,14 +69,6 @@ def clean_mail(mail: Mail, parents: Sequence[str] = ()) -> Cleaned:
 def clean_raw(raw: RawText) -> Cleaned:
     """The own words of stored bodies."""
     return clean_mail(Mail({}, raw.plain, raw.html))
-
-
-def needed(mail: Mail) -> RawText:
-    """As much of the bodies as `clean_mail` looks at."""
-    html = mail.html[:MAX_HTML]
-    if html and not _says_nothing(mail.plain) and not has_marks(html):
-        html = ""
-    return RawText(mail.plain[:MAX_TEXT], html)
 
 
 def clean_text(text: str) -> Cleaned:

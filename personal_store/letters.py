@@ -5,12 +5,7 @@ import re
 from dataclasses import dataclass, replace
 
 from personal_store.charset import header_text
-from personal_store.cleaning import (
-    VERSION,
-    clean_mail,
-    needed,
-    normalised,
-)
+from personal_store.cleaning import VERSION, clean_mail, normalised
 from personal_store.labels import split_labels, unwanted
 from personal_store.mail import (
     Mail,
@@ -160,28 +155,20 @@ def _read(
     mail = with_bodies(mail, message)
     if _answers_invitation(mail):
         return Skipped(position, "calendar messages")
-    if me and sender not in me:
-        return _unread(mail, sender, labels, position, envelope)
+    if not (mail.plain.strip() or mail.html.strip()):
+        return Skipped(position, "without own words")
+    if me and sender not in me:  # many, and seldom wanted: cleaning waits until it is
+        return _document(mail, sender, labels, position, envelope)
     cleaned = clean_mail(mail)
     if not says_something(cleaned.text):
         return Skipped(position, "without own words")
-    bodies = RawText(mail.plain, mail.html)
-    document = _document(mail, sender, labels, position, envelope, bodies)
+    document = _document(mail, sender, labels, position, envelope)
     return replace(
         document,
         text=cleaned.text[:MAX_STORED],
         trimmed=cleaned.trimmed,
         cleaning=VERSION,
     )
-
-
-def _unread(
-    mail: Mail, sender: str, labels: tuple[str, ...], position: int, envelope: str
-) -> Item:
-    """Mail by others is many and seldom wanted: cleaning waits until it is."""
-    if not (mail.plain.strip() or mail.html.strip()):
-        return Skipped(position, "without own words")
-    return _document(mail, sender, labels, position, envelope, needed(mail))
 
 
 def _unwanted(mail: Mail, sender: str, me: frozenset[str]) -> str:
@@ -221,7 +208,6 @@ def _document(
     labels: tuple[str, ...],
     position: int,
     envelope: str,
-    bodies: RawText,
 ) -> Document:
     """A mail that nobody has cleaned."""
     name, address = _recipient(mail)
@@ -239,7 +225,7 @@ def _document(
         thread=_thread(mail),
         reply_to=_first_id(mail.header("in-reply-to")),
         cleaning=UNREAD,
-        raw=pack(bodies),
+        raw=pack(RawText(mail.plain, mail.html)),
     )
 
 

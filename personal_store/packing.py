@@ -7,19 +7,18 @@ import json
 import zlib
 
 from personal_store.cleaning import MAX_TEXT
+from personal_store.markup import MAX_HTML
 from personal_store.records import RawText
-
-LONGEST = 5 * MAX_TEXT
-"""Characters of markup that are kept; a body with more of it is kept without."""
 
 _LEVEL = 3
 """Takes half the time of zlib's own choice, and 7 % more room."""
 
 
 def pack(raw: RawText) -> bytes:
-    """As it is stored: the length of the plain body, both bodies; deflated."""
+    """As it is stored: the length of the plain body, both bodies; deflated. Of each as
+    much as cleaning looks at."""
     plain = raw.plain[:MAX_TEXT]
-    html = raw.html if len(raw.html) <= LONGEST else ""
+    html = raw.html[:MAX_HTML]
     return zlib.compress(f"{len(plain)} {plain}{html}".encode(), _LEVEL)
 
 

@@ -4,6 +4,7 @@ Python's own mailbox module splits at every line that starts with 'From ', which
 prose apart. Here such a line must also carry a date and be followed by a header.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -69,9 +70,13 @@ class Stretch:
 
     def message(self) -> RawMessage:
         """The message, read now; raises OSError."""
-        with open(self.path, "rb", buffering=0) as file:  # noqa: PTH123  (faster)
-            file.seek(self.begin)
-            data = file.read(min(self.end - self.begin, MAX_MESSAGE))
+        # A file object takes twice as long to open.
+        file = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            os.lseek(file, self.begin, os.SEEK_SET)
+            data = os.read(file, min(self.end - self.begin, MAX_MESSAGE))
+        finally:
+            os.close(file)
         return _taken_out(data, self.begin, self.end)
 
 
