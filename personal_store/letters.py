@@ -157,12 +157,15 @@ def _read(
         return Skipped(position, "calendar messages")
     if not (mail.plain.strip() or mail.html.strip()):
         return Skipped(position, "without own words")
-    if me and sender not in me:  # many, and seldom wanted: cleaning waits until it is
-        return _document(mail, sender, labels, position, envelope)
+    document = _document(mail, sender, labels, position, envelope)
+    # Mail by others is many, and seldom wanted: cleaning waits until it is.
+    return document if me and sender not in me else _cleaned(document, mail)
+
+
+def _cleaned(document: Document, mail: Mail) -> Item:
     cleaned = clean_mail(mail)
     if not says_something(cleaned.text):
-        return Skipped(position, "without own words")
-    document = _document(mail, sender, labels, position, envelope)
+        return Skipped(document.position, "without own words")
     return replace(
         document,
         text=cleaned.text[:MAX_STORED],

@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from sqlite_utils import Database
 
 from personal_store.migrations import immediate
-from personal_store.packing import pack, unpack
+from personal_store.packing import unpack
 from personal_store.records import OWN, UNREAD, RawText
-
-__all__ = ["drop_of_others", "is_wanted", "keep", "pack", "read", "unpack", "want"]
 
 _CLEANED = f"(SELECT id FROM record WHERE cleaning <> {UNREAD})"  # noqa: S608
 

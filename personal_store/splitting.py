@@ -94,7 +94,7 @@ class _Growing:
         if keeps and room > 0:
             self.kept.append(piece[:room])
         self.end += len(piece)
-        self.blank = self.blank and not piece.strip()
+        self.blank = self.blank and (not piece or piece.isspace())
 
 
 def _messages(stream: IO[bytes], start: int, *, keeps: bool) -> Iterator[_Growing]:

@@ -170,12 +170,14 @@ class _Batch:
         if inserted.rowcount:
             record_id = int(inserted.lastrowid or 0)
             self._count_new(record_id, author)
-            lacks_raw = True
         else:
             record_id = self._meet_again(document, author, sha)
-            lacks_raw = self._lacks_raw(record_id, document.cleaning)
         wanted = (author in OWN and self.with_raw) or document.cleaning == UNREAD
-        if document.raw is not None and wanted and lacks_raw:
+        if (
+            document.raw is not None
+            and wanted
+            and (inserted.rowcount or self._lacks_raw(record_id, document.cleaning))
+        ):
             self.bodies.append((record_id, document.raw))
         self.labels += [(record_id, storable(label)) for label in document.labels]
 

@@ -42,9 +42,7 @@ def command(everything: bool, yes: bool, **options: Any) -> None:
         ids = _ids(store, everything, options)
         if not agreed(store, ids, "forgotten for good", yes=yes):
             return
-        if not everything:
-            received.read_all(store.db, ids)  # pieces of texts are looked for
-        traces = Traces.of(store.db, ids)
+        traces = _traces(store, ids, everything)
         if everything:
             forget_everything(store.db, path)
         else:
@@ -59,6 +57,12 @@ def _ids(store: Store, everything: bool, options: dict[str, Any]) -> list[int]:
     if everything and not chosen.says_nothing():
         raise click.UsageError("--everything goes with no other condition")
     return found(store, chosen)
+
+
+def _traces(store: Store, ids: Sequence[int], everything: bool) -> Traces:
+    if not everything:  # pieces of texts are looked for, so they must be there
+        received.read_all(store.db, ids)
+    return Traces.of(store.db, ids)
 
 
 def _drop_profile(path: Path, ids: Sequence[int]) -> None:

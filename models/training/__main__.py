@@ -76,7 +76,7 @@ def take(step: str, plans: list[Recipe], target: Path, machine: Machine) -> None
             search_layers(plan, machine)
         if step in ("train", "all"):
             make_weights(plan, machine)
-        if step in ("export", "all") and plan.name in ROLES:
+        if step in ("export", "all"):
             make_file(plan, target)
         if step == "quantisations":
             show_costs(plan)
@@ -123,7 +123,10 @@ def make_weights(plan: Recipe, machine: Machine) -> None:
 
 
 def make_file(plan: Recipe, target: Path) -> None:
-    """Export the latest checkpoint as a quantised GGUF file."""
+    """Export the latest checkpoint as a quantised GGUF file, if it is of the pair."""
+    if plan.name not in ROLES:
+        click.echo(f"{plan.name}: no model of the pair; it stays in {plan.checkpoint}")
+        return
     from models.training.export import export
     from models.training.train import load
 

@@ -9,7 +9,13 @@ from personal_store.letters import Letter, read_now
 from personal_store.mail import Mail, parse_headers
 from personal_store.records import Item, ReadOptions
 from personal_store.sources import Source, locate
-from personal_store.splitting import Stretch, looks_like_mailbox, split, stretches
+from personal_store.splitting import (
+    RawMessage,
+    Stretch,
+    looks_like_mailbox,
+    split,
+    stretches,
+)
 
 _SUFFIXES = (".mbox", ".mbx", "")
 
@@ -38,21 +44,22 @@ def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
     """The same, not read yet; of those in a plain file only where they lie."""
     if source.content is None:
         for one in stretches(source.path, options.start):
-            yield _letter(source, options, one, one.begin, one.end)
+            yield _letter(source, options, one, one)
         return
     with source.open() as stream:
         for message in split(stream, options.start):
-            letter = _letter(
-                source, options, message.content, message.begin, message.end
-            )
+            letter = _letter(source, options, message, message.content)
             yield replace(letter, envelope=message.envelope)
 
 
 def _letter(
-    source: Source, options: ReadOptions, raw: bytes | Stretch, begin: int, end: int
+    source: Source,
+    options: ReadOptions,
+    place: RawMessage | Stretch,
+    raw: bytes | Stretch,
 ) -> Letter:
-    where = f"{source.name}, message at byte {begin:,}"
-    return Letter(raw, position=end, where=where, me=options.me)
+    where = f"{source.name}, message at byte {place.begin:,}"
+    return Letter(raw, position=place.end, where=where, me=options.me)
 
 
 def _is_mailbox(source: Source) -> bool:

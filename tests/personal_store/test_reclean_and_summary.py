@@ -11,6 +11,7 @@ from stores import SECRET, fill, found, ids
 from personal_store import Store, import_source, rawtext, received, recleaning
 from personal_store.copies import back_up
 from personal_store.forgetting import forget, tidy
+from personal_store.packing import pack, unpack
 from personal_store.recleaning import Recleaned, compare_threads, reclean
 from personal_store.records import RawText
 from personal_store.summary import summarise
@@ -39,9 +40,9 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)
 @example(RawText("12 😀\n> quote"))
 def test_a_raw_body_packs_and_unpacks(raw):
     """As it is stored now, and as the first stores have it."""
-    assert rawtext.unpack(rawtext.pack(raw)) == raw
+    assert unpack(pack(raw)) == raw
     first = zlib.compress(json.dumps([raw.plain, raw.html]).encode())
-    assert rawtext.unpack(first) == raw
+    assert unpack(first) == raw
 
 
 def test_newer_rules_read_the_raw_body(store, monkeypatch):

@@ -226,9 +226,3 @@ def import_mails(store, mails):
     path = store.path.parent / f"more-{Random(repr(mails)).random()}.mbox"
     path.write_bytes(mailbox(mails))
     return import_source(store, "mbox", path, me=[ME])
-
-
-def test_packing_keeps_both_bodies():
-    assert unpack(pack(RawText("12 plain", "<p>html"))) == RawText(
-        "12 plain", "<p>html"
-    )
