@@ -23,6 +23,7 @@ from edge_app.events import Emit, FinishReason, Statistics
 from edge_app.narrator import Narrator
 from edge_app.offline import OfflineVerifier
 from edge_app.statistics import Tally
+from edge_app.verifier_session import VerifierSession
 from edge_app.writing import as_read
 from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
@@ -96,8 +97,12 @@ class Pair:
         verifier = self._verifier(method, connect, tally.add)
         try:
             terms, vocabulary = settings.terms(), self.small.vocabulary_id
-            verifier.open(OpenSession(prompts.public_ids, (), vocabulary, terms))
-            loop = self._loop(method, settings, prompts, verifier, narrator, max_tokens)
+            request = OpenSession(prompts.public_ids, (), vocabulary, terms)
+            session = VerifierSession(
+                verifier, request, narrator.notice, may_go_offline=False
+            )
+            session.open()
+            loop = self._loop(method, settings, prompts, session, narrator, max_tokens)
             for _ in loop.blocks():
                 pass
         finally:
@@ -134,7 +139,7 @@ class Pair:
         method: Method,
         settings: MethodSettings,
         prompts: Prompts,
-        verifier: Verifier,
+        session: VerifierSession,
         narrator: Narrator,
         max_tokens: int,
     ) -> DecodeLoop:
@@ -150,11 +155,10 @@ class Pair:
         )
         return DecodeLoop(
             drafter,
-            verifier,
+            session,
             method,
             draw,
             Limits(max_tokens, settings.draft_length, ends),
             narrator,
             threshold=settings.threshold,
-            may_go_offline=False,
         )

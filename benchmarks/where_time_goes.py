@@ -31,6 +31,7 @@ from edge_app.narrator import Narrator
 from edge_app.privacy.ledger import Ledger
 from edge_app.sample_store import fill
 from edge_app.statistics import Tally
+from edge_app.verifier_session import VerifierSession
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
@@ -102,11 +103,13 @@ class Bench:
     ) -> int:
         draw, method = settings.draw(), build(settings)
         no_end: frozenset[int] = frozenset()
-        verifier.open(
-            OpenSession(
-                self.prompts.public_ids, (), self.model.vocabulary_id, settings.terms()
-            )
+        request = OpenSession(
+            self.prompts.public_ids, (), self.model.vocabulary_id, settings.terms()
         )
+        session = VerifierSession(
+            verifier, request, narrator.notice, may_go_offline=False
+        )
+        session.open()
         drafter = Drafter(
             engine,
             self.prompts.private_ids,
@@ -117,7 +120,7 @@ class Bench:
         limits = Limits(_TOKENS, settings.draft_length, no_end)
         loop = DecodeLoop(
             drafter,
-            verifier,
+            session,
             method,
             draw,
             limits,

@@ -79,6 +79,13 @@ def main() -> None:
     help="Use it, as the devices then must too; on CPUs it is slower.",
 )
 @click.option(
+    "--exact",
+    is_flag=True,
+    help="Decode so that a text comes out the same however it is cut into blocks and "
+    "however often it is read anew; slower, for Q4_0, Q5_0 and Q8_0 on CPUs and with "
+    "--sessions 1.",
+)
+@click.option(
     "--announce",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also write the line with the address to this file.",
@@ -135,12 +142,14 @@ def _llama_options(
     threads: int | None,
     gpu_layers: int,
     flash_attention: bool,
+    exact: bool,
 ) -> LlamaOptions:
     """The models to serve; raises ModelError when a file is missing or none."""
     engine = EngineSettings(
         threads=threads or default_threads(),
         gpu_layers=gpu_layers,
         flash_attention=flash_attention,
+        exact=exact,
     )
     return LlamaOptions(
         find(generalist) if generalist else locate("generalist"),

@@ -45,7 +45,8 @@ def check_request(
         VocabularyMismatchError: the device's tokens are not the server's.
         InvalidSettingsError: too many candidates.
         MessageError: an id outside the vocabulary.
-        ContextFullError: prompt and text leave no room for a block.
+        ContextFullError: prompt and text leave no room; a text that is begun must leave
+            some for a block, one that goes on may be at its end.
     """
     _check_vocabulary(request, models)
     most = candidate_limit(models, settings)
@@ -55,7 +56,9 @@ def check_request(
         )
     check_ids(request.prompt_ids, models)
     check_ids(request.text_ids, models)
-    room = models.context_length - reserve(request.terms)
+    room = models.context_length
+    if not request.text_ids:
+        room -= reserve(request.terms)
     if len(request.prompt_ids) + len(request.text_ids) > room:
         raise ContextFullError(
             f"prompt and text may hold {room} tokens together on this server"

@@ -136,7 +136,8 @@ class ChildServer:
 def _options(engine: EngineSettings) -> list[str]:
     options = ["--threads", str(engine.threads)]
     options += ["--gpu-layers", str(engine.gpu_layers)]
-    return options + ["--flash-attention"] * engine.flash_attention
+    options += ["--flash-attention"] * engine.flash_attention
+    return options + ["--exact", "--sessions", "1"] * engine.exact
 
 
 def _ignore(event: Event) -> None:

@@ -28,19 +28,25 @@ from decoding_core.errors import (
     CloudError,
     CloudRefusedError,
     CloudUnreachableError,
+    DecodingError,
     MessageError,
     SessionLostError,
     StoppedError,
 )
 from edge_app.cloud_problems import error_of
 from edge_app.events import Emit, Received, Sent
-from edge_app.traffic import Counter, counting_transport
+from edge_app.traffic import Line, watched_transport
 
 _CONNECT_SECONDS = 3.0
 _REQUEST_SECONDS = 15.0
 _ANSWER_SECONDS = 60.0
 _POLL_SECONDS = 0.05
-_LARGEST_ANSWER = 64 << 20
+_LARGEST_HEAD = 128 << 10
+_LARGEST_BODY = 64 << 10
+"""Of answers in JSON: names, problems, limits. What is longer is none of ours."""
+_CONTROL_BYTES = 16 << 10
+"""Pings and framing that may come beside an answer on a WebSocket."""
+_CHUNK = 64 << 10
 _BROKEN = (HTTPXWSException, httpx.TransportError, httpcore.NetworkError, ProtocolError)
 
 
@@ -58,12 +64,16 @@ class Connection:
         self.url = _checked(url)
         self._emit = emit
         self._stop = stop or threading.Event()
-        self._counter, self._told = Counter(), Counter()
+        self._line, self._told = Line(self._stop), Line()
         self._client = httpx.Client(
             base_url=self.url,
-            headers={"User-Agent": "specsteer", **_authorization(token)},
+            headers={
+                "User-Agent": "specsteer",
+                "Accept-Encoding": "identity",  # sizes are bounded as they travel
+                **_authorization(token),
+            },
             timeout=httpx.Timeout(_REQUEST_SECONDS, connect=_CONNECT_SECONDS),
-            transport=counting_transport(self._counter, self.url),
+            transport=watched_transport(self._line, self.url),
         )
         self._exits = ExitStack()
         self._socket: WebSocketSession | None = None
@@ -76,37 +86,58 @@ class Connection:
         body: Any = None,
         *,
         seconds: float = _REQUEST_SECONDS,
+        may_stop: bool = True,
     ) -> dict[str, Any]:
-        """One HTTP request and the JSON of its answer, waited for so many seconds.
+        """One HTTP request and the JSON of its answer, waited for so many seconds, and
+        unless `may_stop` is false, no longer than until the person stops.
 
         Raises:
-            CloudError: as the answer, or its absence, demands.
+            DecodingError: as the answer, or its absence, demands.
+            StoppedError: the person stopped.
         """
         content = json.dumps(body).encode() if body is not None else b""
         headers = {"Content-Type": "application/json"} if content else {}
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
-        with self._translated(), self._told_sent(what, _ids_of(body), content):
-            response = self._client.request(
+        self._line.allow(_LARGEST_HEAD + _LARGEST_BODY, seconds, may_stop=may_stop)
+        with (
+            self._translated(),
+            self._told_sent(what, _ids_of(body), content),
+            self._client.stream(
                 method, path, content=content, headers=headers, timeout=timeout
-            )
+            ) as response,
+        ):
+            answer = _plain_body(response)
         self._tell_received(what)
-        return _read(response)
+        return _read(response, answer)
 
-    def exchange(self, path: str, frame: bytes, token_ids: tuple[int, ...]) -> bytes:
-        """Send one frame on the WebSocket at `path`, opened if need be; the answer.
+    def send(
+        self, path: str, frame: bytes, token_ids: tuple[int, ...], *, answer_size: int
+    ) -> None:
+        """Send one frame on the WebSocket at `path`, opened if need be; its answer will
+        have so many bytes.
 
         Raises:
             ConnectionLostError: the socket broke; a new one may be tried.
+            DecodingError: there is no socket to be had.
             StoppedError: the person stopped.
         """
         socket = self._socket or self._connect(path)
-        try:
-            with self._told_sent("block", token_ids, frame):
-                socket.send_bytes(frame)
-            answer = self._receive(socket)
-        except _BROKEN as error:
-            self.disconnect()
-            raise ConnectionLostError(f"lost the server at {self.url}") from error
+        self._line.allow(answer_size + _CONTROL_BYTES)
+        with self._broken_is_lost(), self._told_sent("block", token_ids, frame):
+            socket.send_bytes(frame)
+
+    def receive(self) -> bytes:
+        """The next frame on the WebSocket.
+
+        Raises:
+            ConnectionLostError: the socket broke; a new one may be tried.
+            CloudUnreachableError: nothing comes.
+            StoppedError: the person stopped.
+        """
+        if self._socket is None:
+            raise ConnectionLostError(f"lost the server at {self.url}")
+        with self._broken_is_lost():
+            answer = self._receive(self._socket)
         self._tell_received("verdict")
         return answer
 
@@ -125,9 +156,10 @@ class Connection:
         self._client.close()
 
     def _connect(self, path: str) -> WebSocketSession:
+        self._line.allow(_LARGEST_HEAD, _REQUEST_SECONDS)
         with self._translated(), self._told_sent("stream", (), b""):
             self._socket = self._exits.enter_context(
-                connect_ws(path, self._client, max_message_size_bytes=_LARGEST_ANSWER)
+                connect_ws(path, self._client, max_message_size_bytes=_CHUNK)
             )
         self._tell_received("stream")
         return self._socket
@@ -141,7 +173,23 @@ class Connection:
                 return socket.receive_bytes(timeout=_POLL_SECONDS)
             except queue.Empty:
                 continue
+        self.disconnect()  # an answer that comes now would be taken for the next one
         raise CloudUnreachableError(f"the server at {self.url} does not answer")
+
+    @contextmanager
+    def _broken_is_lost(self) -> Iterator[None]:
+        try:
+            yield
+        except _BROKEN as error:
+            self.disconnect()
+            self._raise_if_stopped(error)
+            raise ConnectionLostError(
+                f"the server at {self.url} {self._line.complaint or 'is lost'}"
+            ) from error
+
+    def _raise_if_stopped(self, error: Exception) -> None:
+        if self._stop.is_set():
+            raise StoppedError("stopped while waiting for the server") from error
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -151,10 +199,15 @@ class Connection:
             # The body of a refused upgrade cannot always be read; the status can.
             if error.response.status_code == httpx.codes.NOT_FOUND:
                 raise SessionLostError("the server has lost the session") from error
-            raise _refusal(error.response) from error
+            raise _refusal(error.response, b"") from error
         except httpx.InvalidURL as error:
             raise MessageError("the server named a session that none can be") from error
         except (httpx.TransportError, HTTPXWSException) as error:
+            self._raise_if_stopped(error)
+            if self._line.complaint:
+                raise CloudUnreachableError(
+                    f"the server at {self.url} {self._line.complaint}"
+                ) from error
             raise CloudUnreachableError(
                 f"there is no answer from the server at {self.url}"
             ) from error
@@ -167,14 +220,14 @@ class Connection:
         try:
             yield
         finally:
-            size = self._counter.up - self._told.up
-            self._told.up = self._counter.up
+            size = self._line.up - self._told.up
+            self._told.up = self._line.up
             if size:
                 now = time.time()
                 self._emit(Sent(now, self.url, what, size, token_ids, payload))
 
     def _tell_received(self, what: str) -> None:
-        size, self._told.down = self._counter.down - self._told.down, self._counter.down
+        size, self._told.down = self._line.down - self._told.down, self._line.down
         self._emit(Received(time.time(), what, size))
 
 
@@ -210,24 +263,33 @@ def _ids_of(body: Any) -> tuple[int, ...]:
     return (*body.get("settled", ()), *body.get("drafted", ()))
 
 
-def _read(response: httpx.Response) -> dict[str, Any]:
+def _plain_body(response: httpx.Response) -> bytes:
+    """The body as it travels; raises MessageError for one that is packed: what a few
+    bytes unpack to has no bound."""
+    packing = response.headers.get("Content-Encoding", "identity")
+    if packing.strip().lower() not in ("", "identity"):
+        raise MessageError("the server packs its answers, which nobody asked for")
+    return b"".join(response.iter_raw())
+
+
+def _read(response: httpx.Response, content: bytes) -> dict[str, Any]:
     if response.is_error:
-        raise _refusal(response)
-    if not response.content:
+        raise _refusal(response, content)
+    if not content:
         return {}
     try:
-        body = response.json()
-    except ValueError as error:
+        body = json.loads(content)
+    except (ValueError, RecursionError) as error:
         raise MessageError("the server's answer is not JSON") from error
     if not isinstance(body, dict):
         raise MessageError("the server's answer is not an object")
     return body
 
 
-def _refusal(response: httpx.Response) -> CloudError:
+def _refusal(response: httpx.Response, content: bytes) -> DecodingError:
     try:
-        body = json.loads(response.read())
-    except (ValueError, httpx.HTTPError, httpx.StreamError):
+        body = json.loads(content)
+    except (ValueError, RecursionError):
         body = {}
     return error_of(
         str(response.request.url.copy_with(path="/")).rstrip("/"),

@@ -7,7 +7,6 @@ from typing import Any
 
 from decoding_core.errors import (
     CloudBusyError,
-    CloudError,
     CloudRefusedError,
     CloudUnreachableError,
     ContextFullError,
@@ -19,11 +18,12 @@ from decoding_core.errors import (
 from decoding_core.wire import Kind, Problem, Signal
 
 _MOST_WAIT = 10.0
+"""Seconds; what a server asks for is not to be trusted."""
 
 
 def error_of(
     url: str, status: int, problem: Mapping[str, Any], retry_after: str | None
-) -> CloudError:
+) -> DecodingError:
     """The error for an HTTP status and the problem+json body that came with it."""
     detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
     if status in (401, 403):
@@ -31,6 +31,8 @@ def error_of(
             f"the server at {url} refused the token; "
             "give the server's own with --token or SPECSTEER_TOKEN"
         )
+    if status == 413 and problem.get("code") == "context-full":
+        return ContextFullError(f"the server at {url}: {detail}")
     if status == 404 and problem.get("code") == "session-lost":
         return SessionLostError(detail)
     if status in (404, 405, 501):
@@ -47,7 +49,8 @@ def error_of_signal(signal: Signal) -> DecodingError:
     if signal.kind is Kind.RESYNC:
         return SessionLostError("the server holds another text")
     if signal.kind is Kind.BUSY:
-        return CloudBusyError("the server is busy", signal.value / 1000)
+        seconds = min(signal.value / 1000, _MOST_WAIT)
+        return CloudBusyError("the server is busy", seconds)
     if signal.value == Problem.CONTEXT_FULL:
         return ContextFullError("the text no longer fits into the server's model")
     if signal.value == Problem.ENGINE:
@@ -59,6 +62,7 @@ def error_of_signal(signal: Signal) -> DecodingError:
 
 def _seconds(retry_after: str | None) -> float:
     try:
-        return min(float(retry_after or 1.0), _MOST_WAIT)
+        seconds = float(retry_after or 1.0)
     except ValueError:
         return 1.0
+    return min(seconds, _MOST_WAIT) if seconds >= 0.0 else 1.0  # "nan" is no number

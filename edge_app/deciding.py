@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from decoding_core.errors import ContextFullError
 from decoding_core.messages import Candidates, Origin, Verdict
 from decoding_core.protocols import Method
 from decoding_core.residual import keep_probability, residual
@@ -48,9 +49,16 @@ class Decider:
         """
         self._text, self._left_out = text_ids, None
         self._check(verdict)
+        decide = self._compare
         if self._method.decided_by == "server":
-            return self._follow(draft, verdict, most)
-        return self._compare(draft, verdict, most)
+            decide = self._follow
+        try:
+            return decide(draft, verdict, most)
+        except ContextFullError:
+            # Only what follows a full block is still to be read: it stays without.
+            if not draft.token_ids:
+                raise
+            return Decision(len(draft.token_ids), left_out=self._left_out)
 
     def _check(self, verdict: Verdict) -> None:
         """Before anything is looked up by the server's ids. Where no specialist takes

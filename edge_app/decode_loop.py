@@ -1,7 +1,7 @@
 """The loop: draft, verify, keep, redraw, roll back, yield.
 
 A generator of settled blocks, so that the screen, the command line and the tests are
-callers of one function. It knows a `Verifier`, never an address.
+callers of one function. It knows a session with a verifier, never an address.
 """
 
 from __future__ import annotations
@@ -10,24 +10,17 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from decoding_core.errors import CloudUnreachableError, ContextFullError
-from decoding_core.messages import (
-    DraftBlock,
-    Origin,
-    TokenBlock,
-    Verdict,
-    digest,
-)
-from decoding_core.methods import specialist
-from decoding_core.protocols import Method, Verifier
+from decoding_core.errors import ContextFullError
+from decoding_core.messages import Origin, TokenBlock, Verdict
+from decoding_core.protocols import Method
 from decoding_core.sampling import Draw
 from decoding_core.threshold import START, RunningThreshold, Threshold
 from edge_app.deciding import Decider, Decision
 from edge_app.drafter import Draft, Drafter
 from edge_app.events import FinishReason
 from edge_app.narrator import Narrator
-from edge_app.offline import OfflineVerifier
 from edge_app.transcript import Transcript
+from edge_app.verifier_session import VerifierSession
 
 MOST_REFUSALS = 200
 """So many refusals in a row at one place end a text that only drafts again."""
@@ -48,25 +41,23 @@ class DecodeLoop:
     def __init__(
         self,
         drafter: Drafter,
-        verifier: Verifier,
+        session: VerifierSession,
         method: Method,
         draw: Draw,
         limits: Limits,
         narrator: Narrator,
         *,
         threshold: Threshold = START,
-        may_go_offline: bool = True,
     ) -> None:
+        """Prepare to write; the session has been opened."""
         self._drafter = drafter
-        self._verifier = verifier
+        self._session = session
         self._method = method
         self._limits = limits
         self._narrator = narrator
-        self._may_go_offline = may_go_offline
         self._decider = Decider(drafter, method, draw)
         self._threshold = RunningThreshold(threshold)
         self._transcript = Transcript()
-        self._epoch = self._round = self._known_to_server = 0
         self._refusals = 0
         self.ended: FinishReason = "length"
 
@@ -75,7 +66,7 @@ class DecodeLoop:
 
         Raises:
             StoppedError: the person stopped.
-            CloudError: the server refused, or is gone and that must not be.
+            CloudError: as `VerifierSession.verify` says.
         """
         while len(self._transcript.own) < self._limits.max_tokens:
             try:
@@ -94,50 +85,45 @@ class DecodeLoop:
                 return
 
     def _one_round(self) -> TokenBlock:
+        self._session.return_if_due(self._transcript.public)
         draft = self._draft()
         started = time.perf_counter()
-        verdict = self._verify(self._block(draft))
+        draft, verdict = self._verify(draft)
         seconds = time.perf_counter() - started
-        decision = self._decide(draft, verdict)
-        if not self._verifier.local:
+        decision = Decision(len(draft.token_ids))
+        if verdict is not None:
+            decision = self._decide(draft, verdict)
             self._narrator.judged(decision.kept, seconds, decision.left_out)
         self._drafter.keep(decision.kept)
         return self._settle(draft, decision)
 
     def _draft(self) -> Draft:
-        if not self._method.drafts:
+        alone = self._session.alone
+        if not (alone or self._method.drafts):
             return Draft()
         text = self._transcript.own
         room = self._limits.max_tokens - len(text)
         length = min(self._limits.draft_length, room)
-        attempt = self._epoch if self._method.drafts_again else 0
+        again = self._method.drafts_again and not alone
+        attempt = self._session.epoch if again else 0
         return self._drafter.draft(text, length, self._narrator.drafted, attempt)
 
-    def _block(self, draft: Draft) -> DraftBlock:
-        public, position = self._transcript.public, self._known_to_server
-        return DraftBlock(
-            self._epoch,
-            self._round,
-            position,
-            digest(public[:position]),
-            tuple(public[position:]),
-            tuple(draft.token_ids),
-            self._threshold.value,
-        )
-
-    def _verify(self, block: DraftBlock) -> Verdict:
-        try:
-            return self._verifier.verify(block)
-        except CloudUnreachableError as error:
-            if not self._may_go_offline:
-                raise
-            self._narrator.notice(f"{error}; the rest is written on this device alone")
-            self._verifier, self._method = OfflineVerifier(), specialist.Method()
-            return self._verifier.verify(block)
+    def _verify(self, draft: Draft) -> tuple[Draft, Verdict | None]:
+        """The verdict on a draft, or on as much of it as the verifier has room for."""
+        text = self._transcript.public
+        while True:
+            try:
+                return draft, self._session.verify(
+                    text, draft.token_ids, self._threshold.value
+                )
+            except ContextFullError:
+                fewer = len(draft.token_ids) // 2
+                if not fewer:
+                    raise
+                draft = self._drafter.shorten(fewer)
+                self._narrator.shortened(fewer)
 
     def _decide(self, draft: Draft, verdict: Verdict) -> Decision:
-        if self._verifier.local:
-            return Decision(len(draft.token_ids))
         if self._method.decided_by == "server":
             looked_at = verdict.looked_at(len(draft.token_ids))
             self._threshold.learn(verdict.mean_ratio, looked_at)
@@ -153,13 +139,11 @@ class DecodeLoop:
 
     def _settle(self, draft: Draft, decision: Decision) -> TokenBlock:
         kept = draft.token_ids[: decision.kept]
-        origins: list[Origin] = ["local" if self._verifier.local else "accepted"]
+        self._session.settle(self._transcript.public, len(kept), len(draft.token_ids))
+        origins: list[Origin] = ["local" if self._session.alone else "accepted"]
         origins *= len(kept)
-        self._known_to_server = len(self._transcript.public) + len(kept)
         if decision.redrawn is not None:
             kept = [*kept, decision.redrawn]
             origins.append(decision.origin)
         self._transcript.settle(kept)
-        self._epoch += decision.kept < len(draft.token_ids)
-        self._round += 1
         return TokenBlock(tuple(kept), tuple(origins))

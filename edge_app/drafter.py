@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from decoding_core.errors import StoppedError
+from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Draw, Floats, Use
 from decoding_core.verifier import read_on
@@ -54,8 +54,8 @@ class Drafter:
         on_token: Callable[[int], None],
         attempt: int = 0,
     ) -> Draft:
-        """Up to `length` tokens after the text, fewer when it ends before; another
-        attempt draws with other noise.
+        """Up to `length` tokens after the text, fewer when it ends or the context is
+        full before; another attempt draws with other noise.
 
         Raises:
             StoppedError: the person stopped.
@@ -73,7 +73,10 @@ class Drafter:
                 return self._draft
             if self._stop.is_set():
                 raise StoppedError("stopped while drafting")
-            row = self._engine.evaluate([token])[0]
+            try:
+                row = self._engine.evaluate([token])[0]
+            except ContextFullError:
+                return self._draft
 
     def logits_at(self, text_ids: Sequence[int], index: int) -> Floats:
         """Logits (V,) at drafted position `index`; the last may be G, after them all.
@@ -87,12 +90,24 @@ class Drafter:
             draft.after = self._read(text_ids)
         return draft.after
 
+    def shorten(self, length: int) -> Draft:
+        """The draft's first `length` tokens, at least one, as if no more had been
+        drafted."""
+        draft = self._draft
+        del draft.token_ids[length:], draft.logits[length:]
+        draft.after = None
+        self._rollback_to(self._known + length - 1)
+        return draft
+
     def keep(self, count: int) -> None:
         """Forget the draft but for its first `count` tokens."""
         self._known += count
         self._draft = Draft()
-        if self._engine.position > self._known:
-            self._engine.rollback(self._known)
+        self._rollback_to(self._known)
+
+    def _rollback_to(self, position: int) -> None:
+        if self._engine.position > position:
+            self._engine.rollback(position)
 
     def _read(self, text_ids: Sequence[int]) -> Floats:
         token_ids = self._prompt + list(text_ids)

@@ -26,6 +26,10 @@ class Narrator:
         self._texts.append(text)
         self._emit(Drafted(token_id, text))
 
+    def shortened(self, length: int) -> None:
+        """All but the draft's first `length` tokens was given up before it was sent."""
+        del self._texts[length:]
+
     def judged(
         self, accepted: int, seconds: float, left_out: float | None = None
     ) -> None:

@@ -6,20 +6,17 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from decoding_core.errors import (
-    CloudUnreachableError,
-    StoppedError,
-)
+from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
-from decoding_core.methods import build, specialist
+from decoding_core.methods import build
 from decoding_core.protocols import Method, Verifier
 from edge_app.context import PromptBuilder, Prompts
 from edge_app.decode_loop import DecodeLoop, Limits
 from edge_app.drafter import Drafter
 from edge_app.events import Emit, FinishReason, Notice, Opened, SourcesFound
 from edge_app.narrator import Narrator
-from edge_app.offline import OfflineVerifier
 from edge_app.orders import Order
+from edge_app.verifier_session import VerifierSession
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from personal_store import Passage
 
@@ -45,8 +42,7 @@ class TextJob:
             prompts = self._prompts(passages)
             self.tell(SourcesFound(prompts.sources, self.order.personalisation))
             prompts = as_read(prompts, build(self.order.settings))
-            verifier, method = self._open(verifier, prompts)
-            loop = self._loop(verifier, method, prompts)
+            loop = self._loop(self._session(verifier, prompts), prompts)
             for _ in loop.blocks():
                 if self.stop.is_set():
                     return "stopped"
@@ -67,31 +63,30 @@ class TextJob:
             order.request, passages, order.background, order.max_tokens
         )
 
-    def _open(self, verifier: Verifier, prompts: Prompts) -> tuple[Verifier, Method]:
-        method = build(self.order.settings)
+    def _session(self, verifier: Verifier, prompts: Prompts) -> VerifierSession:
+        """The opened session of the text."""
         request = OpenSession(
             prompts.public_ids,
             (),
             self.model.vocabulary_id,
             self.order.settings.terms(),
         )
-        try:
-            opened = verifier.open(request)
-        except CloudUnreachableError as error:
-            if not self.order.may_go_offline:
-                raise
-            self.tell(Notice(f"{error}; the text is written on this device alone"))
-            verifier.close()
-            verifier = OfflineVerifier()
-            opened = verifier.open(request)
-        if verifier.local and not method.drafts:
-            method = specialist.Method()
-        alone = verifier.local or not method.uses_generalist
-        self.tell(Opened(opened.generalist or "this device alone", alone))
-        return verifier, method
+        session = VerifierSession(
+            verifier,
+            request,
+            lambda sentence: self.tell(Notice(sentence)),
+            may_go_offline=self.order.may_go_offline,
+            stop=self.stop,
+        )
+        opened = session.open()
+        name = "" if opened is None else opened.generalist
+        alone = session.alone or not build(self.order.settings).uses_generalist
+        self.tell(Opened(name or "this device alone", alone))
+        return session
 
-    def _loop(self, verifier: Verifier, method: Method, prompts: Prompts) -> DecodeLoop:
+    def _loop(self, session: VerifierSession, prompts: Prompts) -> DecodeLoop:
         settings, vocabulary = self.order.settings, self.model.vocabulary
+        method = build(settings)
         drafter = Drafter(
             self.context.sequence(),
             prompts.private_ids,
@@ -102,13 +97,12 @@ class TextJob:
         )
         return DecodeLoop(
             drafter,
-            verifier,
+            session,
             method,
             settings.draw(),
             Limits(self.order.max_tokens, settings.draft_length, vocabulary.end_ids),
             Narrator(self.tell, vocabulary.piece),
             threshold=settings.threshold,
-            may_go_offline=self.order.may_go_offline,
         )
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from decoding_core.errors import CloudUnreachableError, ContextFullError, EngineError
+from edge_app.verifier_session import Patience, VerifierSession
 
 
 @lru_cache(100_000)
@@ -68,6 +69,14 @@ class TableEngine(HashEngine):
         if 0 <= at < len(self.script):
             logits[self.script[at]] = 5.0
         return logits
+
+
+def opened_session(verifier, request, **options):
+    """A session that says nothing and waits for nobody, opened."""
+    options = {"may_go_offline": False, "patience": Patience(pauses=()), **options}
+    session = VerifierSession(verifier, request, lambda _: None, **options)
+    session.open()
+    return session
 
 
 class DyingVerifier:

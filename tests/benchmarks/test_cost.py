@@ -33,7 +33,7 @@ from edge_app.statistics import Tally
 from models.engines.llama_cpp import LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
-from tests.fakes import HashEngine
+from tests.fakes import HashEngine, opened_session
 
 QWEN = "qwen3-0.6b/32b"
 ONE = Shape(1, 1, 0, 0, 0, 0, 1, 0)
@@ -71,11 +71,12 @@ class Run:
     def __init__(self, settings, tokens=600):
         self.small, self.large, self.base = map(HashEngine, ("small", "large", "base"))
         self.wire = OnTheWire(EngineVerifier(self.large, self.base))
-        self.wire.open(OpenSession(PUBLIC, (), "fake", settings.terms()))
+        request = OpenSession(PUBLIC, (), "fake", settings.terms())
+        session = opened_session(self.wire, request)
         draw, tally, nothing = settings.draw(), Tally(), frozenset()
         loop = DecodeLoop(
             Drafter(self.small, PRIVATE, draw, nothing),
-            self.wire,
+            session,
             build(settings),
             draw,
             Limits(tokens, settings.draft_length, nothing),

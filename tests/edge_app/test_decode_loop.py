@@ -13,6 +13,7 @@ from edge_app.drafter import Drafter
 from edge_app.events import Judged, Notice, Settled
 from edge_app.narrator import Narrator
 from edge_app.offline import OfflineVerifier
+from edge_app.verifier_session import Patience, VerifierSession
 from tests.fakes import DyingVerifier, HashEngine, TableEngine
 
 PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
@@ -27,7 +28,15 @@ class Writing:
         self.stop = threading.Event()
         self.engine = small
         method = build(settings)
-        verifier.open(OpenSession(PUBLIC, (), "fake", settings.terms()))
+        self.narrator = Narrator(self.events.append, lambda i: f"<{i}>".encode())
+        session = VerifierSession(
+            verifier,
+            OpenSession(PUBLIC, (), "fake", settings.terms()),
+            self.narrator.notice,
+            stop=self.stop,
+            **{"patience": Patience(pauses=()), **options},
+        )
+        session.open()
         drafter = Drafter(
             small,
             PRIVATE,
@@ -36,16 +45,14 @@ class Writing:
             shares_noise=method.shares_noise,
             stop=self.stop,
         )
-        self.narrator = Narrator(self.events.append, lambda i: f"<{i}>".encode())
         self.loop = DecodeLoop(
             drafter,
-            verifier,
+            session,
             method,
             settings.draw(),
             Limits(max_tokens, settings.draft_length, {END}),
             self.narrator,
             threshold=settings.threshold,
-            **options,
         )
 
     def run(self):

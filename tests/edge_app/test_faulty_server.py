@@ -14,7 +14,7 @@ from edge_app.decode_loop import DecodeLoop, Limits
 from edge_app.drafter import Drafter
 from edge_app.edge_base import EdgeBaseVerifier
 from edge_app.narrator import Narrator
-from tests.fakes import HashEngine
+from tests.fakes import HashEngine, opened_session
 
 SIZE, PRIVATE, PUBLIC = 17, (11, 12, 13, 1, 2), (1, 2)
 ASKED = [
@@ -63,7 +63,8 @@ def piece(token):
 def write(settings, verifier):
     """A text of the real loop, temperature 0."""
     method, draw = build(settings), settings.draw()
-    verifier.open(OpenSession(PUBLIC, (), "fake", settings.terms()))
+    request = OpenSession(PUBLIC, (), "fake", settings.terms())
+    session = opened_session(verifier, request)
     drafter = Drafter(
         HashEngine("small"),
         PRIVATE,
@@ -73,7 +74,7 @@ def write(settings, verifier):
     )
     narrator = Narrator(lambda _: None, piece)
     limits = Limits(40, settings.draft_length, frozenset())
-    list(DecodeLoop(drafter, verifier, method, draw, limits, narrator).blocks())
+    list(DecodeLoop(drafter, session, method, draw, limits, narrator).blocks())
 
 
 @pytest.mark.parametrize("added", [SIZE, 1 << 30])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from decoding_core.errors import CloudUnreachableError
 from edge_app.cloud_client import Connection
 from edge_app.text import TextDecoder
-from edge_app.traffic import Counter, _CountingBackend, counting_transport
+from edge_app.traffic import Line, _WatchedBackend, watched_transport
 
 
 @given(st.text(), st.data())
@@ -37,8 +37,8 @@ def test_a_fork_leaves_the_settled_text_alone():
 
 def test_the_place_where_bytes_are_counted_is_still_there():
     """httpx has no public one; should this fail, the ledger would be wrong."""
-    transport = counting_transport(Counter(), "http://127.0.0.1")
-    assert isinstance(transport._pool._network_backend, _CountingBackend)
+    transport = watched_transport(Line(), "http://127.0.0.1")
+    assert isinstance(transport._pool._network_backend, _WatchedBackend)
     assert isinstance(httpx.HTTPTransport()._pool._network_backend, object)
 
 

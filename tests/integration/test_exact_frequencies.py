@@ -13,6 +13,7 @@ from edge_app.decode_loop import DecodeLoop, Limits
 from edge_app.drafter import Drafter
 from edge_app.narrator import Narrator
 from tests.exact import cut, farthest
+from tests.fakes import opened_session
 from tests.integration.test_shared_noise import prompts
 
 SEEDS, CELLS = 600, 6
@@ -119,13 +120,14 @@ def texts(three, method, specialist):
         for engine in three:
             engine.rollback(0)
         verifier = EngineVerifier(three[2], three[1])
-        verifier.open(
-            OpenSession(public, (), specialist.vocabulary_id, settings.terms())
+        session = opened_session(
+            verifier,
+            OpenSession(public, (), specialist.vocabulary_id, settings.terms()),
         )
         draw = settings.draw()
         loop = DecodeLoop(
             Drafter(three[0], private, draw, ()),
-            verifier,
+            session,
             build(settings),
             draw,
             Limits(2, settings.draft_length, ()),

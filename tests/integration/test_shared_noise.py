@@ -14,6 +14,7 @@ from edge_app.drafter import Drafter
 from edge_app.narrator import Narrator
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request, private_messages, public_messages
+from tests.fakes import opened_session
 
 TEXT = "Hullo Ana,\n\nThank you for the photos; that is going on the piano.\n\nTess"
 
@@ -42,15 +43,16 @@ def settings_for(seed, vocabulary_size):
 def speculative(settings, specialist, contexts, verifier, tokens):
     private, public = prompts(specialist)
     draw, method = settings.draw(), build(settings)
-    verifier.open(
-        OpenSession(tuple(public), (), specialist.vocabulary_id, settings.terms())
+    session = opened_session(
+        verifier,
+        OpenSession(tuple(public), (), specialist.vocabulary_id, settings.terms()),
     )
     engine = contexts[0].sequence(0)
     engine.rollback(0)
     drafter = Drafter(engine, private, draw, (), shares_noise=method.shares_noise)
     limits = Limits(tokens, settings.draft_length, ())
     narrator = Narrator(lambda _: None, specialist.vocabulary.piece)
-    list(DecodeLoop(drafter, verifier, method, draw, limits, narrator).blocks())
+    list(DecodeLoop(drafter, session, method, draw, limits, narrator).blocks())
     verifier.close()
     return [token.id for token in narrator.tokens]
 

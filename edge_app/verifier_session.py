@@ -1,0 +1,217 @@
+"""The session of one text with a verifier: opened, opened again after a loss, left when
+nobody answers, and found again.
+
+The device holds the truth: the settled text is handed in with every call and kept
+nowhere here, so what the server is opened with after a loss is the text that the person
+reads. What happens to the server decides how fast a text is written, and who judged
+which of its tokens; as long as the server comes back in time, it decides nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from decoding_core.errors import (
+    CloudBusyError,
+    CloudRefusedError,
+    CloudUnreachableError,
+    DecodingError,
+    EngineError,
+    SessionLostError,
+    StoppedError,
+)
+from decoding_core.messages import (
+    DraftBlock,
+    OpenSession,
+    SessionOpened,
+    Verdict,
+    digest,
+)
+from decoding_core.protocols import Verifier
+
+_MOST_BUSY = 5  # times that an opening is put off
+_PASSING = SessionLostError, EngineError, CloudBusyError, CloudUnreachableError
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a server that was lost in mid-text is waited for; all in seconds."""
+
+    pauses: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.5)
+    """Before each further try; then the device writes on alone. A server that is
+    started again by its supervisor is back within these."""
+    first_return: float = 2.0
+    """So long after it was left, the server is asked again for the first time."""
+    longest_return: float = 30.0
+    """Between two such questions; the pause doubles up to this."""
+
+
+class VerifierSession:
+    """One text's session with one verifier, however often it must be opened."""
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        request: OpenSession,
+        notice: Callable[[str], None],
+        *,
+        may_go_offline: bool = True,
+        patience: Patience | None = None,
+        stop: threading.Event | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare a session; `request` holds the prompt, and no text yet. `notice`
+        hears a sentence whenever who judges changes."""
+        self._verifier = verifier
+        self._request = request
+        self._notice = notice
+        self._may_go_offline = may_go_offline
+        self._patience = patience or Patience()
+        self._stop = stop or threading.Event()
+        self._clock = clock
+        self._known: int | None = None  # tokens of the text that the server holds
+        self._round = -1
+        self._has_judged = self._returning = False
+        self._pause = self._patience.first_return
+        self._return_at: float | None = None
+        self.epoch = 0
+        """Grows at each refusal."""
+        self.alone = verifier.local
+        """Whether the device writes without anybody who judges."""
+
+    def open(self) -> SessionOpened | None:
+        """Begin the text; None: nobody answers, and the device begins it alone.
+
+        Raises:
+            CloudUnreachableError: nobody answers, and that must not be.
+            CloudRefusedError: the server said no.
+            ContextFullError: the prompt leaves no room for a text.
+            StoppedError: the person stopped.
+        """
+        tries = _MOST_BUSY
+        while True:
+            try:
+                opened = self._verifier.open(self._request)
+            except (CloudBusyError, CloudUnreachableError) as error:
+                tries -= 1
+                if tries and isinstance(error, CloudBusyError):
+                    self._wait(error.retry_after)
+                    continue
+                self._leave(error, "the text is")
+                return None
+            self._known = 0
+            return opened
+
+    def return_if_due(self, text_ids: Sequence[int]) -> None:
+        """Before a round: where the server was left some time ago, ask it once more,
+        with the text as it is now. It is believed when it has judged a block."""
+        due = self._return_at is not None and self._clock() >= self._return_at
+        if not (self.alone and due):
+            return
+        self.alone, self._returning = False, True
+        try:
+            self._open_again(text_ids)
+        except StoppedError:
+            raise
+        except DecodingError as error:
+            self._leave(error)
+
+    def verify(
+        self, text_ids: Sequence[int], drafted: Sequence[int], threshold: float
+    ) -> Verdict | None:
+        """The verdict on what was drafted after the text, through as many losses as
+        patience lasts; None: the device is alone now, and all is kept.
+
+        Raises:
+            ContextFullError: the draft no longer fits into a model of the verifier.
+            CloudError: the server is gone, and the text must not go on alone; or it
+                refused before it had judged anything.
+            StoppedError: the person stopped.
+        """
+        self._round += 1
+        # Before each further try of this block, so long a pause.
+        left: dict[type[DecodingError], Iterator[float]] = {
+            SessionLostError: iter([0.0] * 2),  # whoever forgets faster is left
+            EngineError: iter([0.0]),  # one fault may be a passing one
+            CloudBusyError: iter([0.0] * 4),  # it says itself how long
+            CloudUnreachableError: iter(
+                () if self._returning else self._patience.pauses
+            ),
+        }
+        while not self.alone:
+            try:
+                if self._known is None:
+                    self._open_again(text_ids)
+                block = self._block(text_ids, drafted, threshold)
+                verdict = self._verifier.verify(block)
+            except _PASSING as error:
+                if isinstance(error, SessionLostError):
+                    self._known = None
+                pause = next(left[type(error)], None)
+                if pause is None:
+                    self._leave(error)
+                else:
+                    self._wait(getattr(error, "retry_after", pause))
+            except CloudRefusedError as error:
+                if not (self._has_judged or self._returning):
+                    raise
+                self._leave(error)
+            else:
+                self._believe()
+                return verdict
+        return None
+
+    def settle(self, text_ids: Sequence[int], kept: int, drafted: int) -> None:
+        """After a round on the text: so many of the drafted tokens stay."""
+        self._known = None if self._known is None else len(text_ids) + kept
+        self.epoch += kept < drafted
+
+    def close(self) -> None:
+        """End the text on the verifier too."""
+        self._verifier.close()
+
+    def _block(
+        self, text_ids: Sequence[int], drafted: Sequence[int], threshold: float
+    ) -> DraftBlock:
+        assert self._known is not None
+        known = list(text_ids[: self._known])
+        return DraftBlock(
+            self.epoch,
+            self._round,
+            self._known,
+            digest(known),
+            tuple(text_ids[self._known :]),
+            tuple(drafted),
+            threshold,
+        )
+
+    def _open_again(self, text_ids: Sequence[int]) -> None:
+        self._verifier.open(replace(self._request, text_ids=tuple(text_ids)))
+        self._known = len(text_ids)
+
+    def _leave(self, error: Exception, what: str = "the rest is") -> None:
+        """Go on alone, the one place where that is decided; raises where it must not
+        be. The server is asked again later, unless it said no."""
+        if not self._may_go_offline:
+            raise error
+        if self._returning:
+            self._pause = min(2 * self._pause, self._patience.longest_return)
+        else:
+            self._notice(f"{error}; {what} written on this device alone")
+        self.alone, self._returning, self._known = True, False, None
+        refused = isinstance(error, CloudRefusedError)
+        self._return_at = None if refused else self._clock() + self._pause
+
+    def _believe(self) -> None:
+        """A server that was left and has judged a block again is back."""
+        if self._returning:
+            self._notice("the server is back and judges again from here on")
+        self._has_judged, self._returning = True, False
+        self._pause = self._patience.first_return
+
+    def _wait(self, seconds: float) -> None:
+        if self._stop.wait(seconds):
+            raise StoppedError("stopped while waiting for the server")
