@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from decoding_core.errors import (
@@ -32,7 +32,9 @@ from decoding_core.messages import (
 )
 from decoding_core.protocols import Verifier
 
-_MOST_BUSY = 5  # times that an opening is put off
+_MOST_LOSSES = 2  # of the session, over one block: whoever forgets faster is left
+_MOST_FAULTS = 1  # of a model, over one block: it may be a passing one
+_LEAST_BUSY_SECONDS = 0.05
 _PASSING = SessionLostError, EngineError, CloudBusyError, CloudUnreachableError
 
 
@@ -43,10 +45,36 @@ class Patience:
     pauses: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.5)
     """Before each further try; then the device writes on alone. A server that is
     started again by its supervisor is back within these."""
+    busy: float = 30.0
+    """In all, over one block, while the server says itself that it is there and will
+    answer later: it loads its models, or others have their turn."""
     first_return: float = 2.0
     """So long after it was left, the server is asked again for the first time."""
     longest_return: float = 30.0
     """Between two such questions; the pause doubles up to this."""
+
+
+class _Left:
+    """What is left of the patience over one block."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._pauses = iter(patience.pauses)
+        self._busy = patience.busy
+        self._losses, self._faults = _MOST_LOSSES, _MOST_FAULTS
+
+    def pause_before_trying_again(self, error: DecodingError) -> float | None:
+        """Seconds to wait after an error; None: patience is at its end."""
+        if isinstance(error, CloudBusyError):
+            pause = max(error.retry_after, _LEAST_BUSY_SECONDS)
+            self._busy -= pause
+            return pause if self._busy >= 0.0 else None
+        if isinstance(error, SessionLostError):
+            self._losses -= 1
+            return 0.0 if self._losses >= 0 else None
+        if isinstance(error, EngineError):
+            self._faults -= 1
+            return 0.0 if self._faults >= 0 else None
+        return next(self._pauses, None)
 
 
 class VerifierSession:
@@ -91,19 +119,19 @@ class VerifierSession:
             ContextFullError: the prompt leaves no room for a text.
             StoppedError: the person stopped.
         """
-        tries = _MOST_BUSY
+        left = _Left(replace(self._patience, pauses=()))
         while True:
             try:
                 opened = self._verifier.open(self._request)
             except (CloudBusyError, CloudUnreachableError) as error:
-                tries -= 1
-                if tries and isinstance(error, CloudBusyError):
-                    self._wait(error.retry_after)
-                    continue
-                self._leave(error, "the text is")
-                return None
-            self._known = 0
-            return opened
+                pause = left.pause_before_trying_again(error)
+                if pause is None:
+                    self._leave(error, "the text is")
+                    return None
+                self._wait(pause)
+            else:
+                self._known = 0
+                return opened
 
     def return_if_due(self, text_ids: Sequence[int]) -> None:
         """Before a round: where the server was left some time ago, ask it once more,
@@ -132,15 +160,8 @@ class VerifierSession:
             StoppedError: the person stopped.
         """
         self._round += 1
-        # Before each further try of this block, so long a pause.
-        left: dict[type[DecodingError], Iterator[float]] = {
-            SessionLostError: iter([0.0] * 2),  # whoever forgets faster is left
-            EngineError: iter([0.0]),  # one fault may be a passing one
-            CloudBusyError: iter([0.0] * 4),  # it says itself how long
-            CloudUnreachableError: iter(
-                () if self._returning else self._patience.pauses
-            ),
-        }
+        patience = self._patience
+        left = _Left(replace(patience, pauses=()) if self._returning else patience)
         while not self.alone:
             try:
                 if self._known is None:
@@ -150,11 +171,11 @@ class VerifierSession:
             except _PASSING as error:
                 if isinstance(error, SessionLostError):
                     self._known = None
-                pause = next(left[type(error)], None)
+                pause = left.pause_before_trying_again(error)
                 if pause is None:
                     self._leave(error)
                 else:
-                    self._wait(getattr(error, "retry_after", pause))
+                    self._wait(pause)
             except CloudRefusedError as error:
                 if not (self._has_judged or self._returning):
                     raise

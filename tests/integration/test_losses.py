@@ -1,0 +1,212 @@
+"""The embedded pair over a real server that is restarted, evicts, expires and loses its
+sockets: the text is the one of a quiet day, bit for bit."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from contextlib import closing, contextmanager
+
+import httpx
+import pytest
+
+from decoding_core.messages import OpenSession
+from decoding_core.methods import build
+from decoding_core.settings import MethodSettings
+from edge_app.cloud_verifier import CloudVerifier
+from edge_app.decode_loop import DecodeLoop, Limits
+from edge_app.drafter import Drafter
+from edge_app.events import Notice, Sent
+from edge_app.narrator import Narrator
+from edge_app.verifier_session import Patience, VerifierSession
+from models.engines.llama_cpp import LlamaContext
+from tests.integration.test_shared_noise import prompts
+from tests.relay import Relay
+
+TOKEN = "t" * 24
+LOSSES = ("restart", "kill", "expire", "evict", "drop")
+UNSEEN = ("evict", "drop")
+"""The server still has the session after these."""
+
+
+class Server:
+    """`specsteer-cloud serve` with room for one text, that can lose things."""
+
+    def __init__(self):
+        self._port, self._process = 0, None
+        self.start()
+
+    def start(self):
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "cloud_api", "serve", "--exact"),
+                *("--sessions", "1", "--port", str(self._port)),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "SPECSTEER_CLOUD_TOKEN": TOKEN},
+            text=True,
+        )
+        self.url = json.loads(self._process.stdout.readline())["url"]
+        self._port = int(self.url.rsplit(":", 1)[1])
+
+    def end(self, number=signal.SIGTERM):
+        self._process.send_signal(number)
+        self._process.wait()
+        self._process.stdout.close()
+
+    def forget(self, session_id):
+        """As an idle session is forgotten."""
+        self._ask("DELETE", f"/v1/sessions/{session_id}")
+
+    def push_out(self, request):
+        """Let another text sit in the only seat."""
+        body = {"version": 2, "prompt_ids": [5, 6, 7], "text_ids": []}
+        body |= {"vocabulary_id": request.vocabulary_id}
+        body |= {"terms": {**TERMS, "draft_limit": 1}}
+        session = self._ask("POST", "/v1/sessions", body)["session_id"]
+        block = {"epoch": 0, "round": 0, "position": 0, "digest": 0, "settled": []}
+        block |= {"drafted": [9], "threshold": 0.5}
+        answer = self._ask("POST", f"/v1/sessions/{session}/verify", block)
+        assert answer["type"] in ("accept", "reject")
+        self.forget(session)
+
+    def _ask(self, method, path, body=None):
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        answer = httpx.request(method, self.url + path, json=body, headers=headers)
+        assert answer.is_success
+        return answer.json() if answer.content else {}
+
+
+TERMS = {
+    "method": "steering",
+    "rule": "greedy",
+    "temperature": 0,
+    "seed": 0,
+    "candidates": 3,
+    "candidate_rule": "generalist",
+    "strength": 1,
+    "base": "cloud",
+}
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = Server()
+    yield server
+    server.end()
+
+
+class Text:
+    """One text of the real loop and client, with losses before the blocks of these
+    numbers."""
+
+    def __init__(self, server, relay, specialist, context, settings, losses, tokens):
+        self.events, self.opened = [], 0
+        self._server, self._relay, self._losses = server, relay, dict(losses)
+        private, public = prompts(specialist)
+        verifier = CloudVerifier(relay.url, TOKEN, self._tell)
+        method, draw = build(settings), settings.draw()
+        self._request = OpenSession(
+            tuple(public), (), specialist.vocabulary_id, settings.terms()
+        )
+        narrator = Narrator(self._tell, specialist.vocabulary.piece)
+        session = VerifierSession(
+            verifier,
+            self._request,
+            narrator.notice,
+            patience=Patience((0.05,) * 2000, 1000.0),
+        )
+        session.open()
+        engine = context.sequence()
+        engine.rollback(0)
+        drafter = Drafter(engine, private, draw, (), shares_noise=method.shares_noise)
+        limits = Limits(tokens, settings.draft_length, ())
+        loop = DecodeLoop(
+            drafter,
+            session,
+            method,
+            draw,
+            limits,
+            narrator,
+            threshold=settings.threshold,
+        )
+        self.rounds = self.lost = 0
+        for _ in loop.blocks():
+            self.rounds += 1
+            if kind := self._losses.pop(self.rounds, None):
+                self._lose(kind, verifier)
+        session.close()
+        assert not self._losses, "losses after the end of the text"
+        self.tokens = [(token.id, token.origin) for token in narrator.tokens]
+        self.notices = [e.text for e in self.events if isinstance(e, Notice)]
+        openings = [
+            json.loads(event.payload)
+            for event in self.events
+            if isinstance(event, Sent) and event.what == "open" and event.payload
+        ]
+        self.openings = [tuple(body["text_ids"]) for body in openings]
+
+    def _tell(self, event):
+        self.events.append(event)
+
+    def _lose(self, kind, verifier):
+        self.lost += kind not in UNSEEN
+        if kind in ("restart", "kill"):
+            self._server.end(signal.SIGTERM if kind == "restart" else signal.SIGKILL)
+            self._server.start()
+        elif kind == "expire":
+            self._server.forget(verifier._session_id)
+        elif kind == "evict":
+            self._server.push_out(self._request)
+        else:
+            assert self._relay.cut()
+
+
+@contextmanager
+def texts(server, specialist):
+    with (
+        closing(Relay(server._port)) as relay,
+        closing(LlamaContext(specialist, 1, 1024)) as context,
+    ):
+
+        def write(settings, losses, tokens):
+            return Text(server, relay, specialist, context, settings, losses, tokens)
+
+        yield write
+
+
+def check(write, method, seed, tokens, count):
+    """A disturbed text against the undisturbed one."""
+    settings = MethodSettings(method=method, temperature=0.7 * (seed > 0), seed=seed)
+    quiet = write(settings, {}, tokens)
+    chance = random.Random(seed)
+    places = chance.sample(range(1, quiet.rounds), count)
+    kinds = [LOSSES[(seed + i) % len(LOSSES)] for i in range(count)]
+    disturbed = write(settings, dict(zip(places, kinds, strict=True)), tokens)
+    assert disturbed.tokens == quiet.tokens
+    assert not disturbed.notices
+    whole = tuple(token for token, _ in quiet.tokens)
+    # One that comes while the models are loading is sent again.
+    openings = set(disturbed.openings)
+    assert len(openings) == 1 + disturbed.lost
+    assert all(text == whole[: len(text)] for text in openings)
+
+
+def test_losses_do_not_show(server, specialist):
+    """One loss of each kind but a kill; the slow test has more of all."""
+    with texts(server, specialist) as write:
+        check(write, "steering", 2, 30, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["steering", "lossless", "coupled", "speculative"])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_fifteen_losses_do_not_show_in_three_hundred_tokens(
+    method, seed, server, specialist
+):
+    """At temperature 0 and at 0.7."""
+    with texts(server, specialist) as write:
+        check(write, method, seed, 300, 15)

@@ -1,0 +1,62 @@
+"""A relay on loopback whose connections can be cut."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+
+
+class Relay:
+    """Passes bytes on to a port, both ways, until it is cut; then takes new ones."""
+
+    def __init__(self, port):
+        self.port = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._lock = threading.Lock()
+        self._open = []
+        self.cuts = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self):
+        """Break every connection in mid-flight; how many there were."""
+        with self._lock:
+            broken, self._open = self._open, []
+        for one in broken:
+            _shut(one)
+        self.cuts += len(broken)
+        return len(broken)
+
+    def close(self):
+        _shut(self._listener)
+        self.cut()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                far = socket.create_connection(("127.0.0.1", self.port))
+            except OSError:
+                _shut(near)
+                continue
+            with self._lock:
+                self._open += [near, far]
+            for pair in ((near, far), (far, near)):
+                threading.Thread(target=self._pass, args=pair, daemon=True).start()
+
+    def _pass(self, source, target):
+        with suppress(OSError):  # cut, or one side hung up
+            while data := source.recv(65536):
+                target.sendall(data)
+        _shut(source)
+        _shut(target)
+
+
+def _shut(one):
+    with suppress(OSError):  # not connected any more
+        one.shutdown(socket.SHUT_RDWR)
+    one.close()
