@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from decoding_core.methods import available, build
-from decoding_core.sampling import log_softmax
+from decoding_core.sampling import Noise, Use, log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.base_alone import BaseAloneVerifier
 from edge_app.decode_loop import MOST_REFUSALS
 from edge_app.edge_base import EdgeBaseVerifier
-from edge_app.events import Judged
+from edge_app.events import Drafted, Judged
 from edge_app.offline import OfflineVerifier
 from tests.edge_app.test_decode_loop import END, PRIVATE, PUBLIC, Writing, reference
 from tests.exact import check_frequencies, cut
@@ -284,3 +284,77 @@ def test_the_same_seed_gives_the_same_text_again():
         settings = MethodSettings(method=name, temperature=1.0, seed=3, threshold=2.0)
         texts = [written(settings).narrator.tokens for _ in range(2)]
         assert texts[0] == texts[1]
+
+
+class Scripted:
+    """Stands for `Noise.uniform`: one number for each use, whatever the position."""
+
+    def __init__(self):
+        self.numbers = {}
+
+    def __call__(self, use, position, attempt=0):
+        return self.numbers[use]
+
+
+def one_token(settings, models, numbers):
+    """(drafted, kept, written) where these are the random numbers."""
+    small, large, base = map(FixedEngine, models)
+    writing = Writing(settings, small, EngineVerifier(large, base), 1)
+    with pytest.MonkeyPatch.context() as patch:
+        scripted = Scripted()
+        scripted.numbers = numbers
+        patch.setattr(Noise, "uniform", lambda _, *key: scripted(*key))
+        (token,) = writing.run()
+    drafted = next(e.id for e in writing.events if isinstance(e, Drafted))
+    return drafted, writing.origins == ["accepted"], token
+
+
+def pieces(of, low=0.0, high=1 - 1e-9):
+    """The lengths of the stretches of [0, 1) on which a monotone step function of a
+    random number has one value, by halving."""
+    ends = of(low), of(high)
+    if ends[0] == ends[1]:
+        return {ends[0]: high - low}
+    if high - low < 1e-4:
+        return {ends[0]: (high - low) / 2, ends[1]: (high - low) / 2}
+    middle = (low + high) / 2
+    found = pieces(of, low, middle)
+    for value, length in pieces(of, middle, high).items():
+        found[value] = found.get(value, 0.0) + length
+    return found
+
+
+@pytest.mark.parametrize("method", ["steering", "lossless", "speculative"])
+def test_one_token_is_emitted_exactly(method):
+    """By going through the random numbers of draft, acceptance and redraw one within
+    the other, in the whole loop: were one of them used twice, the sum would not be the
+    distribution that the rule promises."""
+    models = np.log(np.random.default_rng(5).dirichlet(np.ones(4), 3))
+    settings = MethodSettings(
+        method=method, temperature=1.0, draft_length=1, threshold=0.7, candidates=4
+    )
+    emitted = np.zeros(4)
+
+    def run(place, *numbers):
+        uses = (Use.DRAFT, Use.ACCEPT, Use.REDRAW)
+        return one_token(settings, models, dict(zip(uses, numbers, strict=True)))[place]
+
+    start = 0.0
+    for drafted, share in pieces(lambda u: run(0, u, 0.0, 0.5)).items():
+        draw, start = start + share / 2, start + share
+        kept = pieces(lambda u, d=draw: run(1, d, u, 0.5))
+        emitted[drafted] += share * kept.pop(True, 0.0)
+        for refused in kept.values():
+            redrawn = pieces(lambda u, d=draw: run(2, d, 1 - 1e-9, u))
+            for token, length in redrawn.items():
+                emitted[token] += share * refused * length
+    small, large, base = models
+    steered_exactly = np.exp(log_softmax(large + small - base))
+    keep = np.minimum(1, np.exp(large - base) / 0.7)
+    kept = np.exp(small) * keep
+    expected = {
+        "steering": kept + (1 - kept.sum()) * steered_exactly,
+        "lossless": steered_exactly,
+        "speculative": np.exp(large),
+    }[method]
+    np.testing.assert_allclose(emitted, expected, atol=1e-3)
