@@ -305,3 +305,17 @@ def test_both_models_belong_to_one_thread():
 
     assert models.generalist.threads == models.base.threads == {"engine"}
     assert models.generalist.closed
+
+
+def test_a_text_that_goes_on_may_be_at_the_end_of_the_context(client):
+    """A text of 512 tokens at most is opened again as far as it had come; one that
+    begins must leave room for a block. Prompt and text count alike."""
+    prompt = len(opening()["prompt_ids"])
+    full = opening(text_ids=[1] * (512 - prompt))
+    response = client.post("/v1/sessions", json=full)
+    assert response.status_code == 201
+    client.delete(f"/v1/sessions/{response.json()['session_id']}")
+
+    full["text_ids"] = [1] * (513 - prompt)
+    refused = client.post("/v1/sessions", json=full)
+    assert problem_of(refused) == (413, "context-full")
