@@ -1,10 +1,5 @@
 """The device and a server process, as a person runs them."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -125,78 +120,6 @@ def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
     assert len(notices) == 1
     assert "this device alone" in notices[0]
     assert events[-1].reason in ("length", "end")
-
-
-def test_a_restarted_server_is_given_the_text_anew(tmp_path):
-    """The session is lost with the process; the device holds the truth. The text goes
-    on; read anew in one piece, the logits' last digits differ, so where two tokens are
-    nearly as likely another one may be chosen."""
-    environment = {**os.environ, "SPECSTEER_CLOUD_TOKEN": "t" * 24}
-
-    def start(port):
-        command = [sys.executable, "-m", "cloud_api", "serve", "--port", str(port)]
-        process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-            text=True,
-        )
-        url = json.loads(process.stdout.readline())["url"]
-        return process, url
-
-    def finish(process):
-        process.send_signal(signal.SIGTERM)
-        process.wait(10)
-        process.stdout.close()
-
-    process, url = start(0)
-    events = []
-    try:
-        desk = WritingDesk(
-            Equipment(
-                locate("specialist"),
-                locate("generalist"),
-                tmp_path / "store.db",
-                tmp_path / "ledger.jsonl",
-                url,
-                "t" * 24,
-                PLAIN,
-            )
-        )
-        wanted = order(max_tokens=24, draft_length=3)
-        undisturbed = ids_of(write(desk, wanted))
-        restarted, before = False, []
-
-        def emit(event):
-            nonlocal process, restarted, before
-            events.append(event)
-            if isinstance(event, Settled) and not restarted:
-                restarted, before = True, ids_of(events)
-                finish(process)
-                process, _ = start(url.rsplit(":", 1)[1])
-                wait_until_ready(url)
-
-        desk.write(wanted, emit, threading.Event())
-        desk.close()
-    finally:
-        finish(process)
-    written = ids_of(events)
-    assert before == undisturbed[: len(before)] == written[: len(before)]
-    assert len(written) > len(before)
-    assert not any(isinstance(event, Notice) for event in events)
-    origins = [t.origin for e in events if isinstance(e, Settled) for t in e.tokens]
-    assert set(origins) <= {"accepted", "recovered", "bonus"}
-
-
-def wait_until_ready(url):
-    import httpx
-
-    for _ in range(200):
-        if httpx.get(f"{url}/readyz").is_success:
-            return
-        time.sleep(0.05)
-    raise AssertionError("the server did not get ready")
 
 
 def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
