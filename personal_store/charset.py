@@ -27,6 +27,8 @@ _ALIASES = {
 }
 # Encodings whose bytes look like ASCII: here the label must be believed first.
 _SEVEN_BIT = re.compile(r"iso-2022|utf-?7|hz|utf-?16|utf-?32", re.IGNORECASE)
+_FOLD = re.compile(r"\r?\n(?=[ \t])")
+_BREAK = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SAMPLE = 65_536
 _FEWEST_FOREIGN = 4
 """Bytes beyond ASCII that a guess needs; of fewer, cp1252 is the likeliest reading."""
@@ -99,9 +101,15 @@ def header_text(raw: str) -> str:
     return " ".join(raw.replace("\0", "").split())
 
 
+def unfolded(raw: str) -> str:
+    """A header value on one line; the blank that begins a folded line stays."""
+    return _FOLD.sub("", raw)
+
+
 def _encoded_words(raw: str) -> str:
     try:
-        chunks = decode_header(raw)
+        # The library reads line by line and drops the blanks between lines.
+        chunks = decode_header(_BREAK.sub(" ", unfolded(raw)))
     except (HeaderParseError, binascii.Error, ValueError):
         return raw
     return "".join(
@@ -112,7 +120,7 @@ def _encoded_words(raw: str) -> str:
 
 def _chunk_text(chunk: bytes, label: str | None) -> str:
     if label is not None:
-        return decode(chunk, label)
+        return decode(chunk, label.partition("*")[0])  # RFC 2231 adds a language
     try:
         return chunk.decode("raw-unicode-escape")  # what decode_header encoded it with
     except UnicodeError:

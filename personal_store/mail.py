@@ -105,12 +105,18 @@ def _known_addresses(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 def _addresses(values: Sequence[str]) -> list[tuple[str, str]]:
     found = []
     for name, address in email.utils.getaddresses(list(values)):
-        if "@" in address:
+        if _is_address(address):
             found.append((header_text(name), address.strip().lower()))
     if not found:  # malformed: take what looks like an address
         text = header_text(" ".join(values))
         found = [("", match.lower()) for match in _ADDRESS.findall(text)]
     return found
+
+
+def _is_address(found: str) -> bool:
+    """Whether both sides of the @ say something: '@example.org' alone is nobody."""
+    local, _, domain = found.strip().rpartition("@")
+    return bool(local and domain) and not local.startswith("=?")
 
 
 def sent_at(mail: Mail) -> int | None:

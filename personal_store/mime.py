@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from personal_store.charset import unfolded
+
 DEEPEST = 20
 """Levels of parts in parts; what lies deeper is left out."""
 MAX_PARTS = 200
@@ -102,6 +104,9 @@ class Part:
         boundary = self.content.parameters.get("boundary", "").rstrip()
         default = "message/rfc822" if self.type == "multipart/digest" else _PLAIN
         pieces = _cut(self.body, boundary) if boundary else []
+        if boundary and not pieces and re.search(r"\s", boundary):
+            # Some programs fold a boundary in its middle, and mean it without blanks.
+            pieces = _cut(self.body, re.sub(r"\s+", "", boundary))
         return [_part(piece, default) for piece in pieces]
 
 
@@ -116,6 +121,7 @@ def content_of(value: str) -> Content:
     """A header with parameters, as the library reads it."""
     if not value:
         return _NOTHING
+    value = unfolded(value)
     common = _COMMON.fullmatch(value)
     if common is None:
         return _content_by_library(value)

@@ -1,5 +1,6 @@
 """Messages are cut into the same parts as by Python's own, slower parser."""
 
+import email.charset
 import email.message
 import email.parser
 import email.policy
@@ -13,7 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.takeout import messages
-from personal_store.charset import header_text
+from personal_store.charset import header_text, unfolded
+from personal_store.mail import addresses, parse
 from personal_store.mime import content_of, message_of
 
 AWKWARD = sorted((Path(__file__).parent / "awkward").glob("*.eml"))
@@ -140,9 +142,9 @@ TOKENS = st.sampled_from(
 @example("text/plain; name*=utf-8''Gr%C3%BC%C3%9Fe.txt")
 @example("attachment; filename=a.pdf; filename=b.pdf;")
 def test_parameters_are_those_that_the_library_finds(value):
-    """Also of what is written in no common way."""
+    """Also of what is written in no common way, once its lines are joined."""
     message = email.message.Message()
-    message["Content-Type"] = value
+    message["Content-Type"] = unfolded(value)
     expected = {}
     for name, said in message.get_params([]):
         text = email.utils.collapse_rfc2231_value(said)
@@ -253,3 +255,87 @@ def test_hostile_headers_take_no_long_time(head):
 )
 def test_a_header_without_charset_is_guessed_where_there_is_enough(raw, text):
     assert header_text(raw.decode("ascii", "surrogateescape")) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        ("=?UTF-8?Q?Caf=C3=A9?=\n from the quay", "Café from the quay"),
+        ("=?UTF-8?Q?Caf=C3=A9?=\r\n from the quay", "Café from the quay"),
+        ("from the\n =?UTF-8?Q?caf=C3=A9?=", "from the café"),
+        ("from the\r\n\t=?UTF-8?B?Y2Fmw6k=?=\r\n\ttoo", "from the café too"),
+        ("=?UTF-8?Q?Caf?=\n =?UTF-8?Q?=C3=A9?=", "Café"),
+        ("=?us-ascii*en?Q?Caf?= =?iso-8859-1*fr?Q?=E9?=", "Café"),
+    ],
+)
+def test_a_fold_keeps_its_blank(raw, read):
+    """But between two encoded words, where it only makes room for them."""
+    assert header_text(raw) == read
+
+
+WORDS = st.text("abcü 丼", min_size=1, max_size=8).map(str.strip).filter(bool)
+PIECES = st.one_of(
+    st.text("abc,.", min_size=1, max_size=8),
+    WORDS.map(email.charset.Charset("utf-8").header_encode),
+)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(PIECES, min_size=1, max_size=6),
+    st.lists(st.sampled_from([" ", "\n ", "\r\n ", "\n\t"]), min_size=6, max_size=6),
+)
+def test_encoded_subjects_are_read_as_the_library_reads_them(pieces, blanks):
+    raw = "".join(map("".join, zip(blanks, pieces, strict=False))).strip()
+    message = email.message_from_string(
+        f"Subject: {raw}\n\ntext", policy=email.policy.default
+    )
+
+    assert header_text(raw) == " ".join(str(message["Subject"]).split())
+
+
+@pytest.mark.parametrize(
+    "written", ["@example.org", "<@example.org>", "Ana <@example.org>", "a@", "@"]
+)
+def test_half_an_address_is_nobody(written):
+    assert addresses([written]) == []
+    assert addresses([f"{written}, ben@example.org"])[-1:] == [("", "ben@example.org")]
+
+
+def test_an_encoded_name_with_half_an_address_is_nobody():
+    assert addresses(["=?UTF-8?Q?Ana?= @example.org"]) == []
+
+
+NAMES = st.text("abcü ", max_size=8).map(str.strip)
+LOCALS = st.text("abc.", min_size=1, max_size=6).filter(
+    lambda text: not text.startswith(".") and ".." not in text and text[-1] != "."
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(NAMES, LOCALS), min_size=1, max_size=3))
+def test_well_formed_addresses_are_those_of_the_library(people):
+    raw = ", ".join(
+        email.utils.formataddr((name, f"{local}@example.org")) for name, local in people
+    )
+    message = email.message_from_string(
+        f"To: {raw}\n\ntext", policy=email.policy.default
+    )
+
+    assert addresses([raw]) == [
+        (found.display_name, found.addr_spec) for found in message["To"].addresses
+    ]
+
+
+@pytest.mark.parametrize("said", ["abc def", "abcdef"], ids=["as it is", "joined"])
+@pytest.mark.parametrize("fold", ["\n ", "\r\n\t", "\n  "])
+def test_a_boundary_folded_in_its_middle_is_found(said, fold):
+    """Whether the blank is part of it or not; the text was lost as a whole."""
+    blank = fold.strip("\r\n")
+    said = said.replace(" ", blank)
+    raw = (
+        "From: sam@example.com\nContent-Type: multipart/mixed;\n"
+        f' boundary="abc{fold}def"\n\n--{said}\n\nThe text.\n--{said}--\n'
+    )
+
+    assert parse(raw.encode()).plain == "The text."
