@@ -82,6 +82,22 @@ def test_a_reordered_superset_adds_only_the_new(store, tmp_path):
     assert report.added == 7
 
 
+@pytest.mark.parametrize("number", [1, None], ids=["with an id", "without"])
+def test_the_same_mail_with_other_line_ends_and_blanks_adds_nothing(
+    store, tmp_path, number
+):
+    """Servers and programs change both on the way; nobody wrote anything else."""
+    mail = message("The plan is ready.\n\nIt rains all day.", number=number)
+    changed = mail.replace(b"ready.\n", b"ready.  \n").replace(b"\n", b"\r\n") + b"\r\n"
+    import_source(store, "mbox", write(tmp_path, mailbox([mail])), me=[ME])
+    (tmp_path / "again.eml").write_bytes(changed)
+
+    report = import_source(store, "eml", tmp_path / "again.eml")
+
+    assert (report.added, report.updated) == (0, 0)
+    assert report.reasons["already stored"] == 1
+
+
 def test_awkward_mails_are_own_texts(store, tmp_path):
     """HTML only, wrong charset, no Message-ID, escaped From, an attachment."""
     own = f"From: Sam <{ME}>\nTo: a@example.org\nSubject: S\n"

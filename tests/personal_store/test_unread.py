@@ -182,6 +182,30 @@ def test_without_raw_bodies_nothing_waits(tmp_path):
         assert row(bare) == (SAID, VERSION, 0)
 
 
+def test_what_waits_and_becomes_own_keeps_no_raw_body_that_is_unwanted(store):
+    """It waits packed whatever the owner said; once it is cleaned the packing goes."""
+    rawtext.want(store.db, False)
+    assert bodies(store) == 1
+
+    assert store.add_identities(["anna@example.org"]) == 1
+
+    assert row(store) == (SAID, VERSION, 2)
+    assert bodies(store) == 0
+
+
+def test_own_mail_keeps_no_raw_body_that_is_unwanted(tmp_path):
+    """Neither new, nor met again, nor read differently than before."""
+    mine = message("I wrote this one.", number=8)
+    with Store.open(tmp_path / "bare.db") as bare:
+        rawtext.want(bare.db, False)
+        assert import_mails(bare, [mine]).added == 1
+        assert bodies(bare) == 0
+        bare.db.execute("UPDATE record SET body_sha = x'00', cleaning = 0")
+        bare.db.commit()
+        assert import_mails(bare, [mine]).updated == 1
+        assert bodies(bare) == 0
+
+
 def test_an_answer_is_compared_with_what_waited(store):
     """What it repeats without a mark goes, and only its parent is cleaned for it."""
     answer = message(
