@@ -1,4 +1,13 @@
-"""Apple Mail's own files: a byte count, the message, and a property list."""
+"""Apple Mail's own files: a byte count, the message, and a property list.
+
+The list holds flags in one number: bit 0 read, 1 deleted, 2 answered, 6 draft, 8
+forwarded, and from bit 10 on how many attachments there are, how urgent it is, what the
+junk filter thought. Apple documents none of it; all public readers agree on these bits.
+A public sample with bit 6 looks like an answer that was sent, with Message-ID and Date,
+but also names itself a draft in X-Uniform-Type-Identifier: Mail gives the other two to
+drafts as well. So the bit is believed, unless what it stands on has left for certain:
+it lies in a mailbox of sent mail, or a server has put a Received header on it.
+"""
 
 import re
 from collections.abc import Iterator
@@ -7,8 +16,9 @@ from pathlib import Path
 from personal_store.bundles import envelopes_of, read_each
 from personal_store.files import bundled
 from personal_store.folders import folder_label
+from personal_store.labels import is_sent
 from personal_store.letters import Letter, read_now
-from personal_store.mail import Mail
+from personal_store.mail import Mail, parse_headers
 from personal_store.records import ImportFailure, Item, ReadOptions, Skipped
 from personal_store.sources import Source, locate
 from personal_store.splitting import MAX_MESSAGE
@@ -46,9 +56,11 @@ def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
             yield ImportFailure(position, file.place, reason)
             return
         raw, flags = found
-        if flags & _DELETED or flags & _DRAFT:
-            reason = "in the trash" if flags & _DELETED else "drafts"
-            yield Skipped(position, reason)
+        if flags & _DELETED:
+            yield Skipped(position, "in the trash")
+            return
+        if flags & _DRAFT and not _was_sent(file, raw):
+            yield Skipped(position, "drafts")
             return
         yield Letter(
             raw,
@@ -74,6 +86,11 @@ def _message(file: Source) -> tuple[bytes, int] | None:
         stream.seek(count.end() + length)
         flags = _FLAGS.search(stream.read(_LIST))
     return raw, int(flags[1]) if flags else 0
+
+
+def _was_sent(file: Source, raw: bytes) -> bool:
+    """Whether a message that is marked as a draft has left all the same."""
+    return is_sent((_folder(file),)) or "received" in parse_headers(raw).headers
 
 
 def _is_message(source: Source) -> bool:

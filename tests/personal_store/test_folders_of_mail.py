@@ -134,6 +134,43 @@ def test_apple_mail_is_read(store, tmp_path):
     ]
 
 
+DRAFT = 1 << 6 | 1 << 33 | 1
+"""The flags of a message that was read, with bit 33, which nearly all have."""
+UTI = "X-Uniform-Type-Identifier: com.apple.mail-draft"
+CAME = "Received: from example.org by example.com; Tue, 12 Mar 2024 11:02:03 +0100"
+
+
+@pytest.mark.parametrize(
+    ("folder", "headers", "flags", "is_read"),
+    [
+        ("Sent Messages.mbox", "", DRAFT, True),
+        ("Gesendet.mbox", UTI, DRAFT, True),
+        ("[Gmail].mbox/Sent Mail.mbox", "", DRAFT, True),
+        ("Archive.mbox", CAME, DRAFT, True),
+        ("Archive.mbox", f"{CAME}\n{UTI}", DRAFT, True),
+        ("Archive.mbox", "", DRAFT, False),
+        ("Archive.mbox", UTI, DRAFT, False),
+        ("[Gmail].mbox/All Mail.mbox", "In-Reply-To: <9@example.org>", DRAFT, False),
+        ("Drafts.mbox", CAME, DRAFT, False),
+        ("Drafts.mbox", "", 1, False),
+        ("Sent Messages.mbox", CAME, DRAFT | 1 << 1, False),
+        ("Archive.mbox", "", 8_623_750_145, True),  # 63 attachments: bits 10 to 15
+        ("Archive.mbox", "", 25_803_555_845, True),  # answered, one attachment
+    ],
+)
+def test_a_draft_of_apple_mail_is_what_has_not_left(
+    store, tmp_path, folder, headers, flags, is_read
+):
+    """A Message-ID and a Date, which all of these have, say nothing."""
+    box = tmp_path / "V10" / "6E5C-ID" / folder / "9F" / "Data" / "Messages"
+    raw = message("It reads as it was written.", number=1, headers=headers)
+    put(box / "1.emlx", apple(raw, flags=flags))
+
+    report = import_source(store, "emlx", tmp_path / "V10", me=[ME])
+
+    assert report.added == is_read
+
+
 @settings(deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 10**9), st.booleans())
 def test_no_bytes_stop_apple_mail(tmp_path_factory, data, count, counted):
