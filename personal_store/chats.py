@@ -1,10 +1,11 @@
 """The lines of an exported WhatsApp chat, in any language and order of the date.
 
-iOS writes `[31.12.23, 18:05:09] Ana: text`, Android `12/31/23, 6:05 PM - Ana: text`.
-Lines without date go on with the message before. A line with date and without name is
-a notice of the program. What iOS itself says in place of a picture begins with a mark
-that nobody types (U+200E); Android writes it in angle brackets or with the name of the
-file. Shapes as read by public parsers and found in public samples.
+iOS writes `[31.12.23, 18:05:09] Ana: text`, Android `12/31/23, 6:05 PM - Ana: text`;
+what stands before the name is the business of chat_stamps.py. Lines without date go on
+with the message before. A line with date and without name is a notice of the program.
+What iOS itself says in place of a picture begins with a mark that nobody types
+(U+200E); Android writes it in angle brackets or with the name of the file. Shapes as
+read by public parsers and found in public samples.
 """
 
 import calendar
@@ -12,26 +13,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from personal_store.charset import storable
+from personal_store.chat_stamps import MARKS, Dates, Stamp, day_of, stamp_of
 from personal_store.cleaning import tidy
 from personal_store.sources import Source
 from personal_store.talks import plain_name
 
 _MARK = "\u200e"
-_MARKS = "\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff"
-_DATE = r"(\d{1,4})(?:[./-]|年|\. ?)\s?(\d{1,2})(?:[./-]|月|\. ?)\s?(\d{1,4})(?:日|\.)?"
-_HALF = r"[ap]\.?\s?m\.?|上午|下午|午前|午後|오전|오후"
-_TIME = rf"(?:({_HALF})\s?)?(\d{{1,2}})[:.](\d{{2}})(?:[:.]\d{{2}})?(?:\s?({_HALF}))?"
-_STAMP = rf"{_DATE},?\s(?:(?:klo|um|at|kl\.|a las|à)\s)?{_TIME}"
-_LINE = re.compile(
-    rf"[{_MARKS}]*(?:\[{_STAMP}\]\s?|{_STAMP}\s[-–]\s)(.*)", re.IGNORECASE | re.DOTALL
-)
 _NAMED = re.compile(r"([^:\n]{1,80}):(?:\s|$)(.*)", re.DOTALL)
-_AFTERNOON = ("p", "下午", "午後", "오후")
-_FILE = re.compile(rf"\A[{_MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} \([^()\n]+\)\s*$", re.M)
-_BRACKETS = re.compile(rf"\A<[^<>\n]+>|[{_MARKS}]+<[^<>\n]+>|\s<[^<>\n]{{8,60}}>\Z")
+_FILE = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} \([^()\n]+\)\s*$", re.M)
+_BRACKETS = re.compile(rf"\A<[^<>\n]+>|[{MARKS}]+<[^<>\n]+>|\s<[^<>\n]{{8,60}}>\Z")
 _GONE = re.compile(
     r"(?:(?:this message was|you) deleted(?: this message)?|null"
     r"|diese nachricht wurde gelöscht|du hast diese nachricht gelöscht"
@@ -39,14 +31,22 @@ _GONE = re.compile(
     r"|(?:vous avez supprimé ce message|ce message a été supprimé)"
     r"|(?:hai eliminato questo messaggio|questo messaggio è stato eliminato)"
     r"|(?:você apagou esta mensagem|mensagem apagada)"
-    r"|(?:je hebt dit bericht verwijderd|dit bericht is verwijderd))\.?",
+    r"|(?:je hebt dit bericht verwijderd|dit bericht is verwijderd)"
+    r"|(?:이 )?메시지(?:가|는|를) 삭제(?:되었습니다|했습니다)|삭제된 메시지입니다"
+    r"|(?:لقد )?(?:تم حذف|حذفت) هذه الرسالة|این پیام حذف شد|شما این پیام را حذف کردید"
+    r"|(?:αυτό το μήνυμα διαγράφηκε|διαγράψατε αυτό το μήνυμα)"
+    r"|(?:това съобщение беше изтрито|изтрихте това съобщение)"
+    r"|(?:це повідомлення видалено|ви видалили це повідомлення)"
+    r"|(?:bu mesaj silindi|bu mesajı sildiniz)"
+    r"|(?:данное сообщение удалено|вы удалили данное сообщение)"
+    r"|(?:ta wiadomość została usunięta|usunięto tę wiadomość)"
+    r"|(?:ข้อความนี้ถูกลบแล้ว|คุณลบข้อความนี้แล้ว)"
+    r"|(?:הודעה זו נמחקה|מחקת הודעה זו)"
+    r"|(?:この)?メッセージ(?:は削除されました|を削除しました)"
+    r"|(?:此消息已(?:被)?删除|您已删除此消息|這則訊息已刪除|你已刪除這則訊息))[.。]?",
     re.IGNORECASE,
 )
 _HEAD_LINES = 40
-_SAMPLE = 20_000
-"""Messages from which the order of the date is judged."""
-
-Digits = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +76,16 @@ class Chat:
     @classmethod
     def of(cls, file: Source) -> "Chat":
         """Who writes in a chat, and which number of its dates is the day."""
-        chat, dates, halves = cls(), list[Digits](), False
+        chat, dates = cls(), Dates()
         for _, line in _lines(file):
             found = _parsed(line)
             if found is None:
                 continue
-            halves = halves or found.halves
-            if len(dates) < _SAMPLE:
-                dates.append(found.date)
+            dates.meet(found.stamp)
             chat.names |= {found.name} - {""}
             if found.name and not found.text.startswith(_MARK):
                 chat.writers[found.name] += 1
-        chat.order = _order(dates, "mdy" if halves else "dmy")
+        chat.order = dates.order()
         return chat
 
 
@@ -123,26 +121,26 @@ def own_words(written: str) -> str:
     if written.startswith(_MARK):
         # The first line is the program's, what follows is what was written below.
         written = written.partition("\n")[2]
-    return tidy(re.sub(f"[{_MARKS}]", "", written)).strip()
+    return tidy(re.sub(f"[{MARKS}]", "", written)).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
     """The first line of a message."""
 
-    date: Digits
-    hour: int
-    minute: int
-    halves: bool
+    stamp: Stamp
     name: str
     text: str
 
     def message(self, said: list[str], position: int, order: str) -> Message:
         text = "\n".join(said).rstrip()
-        year, month, day = _sorted(self.date, order)
-        stamp = (*sorted((year % 100, month, day)), self.hour, self.minute)
-        moment = _seconds(year, month, day, self.hour, self.minute)
-        return Message(position, self.name, text, stamp, moment)
+        hour, minute = self.stamp.hour, self.stamp.minute
+        numbers = sorted(n % 100 if n > 31 else n for n in self.stamp.numbers)
+        day = day_of(self.stamp.numbers, order)
+        moment = None
+        if day is not None and hour < 24 and minute < 60:
+            moment = calendar.timegm((day.year, day.month, day.day, hour, minute, 0))
+        return Message(position, self.name, text, (*numbers, hour, minute), moment)
 
 
 def _lines(file: Source) -> Iterator[tuple[int, str]]:
@@ -156,55 +154,22 @@ def _lines(file: Source) -> Iterator[tuple[int, str]]:
 
 
 def _parsed(line: str) -> _Begun | None:
-    match = _LINE.match(line[:400])
-    if match is None:
+    stamp = stamp_of(line)
+    if stamp is None:
         return None
-    groups = match.groups()
-    stamp = groups[:7] if groups[0] else groups[7:14]
-    first, second, third, before, hours, minutes, after = stamp
-    half = (before or after or "").lower()
-    hour = int(hours) % 12 if half else int(hours)
-    if half.startswith(_AFTERNOON):
-        hour += 12
-    rest = line[match.start(15) :]
+    rest = line[stamp.end :]
     named = _NAMED.match(rest)
-    name, text = named.groups() if named else ("", rest)
-    date = (int(first), int(second), int(third))
-    return _Begun(date, hour, int(minutes), bool(half), plain_name(name), text)
+    if named is None or _cuts_a_quote(named[1]):
+        return _Begun(stamp, "", rest)
+    return _Begun(stamp, plain_name(named[1]), named[2])
 
 
-def _order(dates: list[Digits], usual: str) -> str:
-    """Which number is the day: the one that can be, else what keeps the order."""
-    if any(first > 31 for first, _, _ in dates):
-        return "ymd"
-    if any(second > 12 for _, second, _ in dates):
-        return "mdy"
-    if any(first > 12 for first, _, _ in dates):
-        return "dmy"
-    steps = {order: _steps_back(dates, order) for order in ("dmy", "mdy")}
-    if steps["dmy"] != steps["mdy"]:
-        return min(steps, key=steps.__getitem__)
-    return usual
-
-
-def _steps_back(dates: list[Digits], order: str) -> int:
-    days = [_sorted(date, order) for date in dates]
-    return sum(before > after for before, after in pairwise(days))
-
-
-def _sorted(date: Digits, order: str) -> Digits:
-    """(year, month, day)"""
-    first, second, third = date
-    year, month, day = {
-        "ymd": (first, second, third),
-        "mdy": (third, first, second),
-        "dmy": (third, second, first),
-    }[order]
-    return (year + 2000 if year < 100 else year, month, day)
-
-
-def _seconds(year: int, month: int, day: int, hour: int, minute: int) -> int | None:
-    possible = (
-        1970 <= year <= 2100 and 1 <= month <= 12 and hour < 24 and minute < 60
-    ) and 1 <= day <= calendar.monthrange(year, month)[1]
-    return calendar.timegm((year, month, day, hour, minute, 0)) if possible else None
+def _cuts_a_quote(name: str) -> bool:
+    """Whether a colon stands between quotation marks: a notice about a group's name."""
+    pairs = ('""', "“”", "„“", "«»", "「」", "『』")
+    return any(
+        name.count(opens) % 2
+        if opens == closes
+        else name.count(opens) and (closes not in name.partition(opens)[2])
+        for opens, closes in pairs
+    )
