@@ -46,6 +46,7 @@ _GONE = re.compile(
     r"|(?:此消息已(?:被)?删除|您已删除此消息|這則訊息已刪除|你已刪除這則訊息))[.。]?",
     re.IGNORECASE,
 )
+_QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
 _HEAD_LINES = 40
 
 
@@ -166,10 +167,7 @@ def _parsed(line: str) -> _Begun | None:
 
 def _cuts_a_quote(name: str) -> bool:
     """Whether a colon stands between quotation marks: a notice about a group's name."""
-    pairs = ('""', "“”", "„“", "«»", "「」", "『』")
-    return any(
-        name.count(opens) % 2
-        if opens == closes
-        else name.count(opens) and (closes not in name.partition(opens)[2])
-        for opens, closes in pairs
+    return name.count('"') % 2 == 1 or any(
+        opens in name and closes not in name.partition(opens)[2]
+        for opens, closes in _QUOTES
     )

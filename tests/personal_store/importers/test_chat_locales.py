@@ -117,6 +117,9 @@ LOCALES = {
     "Hungarian": ("{y}. {m:02}. {d:02}. {H}:{M} - ",),
     "Hungarian, halves": ("{y}. {m:02}. {d:02}. {half} {h}:{M} - ", ("de.", "du.")),
     "Czech": ("{d:02}.{m:02}.{yy} {H}:{M} - ",),
+    "Czech, halves": ("{d}. {m}. {y} {h}:{M} {half} - ", ("dop.", "odp.")),
+    "Finnish, halves": ("{d}.{m}.{y} klo {h}.{M} {half} - ", ("ap.", "ip.")),
+    "Malay": ("{d:02}/{m:02}/{yy}, {h}:{M} {half} - ", ("PG", "PTG")),
     "Serbian": ("{d}.{m}.{yy}. {H:02}:{M} - ",),
     "Dutch": ("{d:02}-{m:02}-{y} {H:02}:{M} - ",),
     "Indonesian": ("{d:02}/{m:02}/{yy} {H:02}.{M} - ",),
@@ -210,6 +213,18 @@ def test_the_order_is_found_at_the_end_of_a_long_chat(tmp_path):
     path.write_text("\n".join(lines))
 
     assert Chat.of(of_file(path)).order == "mdy"
+
+
+@pytest.mark.parametrize(
+    ("half", "hour", "read"),
+    [("凌晨", 12, 0), ("清晨", 5, 5), ("早上", 6, 6), ("中午", 12, 12), ("中午", 1, 13),
+     ("中午", 11, 11), ("傍晚", 6, 18), ("晚上", 8, 20), ("صباحًا", 12, 0),
+     ("مساءً", 3, 15), ("قبل‌ازظهر", 9, 9), ("بعدازظهر", 9, 21)],
+)  # fmt: skip
+def test_other_words_for_parts_of_the_day(half, hour, read):
+    stamp = stamp_of(f"2023/2/13 {half}{hour}:05 - 安娜: 你好")
+
+    assert (stamp.hour, stamp.minute) == (read, 5)
 
 
 def test_two_days_of_a_month_are_likelier_than_two_years(tmp_path):
