@@ -167,6 +167,7 @@ def _parsed(line: str) -> _Begun | None:
 
 def _cuts_a_quote(name: str) -> bool:
     """Whether a colon stands between quotation marks: a notice about a group's name."""
+    name = re.sub("„[^“]*“", "", name)  # whose end is what begins another pair
     return name.count('"') % 2 == 1 or any(
         opens in name and closes not in name.partition(opens)[2]
         for opens, closes in _QUOTES

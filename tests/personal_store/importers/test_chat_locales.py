@@ -293,9 +293,15 @@ def test_what_the_program_wrote_in_other_languages_is_cut(written):
     assert own_words(written) == ""
 
 
-def test_names_in_quotes_are_names(tmp_path):
+@pytest.mark.parametrize("name", ['Ana "Sunny" Field', "Ana „Sunny“ Field", "Ana «S»"])
+def test_names_in_quotes_are_names(tmp_path, name):
     """A colon between two quotation marks is a notice about the name of a group."""
     path = tmp_path / "_chat.txt"
-    path.write_text('13.02.23, 12:05 - Ana "Sunny" Field: Hello there\n')
+    path.write_text(
+        f"13.02.23, 12:05 - {name}: Hello there\n"
+        f"13.02.23, 12:06 - {name} changed “old: one” to “new”\n"
+        f"13.02.23, 12:07 - {name} hat „alt: eins“ geändert\n",
+        encoding="utf-8",
+    )
 
-    assert [name for name, *_ in found(of_file(path))] == ['Ana "Sunny" Field']
+    assert [name for name, *_ in found(of_file(path))] == [name]
