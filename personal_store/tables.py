@@ -3,18 +3,22 @@
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import IO, Any
 
 from personal_store.charset import storable
 from personal_store.errors import SourceError
 from personal_store.records import ImportFailure
-from personal_store.sources import Source
+from personal_store.sources import HEAD, Source
 
 _DELIMITERS = ",;\t|"
 _LONGEST_FIELD = 16 * 1024 * 1024
 _PRIVATE = frozenset({"ip", "ipaddress", "registrationip"})
 """Columns that nobody needs and that are not even kept in memory."""
+_SAMPLE = 12
+"""Rows that show what a table holds."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -41,6 +45,19 @@ def has_columns(head: bytes, *groups: tuple[str, ...]) -> bool:
     """Whether a file begins with names of columns, at least one of each group."""
     names = set(_header(head))
     return all(names.intersection(group) for group in groups)
+
+
+def beginning(head: bytes) -> list[list[str]]:
+    """The first whole rows of a table, the names of its columns in front."""
+    if head.startswith(_UTF16):
+        return []
+    text = _decoded(head.lstrip(b"\xef\xbb\xbf\r\n"))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(head))
+    found: list[list[str]] = []
+    with suppress(csv.Error):
+        found.extend(islice(reader, _SAMPLE))
+    whole = len(head) < HEAD or len(found) == _SAMPLE
+    return found if whole else found[:-1]
 
 
 def rows(source: Source, *, escape: str | None = None) -> Iterator[Row | ImportFailure]:

@@ -1,7 +1,13 @@
-"""Reviews of places from Google Takeout: Reviews.json, in any of its spellings."""
+"""Reviews of places from Google Takeout: Reviews.json, in any of its spellings.
+
+The file has a name in the person's language, so it is told by its fields, which are
+English everywhere. What customers wrote to a business, in a file of the same name, has
+a `reviewer` and is not read.
+"""
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,12 +15,17 @@ from typing import Any
 from personal_store.cleaning import VERSION, tidy
 from personal_store.dates import parse_date
 from personal_store.errors import SourceError
+from personal_store.objects import content
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
 from personal_store.sources import Source, locate
 
-_NAMES = ("reviews", "bewertungen", "reseñas", "avis", "recensioni", "recensies",
-          "avaliações", "opinie", "отзывы", "yorumlar", "クチコミ")  # fmt: skip
-_TEXT = ("reviewtextpublished", "reviewtext", "text", "comment")
+_KEY = re.compile(rb'"([^"\\\n]{1,60})"\s*:')
+_SIGNS = {"reviewtextpublished", "fivestarratingpublished", "reviewtext",
+          "reviewcomment", "starrating"}  # fmt: skip
+_LISTS = {"features", "geometry", "location", "googlemapsurl"}
+_OTHERS = {"reviewer", "document", "asin"}
+"""Fields of reviews by others, of apps, of articles in a shop."""
+_TEXT = ("reviewtextpublished", "reviewtext", "reviewcomment", "text", "comment")
 _STARS = ("fivestarratingpublished", "starrating", "rating", "stars")
 _DATE = ("date", "published", "time", "created")
 _URL = ("googlemapsurl", "url")
@@ -42,18 +53,17 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _is_review_file(source: Source) -> bool:
-    name = Path(source.name)
-    return name.suffix.lower() == ".json" and name.stem.casefold() in _NAMES
+    if not source.name.lower().endswith(".json"):
+        return False
+    keys = {
+        _plain(key.decode("utf-8", "replace")) for key in _KEY.findall(source.head())
+    }
+    return bool(keys & _SIGNS and keys & _LISTS) and not keys & _OTHERS
 
 
 def _features(source: Source) -> list[Any]:
-    with source.open() as stream:
-        data = stream.read()
-    try:
-        content = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{source.path} is not a JSON file: {error}.") from error
-    features = content.get("features") if isinstance(content, dict) else content
+    found = content(source)
+    features = found.get("features") if isinstance(found, dict) else found
     if not isinstance(features, list):
         raise SourceError(
             f"{source.path} holds no reviews: Google's Reviews.json has a list "
@@ -66,6 +76,8 @@ def _review(feature: Any, position: int, where: str) -> Item:
     if not isinstance(feature, dict):
         return ImportFailure(position, where, "it is not an object with fields")
     fields = _flat(feature)
+    if "reviewer" in fields:
+        return Skipped(position, "reviews by others")
     text = _first(fields, _TEXT)
     if text is not None and not isinstance(text, str):
         return ImportFailure(position, where, "its text is not a string")

@@ -1,12 +1,16 @@
 """Comments on YouTube from Google Takeout: comments.csv, and live chats.csv.
 
 The text is JSON: a list of runs under "takeoutSegments" until June 2024, since then
-the runs alone with commas between them; plain text is taken as well. The names of the
-columns changed in case and order; only English ones are known.
+the runs alone with commas between them; in English plain text is taken as well. The
+names of the columns, like that of the file, are in the person's language: those in
+English are known, else the columns are told by what is in them and by their order,
+which is the same in all languages.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +28,31 @@ from personal_store.exports import (
 from personal_store.objects import listing, mapping, text
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
 from personal_store.sources import Source
-from personal_store.tables import Row, has_columns, rows
+from personal_store.tables import Row, beginning, has_columns, plain, rows
 
-_ID = ("commentid", "livechatid")
-_TEXT = ("commenttext", "livechattext")
-_DATE = (
-    "commentcreatetimestamp",
-    "livechatcreatetimestamp",
-    "commentcreationtimestamp",
-    "timestamp",
-)
+_CHANNEL = re.compile(r"UC[\w-]{22}")
+_COLUMNS = range(6, 13)
+"""As many as there have been, and some more that may come."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Names of columns, as `tables.plain` spells them; the first that holds something
+    counts."""
+
+    id: tuple[str, ...] = ("commentid", "livechatid")
+    text: tuple[str, ...] = ("commenttext", "livechattext")
+    date: tuple[str, ...] = (
+        "commentcreatetimestamp",
+        "livechatcreatetimestamp",
+        "commentcreationtimestamp",
+        "timestamp",
+    )
+    parent: tuple[str, ...] = ("parentcommentid",)
+    video: tuple[str, ...] = ("videoid", "postid")
+
+
+_ENGLISH = _Columns()
 
 
 def sources(path: Path) -> Sequence[Source]:
@@ -47,20 +66,51 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _is_comments(head: bytes) -> bool:
-    return has_columns(head, _ID, _TEXT)
+    return _columns(head) is not None
+
+
+def _columns(head: bytes) -> _Columns | None:
+    """Which columns hold what; None if these are no comments."""
+    if has_columns(head, _ENGLISH.id, _ENGLISH.text):
+        return _ENGLISH
+    names, *samples = beginning(head) or [[]]
+    if len(names) not in _COLUMNS:
+        return None
+    for row in samples:
+        # id, channel, time, price, then ids of what it answers, then the text
+        found = _text_at(row)
+        if found and _CHANNEL.fullmatch(row[1]) and parse_date(row[2]) is not None:
+            named = [plain(name) for name in names]
+            return _Columns(
+                id=(named[0],),
+                text=(named[found],),
+                date=(named[2],),
+                parent=(named[4],) if found > 5 else (),
+                # a post of a channel has an id beside that of the video
+                video=(named[found - 1], *named[5 : found - 1]),
+            )
+    return None
+
+
+def _text_at(row: list[str]) -> int:
+    """Where the runs of a text stand, behind at least five columns; 0 if nowhere."""
+    places = range(5, len(row))
+    return next((at for at in places if _runs(row[at].strip()) is not None), 0)
 
 
 def _read_file(file: Source) -> Iterator[Item]:
+    columns = _columns(file.head()) or _ENGLISH
     for row in rows(file):
-        yield row if isinstance(row, ImportFailure) else _comment(row)
+        yield row if isinstance(row, ImportFailure) else _comment(row, columns)
 
 
-def _comment(row: Row) -> Document | Skipped:
-    said = tidy(_joined(row.get(*_TEXT))).strip()
-    to, own = addressed(said) if row.get("parentcommentid") else ("", said)
+def _comment(row: Row, columns: _Columns) -> Document | Skipped:
+    said = tidy(_joined(row.get(*columns.text))).strip()
+    to, own = addressed(said) if row.get(*columns.parent) else ("", said)
     if says_little(own, 1):
         return without_text(row.position)
-    date, own_id = row.get(*_DATE), row.get(*_ID)
+    date, own_id = row.get(*columns.date), row.get(*columns.id)
+    video = row.get(*columns.video)
     return Document(
         position=row.position,
         key=f"youtube:{own_id}" if own_id else digest("youtube", date, said),
@@ -68,14 +118,9 @@ def _comment(row: Row) -> Document | Skipped:
         text=own,
         recipient=to,
         sent_at=parse_date(date),
-        thread=_thread(row),
+        thread=f"youtube:{video}" if video else "",
         cleaning=VERSION,
     )
-
-
-def _thread(row: Row) -> str:
-    video = row.get("videoid", "postid")
-    return f"youtube:{video}" if video else ""
 
 
 def _joined(written: str) -> str:

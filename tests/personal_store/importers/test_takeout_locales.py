@@ -1,0 +1,239 @@
+"""Google Takeout in many languages: files are told by what is in them.
+
+Folders, files and, in tables, the names of columns are in the person's language. Those
+here are ours, not Google's: whatever they are, they must not matter.
+"""
+
+import csv
+import io
+import json
+import shutil
+import zipfile
+
+import pytest
+
+from personal_store import Store, import_source
+from personal_store.discovery import discover
+from personal_store.importing import import_sources
+
+CHANNEL = "UC" + "tEsS_field-0123456789x"[:22]
+COMMENT = "Ugxk1Jr5y{}pWnE0nFQR4AaABAg"
+
+# folder of reviews, their file, folder of comments, their file, nine columns
+LANGUAGES = {
+    "en": ("Maps (your places)", "Reviews", "comments", "comments",
+           "Comment ID,Channel ID,Comment Create Timestamp,Price,Parent Comment ID,"
+           "Post ID,Video ID,Comment Text,Top-Level Comment ID"),
+    "de": ("Maps (Meine Orte)", "Bewertungen", "Kommentare", "Kommentare",
+           "Kommentar-ID,Kanal-ID,Zeitstempel der Erstellung des Kommentars,Preis,"
+           "Übergeordnete Kommentar-ID,Beitrags-ID,Video-ID,Kommentartext,Oberste ID"),
+    "fr": ("Maps (vos adresses)", "Avis", "commentaires", "commentaires",
+           "ID du commentaire,ID de la chaîne,Horodatage,Prix,ID parent,ID du post,"
+           "ID de la vidéo,Texte du commentaire,ID de premier niveau"),
+    "es": ("Maps (tus sitios)", "Reseñas", "comentarios", "comentarios",
+           "ID del comentario,ID del canal,Marca de tiempo,Precio,ID principal,"
+           "ID de la publicación,ID del vídeo,Texto,ID superior"),
+    "pt": ("Maps (seus lugares)", "Avaliações", "comentários", "comentários",
+           "ID do comentário,ID do canal,Carimbo,Preço,ID pai,ID do post,ID do vídeo,"
+           "Texto do comentário,ID de nível superior"),
+    "it": ("Maps (i tuoi luoghi)", "Recensioni", "commenti", "commenti",
+           "ID commento,ID canale,Timestamp,Prezzo,ID principale,ID post,ID video,"
+           "Testo commento,ID livello superiore"),
+    "nl": ("Maps (je plaatsen)", "Recensies", "reacties", "reacties",
+           "Reactie-ID,Kanaal-ID,Tijdstempel,Prijs,Bovenliggend,Bericht,Video,Tekst,Top"),
+    "sv": ("Maps (dina platser)", "Recensioner", "kommentarer", "kommentarer",
+           "Kommentars-id,Kanal-id,Tid,Pris,Överordnat,Inlägg,Video-id,Text,Översta"),
+    "da": ("Maps (dine steder)", "Anmeldelser", "kommentarer", "kommentarer",
+           "Kommentar-id,Kanal-id,Tid,Pris,Overordnet,Opslag,Video-id,Tekst,Øverste"),
+    "cs": ("Mapy (vaše místa)", "Recenze", "komentáře", "komentáře",
+           "ID komentáře,ID kanálu,Čas,Cena,Nadřazený,Příspěvek,Video,Text,Nejvyšší"),
+    "hu": ("Térkép (saját helyek)", "Vélemények", "megjegyzések", "megjegyzések",
+           "Azonosító,Csatorna,Idő,Ár,Szülő,Bejegyzés,Videó,Szöveg,Legfelső"),
+    "pl": ("Mapy (Twoje miejsca)", "Opinie", "komentarze", "komentarze",
+           "Identyfikator,Kanał,Czas,Cena,Nadrzędny,Post,Film,Tekst,Najwyższy"),
+    "tr": ("Haritalar (yerleriniz)", "Yorumlar", "yorumlar", "yorumlar",
+           "Yorum kimliği,Kanal kimliği,Zaman,Fiyat,Üst,Gönderi,Video,Metin,En üst"),
+    "ru": ("Карты (ваши места)", "Отзывы", "комментарии", "комментарии",
+           "Идентификатор,Канал,Время,Цена,Родитель,Запись,Видео,Текст,Верхний"),
+    "uk": ("Карти (ваші місця)", "Відгуки", "коментарі", "коментарі",
+           "Ідентифікатор,Канал,Час,Ціна,Батьківський,Допис,Відео,Текст,Верхній"),
+    "el": ("Χάρτες (τα μέρη σας)", "Κριτικές", "σχόλια", "σχόλια",
+           "Αναγνωριστικό,Κανάλι,Χρόνος,Τιμή,Γονικό,Ανάρτηση,Βίντεο,Κείμενο,Ανώτατο"),
+    "ar": ("خرائط (أماكنك)", "المراجعات", "التعليقات", "التعليقات",
+           "معرّف,قناة,الوقت,السعر,الأصل,المشاركة,الفيديو,النص,الأعلى"),
+    "ko": ("지도(내 장소)", "리뷰", "댓글", "댓글",
+           "댓글 ID,채널 ID,시간,가격,상위,게시물,동영상 ID,텍스트,최상위"),
+    "ja": ("マップ(マイプレイス)", "クチコミ", "コメント", "コメント",
+           "コメント ID,チャンネル ID,作成日時,価格,親,投稿,動画 ID,テキスト,最上位"),
+    "zh": ("地图（您的地点）", "评价", "评论", "评论",
+           "评论 ID,频道 ID,时间戳,价格,父级,帖子,视频 ID,文字,顶级"),
+}  # fmt: skip
+
+
+def comments(header, count=7, *, columns=9):
+    """A table with a reply in it, a text of several runs, and one of several lines."""
+    names = header.split(",")
+    keep = range(9) if columns == 9 else (0, 1, 2, 3, 4, 6, 7)
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([names[at] for at in keep])
+    for number in range(count):
+        runs = [{"text": f"Comment {number} says,\n“so”: "}, {"text": "it is."}]
+        said = ",".join(json.dumps(run, ensure_ascii=False) for run in runs)
+        parent = COMMENT.format(0) if number == 3 else ""
+        if parent:
+            said = json.dumps({"text": "@ben-saws so it is indeed"})
+        own_id, date = COMMENT.format(number), f"2024-07-0{number + 1}T10:00:00.1+00:00"
+        row = [own_id, CHANNEL, date, "0", parent, "", "dQw4w9WgXcQ", said, parent]
+        writer.writerow([row[at] for at in keep])
+    return out.getvalue()
+
+
+def chats(header, count=3):
+    """Live chats, which answer nothing."""
+    names = [header.split(",")[at] for at in (0, 1, 2, 3, 6, 7)]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(names)
+    for number in range(count):
+        said = json.dumps(
+            {"text": f"Live chat {number} says hello"}, ensure_ascii=False
+        )
+        date = f"2024-08-0{number + 1}T10:00:00Z"
+        writer.writerow([f"ChwKG{number}", CHANNEL, date, "0", "dQw4w9WgXcQ", said])
+    return out.getvalue()
+
+
+def reviews():
+    """Two places, of which one has a text."""
+    features = [
+        {
+            "geometry": {"coordinates": [1.0, 2.0], "type": "Point"},
+            "properties": {
+                "date": "2024-03-12T10:15:00Z",
+                "five_star_rating_published": 4,
+                "google_maps_url": f"https://maps.example.org/?cid={number}",
+                "location": {"name": f"Place {number}"},
+                **({"review_text_published": "Lovely soup."} if number else {}),
+            },
+            "type": "Feature",
+        }
+        for number in range(2)
+    ]
+    return json.dumps({"type": "FeatureCollection", "features": features})
+
+
+def saved_places():
+    """The same shape beside them, of what was only saved."""
+    place = {"properties": {"location": {"name": "Pier"}, "Comment": "Ben's words"}}
+    return json.dumps({"type": "FeatureCollection", "features": [place]})
+
+
+def business_reviews():
+    """What customers wrote; the file is called reviews.json in English, too."""
+    review = {
+        "reviewer": {"displayName": "Ben Quill"},
+        "starRating": "FIVE",
+        "comment": "The best joiner of the coast.",
+        "createTime": "2024-03-12T10:15:00Z",
+        "name": "accounts/1/locations/2/reviews/3",
+    }
+    return json.dumps({"reviews": [review]})
+
+
+def export(root, language):
+    """A Takeout in a language; the whole of it."""
+    places, review_file, folder, file, header = LANGUAGES[language]
+    takeout = root / "Takeout"
+    files = {
+        f"{places}/{review_file}.json": reviews(),
+        f"{places}/{review_file} 2.json": saved_places(),
+        f"Google Business Profile/account-1/location-2/{review_file}.json": (
+            business_reviews()
+        ),
+        f"YouTube/{folder}/{file}.csv": comments(header),
+        f"YouTube/{folder}/{file}(1).csv": comments(header, columns=7),
+        f"YouTube/chats/{file}.csv": chats(header),
+        "YouTube/subscriptions.csv": f"a,b,c\n{CHANNEL},http://x.example,Ben's boats\n",
+    }
+    for name, content in files.items():
+        path = takeout / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return takeout
+
+
+def own(tmp_path, path):
+    """(kind, text, whether it has a recipient) of all that auto takes as own."""
+    with Store.open(tmp_path / "store.db") as store:
+        for found in discover(path).found:
+            import_sources(store, found.kind, found.sources)
+        return sorted((r.kind, r.text, bool(r.sent_at)) for r in store.records())
+
+
+EXPECTED = sorted(
+    [("review", "Lovely soup.", True)]
+    + [("post", f"Comment {n} says,\n“so”: it is.", True) for n in (0, 1, 2, 4, 5, 6)]
+    + [("post", "so it is indeed", True)]
+    + [("post", f"Live chat {n} says hello", True) for n in range(3)]
+)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_takeout_of_every_language_is_read(tmp_path, language):
+    """The same comments in both layouts are the same comments."""
+    assert own(tmp_path, export(tmp_path, language).parent) == EXPECTED
+
+
+@pytest.mark.parametrize("place", ["zip", "nested zip", "nested folder"])
+def test_wherever_it_lies(tmp_path, place):
+    takeout = export(tmp_path / "out", "ko")
+    path = tmp_path / "mine"
+    if place == "nested folder":
+        shutil.copytree(takeout.parent, path / "downloads" / "2026" / "takeout-001")
+    else:
+        path.mkdir()
+        packed = shutil.make_archive(str(path / "takeout-001"), "zip", takeout.parent)
+        if place == "nested zip":
+            with zipfile.ZipFile(path / "all.zip", "w") as outer:
+                outer.write(packed, "takeout-001.zip")
+            (path / "takeout-001.zip").unlink()
+
+    assert own(tmp_path, path) == EXPECTED
+
+
+def test_a_reply_says_whom_it_answers(tmp_path):
+    takeout = export(tmp_path, "de")
+    with Store.open(tmp_path / "store.db") as store:
+        import_source(store, "youtube_comments", takeout)
+        (reply,) = [r for r in store.records() if r.text == "so it is indeed"]
+
+    assert reply.recipient == "@ben-saws"
+    assert reply.thread == "youtube:dQw4w9WgXcQ"
+    assert reply.key == f"youtube:{COMMENT.format(3)}"
+
+
+def test_what_customers_wrote_is_not_own_if_it_is_given_by_itself(tmp_path):
+    path = tmp_path / "reviews.json"
+    path.write_text(json.dumps(json.loads(business_reviews())["reviews"]))
+    with Store.open(tmp_path / "store.db") as store:
+        report = import_source(store, "google_reviews", path)
+
+    assert (report.added, report.reasons["reviews by others"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        f"c1,{CHANNEL},2024-07-01T10:00:00Z,0,,v,plain text,",
+        'c1,Ben,2024-07-01T10:00:00Z,0,,v,"{""text"":""what Ben wrote""}",',
+        f'c1,{CHANNEL},yesterday,0,,v,"{{""text"":""what Ben wrote""}}",',
+        f'"{{""text"":""too early""}}",{CHANNEL},2024-07-01T10:00:00Z,0,,v,x,',
+    ],
+)
+def test_other_tables_are_no_comments(tmp_path, row):
+    path = tmp_path / "Takeout" / "table.csv"
+    path.parent.mkdir()
+    path.write_text(f"a,b,c,d,e,f,g,h\n{row}\n")
+
+    assert [f.kind for f in discover(path.parent).found if f.kind != "csv"] == []
