@@ -74,19 +74,26 @@ class Shape:
         )
 
 
-def gather(path: Path, texts: Shape, aside: Shape | None = None) -> list[Export]:
-    """One source for all files behind a path that hold texts of this shape.
+def gather(path: Path, *texts: Shape, aside: Shape | None = None) -> list[Export]:
+    """One source for all files behind a path that hold texts of one of these shapes.
 
     Raises SourceError if there are none. A file given by itself may have any name, but
     not any content.
     """
-    found = locate(path, lambda s: texts.fits(s) or _fits(aside, s), texts.what)
+    what = texts[0].what
+
+    def wanted(source: Source) -> bool:
+        return any(shape.fits(source) for shape in texts) or _fits(aside, source)
+
+    found = locate(path, wanted, what)
     others = [s for s in found if not s.fault and _fits(aside, s)]
     files = [s for s in found if s not in others]
-    if _is_given_alone(path, files) and not texts.shaped(files[0].head()):
-        raise SourceError(f"{path} is not a {texts.what}.")
+    if _is_given_alone(path, files):
+        head = files[0].head()
+        if not any(shape.shaped(head) for shape in texts):
+            raise SourceError(f"{path} is not a {what}.")
     if not files:
-        raise SourceError(f"There is no {texts.what} in {path}.")
+        raise SourceError(f"There is no {what} in {path}.")
     size = sum(file.size for file in files)
     return [Export(path, size, files=tuple(files), aside=tuple(others))]
 

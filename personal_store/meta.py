@@ -12,7 +12,7 @@ from personal_store.archives import FAULTS
 from personal_store.cleaning import VERSION, tidy
 from personal_store.dates import parse_date
 from personal_store.exports import digest, readable, says_little
-from personal_store.objects import content, listing, mapping, text
+from personal_store.objects import content, listing, mapping, marked
 from personal_store.records import Document, ImportFailure, Item, Skipped
 from personal_store.sources import Source
 from personal_store.talks import People, identity
@@ -20,6 +20,8 @@ from personal_store.talks import People, identity
 MESSAGES = r"message_\d+\.json"
 """Base name of a file with messages; a talk has several when it is long."""
 MESSAGE_FIELDS = (("messages",), ("participants",), ("sender_name", "senderName"))
+ENCRYPTED_FIELDS = (("messages",), ("participants",), ("threadName",))
+"""What a file with an encrypted talk begins with, even if nothing was said in it."""
 
 _MADE = re.compile(
     r"(?:reacted .{1,16} to your message|liked a message|you sent an attachment\."
@@ -32,6 +34,8 @@ _MADE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_MADE = 160
+_NUMBER = re.compile(r"_\d+\Z")
+"""Behind the name of an encrypted talk."""
 
 
 def mend(value: Any) -> str:
@@ -65,18 +69,26 @@ def labelled(entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def is_messages(file: Source) -> bool:
     """Whether a file holds messages, by its name or by what it begins with."""
     head = file.head()
-    return b'"sender_name"' in head or b'"senderName"' in head
+    return marked(head, *MESSAGE_FIELDS) or marked(head, *ENCRYPTED_FIELDS)
 
 
 def people(service: str, source: Source, owners: tuple[str, ...]) -> People:
-    """Who wrote the messages of an export."""
+    """Who wrote the messages of an export.
+
+    Whose it is, where no profile says it, can be whoever alone takes part in all talks.
+    """
     found = People(service, owners=owners)
+    talks: list[set[str]] = []
     for file in readable(source):
         try:
             if is_messages(file):
-                found.writers.update(filter(None, map(_sender, _entries(file)[1])))
+                talk, entries = _entries(file)
+                found.writers.update(filter(None, map(_sender, entries)))
+                talks.append(set(_participants(talk)))
         except FAULTS:
             continue
+    if not owners and talks and len(alone := set.intersection(*talks)) == 1:
+        found.owners = tuple(alone)
     return found
 
 
@@ -133,6 +145,8 @@ def _is_made(entry: dict[str, Any], name: str, said: str) -> bool:
     """
     if entry.get("is_unsent") is True or entry.get("isUnsent") is True:
         return True
+    if entry.get("type") == "placeholder":
+        return True
     if "call_duration" in entry or _MADE.fullmatch(said):
         return True
     first = name.split()[0]
@@ -140,14 +154,22 @@ def _is_made(entry: dict[str, Any], name: str, said: str) -> bool:
 
 
 def _recipient(talk: dict[str, Any], name: str) -> str:
-    entries = listing(talk.get("participants"))
-    names = [mend(mapping(e).get("name") or e).strip() for e in entries]
-    others = [other for other in names if other and other != name]
+    others = [other for other in _participants(talk) if other != name]
     if len(others) == 1:
         return others[0]
-    return mend(talk.get("title") or talk.get("threadName")).strip()
+    return mend(talk.get("title")).strip() or _NUMBER.sub("", _thread_name(talk))
+
+
+def _participants(talk: dict[str, Any]) -> list[str]:
+    entries = listing(talk.get("participants"))
+    names = (mend(mapping(entry).get("name") or entry).strip() for entry in entries)
+    return list(filter(None, names))
+
+
+def _thread_name(talk: dict[str, Any]) -> str:
+    return mend(talk.get("threadName")).strip()
 
 
 def _thread(service: str, talk: dict[str, Any]) -> str:
-    path = text(talk.get("thread_path") or talk.get("threadName"))
-    return f"{service}:{mend(path)}" if path else ""
+    path = mend(talk.get("thread_path")) or _thread_name(talk)
+    return f"{service}:{path}" if path else ""

@@ -1,9 +1,11 @@
 """Posts, comments and messages from a Facebook export in JSON.
 
 Read are your_posts*.json, those in groups, comments, and message_N.json of all talks;
-the folders were renamed over the years, so only base names and fields count. What
-others wrote on the owner's page is in files of another name and not read. Messages are
-signed with names: the owner's stands in profile_information.json, else --me says it;
+the folders were renamed over the years, so only base names and fields count. Encrypted
+talks come in an export of their own, one file for each, called after the other person
+and a number, so these are told by their fields. What others wrote on the owner's page
+is in files of another name and not read. Messages are signed with names: the owner's
+stands in profile_information.json, or is the only one in all talks, else --me says it;
 messages by others are kept as theirs. HTML exports are not read.
 """
 
@@ -45,6 +47,12 @@ _TEXTS = Shape(
     _is_text,
     elsewhere="instagram",
 )
+_ENCRYPTED = Shape(
+    "file with an encrypted talk of Facebook",
+    r".+\.json",
+    lambda head: marked(head, *meta.ENCRYPTED_FIELDS),
+    elsewhere="instagram",
+)
 _PROFILE = Shape(
     "profile of Facebook",
     r"profile_information\.json",
@@ -54,7 +62,7 @@ _PROFILE = Shape(
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in a folder or archive."""
-    return gather(path, _TEXTS, _PROFILE)
+    return gather(path, _TEXTS, _ENCRYPTED, aside=_PROFILE)
 
 
 def people(source: Source) -> People:

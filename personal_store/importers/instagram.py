@@ -69,7 +69,7 @@ _PROFILE = Shape(
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in a folder or archive."""
-    return gather(path, _TEXTS, _PROFILE)
+    return gather(path, _TEXTS, aside=_PROFILE)
 
 
 def people(source: Source) -> People:

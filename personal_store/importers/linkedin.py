@@ -57,7 +57,7 @@ _PROFILE = Shape("Profile.csv of LinkedIn", r"profile.*\.csv", _is_profile)
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in a folder or archive."""
-    return gather(path, _TEXTS, _PROFILE)
+    return gather(path, _TEXTS, aside=_PROFILE)
 
 
 def people(source: Source) -> People:

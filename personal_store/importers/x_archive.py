@@ -61,7 +61,7 @@ def sources(path: Path) -> Sequence[Source]:
     """
     return [
         replace(export, files=tuple(sorted(export.files, key=_turn)))
-        for export in gather(path, _TEXTS, x_messages.ACCOUNT)
+        for export in gather(path, _TEXTS, aside=x_messages.ACCOUNT)
     ]
 
 
