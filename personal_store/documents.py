@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ MAX_DOCUMENT = 32 * 1024 * 1024
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _LINES = 100
+_SENT = re.compile(r"(?:doc|img|vid|aud|ptt|stk)-\d{8}-wa\d+|\d{8}-\S")
+_TALK_LINES = 200
+_TIMED = re.compile(r".{0,40}?\d{1,2}[:.]\d{2}.{0,60}?:(?:\s|$)")
+_SPOKEN = re.compile(r"([^\s:][^:\n]{0,40}):\s\S")
 _EXPORTS = ("takeout", "readme", "license", "licence", "changelog", "requirements")
 
 
@@ -54,10 +59,29 @@ def read_documents(
 def is_personal(source: Source) -> bool:
     """Whether a text found on the way is likely somebody's own, not a program's.
 
-    Texts inside an archive describe the archive more often than not.
+    Texts inside an archive describe the archive more often than not. What was sent in
+    a WhatsApp chat lies beside it under a name that WhatsApp gave it.
     """
     stem = Path(source.name).stem.lower()
-    return not source.member and not stem.startswith(_EXPORTS)
+    is_sent = _SENT.match(stem) is not None
+    return not (source.member or is_sent or stem.startswith(_EXPORTS))
+
+
+def is_talk(head: bytes) -> bool:
+    """Whether a text looks like a talk of several people, of whatever program.
+
+    That is one in which many lines begin with a time and go on with a name and a colon,
+    or in which two names and colons take turns.
+    """
+    lines = [
+        line for line in head.decode("utf-8", "replace").splitlines() if line.strip()
+    ]
+    lines = lines[:_TALK_LINES]
+    timed = sum(_TIMED.match(line) is not None for line in lines)
+    names = Counter(m[1] for m in map(_SPOKEN.match, lines) if m is not None)
+    turns = sum(count for count in names.values() if count > 1)
+    several = sum(count > 1 for count in names.values()) > 1
+    return 5 * timed >= len(lines) > 1 or (several and 2 * turns >= len(lines))
 
 
 def _documents(file: Source, text: Text, before: int, after: int) -> Iterator[Document]:

@@ -38,6 +38,10 @@ class SourceError(StoreError):
     """A file cannot be imported at all; the message says what is wrong with it."""
 
 
+class SeveralOwnersError(SourceError):
+    """Exports of several people lie together; nobody can tell which is the owner's."""
+
+
 def faults() -> tuple[type[Exception], ...]:
     """What SQLite raises; SQLCipher's errors are not those of Python's sqlite3."""
     cipher = sys.modules.get("sqlcipher3.dbapi2")

@@ -15,11 +15,12 @@ from typing import Any
 
 from personal_store.archives import FAULTS
 from personal_store.cleaning import tidy
-from personal_store.errors import SourceError
+from personal_store.errors import SeveralOwnersError, SourceError
 from personal_store.files import Bundle, parts, why
 from personal_store.markup import own_text
 from personal_store.records import ImportFailure, Item, ReadOptions, Skipped
 from personal_store.sources import Source, locate
+from personal_store.talks import plain_name
 from personal_store.tokens import tokens
 
 FEWEST_WORDS = 3
@@ -74,11 +75,20 @@ class Shape:
         )
 
 
-def gather(path: Path, *texts: Shape, aside: Shape | None = None) -> list[Export]:
+def gather(
+    path: Path,
+    *texts: Shape,
+    aside: Shape | None = None,
+    owner: Callable[[Source], str] | None = None,
+) -> list[Export]:
     """One source for all files behind a path that hold texts of one of these shapes.
 
-    Raises SourceError if there are none. A file given by itself may have any name, but
-    not any content.
+    A file given by itself may have any name, but not any content. `owner` tells whose
+    export it is by a file aside.
+
+    Raises:
+        SourceError: there are none.
+        SeveralOwnersError: they are of several people.
     """
     what = texts[0].what
 
@@ -94,13 +104,46 @@ def gather(path: Path, *texts: Shape, aside: Shape | None = None) -> list[Export
             raise SourceError(f"{path} is not a {what}.")
     if not files:
         raise SourceError(f"There is no {what} in {path}.")
+    if owner is not None:
+        _check_owner(path, others, owner)
     size = sum(file.size for file in files)
     return [Export(path, size, files=tuple(files), aside=tuple(others))]
+
+
+def _check_owner(
+    path: Path, aside: list[Source], owner: Callable[[Source], str]
+) -> None:
+    """Posts and comments are not signed: those of two people cannot be told apart."""
+    owners: dict[str, str] = {}
+    for file in aside:
+        try:
+            name = owner(file)
+        except (SourceError, *FAULTS):
+            continue
+        if name:
+            owners.setdefault(plain_name(name).lower(), f"{name} ({file.place})")
+    if len(owners) > 1:
+        raise SeveralOwnersError(
+            f"{path} holds the exports of several people or accounts: "
+            f"{'; '.join(owners.values())}. Import each that is yours by itself."
+        )
 
 
 def aside_of(source: Source) -> tuple[Source, ...]:
     """The files without texts that came along."""
     return source.aside if isinstance(source, Export) else ()
+
+
+def owners_of(source: Source, owner: Callable[[Source], str]) -> tuple[str, ...]:
+    """Whose export it is, by the first file aside that tells it; empty if none does."""
+    for file in aside_of(source):
+        try:
+            name = owner(file)
+        except (SourceError, *FAULTS):
+            continue
+        if name:
+            return (name,)
+    return ()
 
 
 def read_files(

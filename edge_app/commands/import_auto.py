@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from personal_store.discovery import Discovery, Found, discover
 from personal_store.errors import SourceError, StoreBusyError
 from personal_store.importing import import_sources
 from personal_store.room import in_words
+from personal_store.service_files import BOTH, NOBODY, OTHERS, YOURS
 
 _SUFFIXES = 6
 _NAMED = 3
@@ -29,17 +30,19 @@ class Owner:
 
     me: Sequence[str] = ()
     mapping: Mapping[str, str] | None = None
+    mine: bool = False
+    """Whether files that do not say who wrote them are the person's."""
 
 
 def import_everything(store: Store, path: Path, owner: Owner, *, agreed: bool) -> None:
     """Show the plan, ask, and import one kind after the other."""
-    discovery = discover(path)
+    discovery = discover(path, mine=owner.mine)
     _show(path, discovery)
     if not discovery.found:
-        raise SourceError(
-            f"Nothing in {path} can be imported by itself: 'specsteer import --help' "
-            "lists the kinds that can be named."
-        )
+        hint = "add --mine if you wrote all of it, or name a kind"
+        if not discovery.unsigned:
+            hint = "'specsteer import --help' lists the kinds that can be named"
+        raise SourceError(f"Nothing in {path} can be imported by itself: {hint}.")
     if not (agreed or _asked(path)):
         return
     reports = import_found(store, discovery, owner)
@@ -84,15 +87,45 @@ def _show(path: Path, discovery: Discovery) -> None:
     for found in discovery.found:
         files = "1 file" if found.files == 1 else f"{found.files:,} files"
         click.echo(f"  {found.kind:<{width}}  {files}, {in_words(found.size)}")
-    if discovery.left:
-        click.echo(f"  not read: {printable(_left(discovery))}")
+    for line in unread(discovery):
+        click.echo(f"  {printable(line)}")
     for fault in discovery.faults:
-        click.echo(f"  {fault}")
+        click.echo(f"  {printable(fault)}")
 
 
-def _left(discovery: Discovery) -> str:
-    if len(discovery.left) <= _NAMED:
-        return ", ".join(file.name for file in discovery.left)
+def unread(discovery: Discovery) -> Iterator[str]:
+    """What is not read, as sentences, by the reason why."""
+    whose: dict[str, list[str]] = {}
+    for file, row in discovery.kept_out:
+        whose.setdefault(_WHOSE[row.whose], []).append(file.name)
+    for why, names in whose.items():
+        yield f"not read: {_some(names)}, {why}"
+    if discovery.unsigned:
+        counted = ", ".join(f"{f.files:,} {f.kind}" for f in discovery.unsigned)
+        yield (
+            f"not read: {counted}, which do not say who wrote them; --mine says that "
+            "you did"
+        )
+    if 0 < len(discovery.left) <= _NAMED:
+        yield "not read: " + ", ".join(file.name for file in discovery.left)
+    elif discovery.left:
+        yield f"not read: {_counted(discovery)}"
+
+
+_WHOSE = {
+    OTHERS: "which others wrote",
+    BOTH: "which others wrote, too",
+    NOBODY: "which nobody wrote",
+    YOURS: "which you wrote, but not to be read",
+}
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _counted(discovery: Discovery) -> str:
     counted = discovery.left_by_suffix()
     shown = [f"{count:,} {name}" for name, count in counted.most_common(_SUFFIXES)]
     others = len(discovery.left) - sum(n for _, n in counted.most_common(_SUFFIXES))

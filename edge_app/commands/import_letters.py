@@ -29,6 +29,7 @@ its export: docs/importing.md.
 
 \b
     specsteer import auto takeout-20240312.zip
+    specsteer import auto ~/Documents --mine
     specsteer import mbox "All mail.mbox" --me you@example.org
     specsteer import google_reviews Takeout/Maps/Reviews.json
     specsteer import csv reviews.csv --map text=Body --map date=Created
@@ -59,6 +60,12 @@ its export: docs/importing.md.
 @click.option(
     "--folder", default="", help="For imap: the folder, if not that of sent mail."
 )
+@click.option(
+    "--mine",
+    is_flag=True,
+    help="With auto: documents and tables outside of exports, which do not say who "
+    "wrote them, are all yours.",
+)
 @click.option("--yes", "agreed", is_flag=True, help="With auto: do not ask.")
 @click.option("--watch", is_flag=True, help="Stay, and import again when files change.")
 def command(
@@ -68,12 +75,15 @@ def command(
     mapping: tuple[str, ...],
     server: str | None,
     folder: str,
+    mine: bool,
     agreed: bool,
     watch: bool,
 ) -> None:
     """Choose between the ways to import."""
-    owner = Owner(me, dict(_pair(item) for item in mapping) or None)
+    owner = Owner(me, dict(_pair(item) for item in mapping) or None, mine)
     _check_names(kind, me)
+    if mine and kind != "auto":
+        raise click.UsageError(f"--mine is for auto: '{kind}' takes what it is given")
     if (kind == "imap") != (server is not None):
         raise click.UsageError("imap, and only imap, needs --server NAME")
     with _told_what_stays(), Store.open(store_path()) as store:

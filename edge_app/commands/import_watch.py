@@ -8,14 +8,15 @@ from pathlib import Path
 
 import click
 
-from edge_app.commands.import_auto import Owner, import_found
+from edge_app.commands.import_auto import Owner, import_found, unread
 from edge_app.commands.import_reports import joined, narrate
+from edge_app.commands.output import printable
 from edge_app.commands.progress import Progress
 from personal_store import ImportReport, Store, import_source, watching
 from personal_store.discovery import discover_in, may_hold_text
 from personal_store.errors import SourceError
 from personal_store.files import Source
-from personal_store.sources import Selection, only, opened
+from personal_store.sources import Selection, everything, only, opened
 
 
 def import_and_watch(store: Store, kind: str, path: Path, owner: Owner) -> None:
@@ -53,7 +54,12 @@ def _import(
     store: Store, kind: str, path: Path, files: list[Source], owner: Owner
 ) -> list[ImportReport]:
     if kind == "auto":
-        found = discover_in(path, list(opened(files, may_hold_text)))
+        # What has not changed tells in whose export the changed files lie.
+        beside = everything(path, may_hold_text) if owner.mine else []
+        changed = list(opened(files, may_hold_text))
+        found = discover_in(path, changed, mine=owner.mine, beside=beside)
+        for line in (*unread(found), *found.faults):
+            click.echo(printable(line), err=True)
         return import_found(store, found, owner)
     if path.is_file():
         return [_one(store, kind, path, owner)]

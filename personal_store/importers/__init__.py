@@ -9,7 +9,8 @@ messages signed with names have `people(source)`, those of tables `names(source)
 
 `recognises(source)` is for `import auto`: where an importer would take any file of a
 common type, it says whether this one is likely meant for it. Without it, what
-`sources` wants is what it recognises.
+`sources` wants is what it recognises. `is_certain(source)` says of a format that has no
+place for a writer whether this file names one all the same.
 """
 
 import pkgutil
@@ -28,6 +29,10 @@ from personal_store.talks import People
 
 _COMMON = " maildir emlx mbox eml lamp jsonl csv markdown docx odt text "
 """Importers of formats that many programs write, the more specific first."""
+_UNSIGNED = ("jsonl", "csv", "markdown", "docx", "odt", "text")
+"""Importers of files that do not say who wrote them."""
+_OF_MANY = ("lamp",)
+"""Importers of files with texts of many people, of whom one has to be named."""
 
 
 class Importer(Protocol):
@@ -78,6 +83,27 @@ class TableImporter(Importer, Protocol):
 def by_specificity() -> list[str]:
     """All names, those first that know their files by more than a common suffix."""
     return sorted(available(), key=lambda name: (_COMMON.find(f" {name} "), name))
+
+
+def unsigned() -> list[str]:
+    """Names of importers that take a file for its owner's only if somebody says so."""
+    return [name for name in by_specificity() if name in _UNSIGNED]
+
+
+def signed() -> list[str]:
+    """Names of importers that know whose words they read, the more specific first."""
+    return [n for n in by_specificity() if n not in _UNSIGNED and n not in _OF_MANY]
+
+
+def is_service(name: str) -> bool:
+    """Whether an importer reads the export of one service."""
+    return f" {name} " not in _COMMON and name not in ("imap", "pst")
+
+
+def is_certain(importer: Importer, source: Source) -> bool:
+    """Whether a source says who wrote it, though most of its format do not."""
+    asked: Callable[[Source], bool] = getattr(importer, "is_certain", lambda _: False)
+    return asked(source)
 
 
 def recognises(importer: Importer, source: Source) -> bool:

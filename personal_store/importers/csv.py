@@ -11,6 +11,7 @@ from personal_store.charset import decode
 from personal_store.columns import SAMPLE, Columns
 from personal_store.errors import SourceError
 from personal_store.records import ImportFailure, Item, ReadOptions
+from personal_store.service_files import keep_out
 from personal_store.sources import Source, locate
 
 _DELIMITERS = ",;\t|"
@@ -20,7 +21,7 @@ _SAMPLE_BYTES = 1024 * 1024
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every .csv in a folder or zip."""
-    return locate(path, _is_csv, "CSV file")
+    return keep_out(path, locate(path, _is_csv, "CSV file"))
 
 
 def recognises(source: Source) -> bool:

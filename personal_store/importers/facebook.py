@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from personal_store import meta
-from personal_store.archives import FAULTS
 from personal_store.cleaning import VERSION
 from personal_store.dates import parse_date
 from personal_store.exports import (
     Shape,
-    aside_of,
     digest,
     gather,
+    owners_of,
     read_files,
     says_little,
     without_text,
@@ -62,12 +61,12 @@ _PROFILE = Shape(
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in a folder or archive."""
-    return gather(path, _TEXTS, _ENCRYPTED, aside=_PROFILE)
+    return gather(path, _TEXTS, _ENCRYPTED, aside=_PROFILE, owner=_owner)
 
 
 def people(source: Source) -> People:
     """Who signed the messages."""
-    return meta.people(_SERVICE, source, _owners(source))
+    return meta.people(_SERVICE, source, owners_of(source, _owner))
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
@@ -119,15 +118,8 @@ def _group(comments: list[dict[str, Any]]) -> str:
     return next((meta.said_in(c["group"]) for c in comments if c.get("group")), "")
 
 
-def _owners(source: Source) -> tuple[str, ...]:
-    for file in aside_of(source):
-        try:
-            fields = mapping(content(file))
-        except FAULTS:
-            continue
-        profile = mapping(fields.get("profile_v2") or fields.get("profile"))
-        name = profile.get("name")
-        full = meta.said_in(mapping(name).get("full_name") or name)
-        if full:
-            return (full,)
-    return ()
+def _owner(file: Source) -> str:
+    """The name in a profile."""
+    fields = mapping(content(file))
+    name = mapping(fields.get("profile_v2") or fields.get("profile")).get("name")
+    return meta.said_in(mapping(name).get("full_name") or name)

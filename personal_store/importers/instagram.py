@@ -69,7 +69,7 @@ _PROFILE = Shape(
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in a folder or archive."""
-    return gather(path, _TEXTS, aside=_PROFILE)
+    return gather(path, _TEXTS, aside=_PROFILE, owner=_owner)
 
 
 def people(source: Source) -> People:
@@ -143,13 +143,22 @@ def _longest(labels: dict[str, dict[str, Any]]) -> str:
     return max((text for text in said if " " in text), key=len, default="")
 
 
+def _names(file: Source) -> tuple[str, ...]:
+    """The owner's name and handle in a profile."""
+    users = listing(mapping(content(file)).get("profile_user"))
+    fields = meta.labelled(mapping(users[0])) if users else {}
+    names = (_value(fields, ("Username",)), _value(fields, ("Name",)))
+    return tuple(filter(None, map(meta.said_in, names)))
+
+
+def _owner(file: Source) -> str:
+    return next(iter(_names(file)), "")
+
+
 def _owners(source: Source) -> tuple[str, ...]:
     for file in aside_of(source):
         try:
-            users = listing(mapping(content(file)).get("profile_user"))
+            return tuple(reversed(_names(file)))
         except FAULTS:
             continue
-        fields = meta.labelled(mapping(users[0])) if users else {}
-        names = (_value(fields, ("Name",)), _value(fields, ("Username",)))
-        return tuple(filter(None, map(meta.said_in, names)))
     return ()

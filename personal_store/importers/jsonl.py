@@ -12,6 +12,7 @@ from personal_store.errors import SourceError
 from personal_store.exporting import exported_item, is_exported
 from personal_store.json_stream import array_values
 from personal_store.records import ImportFailure, Item, ReadOptions
+from personal_store.service_files import keep_out
 from personal_store.sources import Source, locate
 
 _DEEPEST = 4
@@ -19,7 +20,7 @@ _DEEPEST = 4
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every .jsonl in a folder or zip."""
-    return locate(path, _is_jsonl, "JSON lines file")
+    return keep_out(path, locate(path, _is_jsonl, "JSON lines file"))
 
 
 def recognises(source: Source) -> bool:
@@ -29,6 +30,16 @@ def recognises(source: Source) -> bool:
     except SourceError:
         return False
     return True
+
+
+def is_certain(source: Source) -> bool:
+    """Whether it is an export of a store, which names the writer of each text."""
+    try:
+        return all(
+            is_exported(value) for _, _, value in islice(_values(source), SAMPLE)
+        )
+    except SourceError:
+        return False
 
 
 def names(source: Source) -> list[str]:

@@ -12,7 +12,7 @@ from personal_store.errors import SourceError
 from personal_store.exports import Shape, gather
 from personal_store.libraries import Library
 from personal_store.sources import Source
-from personal_store.tables import Row, has_columns
+from personal_store.tables import Row, has_columns, rows
 
 
 def _key(row: Row, kind: str) -> tuple[object, ...]:
@@ -24,6 +24,11 @@ _REVIEWS = Shape(
     "reviews.csv of Letterboxd",
     r".*\.csv",
     lambda head: has_columns(head, ("letterboxduri",), ("review",), ("name",)),
+)
+_PROFILE = Shape(
+    "profile.csv of Letterboxd",
+    r"profile\.csv",
+    lambda head: has_columns(head, ("username",), ("datejoined",)),
 )
 _LIBRARY = Library(
     service="letterboxd",
@@ -39,13 +44,19 @@ read = _LIBRARY.read
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or the one in a folder or archive."""
-    (export,) = gather(path, _REVIEWS)
+    (export,) = gather(path, _REVIEWS, aside=_PROFILE, owner=_owner)
     # Claimed above, so that no importer of tables takes them, and not read.
     given = path.is_file() and not export.files[0].member
     files = tuple(f for f in export.files if given or not _taken_back(f))
     if not files:
         raise SourceError(f"There is no {_REVIEWS.what} in {path}.")
     return [replace(export, size=sum(f.size for f in files), files=files)]
+
+
+def _owner(file: Source) -> str:
+    """The name of the account, which the reviews do not say."""
+    found = (row.get("username") for row in rows(file) if isinstance(row, Row))
+    return next(found, "")
 
 
 def _taken_back(file: Source) -> bool:

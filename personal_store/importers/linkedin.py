@@ -1,12 +1,15 @@
-"""Shares, comments and messages from LinkedIn's copy of your data.
+"""Shares, comments, messages and recommendations from LinkedIn's copy of your data.
 
 Shares.csv, Comments.csv and messages.csv, sometimes with the member's number behind the
 name. Comments write a quotation mark as \\", the others double it; some exports put
 marks around each line break of a share. Messages are signed with names: the owner's
-stands in Profile.csv, else --me says it; messages by others are kept as theirs.
+stands in Profile.csv, else --me says it; messages by others are kept as theirs. Of
+Invitations.csv those are read that went out. Recommendations that were given and those
+that were received have the same columns, so only the name of the file tells them apart.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from personal_store.archives import FAULTS
@@ -14,9 +17,9 @@ from personal_store.cleaning import VERSION
 from personal_store.dates import parse_date
 from personal_store.exports import (
     Shape,
-    aside_of,
     digest,
     gather,
+    owners_of,
     prose,
     read_files,
     readable,
@@ -43,26 +46,41 @@ def _is_message(head: bytes) -> bool:
     return has_columns(head, ("conversationid",), ("from",), ("content",))
 
 
+def _is_invitation(head: bytes) -> bool:
+    return has_columns(head, ("message",), ("direction",), ("sentat",))
+
+
+def _is_recommendation(head: bytes) -> bool:
+    return has_columns(head, ("firstname",), ("text",), ("status", "creationdate"))
+
+
+def _is_text(head: bytes) -> bool:
+    kinds = (_is_share, _is_comment, _is_message, _is_invitation, _is_recommendation)
+    return any(is_kind(head) for is_kind in kinds)
+
+
 def _is_profile(head: bytes) -> bool:
     return has_columns(head, ("firstname",), ("lastname",), ("headline", "summary"))
 
 
 _TEXTS = Shape(
     "Shares.csv, Comments.csv or messages.csv of LinkedIn",
-    r"(?:shares|comments|messages)\b.*\.csv|(?:shares|comments|messages)_\d+\.csv",
-    lambda head: _is_share(head) or _is_comment(head) or _is_message(head),
+    r"(?:shares|comments|messages|invitations)(?:\b|_\d).*\.csv"
+    r"|recommendations[ _]given.*\.csv",
+    _is_text,
 )
+_GIVEN = re.compile(r"recommendations[ _]given", re.IGNORECASE)
 _PROFILE = Shape("Profile.csv of LinkedIn", r"profile.*\.csv", _is_profile)
 
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in a folder or archive."""
-    return gather(path, _TEXTS, aside=_PROFILE)
+    return gather(path, _TEXTS, aside=_PROFILE, owner=_owner)
 
 
 def people(source: Source) -> People:
     """Who signed the messages."""
-    found = People(_SERVICE, owners=_owners(source))
+    found = People(_SERVICE, owners=owners_of(source, _owner))
     for file in readable(source):
         try:
             if _is_message(file.head()):
@@ -80,10 +98,16 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 def _read_file(file: Source) -> Iterator[Item]:
     head = file.head()
+    make: Callable[[Row], Document | Skipped]
+    escape = None
     if _is_share(head):
-        make, escape = _share, None
+        make = _share
     elif _is_message(head):
-        make, escape = _message, None
+        make = _message
+    elif _is_invitation(head):
+        make = _invitation
+    elif _is_recommendation(head):
+        make = _given if _GIVEN.match(file.name) else _received
     else:
         make, escape = _comment, "\\"
     for row in rows(file, escape=escape):
@@ -138,10 +162,47 @@ def _message(row: Row) -> Document | Skipped:
     )
 
 
-def _owners(source: Source) -> tuple[str, ...]:
-    for file in aside_of(source):
-        for row in rows(file):
-            if isinstance(row, Row):
-                name = f"{row.get('firstname')} {row.get('lastname')}".strip()
-                return (name,) if name else ()
-    return ()
+def _invitation(row: Row) -> Document | Skipped:
+    if row.get("direction").upper() != "OUTGOING":
+        return Skipped(row.position, "invitations by others")
+    said, date, to = prose(row.get("message")), row.get("sentat"), row.get("to")
+    if says_little(said):
+        return Skipped(row.position, "without own words")
+    return Document(
+        position=row.position,
+        key=digest(_SERVICE, "invitation", date, to, said),
+        kind="message",
+        text=said,
+        recipient=to,
+        sent_at=parse_date(date),
+        cleaning=VERSION,
+    )
+
+
+def _given(row: Row) -> Document | Skipped:
+    said, date = prose(row.get("text")), row.get("creationdate")
+    if says_little(said, 1):
+        return without_text(row.position)
+    person = _person(row)
+    return Document(
+        position=row.position,
+        key=digest(_SERVICE, "recommendation", person, date),
+        kind="post",
+        text=said,
+        recipient=person,
+        sent_at=parse_date(date),
+        cleaning=VERSION,
+    )
+
+
+def _received(row: Row) -> Skipped:
+    return Skipped(row.position, "recommendations by others")
+
+
+def _person(row: Row) -> str:
+    return f"{row.get('firstname')} {row.get('lastname')}".strip()
+
+
+def _owner(file: Source) -> str:
+    """The name in a profile."""
+    return next((_person(row) for row in rows(file) if isinstance(row, Row)), "")

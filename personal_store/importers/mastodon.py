@@ -22,7 +22,7 @@ from personal_store.exports import (
     says_little,
     without_text,
 )
-from personal_store.objects import Element, elements, mapping, marked, text
+from personal_store.objects import Element, content, elements, mapping, marked, text
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
 from personal_store.sources import Source
 
@@ -31,13 +31,18 @@ _OUTBOX = Shape(
     r"outbox.*\.json",
     lambda head: marked(head, ("orderedItems",)),
 )
+_ACTOR = Shape(
+    "actor.json of Mastodon",
+    r"actor\.json",
+    lambda head: marked(head, ("preferredUsername",), ("outbox",)),
+)
 _INLINE_QUOTE = re.compile(r"<(p|span) class=\"quote-inline\">.*?</\1>", re.DOTALL)
 _OPEN = re.compile(r"#Public\Z|\A(?:as:)?Public\Z|/followers\Z")
 
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or the one in the archive or folder."""
-    return gather(path, _OUTBOX)
+    return gather(path, _OUTBOX, aside=_ACTOR, owner=_owner)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
@@ -48,6 +53,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 def _read_file(file: Source) -> Iterator[Item]:
     for element in elements(file, "orderedItems"):
         yield element if isinstance(element, ImportFailure) else _post(element)
+
+
+def _owner(file: Source) -> str:
+    """The address of the account."""
+    return text(mapping(content(file)).get("id"))
 
 
 def _post(element: Element) -> Document | Skipped:

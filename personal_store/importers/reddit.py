@@ -22,8 +22,7 @@ _QUOTE = re.compile(r"^\s{0,3}>(?!!).*\n?", re.MULTILINE)  # but not >!a spoiler
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in a folder or archive."""
-    shape = Shape("posts.csv or comments.csv of Reddit", r".*\.csv", _is_reddit)
-    return gather(path, shape)
+    return gather(path, _TEXTS, aside=_ACCOUNT, owner=_owner)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
@@ -35,6 +34,21 @@ def _is_reddit(head: bytes) -> bool:
     return has_columns(
         head, ("id",), ("permalink",), ("subreddit",), ("body",), ("parent", "title")
     )
+
+
+_TEXTS = Shape("posts.csv or comments.csv of Reddit", r".*\.csv", _is_reddit)
+_ACCOUNT = Shape(
+    "statistics.csv of Reddit",
+    r"statistics\.csv",
+    lambda head: has_columns(head, ("statistic",), ("value",)),
+)
+
+
+def _owner(file: Source) -> str:
+    """The name of the account, which the texts do not say."""
+    told = (row for row in rows(file) if isinstance(row, Row))
+    names = (r.get("value") for r in told if r.get("statistic") == "account name")
+    return next(names, "")
 
 
 def _read_file(file: Source) -> Iterator[Item]:

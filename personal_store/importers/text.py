@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from personal_store.charset import decode
-from personal_store.documents import MAX_DOCUMENT, Text, is_personal, read_documents
+from personal_store.documents import (
+    MAX_DOCUMENT,
+    Text,
+    is_personal,
+    is_talk,
+    read_documents,
+)
 from personal_store.errors import SourceError
 from personal_store.files import bundled
 from personal_store.records import Item, ReadOptions
@@ -20,8 +26,8 @@ def sources(path: Path) -> list[Source]:
 
 
 def recognises(source: Source) -> bool:
-    """Whether it looks like something a person wrote."""
-    return is_personal(source)
+    """Whether it looks like something that one person wrote."""
+    return is_personal(source) and not is_talk(source.head())
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:

@@ -37,7 +37,7 @@ from personal_store.exports import (
 from personal_store.objects import Element, elements, listing, mapping, marked, text
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
 from personal_store.sources import Source
-from personal_store.x_messages import Accounts
+from personal_store.x_messages import Accounts, owner_in
 
 _TEXTS = Shape(
     "tweets.js of an X archive",
@@ -61,7 +61,9 @@ def sources(path: Path) -> Sequence[Source]:
     """
     return [
         replace(export, files=tuple(sorted(export.files, key=_turn)))
-        for export in gather(path, _TEXTS, aside=x_messages.ACCOUNT)
+        for export in gather(
+            path, _TEXTS, aside=x_messages.ACCOUNT, owner=lambda f: owner_in([f])
+        )
     ]
 
 
@@ -71,7 +73,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     for file in readable(source):
         if _begins(file, _LONG):
             long.learn(file)
-    accounts = Accounts(x_messages.owner_in(aside_of(source)))
+    accounts = Accounts(owner_in(aside_of(source)))
     return read_files(
         source, options, partial(_read_file, long=long, accounts=accounts)
     )

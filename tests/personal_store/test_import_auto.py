@@ -9,6 +9,7 @@ import pytest
 
 from personal_store import SourceError, Store, import_source, importers
 from personal_store.discovery import discover
+from personal_store.exporting import as_lines
 from personal_store.importing import import_sources
 from tests.mailboxes import mailbox, message
 
@@ -56,41 +57,51 @@ def folder(tmp_path):
     return tmp_path / "mine"
 
 
-def plan(path):
-    return {found.kind: found.files for found in discover(path).found}
+def plan(path, *, mine=False):
+    return {found.kind: found.files for found in discover(path, mine=mine).found}
 
 
-EXPECTED = {
-    "maildir": 2,
-    "mbox": 1,
-    "eml": 1,
-    "google_reviews": 1,
-    "csv": 1,
-    "jsonl": 1,
-    "markdown": 1,
-    "text": 1,
-}
+SIGNED = {"maildir": 2, "mbox": 1, "eml": 1, "google_reviews": 1}
+UNSIGNED = {"csv": 1, "jsonl": 1, "markdown": 1, "text": 1}
+LEFT = {"archive_browser.html", "a.jpg", "numbers.csv", "README.txt"}
 
 
 def test_every_file_finds_its_importer(folder):
     """The more specific one; what nobody knows is named."""
-    assert plan(folder) == EXPECTED
-    left = {file.name for file in discover(folder).left}
-    assert left == {"archive_browser.html", "a.jpg", "numbers.csv", "README.txt"}
+    discovery = discover(folder)
+
+    assert plan(folder) == SIGNED
+    assert {found.kind: found.files for found in discovery.unsigned} == UNSIGNED
+    assert {file.name for file in discovery.left} == LEFT
+
+
+def test_what_does_not_say_who_wrote_it_is_read_if_it_is_all_mine(folder):
+    discovery = discover(folder, mine=True)
+
+    assert plan(folder, mine=True) == SIGNED | UNSIGNED
+    assert discovery.unsigned == ()
+    assert {file.name for file in discovery.left} == LEFT
+
+
+def test_the_export_of_a_store_says_who_wrote_it(store, folder, tmp_path):
+    """Its lines name the writer of each; a table of the same format does not."""
+    import_source(store, "markdown", folder)
+    with (folder / "exported.jsonl").open("wb") as file:
+        file.writelines(as_lines(store.db))
+
+    assert plan(folder) == SIGNED | {"jsonl": 1}
 
 
 def test_what_is_found_is_imported_once(store, folder):
     """And a second time adds nothing."""
+    found = discover(folder, mine=True).found
     reports = [
-        import_sources(store, found.kind, found.sources, me=["sam@example.com"])
-        for found in discover(folder).found
+        import_sources(store, one.kind, one.sources, me=["sam@example.com"])
+        for one in found
     ]
-    again = [
-        import_sources(store, found.kind, found.sources)
-        for found in discover(folder).found
-    ]
+    again = [import_sources(store, one.kind, one.sources) for one in found]
 
-    assert sum(report.added for report in reports) == sum(EXPECTED.values())
+    assert sum(report.added for report in reports) == sum((SIGNED | UNSIGNED).values())
     assert not any(report.failed for report in reports)
     assert sum(report.added for report in again) == 0
 
@@ -101,14 +112,14 @@ def test_an_archive_is_looked_into(folder, tmp_path):
         for file in sorted(folder.rglob("*")):
             packed.write(file, file.relative_to(folder))
 
-    expected = {k: n for k, n in EXPECTED.items() if k not in ("markdown", "text")}
-    assert plan(tmp_path / "export.zip") == expected
+    assert plan(tmp_path / "export.zip") == SIGNED
+    assert plan(tmp_path / "export.zip", mine=True) == SIGNED  # a Takeout lies in it
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_single_file_is_recognised_by_what_it_is(folder, name):
     """As in a folder, but that Maildir's names mean nothing by themselves."""
-    whole = discover(folder)
+    whole = discover(folder, mine=True)
     kinds = {
         found.kind
         for found in whole.found
@@ -117,7 +128,7 @@ def test_a_single_file_is_recognised_by_what_it_is(folder, name):
         if file.path == folder / name
     }
 
-    assert set(plan(folder / name)) == kinds
+    assert set(plan(folder / name, mine=True)) == kinds
 
 
 def test_broken_archives_are_told(folder):
@@ -125,7 +136,7 @@ def test_broken_archives_are_told(folder):
 
     discovery = discover(folder)
 
-    assert {found.kind for found in discovery.found} == set(EXPECTED)
+    assert {found.kind for found in discovery.found} == set(SIGNED)
     assert "half.zip cannot be read" in discovery.faults[0]
 
 
@@ -150,9 +161,10 @@ def shut(folder, monkeypatch):
 
 
 def test_what_may_not_be_opened_is_told_and_the_rest_is_found(shut):
-    discovery = discover(shut)
+    discovery = discover(shut, mine=True)
 
-    assert {found.kind for found in discovery.found} == set(EXPECTED) - {"markdown"}
+    kinds = {found.kind for found in discovery.found}
+    assert kinds == set(SIGNED | UNSIGNED) - {"markdown"}
     assert sorted(discovery.faults) == [
         f"{shut / name} cannot be read: permission denied."
         for name in ("diary.md", "locked")

@@ -21,6 +21,7 @@ from personal_store import SourceError
 from tests.mailboxes import ME, mailbox, message
 
 LINES = '{"body": "The weather was fine all week."}\n'
+CHAT = "message_id,username,message\n1,ben,What Ben wrote to me.\n"
 REVIEW = {
     "google_maps_url": "https://maps.example.org/?cid=1",
     "review_text_published": "Lovely soup, slow service.",
@@ -32,6 +33,7 @@ def takeout(tmp_path):
     path = tmp_path / "takeout.zip"
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr("Takeout/lines.jsonl", LINES)
+        packed.writestr("Takeout/chat_history.csv", CHAT)
         features = {"features": [{"properties": REVIEW}]}
         packed.writestr("Takeout/Maps/Reviews.json", json.dumps(features))
         packed.writestr("Takeout/photo.jpg", b"\xff\xd8")
@@ -44,7 +46,8 @@ def test_without_a_terminal_the_plan_is_all(run, takeout):
 
     assert result.exit_code == 0
     assert "google_reviews  1 file, " in result.stdout
-    assert "not read: photo.jpg" in result.stdout
+    assert "not read: chat_history.csv, which others wrote, too\n" in result.stdout
+    assert "not read: lines.jsonl, photo.jpg\n" in result.stdout
     assert "--yes" in result.stdout
     assert "your texts  none" in run("status").stdout
 
@@ -54,9 +57,28 @@ def test_with_yes_everything_is_imported(run, takeout):
     first = run("import", "auto", takeout, "--yes")
     again = run("import", "auto", takeout, "--yes")
 
-    assert first.stdout.splitlines()[-1] == "added 2, skipped 0, failed 0"
+    assert first.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
     assert "google_reviews: added 1, skipped 0, failed 0" in first.stderr
-    assert again.stdout.splitlines()[-1] == "added 0, skipped 2, failed 0"
+    assert again.stdout.splitlines()[-1] == "added 0, skipped 1, failed 0"
+
+
+def test_what_does_not_say_who_wrote_it_needs_a_word(run, tmp_path):
+    """The plan says which, and how; the word is for auto alone."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "lines.jsonl").write_text(LINES)
+    (folder / "diary.md").write_text("It rained in the morning.")
+
+    refused = run("import", "auto", folder, "--yes")
+    taken = run("import", "auto", folder, "--yes", "--mine")
+    wrong = run("import", "markdown", folder, "--mine")
+
+    assert refused.exit_code == 1
+    assert "1 jsonl, 1 markdown, which do not say who wrote them" in refused.stdout
+    assert "add --mine if you wrote all of it" in refused.stderr
+    assert taken.stdout.splitlines()[-1] == "added 2, skipped 0, failed 0"
+    assert wrong.exit_code == 2
+    assert "--mine is for auto" in wrong.stderr
 
 
 @pytest.mark.parametrize("answer", [True, False])
@@ -66,7 +88,7 @@ def test_on_a_terminal_it_asks(run, takeout, monkeypatch, answer):
 
     result = run("import", "auto", takeout)
 
-    assert ("added 2" in result.stdout) == answer
+    assert ("added 1" in result.stdout) == answer
     assert ("Nothing is imported." in result.stderr) == (not answer)
 
 
@@ -82,7 +104,7 @@ def test_a_kind_that_cannot_be_imported_does_not_stop_the_others(
     (folder / "2.eml").write_text(other)
     (folder / "a.jsonl").write_text(LINES)
 
-    result = run("import", "auto", folder, "--yes")
+    result = run("import", "auto", folder, "--yes", "--mine")
 
     assert result.exit_code == 1
     assert "eml: It is not clear which address is yours" in result.stderr
@@ -116,7 +138,7 @@ def wait_for(condition, what):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("kind", ["auto", "jsonl"])
+@pytest.mark.parametrize("kind", [("auto", "--mine"), ("jsonl",)], ids=" ".join)
 def test_a_watched_folder_is_imported_again(tmp_path, kind):
     """What comes later is read; Ctrl-C ends it with the counts and status 0."""
     folder = tmp_path / "texts"
@@ -125,7 +147,7 @@ def test_a_watched_folder_is_imported_again(tmp_path, kind):
     (folder / "b.jpg").write_bytes(b"\xff\xd8")
     told = []
     with subprocess.Popen(
-        [sys.executable, "-c", WATCH, kind, str(folder)],
+        [sys.executable, "-c", WATCH, *kind, str(folder)],
         env=os.environ | {"SPECSTEER_HOME": str(tmp_path / "home")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

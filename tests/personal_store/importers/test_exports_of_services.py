@@ -277,8 +277,9 @@ def test_each_kind_is_found_by_itself():
     assert [found.kind for found in discovery.found] == SERVICES
     read = {s.name for f in discovery.found for e in f.sources for s in parts(e)}
     assert "message_1.json" in read
-    left = {source.name for source in discovery.left}
-    assert {"deleted-tweets.js", "Labels.json", "post_votes.csv"} <= left
+    assert {"Labels.json"} <= {source.name for source in discovery.left}
+    kept_out = {source.name for source, _ in discovery.kept_out}
+    assert {"deleted-tweets.js", "post_votes.csv"} <= kept_out
     (letterboxd,) = [f for f in discovery.found if f.kind == "letterboxd"]
     assert not any("deleted" in s.place for e in letterboxd.sources for s in parts(e))
 

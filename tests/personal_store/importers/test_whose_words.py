@@ -1,0 +1,522 @@
+"""Whose words lie in the exports of services: those of others never become own.
+
+The exports are made here. Every word of somebody else is FOREIGN, and nothing that is
+stored as own may hold it, however the export lies there and whatever is said of it.
+"""
+
+import io
+import json
+import re
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from personal_store import SourceError, Store, import_source, importers
+from personal_store.discovery import discover
+from personal_store.files import parts
+from personal_store.importing import import_sources
+from personal_store.records import OWN
+from personal_store.service_files import ALONE, FILES, OTHERS, YOURS, Exports
+
+FOREIGN = "Zanzibar"
+SAID = f"What {FOREIGN} said about you is long enough to be stored."
+DOCS = Path(__file__).parents[3] / "docs" / "importing.md"
+
+
+def table(header, *rows):
+    return "\n".join([header, *rows]) + "\n"
+
+
+def linkedin(owner="Tess Field", mine="I looked for a second joiner."):
+    first, last = owner.split()
+    return {
+        "Profile.csv": table(
+            "First Name,Last Name,Maiden Name,Headline,Summary",
+            f"{first},{last},,Joiner,I build boats",
+        ),
+        "Shares.csv": table(
+            "Date,ShareLink,ShareCommentary,SharedUrl,MediaUrl,Visibility",
+            f"2026-05-07 16:41:09,https://l.example/{first},{mine},,,",
+        ),
+        "messages.csv": table(
+            "CONVERSATION ID,CONVERSATION TITLE,FROM,SENDER PROFILE URL,TO,DATE,"
+            "SUBJECT,CONTENT,FOLDER",
+            f"c1,,{owner},u,Ben Quill,2026-01-01 10:05:00 UTC,,I start in March,INBOX",
+            f"c1,,Ben {FOREIGN},u,{owner},2026-01-01 10:06:00 UTC,,{SAID},INBOX",
+        ),
+        "Invitations.csv": table(
+            "From,To,Sent At,Message,Direction,inviterProfileUrl,inviteeProfileUrl",
+            f'{owner},Ada Marsh,"1/2/26, 3:04 PM",We met at the fair.,OUTGOING,u,v',
+            f'Ben Quill,{owner},"1/2/26, 3:05 PM",{SAID},INCOMING,u,v',
+        ),
+        "Recommendations_Given.csv": table(
+            "First Name,Last Name,Company,Job Title,Text,Creation Date,Status",
+            "Ada,Marsh,Boats,Joiner,Ada planes like nobody else.,2026-01-01,VISIBLE",
+        ),
+        "Recommendations_Received.csv": table(
+            "First Name,Last Name,Company,Job Title,Text,Creation Date,Status",
+            f"Ben,Quill,Boats,Joiner,{SAID},2026-01-01,VISIBLE",
+        ),
+        "Ad_Targeting.csv": table(
+            "Member Age,Company Names,Job Titles,Member Interests",
+            f'25-34,"{SAID}","{SAID}","{SAID}"',
+        ),
+        "guide_messages.csv": table(
+            "CONVERSATION ID,CONVERSATION TITLE,FROM,TO,DATE,SUBJECT,CONTENT",
+            f"c9,,LinkedIn,{owner},2026-01-01 10:06:00 UTC,,{SAID}",
+        ),
+        "Something_New.csv": table("Date,Author,Comment Text", f"2026,Ben,{SAID}"),
+        "Articles/notes.md": SAID,
+    }
+
+
+def reddit():
+    return {
+        "posts.csv": table(
+            "id,permalink,date,ip,subreddit,gildings,title,url,body",
+            "p1,https://r.example/1,2023-05-01 07:00:00 UTC,,boats,0,G,,Which glue?",
+        ),
+        "comments.csv": table(
+            "id,permalink,date,ip,subreddit,gildings,link,parent,body,media",
+            "c1,https://r.example/2,2023-05-02 07:00:00 UTC,,boats,0,,,The brown one,",
+        ),
+        "messages.csv": table(
+            "id,permalink,thread_id,date,ip,from,to,subject,body",
+            f"m1,https://r.example/3,t,2023-05-02 07:00:00 UTC,,ben,tess,hi,{SAID}",
+        ),
+        "messages_archive.csv": table(
+            "id,permalink,thread_id,date,ip,from,to,subject,body",
+            f"m2,https://r.example/4,t,2023-05-02 07:00:00 UTC,,ben,tess,hi,{SAID}",
+        ),
+        "chat_history.csv": table(
+            "message_id,created_at,updated_at,username,message,channel_url",
+            f"k1,2023-05-02 07:00:00 UTC,,ben,{SAID},u",
+        ),
+        "announcements.csv": table(
+            "announcement_id,sent_at,read_at,from_id,subject,body,url",
+            f"a1,2023-05-02 07:00:00 UTC,,r,News,{SAID},u",
+        ),
+        "statistics.csv": table("statistic,value", "account name,tess-boats"),
+    }
+
+
+def amazon():
+    reviews = "Retail.CustomerReviews.ReviewsVersions1"
+    folder = "Additional Data/Retail.CustomerReviews/datasets"
+    orders = (
+        "Website,Order ID,Order Date,Product Name,Shipping Address,Billing Address,"
+        "Gift Message,Gift Sender Name"
+    )
+    return {
+        f"{folder}/{reviews}/{reviews}.csv": table(
+            "ASIN,ProductName,StarRating,SubmissionDate,Title,Body",
+            "B01,Marking gauge,4,2021-06-05,Good,Plain and true.",
+        ),
+        "Retail.OrderHistory.1/Retail.OrderHistory.1.csv": table(
+            orders, f"Amazon,1,2021-06-05,{SAID},{SAID},1 High Street,{SAID},Ben"
+        ),
+        "Your Amazon Orders/Order History.csv": table(
+            orders, f"Amazon,2,2021-06-05,{SAID},{SAID},1 High Street,{SAID},Ben"
+        ),
+        "CustomerCommunication/Chat Contacts.csv": table(
+            "Date,Speaker,Message", f"2021-06-05,Agent,{SAID}"
+        ),
+    }
+
+
+def letterboxd():
+    reviews = "Date,Name,Year,Letterboxd URI,Rating,Rewatch,Review,Tags,Watched Date"
+    return {
+        "reviews.csv": table(
+            reviews, "2024-01-07,The Ferry,1999,u1,3,,Nobody gets off.,,"
+        ),
+        "deleted/reviews.csv": table(reviews, f"2024-01-07,A,1999,u2,3,,{SAID},,"),
+        "comments.csv": table("Date,Content,Comment", f"2024-01-07,u3,{SAID}"),
+        "diary.csv": table(
+            "Date,Name,Year,Letterboxd URI,Rating", "2024-01-07,A,1999,u,3"
+        ),
+        "profile.csv": table("Date Joined,Username,Given Name,Bio", "2020,tess,Tess,"),
+    }
+
+
+SERVICES = {
+    "amazon_reviews": (amazon, 1),
+    "letterboxd": (letterboxd, 1),
+    "linkedin": (linkedin, 4),
+    "reddit": (reddit, 2),
+}
+ALL_ALONE = {
+    f"{service}: {name}": (name, content)
+    for service, (export, _) in SERVICES.items()
+    for name, content in export().items()
+    if FOREIGN in content and "deleted" not in name and name.endswith(".csv")
+}
+
+
+def write(root, files):
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return root
+
+
+def pack(folder, kind, target):
+    """The folder as it is, below others, in a zip, in a zip inside one, or in a tar."""
+    if kind == "folder":
+        return folder
+    if kind == "nested folder":
+        shutil.copytree(folder, target / "a" / "b" / folder.name)
+        return target
+    target.mkdir()
+    inner = Path(shutil.make_archive(str(target.parent / "in"), "zip", folder))
+    if kind == "zip":
+        shutil.move(inner, target / "export.zip")
+    elif kind == "zip in a zip":
+        with zipfile.ZipFile(target / "all.zip", "w") as outer:
+            outer.write(inner, "2026/export.zip")
+    else:
+        with tarfile.open(target / "export.tgz", "w:gz") as packed:
+            packed.add(folder, "export")
+    return target
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store" / "store.db") as store:
+        yield store
+
+
+def imported(store, path, *, mine, me=()):
+    """What auto stores as own; kinds that refuse say so and are passed over."""
+    said = []
+    for found in discover(path, mine=mine).found:
+        try:
+            import_sources(store, found.kind, found.sources, me=me)
+        except SourceError as error:
+            said.append(str(error))
+    return [r for r in store.records() if r.author in OWN], said
+
+
+PLACES = ["folder", "nested folder", "zip", "zip in a zip", "tar"]
+
+
+@pytest.mark.parametrize("mine", [False, True], ids=["", "all mine"])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("service", SERVICES)
+def test_words_of_others_in_an_export_never_become_own(
+    store, tmp_path, service, place, mine
+):
+    export, count = SERVICES[service]
+    folder = write(tmp_path / "export", export())
+
+    path = pack(folder, place, tmp_path / "lies")
+    own, said = imported(store, path, mine=mine)
+
+    assert said == []
+    assert len(own) == count
+    assert not [r.text for r in own if FOREIGN in f"{r.text}{r.title}{r.recipient}"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("service", SERVICES)
+def test_every_file_is_read_or_named(tmp_path, service, place):
+    """What is in an export and not read is listed, each file once."""
+    files = SERVICES[service][0]()
+    path = pack(write(tmp_path / "export", files), place, tmp_path / "lies")
+
+    discovery = discover(path, mine=True)
+
+    read = [s for f in discovery.found for e in f.sources for s in parts(e)]
+    aside = [s for f in discovery.found for e in f.sources for s in e.aside]
+    taken_back = [name for name in files if name.startswith("deleted/")]
+    named = [*discovery.left, *(source for source, _ in discovery.kept_out)]
+    assert len(read) + len(aside) + len(named) + len(taken_back) == len(files)
+    assert discovery.unsigned == ()
+
+
+@pytest.mark.parametrize("mine", [False, True], ids=["", "all mine"])
+@pytest.mark.parametrize("name", ALL_ALONE)
+def test_a_file_of_others_by_itself_never_becomes_own(store, tmp_path, name, mine):
+    """Without the rest of its export beside it, and with a note of one's own there."""
+    file, content = ALL_ALONE[name]
+    if name.endswith(("Something_New.csv", "Chat Contacts.csv")) and mine:
+        pytest.skip("nothing tells this file from a table of one's own")
+    write(tmp_path / "some", {Path(file).name: content})
+
+    own, _ = imported(store, tmp_path / "some", mine=mine, me=["Tess Field"])
+
+    assert not [r.text for r in own if FOREIGN in r.text]
+
+
+def test_received_recommendations_are_nobodys_own_even_if_they_are_named(
+    store, tmp_path
+):
+    write(tmp_path, linkedin())
+
+    report = import_source(store, "linkedin", tmp_path / "Recommendations_Received.csv")
+
+    assert report.added == 0
+    assert report.reasons["recommendations by others"] == 1
+
+
+def test_a_table_of_others_in_a_folder_is_refused_by_csv(store, tmp_path):
+    """By itself it is taken at the word of who gives it."""
+    write(tmp_path / "e", {**reddit(), "table.csv": "text\nIt rained all day.\n"})
+
+    report = import_source(store, "csv", tmp_path / "e")
+
+    assert not [r.text for r in store.records() if FOREIGN in r.text]
+    refused = [str(f) for f in report.failures if "words of others" in str(f)]
+    assert len(refused) == 4
+    alone = import_source(store, "csv", tmp_path / "e" / "chat_history.csv")
+    assert alone.added == 1
+
+
+def test_documents_beside_an_export_are_read_if_they_are_all_mine(store, tmp_path):
+    write(tmp_path / "linkedin", linkedin())
+    write(
+        tmp_path, {"diary.md": "It rained in the morning.", "a.csv": "text\nIt did.\n"}
+    )
+
+    own, _ = imported(store, tmp_path, mine=True)
+
+    assert len(own) == 4 + 2
+
+
+CHATS = {
+    "Telegram": f"[12.03.24 10:15] Ben: {SAID}\n[12.03.24 10:16] Tess: Yes, I will.\n",
+    "Signal": f"Ben (2024-03-12 10:15): {SAID}\n\nTess (2024-03-12 10:16): Yes.\n" * 3,
+    "LINE": f"2024/03/12(Tue)\n10:15\tBen\t{SAID}\n10:16 Ben: {SAID}\n",
+    "KakaoTalk": f"2024년 3월 12일 오후 3:21, 벤 : {SAID}\n" * 2,
+    "Skype": f"[2024-03-12 10:15:03 AM] Ben: {SAID}\n[2024-03-12 10:16:03 AM] T: Yes\n",
+    "a transcript": f"Ben: {SAID}\nTess: Yes, I will.\nBen: {SAID}\nTess: Good.\n",
+    "IRC": f"10:15 <ben> {SAID}: so\n10:16 <tess> yes: so\n10:17 <ben> {SAID}: so\n",
+}
+
+
+@pytest.mark.parametrize("program", CHATS)
+@pytest.mark.parametrize("mine", [False, True], ids=["", "all mine"])
+def test_a_chat_of_another_program_is_no_document(store, tmp_path, program, mine):
+    write(tmp_path / "some", {"chat.txt": CHATS[program]})
+
+    own, _ = imported(store, tmp_path / "some", mine=mine, me=["Tess"])
+
+    assert not [r.text for r in own if FOREIGN in r.text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Dear Anna,\n\nthank you: it came at 10:15.\n\nYours,\nTess\n",
+     "It rained.\n\nNote: bring the boat.\nNote: and the glue.\n\nThen it stopped.\n",
+     "12.03.2024\nIt rained all day.\n13.03.2024\nIt did so again.\n",
+     "Shopping: glue\nPaint: two tins\n"],
+)  # fmt: skip
+def test_a_letter_a_diary_and_a_list_are_documents(tmp_path, text):
+    write(tmp_path / "some", {"letter.txt": text})
+
+    found = discover(tmp_path / "some", mine=True).found
+
+    assert [one.kind for one in found] == ["text"]
+
+
+def test_what_was_sent_in_a_chat_is_no_document(tmp_path):
+    chat = "[1.2.23, 08:03:00] Ada: Here is my letter for the club\n"
+    files = {"_chat.txt": chat, "DOC-20230201-WA0001.md": SAID, "00000012-CV.txt": SAID}
+    write(tmp_path / "some", files)
+
+    assert [f.kind for f in discover(tmp_path / "some", mine=True).found] == [
+        "whatsapp"
+    ]
+
+
+# two people, a stranger
+
+
+def script(element):
+    return "window.YTD.some.part0 = " + json.dumps([element])
+
+
+def two(tmp_path, service):
+    """The exports of two people beside each other."""
+    makers = {
+        "linkedin": lambda name: linkedin(name, f"{name} wrote this post."),
+        "reddit": lambda name: {
+            **reddit(), "statistics.csv": f"statistic,value\naccount name,{name}\n",
+        },
+        "letterboxd": lambda name: {
+            **letterboxd(), "profile.csv": f"Date Joined,Username\n2020,{name}\n",
+        },
+        "mastodon": lambda name: {
+            "outbox.json": json.dumps({"orderedItems": [
+                {"type": "Create", "object": {"id": name, "content": f"By {name}."}}
+            ]}),
+            "actor.json": json.dumps({
+                "id": f"https://m.example/users/{name}", "preferredUsername": name,
+                "inbox": "x", "outbox": "y",
+            }),
+        },
+        "x_archive": lambda name: {
+            "data/account.js": script({"account": {"accountId": name}}),
+            "data/tweets.js": script(
+                {"tweet": {"id_str": name, "full_text": f"Said by {name}."}}
+            ),
+        },
+        "facebook": lambda name: {
+            "posts/your_posts_1.json": json.dumps(
+                [{"timestamp": 1, "data": [{"post": f"Said by {name}."}]}]
+            ),
+            "profile_information.json": json.dumps({"profile_v2": {"name": name}}),
+        },
+        "instagram": lambda name: {
+            "media/posts_1.json": json.dumps(
+                [{"media": [{"title": f"Said by {name}.", "creation_timestamp": 1}]}]
+            ),
+            "personal_information.json": json.dumps({"profile_user": [
+                {"string_map_data": {
+                    "Username": {"value": name.lower()[:4]}, "Name": {"value": name},
+                }}
+            ]}),
+        },
+    }  # fmt: skip
+    for name in ("Tess Field", "Ben Quillon"):
+        write(tmp_path / "both" / name.partition(" ")[0], makers[service](name))
+    return tmp_path / "both"
+
+
+SIGNED = ["facebook", "instagram", "letterboxd", "linkedin", "mastodon", "reddit",
+          "x_archive"]  # fmt: skip
+
+
+@pytest.mark.parametrize("service", SIGNED)
+@pytest.mark.parametrize("mine", [False, True], ids=["", "all mine"])
+def test_the_exports_of_two_people_are_not_mixed(store, tmp_path, service, mine):
+    """Posts are not signed: it says whose lie there, and reads each by itself."""
+    path = two(tmp_path, service)
+
+    discovery = discover(path, mine=mine)
+
+    assert discovery.found == ()
+    (fault,) = discovery.faults
+    assert "holds the exports of several people or accounts" in fault
+    with pytest.raises(SourceError, match="Import each that is yours by itself"):
+        import_source(store, service, path)
+    assert list(store.records()) == []
+    assert import_source(store, service, path / "Tess").added > 0
+
+
+@pytest.mark.parametrize("service", ["facebook", "instagram", "linkedin"])
+def test_the_export_of_a_stranger_is_refused(store, tmp_path, service):
+    """Who is known under another name must say that both names are theirs."""
+    path = two(tmp_path, service)
+    store.add_identities([f"{service}:tess field"])
+
+    with pytest.raises(SourceError, match="This is the export of Ben Quillon"):
+        import_source(store, service, path / "Ben")
+    assert list(store.records()) == []
+
+    assert import_source(store, service, path / "Tess").added > 0
+    assert import_source(store, service, path / "Ben", me=["Ben Quillon"]).added > 0
+
+
+def test_two_parts_of_one_export_are_one(store, tmp_path):
+    """As large ones come: the profile may lie in both."""
+    write(tmp_path / "all" / "part 1", linkedin())
+    write(tmp_path / "all" / "part 2", {"Profile.csv": linkedin()["Profile.csv"]})
+
+    assert import_source(store, "linkedin", tmp_path / "all").added == 4
+
+
+# hostile archives
+
+
+def test_a_bomb_beside_an_export_does_not_keep_it_out(tmp_path):
+    write(tmp_path / "some" / "linkedin", linkedin())
+    with zipfile.ZipFile(
+        tmp_path / "some" / "bomb.zip", "w", zipfile.ZIP_DEFLATED
+    ) as bomb:
+        bomb.writestr("chat_history.csv", b"\0" * 20_000_000)
+
+    discovery = discover(tmp_path / "some", mine=True)
+
+    assert [found.kind for found in discovery.found] == ["linkedin"]
+    assert "unpacks to far too much" in discovery.faults[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["../Shares.csv", "/etc/Shares.csv", "a/../../Shares.csv"]
+)
+def test_names_that_lead_out_of_an_archive_are_refused(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as packed:
+        packed.writestr(name, linkedin()["Shares.csv"])
+
+    with pytest.raises(SourceError, match="leads out of the archive"):
+        discover(tmp_path / "export.zip")
+
+
+def test_a_name_with_a_line_end_is_a_name(tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("Basic\x1b[2J/Recommendations_Received\n.csv", "a,b\n1,2\n")
+        archive.writestr("Basic\x1b[2J/Shares.csv", linkedin()["Shares.csv"])
+    (tmp_path / "export.zip").write_bytes(packed.getvalue())
+
+    discovery = discover(tmp_path / "export.zip", mine=True)
+
+    assert [found.kind for found in discovery.found] == ["linkedin"]
+
+
+# the table
+
+
+def row_of(file):
+    return f"| `{file.service}` | {file.label} | {file.whose} | {file.done} |"
+
+
+def test_the_table_in_the_docs_is_the_one_that_is_used():
+    """As many rows, in the same order, word for word."""
+    written = [
+        line
+        for line in DOCS.read_text("utf-8").splitlines()
+        if re.match(r"\| `\w+` \| .* \| .* \| ", line)
+    ]
+
+    assert written == [row_of(file) for file in FILES]
+
+
+def test_the_table_knows_every_service_and_takes_nothing_of_others():
+    services = set(filter(importers.is_service, importers.available()))
+
+    assert {file.service for file in FILES} == services
+    assert not [file for file in FILES if file.whose == OTHERS and file.is_read]
+    assert {file.service for file in FILES if file.is_read} == services
+    assert services >= ALONE
+
+
+def test_the_whole_of_an_export_is_found_by_a_part_of_it(tmp_path):
+    exports = Exports()
+    root = tmp_path / "fb"
+    inner = "your_facebook_activity/messages/inbox/ben_1/message_1.json"
+    write(root, {inner: "{}", "notes.md": "x"})
+    write(tmp_path, {"mine.md": "y"})
+    files = {s.name: s for s in discover(tmp_path).left} | {
+        s.name: s
+        for f in discover(tmp_path).unsigned
+        for e in f.sources
+        for s in parts(e)
+    }
+
+    exports.meet("facebook", [files["message_1.json"]])
+
+    assert exports.service_of(files["notes.md"]) == "facebook"
+    assert exports.service_of(files["mine.md"]) == ""
+
+
+def test_only_files_without_anybody_elses_words_are_taken_as_own_by_name():
+    """What holds both is read by the name of each writer, or row by row."""
+    both = {f.service for f in FILES if f.is_read and f.whose not in (YOURS, OTHERS)}
+
+    assert both <= {"facebook", "instagram", "linkedin", "whatsapp", "x_archive"}
