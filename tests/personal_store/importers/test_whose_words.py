@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 
 from personal_store import SourceError, Store, import_source, importers
-from personal_store.discovery import discover
-from personal_store.files import parts
+from personal_store.discovery import discover, discover_in, may_hold_text
+from personal_store.files import of_file, parts
 from personal_store.importing import import_sources
 from personal_store.records import OWN
 from personal_store.service_files import ALONE, FILES, OTHERS, YOURS, Exports
+from personal_store.sources import everything
 
 FOREIGN = "Zanzibar"
 SAID = f"What {FOREIGN} said about you is long enough to be stored."
@@ -420,6 +421,19 @@ def test_the_export_of_a_stranger_is_refused(store, tmp_path, service):
 
     assert import_source(store, service, path / "Tess").added > 0
     assert import_source(store, service, path / "Ben", me=["Ben Quillon"]).added > 0
+
+
+def test_a_file_that_comes_later_lies_in_the_export_beside_it(tmp_path):
+    """A watched folder shows only what has changed; the rest tells where it lies."""
+    folder = write(tmp_path / "e", linkedin())
+    new = of_file(folder / "Something_New.csv")
+    beside = everything(folder, may_hold_text)
+
+    apart = discover_in(folder, [new], mine=True)
+    there = discover_in(folder, [new], mine=True, beside=beside)
+
+    assert [found.kind for found in apart.found] == ["csv"]
+    assert (there.found, there.left) == ((), (new,))
 
 
 def test_two_parts_of_one_export_are_one(store, tmp_path):
