@@ -1,7 +1,8 @@
 """What machines and companies put below a message: notices, taglines, list footers."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 
 from personal_store import phrases
@@ -19,8 +20,9 @@ _OPENING = re.compile(rf"^\W*(?:{phrases.NOTICE})")
 _WEAK_OPENING = re.compile(rf"^\W*(?:{phrases.WEAK_NOTICE})")
 _ANY_OPENING = re.compile(rf"^\W*(?:{phrases.NOTICE}|{phrases.WEAK_NOTICE})")
 _LIST = re.compile(phrases.LIST_FOOTER.replace(".", r"\."))
-_GUARD = re.compile(phrases.GUARD.replace(".", r"\."))
-_LINK = re.compile(r"https?://|www\.|<mailto:|[\w.+-]+@[\w-]+\.\w")
+_GUARD = re.compile(rf"(?<!\w)(?:{phrases.GUARD.replace('.', '[.]')})")
+_FIRST_PERSON = re.compile(rf"(?<!\w)(?:{phrases.FIRST_PERSON})(?!\w)")
+_LINK = re.compile(r"https?://|www\.|<mailto:|[\w.+-]@[\w-]+\.\w")
 _RULE_SIGNS = frozenset("_=*-")
 _LINK_SIGNS = ("@", "://", "www.", "<mailto:")
 _RULE = re.compile(r"^(?:[_=*-]{10,}|--~--~-.*|(?:-=)+-?)$")
@@ -29,20 +31,53 @@ _STEMS = tuple(phrases.NOTICE_WORDS.split("|"))
 _ASCII_STEMS = tuple(stem for stem in _STEMS if stem.isascii())
 
 _LONGEST_TAGLINE = 100
-_SENT = re.compile(rf"(?<!\w)(?:{phrases.SENT})")
-_DEVICE = re.compile(rf"(?<![^\W_])(?:{phrases.DEVICE})")
-_SENT_FROM = re.compile(rf"^\W*(?:{phrases.SENT_FROM})")
-_APP = re.compile(r"(?<![a-z])(?:ios|android|mobile|mac|windows)(?![a-z])")
+_LONGEST_REST = 3
+"""Words behind the device of a tagline, unless they are known ones."""
+_DEVICE_NAMES = rf"(?:{phrases.DEVICE}|{phrases.APPS})"
+_DEVICE = re.compile(rf"(?<![^\W_]){_DEVICE_NAMES}\w*")
+_SYSTEM = r"(?:ios|android|mac|mobile|windows|iphone|ipad)"
+_START = rf"^\W*(?:[^\W\d]{{2,20}}:\s*|.{{0,60}}(?:{phrases.APOLOGY}).{{0,40}}\W)??"
+_SENT = rf"(?<!\w)(?:{phrases.SENT})"
+_MAY_BE_SENT = re.compile(
+    rf"{_SENT}|^\W*get |^provenance|(?:送信|发送|發送|傳送|寄出|보냄|보낸)\W*$"
+)
+_SENT_FIRST = re.compile(
+    rf"{_START}(?:{_SENT}\W+(?:\w+\W+)?(?:{phrases.FROM_DEVICE})(?!\w)"
+    rf"|(?:{phrases.FUSED})\W*(?:\w+\W+){{0,1}}(?=\S*{_DEVICE_NAMES}))"
+)
+_DEVICE_BEGINS = re.compile(
+    rf"^\W{{0,3}}(?:(?:{phrases.FROM_DEVICE})(?!\w)|\w{{0,3}}\W?{_DEVICE_NAMES})"
+)
+_SENT_ENDS = re.compile(rf"(?:{phrases.SENT})\W{{0,3}}$")
+_THIS_SENT = re.compile(rf"^\W*(?:{phrases.THIS_MESSAGE})\W")
+_SENT_FROM = re.compile(rf"^\W*(?:{phrases.SENT_FROM})\W*$")
+_GET_APP = re.compile(
+    rf"^\W*get (?:{_DEVICE_NAMES}|[\w ]{{2,12}}mail) for {_SYSTEM}\b|"
+    rf"^\W*sent (?:from|via|with|using) (?:{phrases.APPS})(?!\w)"
+)
+_OUTLOOK_FOR = re.compile(
+    rf"outlook\W+(?:\S+\s+){{0,2}}?{_SYSTEM}(?![a-z])|{_SYSTEM}\S*\W+(?:\S+\s+)?outlook"
+)
+_AUXILIARY = re.compile(rf"(?<!\S)(?:{phrases.AUXILIARIES})(?!\w)")
+_ONLY_LINK = re.compile(r"^\W*(?:https?://|www\.)\S{1,80}\W*$")
+_APOLOGY = re.compile(phrases.APOLOGY)
+_NETWORK = re.compile(r"using |on the |network|https?:|\bfor |\bwith |[(<]|by at&t")
 _SLOGAN = re.compile(r"^\W*yahoo mail\W+search, organi[sz]e, conquer")
 
 
-def cut_footers(lines: list[str]) -> list[str]:
-    """The lines before the first notice or list footer at the end of a message."""
+def cut_footers(lines: list[str], goodbye: Callable[[list[str]], int]) -> list[str]:
+    """The lines before the first notice or list footer at the end of a message.
+
+    No machine writes above the line at which the writer says goodbye; `goodbye` finds
+    it, and is only asked where something would be cut.
+    """
     cut = len(lines)
     for start, end in _paragraphs_from_below(lines):
         text = " ".join(lines[start:end])[:_LONGEST].lower()
         at = _footer_at(lines, start, end, text)
         if at is not None:
+            if at < goodbye(lines):
+                break
             cut = at
         elif len(text) >= _PROSE and not _has_link(text):
             break
@@ -60,6 +95,11 @@ def drop_taglines(lines: list[str]) -> list[str]:
         elif last:
             last = _is_tagline(line)
             if last:
+                found.add(index)
+            elif (
+                "." in line and _ONLY_LINK.match(line) and _is_tagline(lines[index - 1])
+            ):
+                last = True
                 found.add(index)
     if not found:
         return lines
@@ -85,20 +125,41 @@ def _stands_alone(lines: list[str], index: int, found: set[int]) -> bool:
 
 
 def _is_tagline(line: str) -> bool:
-    if not 5 < len(line) < _LONGEST_TAGLINE or line.endswith(("?", "!")):
+    if not 5 < len(line) < _LONGEST_TAGLINE or line.endswith("?"):
         return False
     line = bare_line(line)
-    return _names_device(line) or bool(_SLOGAN.match(line))
-
-
-def _names_device(line: str) -> bool:
-    if "outlook" in line and _APP.search(line):
-        return len(line.split()) < 9 or "aka.ms" in line
-    if _SENT_FROM.match(line):
-        return True
-    if len(line.split()) >= 13:
+    if line.endswith("!") and not _APOLOGY.search(line):
         return False
-    return bool(_SENT.search(line) and _DEVICE.search(line))
+    return _names_device(line) or ("yahoo" in line and bool(_SLOGAN.match(line)))
+
+
+@lru_cache(maxsize=1_024)  # a mail is read until nothing changes: at least twice
+def _names_device(line: str) -> bool:
+    """Whether a verb without a subject and a device are all that a line holds.
+
+    'The photos were sent from my phone' is a sentence, 'sent from my phone' is none.
+    """
+    words = len(line.split())
+    if "outlook" in line and _OUTLOOK_FOR.search(line):
+        return "aka.ms" in line or (words < 8 and not line.endswith("."))
+    if words >= 16 or not _MAY_BE_SENT.search(line):
+        return False
+    if _SENT_FROM.match(line) or _GET_APP.match(line):
+        return True
+    devices = list(_DEVICE.finditer(line))
+    if not devices:
+        return False
+    if _THIS_SENT.match(line):
+        return True
+    first = _SENT_FIRST.match(line)
+    if first and first.end() <= devices[-1].end():
+        rest = line[devices[-1].end() :]
+        short = len(rest.split()) <= _LONGEST_REST and words < 13
+        known = _APOLOGY.search(line) or _NETWORK.search(line, first.end())
+        return bool(known) or (short and not _AUXILIARY.search(rest))
+    if words >= 9 or not _DEVICE_BEGINS.match(line) or not _SENT_ENDS.search(line):
+        return False
+    return not _AUXILIARY.search(line)
 
 
 def _paragraphs_from_below(lines: list[str]) -> Iterator[tuple[int, int]]:
@@ -128,10 +189,9 @@ def _footer_at(lines: list[str], start: int, end: int, text: str) -> int | None:
             return index
     if not any(map(str.strip, islice(lines, start))):
         return None
-    linked = _has_link(text)
-    if _is_notice(text) or (linked and _LIST.search(text)):
-        return start - _has_rule_above(lines, start)
-    if linked and len(text) < 400 and _GUARD.search(text):
+    linked = _has_link(text) and not _FIRST_PERSON.search(text)
+    guarded = linked and len(text) < 400 and "? " not in text and _GUARD.search(text)
+    if _is_notice(text) or guarded or (linked and _LIST.search(text)):
         return start - _has_rule_above(lines, start)
     if len(text) < _PROSE:
         return None

@@ -4,16 +4,15 @@ Data only, in lower case: the rules that use it are in quotes, signatures and fo
 """
 
 WROTE = (
-    r"wrote|writes|schrieb(?:en)?|geschrieben|a écrit|écrit|escribió|escribiste"
-    r"|ha scritto|scrive|escreveu|schreef|geschreven|napisał(?:\(a\)|a)?|pisze"
-    r"|nap[ií]sal(?:\(?a\)?)?|napsala?(?:\(a\))?|написал(?:\(а\)|а)?"
-    r"|написав(?:\(ла\))?"
-    r"|написа|пишет|пише|skrev|kirjoitti|yazdı|yazmış|írta(?: \([^()]{5,60}\))?"
-    r"|scrie|a scris|έγραψε|写道|寫道|書きました|書いた|のメール|작성|쓴 글|viết"
-    r"|menulis"
-    r"|rašė|parašė|rakstīja|kirjutas|je napisao(?:/la)?|napisao(?:/la)? je|napisala"
-    r"|je napisal|je pisal|เขียน|כתב(?:/ה|ה)?|كتبت?|نوشت|va escriure|idatzi zuen"
-    r"|escribiu|skrifaði|tulis"
+    r"wrote|writes|(?:ge)?schrieb(?:en)?|(?:a )?écrit|escribió|escribiste|ha scritto"
+    r"|scrive|escreveu|schreef|geschreven|napisał(?:\(a\)|a)?|pisze"
+    r"|nap[ií]sal(?:\(?a\)?)?|napsala?(?:\(a\))?|написа[лв]?[ао]?(?:\(л?а\))?|пишет?"
+    r"|skrev|kirjoitti|yazdı|yazmış|írta(?: \([^()]{5,60}\))?|scrie|a scris|έγραψε"
+    r"|写道|寫道|書きました|書いた|のメール|작성|쓴 글|viết|menulis|(?:pa)?rašė"
+    r"|rakstīja"
+    r"|kirjutas|(?:je )?napisao(?:/la)?(?: je)?|je pisal|เขียน|כתב(?:/ה|ה)?|كتبت?|نوشت"
+    r"|va escriure|idatzi zuen|escribiu|skrifaði|tulis|het geskryf|ka shkruar|yazıb"
+    r"|жазды|գրել է|ने लिखा|aliandika|ysgrifennodd"
 )
 """The verb of a line that introduces a quote."""
 
@@ -29,7 +28,8 @@ FROM = (
     r"|expéditeur"
     r"|mittente|remitente|remetente|nadawca|odesílatel|odosielateľ|avsändare|afsender"
     r"|avsender|αποστολέας|από|šalje|pošiljatelj|pošiljalec|מאת|من|từ|người gửi|dari"
-    r"|pengirim|saatja|nuo|no|จาก|expeditor|подател|отправитель|відправник|frá"
+    r"|pengirim|saatja|nuo|no|จาก|expeditor(?:ul)?|подател|отправитель|відправник|frá"
+    r"|送信元|від кого"
 )
 
 HEADER = (
@@ -53,19 +53,29 @@ HEADER = (
     r"|zadeva"
     r"|נשלח|תאריך|אל|נושא|עותק|تم الإرسال|أرسلت|التاريخ|إلى|الموضوع|نسخة|đã gửi|ngày"
     r"|đến|chủ đề|tiêu đề|dikirim|tanggal|kepada|ke|perihal|subjek|saadetud|teema"
-    r"|išsiųsta|kam|tēma|วันที่|ถึง|เรื่อง"
+    r"|išsiųsta|kam|tēma|วันที่|ถึง|เรื่อง|päivämäärä|gönderilen|відправлено|kopi"
+    r"|kópia|pre|naslov|subiectul|destinatarul|adresat|copie(?: à)?|日付|送信先"
+    r"|kopie \(cc\)|másolatot kap|odgovori na|odpověď na|svar til|antwoord aan"
+    r"|vastaus|válaszcím|rispondi a|odpowiedź-do|răspuns către|ответ-кому"
+    r"|odpovedať-pre|svara till|yanıt adresi|кому відповісти"
 )
 
 SUBJECT = (
     r"subject|betreff|objet|sujet|asunto|assunto|oggetto|onderwerp|temat|předmět"
     r"|predmet|tárgy|subiect|ämne|emne|aihe|konu|тема|относно|θέμα|件名|主题|主旨|主題"
     r"|제목"
-    r"|נושא|الموضوع|chủ đề|tiêu đề|perihal|subjek|zadeva|teema|tēma|เรื่อง"
+    r"|נושא|الموضوع|chủ đề|tiêu đề|perihal|subjek|zadeva|teema|tēma|เรื่อง|naslov"
+    r"|subiectul"
 )
 
 ORIGINAL = (
     r"original (?:message|appointment|e-?mail)|original|forwarded (?:message|mail)"
     r"|forwarded by.*|reply message|message d.origine|message original|message initial"
+    r"|this is a forwarded message|message transmis|mail original"
+    r"|courriel d.origine|ursprünglicher termin"
+    r"|edelleenlähetetty viesti|iletilmiş mesaj|перенаправлен\w+ (?:повідомлення"
+    r"|сообщение)|treść przekazanej wiadomości|välitetty viesti.*|pesan terusan"
+    r"|wiadomość przesłana dalej|メッセージを転送|προωθημένο μήνυμα"
     r"|message transféré|message réexpédié|e-?mail d.origine|courriel original"
     r"|ursprüngliche (?:nachricht|mail|e-?mail)|weitergeleitete (?:nachricht|e-?mail)"
     r"|original-?nachricht|antwort nachricht|originalnachricht|mensaje original"
@@ -93,11 +103,30 @@ ORIGINAL = (
 )
 """Between dashes: what follows is somebody else's."""
 
+REPLY_ABOVE = (
+    r"(?:type|write|enter|post)? ?(?:your )?(?:reply|response|answer|respond)"
+    r"(?: to this e-?mail)? (?:above|over) (?:this|the) line"
+    r"|antworten? (?:sie )?(?:bitte )?"
+    r"(?:ober|über)?(?:halb)? dieser (?:zeile|linie)|antwort (?:ober"
+    r"|über)(?:halb)? dieser"
+    r" (?:zeile|linie)|au-dessus de cette ligne|(?:encima|arriba) de esta l[ií]nea"
+    r"|acima desta linha|sopra (?:di )?questa (?:linea|riga)|boven deze (?:regel|lijn)"
+    r"|powyżej tej linii|över (?:den här|denna) raden|over denne linje"
+    r"|выше этой (?:строки|линии)"
+)
+"""What help desks write at the top of their mails."""
+
+ABOVE = (
+    *("above", "over ", "ober", "über", "dessus", "encima", "arriba", "acima", "sopra"),
+    *("boven", "powyżej", "över", "выше"),
+)
+"""One of them stands in each of these."""
+
 FORWARD_STEMS = (
     r"forwarded|weitergeleitet|transf[eé]r|r[eé]exp[eé]di|reenviad|inoltrat|encaminhad"
     r"|doorgestuurd|vidarebefordra|videresend|välitet|przekaz|přepos|prepos|továbbít"
     r"|redirec[țţt]ion|пересл|переадрес|пересил|препра|iletil|yönlendir|προωθ|転送"
-    r"|转发"
+    r"|转发|edelleenlähet|перенаправ|пересила"
     r"|轉寄|전달|הועבר|توجيه|proslij|chuyển tiếp|diteruskan"
 )
 """In the short line with a colon that Apple Mail puts above a forwarded message."""
@@ -108,7 +137,8 @@ SENT = (
     r"|verstuurd|gestuurd|wysłan[eo]|odeslán[oa]|odoslan[éáo]|küldve|küldtem|trimis"
     r"|skickat|skickad|sendt|lähetetty|gönderildi|gönderilmiştir|отправлено|отослано"
     r"|надіслано|відправлено|изпратено|poslano|poslato|στάλθηκε|εστάλη|送信|发自|發自"
-    r"|发送|傳送|寄出|보냄|보낸|أُ?رسلت?|تم الإرسال|נשלח[הא]?|gửi|dikirim|terkirim"
+    r"|发送|傳送|寄出|보냄|보낸|أُ?رسلت?|تم الإرسال|נשלח[הא]?|(?:đã )?gửi|dikirim"
+    r"|terkirim"
     r"|enviat"
     r"|saadetud|išsiųsta|nosūtīts|ส่งจาก"
 )
@@ -129,12 +159,70 @@ DEVICE = (
 )
 
 SENT_FROM = (
-    r"sent (?:from|via|using|with|by) (?:my|mail|outlook|yahoo|proton|a|the new"
-    r"|the all)"
-    r"|iphone.{0,5}から送信|发自我的|發自我的|從我的.{1,20}傳送|(?:내"
-    r"|나의) .{1,15}에서 보냄"
+    r"sent from my \S+(?: \S+)?|sent (?:from|via|using|with) (?:mail|outlook|yahoo"
+    r"|proton|the new|the all)\b.*|发自我的.*|發自我的.*|從我的.{1,20}傳送"
+    r"|(?:내|나의) .{1,15}에서 보냄|provenance\s?: .{3,30}|sent on the go"
 )
-"""How a tagline begins that needs no name of a device."""
+"""A whole tagline that needs no name of a device."""
+
+FROM_DEVICE = (
+    r"from|via|using|with|by|on|through|von|vom|mit|mittels|über|aus|unterwegs|depuis"
+    r"|de|du|d['’]\w*|à partir|avec|par|desde|con|mediante|do|da|dal|dalla|dallo"
+    r"|tramite|pelo|pela|com|através|usando|no|van|vanaf|vanuit|met|z|ze|za|przy"
+    r"|pomocí|přes|cez|zo|från|med|fra|с|со|из|через|з|із|від|от|през|чрез|από|με"
+    r"|μέσω|din|cu|prin|iz|sa|s|putem|من|عبر|باستخدام|באמצעות|từ|bằng|qua|dari"
+    r"|melalui|iš|des|amb|su|frå|az?|內|내|나의"
+)
+"""What stands between the verb and the device in a tagline, or begins one."""
+
+FUSED = (
+    r"gesendet|envoyé|enviado|inviato|verzonden|wysłan[eo]|odeslán[oa]|odoslan[éáo]"
+    r"|küldve|trimis|skickat|sendt|lähetetty|gönderildi|отправлено|надіслано|изпратено"
+    r"|poslano|στάλθηκε|送信|发自|發自|發送|发送|傳送|寄出|보냄|보낸|أُ?رسلت?|تم الإرسال"
+    r"|נשלח[הא]?|gửi|saadetud|išsiųsta|nosūtīts|ส่งจาก"
+)
+"""Verbs that need no word before the device: it carries an ending, or none is usual."""
+
+AUXILIARIES = (
+    r"habe|hast|hat|haben|habt|hatte|wurden?|worden|ist|sind|war|kann|könnte|soll|muss"
+    r"|am|is|are|was|were|be|been|has|have|had|will|would|should|can|could|not|never"
+    r"|a|ai|ont|été|est|sont|ha|ho|he|fue|sido|son|foi|foram|heb|heeft|hebben|is|zijn"
+    r"|werd|werden|nicht|niet|pas|non|ne|jsem|som|é|è"
+)
+"""Words of a sentence that a tagline, which has no finite verb, seldom holds."""
+
+THIS_MESSAGE = (
+    r"this (?:e-?mail|message|mail) was (?:sent|written|typed)|diese (?:nachricht"
+    r"|e-?mail|mail) wurde|ce(?:t e-?mail|tte? mail| message| courriel) a été"
+    r"|este (?:mensaje|correo|e-?mail) (?:ha sido|fue)|quest[ao] (?:messaggio|e-?mail"
+    r"|mail) è stat[ao]|dit (?:bericht|e-?mail|mail(?:tje)?) (?:is|werd)"
+    r"|est[ae] (?:mensagem|e-?mail) foi|ta wiadomość została"
+)
+"""How a tagline begins that is a sentence."""
+
+APOLOGY = (
+    r"excuse|forgive|pardon|apolog|brevity|brief|typo|spelling|terse|autocorrect|thumb"
+    r"|kürze|tippfehler|entschuldig|rechtschreib|fautes|excus|brièveté|disculp|errores"
+    r"|errat|brevidad|scus|errori|brevità|desculp|excuus|typefout|tikfout"
+)
+"""What a tagline says behind the device, or before."""
+
+APPS = (
+    r"typeapp|bluemail|blue mail|polymail|mailtrack|mixmax|missive|superhuman|mymail"
+    r"|front|shift|nine|spark|airmail|fastmail|tutanota|tuta|newton|canary|edison|boxer"
+    r"|mailbird|mailspring|em client|zoho ?mail|proton ?mail|protonmail|shortwave|hey"
+    r"|spike|mimestream|postbox|roundcube|sogo|mailmate|aqua ?mail|k-?9 mail|nylas n1"
+    r"|cloudmagic|mailbox|inbox|unibox|vivaldi|betterbird|thunderbird|zimbra|skiff"
+    r"|twobird|basecamp|notion mail|mail app|app mail|sailfish|ubuntu touch"
+)
+"""Programs that put their name below what is sent with them."""
+
+FIRST_PERSON = (
+    r"i|i['’]\w+|me|my|mine|ich|mich|mir|mein\w*|je|j['’]\w+|moi|mon|mes|yo|mí|mis|io"
+    r"|mio|mia|miei|eu|meu|minha|ik|mij|mijn|mnie|mój|moja|mé|mně|jag|mig|mitt|jeg"
+    r"|meg|minä|minua|minut|я|меня|мне|мой|моя|мене|мені"
+)
+"""Words by which somebody speaks of himself, which no program does."""
 
 SIGN_OFF = (
     r"(?:with )?(?:my |the )?(?:best|kind|kindest|warm|warmest|many|good)?\s*"

@@ -4,6 +4,7 @@ A sign-off, the name below it and a postscript stay: how somebody ends is style.
 """
 
 import re
+from functools import lru_cache
 
 from personal_store import phrases
 from personal_store.footers import cut_footers, drop_taglines
@@ -20,6 +21,12 @@ _CONTACT = re.compile(
     rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\dh@]",
     re.IGNORECASE,
 )
+_REACHED = re.compile(
+    rf"{_NUMBER.pattern}|[\w.+%-]@[\w-]+\.\w"
+    rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\d]",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(rf"^\W*(?:{phrases.CONTACT_WORDS})\W*$", re.IGNORECASE)
 _MAY_BE_CONTACT = re.compile(r"[\d@|]|www\.|://")
 _SENTENCE = re.compile(r"[.?!…。？！](?:\W{0,3})$")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -31,6 +38,7 @@ _PGP_BLOCK = re.compile(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)--
 
 _SIGNATURE_LINES = 16
 _SIGN_OFF_LINES = 16
+_FOOTER_LINES = 80
 _NAME_WORDS = 5
 _LONGEST_GOODBYE = 50
 _LONGEST_NAME = 40
@@ -39,11 +47,21 @@ _SHORT = 90
 
 def drop_signature(lines: list[str]) -> list[str]:
     """The lines without what stands below the message."""
-    lines = cut_footers(lines)
+    lines = cut_footers(lines, _goodbye)
     lines = drop_taglines(lines)
     lines = _cut_at_delimiter(_without_blank_end(lines))
     lines = _cut_at_rule(_without_blank_end(lines))
     return _cut_contact_block(_without_blank_end(lines))
+
+
+def _goodbye(lines: list[str]) -> int:
+    """The last line with a sign-off and a name below it; 0 if there is none."""
+    for index in reversed(range(max(1, len(lines) - _FOOTER_LINES), len(lines) - 1)):
+        if _after_sign_off(lines, index) is not None and not lines[index - 1].strip():
+            following = _next(lines, index + 1)
+            if following is not None and _is_name(lines[following]):
+                return index
+    return 0
 
 
 def drop_armour(lines: list[str]) -> list[str]:
@@ -88,7 +106,7 @@ def _cut_at_rule(lines: list[str]) -> list[str]:
         line = lines[index]
         if not line[:1].isalnum() and _RULE.match(line[:LONGEST]):
             below = [line for line in lines[index + 1 :] if line.strip()]
-            if not below or (_evidence(below) and not any(map(_is_sentence, below))):
+            if not below or (_is_name(below[0]) and _reaches_somebody(below)):
                 return _with_postscript(lines, index)
     return lines
 
@@ -112,10 +130,10 @@ def _after_sign_off(lines: list[str], index: int) -> int | None:
     if not 0 < len(lines[index]) < _LONGEST_GOODBYE:
         return None
     line = bare_line(lines[index])
-    match = _SIGN_OFF.match(line)
-    if match is None:
+    end = _sign_off_end(line)
+    if not end:
         return None
-    rest = line[match.end() :].strip()
+    rest = line[end:].strip()
     if rest and (not _is_name(rest) or len(rest.split()) > 3 or rest[-1] == "."):
         return None
     if rest and _is_named(lines[index], rest):  # 'Best, Sam', not 'Yours in a hurry,'
@@ -124,6 +142,13 @@ def _after_sign_off(lines: list[str], index: int) -> int | None:
     if following is None:
         return index
     return following if _is_name(lines[following]) else index
+
+
+@lru_cache(maxsize=1_024)  # a mail is read until nothing changes: at least twice
+def _sign_off_end(line: str) -> int:
+    """Where the sign-off ends that a line begins with; 0 without one."""
+    match = _SIGN_OFF.match(line)
+    return match.end() if match else 0
 
 
 def _is_named(line: str, rest: str) -> bool:
@@ -143,7 +168,7 @@ def _cut_below_name(lines: list[str], name: int) -> list[str]:
     if not block or len(block) > _SIGNATURE_LINES:
         return lines
     attached = bool(lines[name + 1].strip())
-    if any(map(_is_sentence, block)):
+    if any(map(_is_sentence, block)) or any(map(_leads_on, block)):
         return lines
     if _evidence(block) or (attached and _is_title(block)):
         return _with_postscript(lines, name + 1)
@@ -156,13 +181,30 @@ def _name_above_contacts(lines: list[str]) -> int | None:
     for index in reversed(range(max(1, end - _SIGN_OFF_LINES), end - 2)):
         if lines[index - 1].strip() or not _is_name(lines[index]):
             continue
+        if _leads_on(lines[index]) or (index > 1 and _leads_on(lines[index - 2])):
+            continue  # 'You reach him here:'
         below = [line for line in lines[index + 1 :] if line.strip()]
         own = next((i for i, line in enumerate(below) if _is_postscript(line)), None)
         block = below[:own]
-        if _evidence(block) > 1 and not any(map(_is_sentence, block)):
+        if _evidence(block) > 1 and _reaches_somebody(block):
             goodbye = lines[index].endswith(",") and _is_name(lines[index + 1])
             return index + goodbye
     return None
+
+
+def _reaches_somebody(block: list[str]) -> bool:
+    """Whether a block is one of contacts: a number or an address of mail stands in it,
+    and neither a sentence nor a sign-off, which somebody writes below his own words."""
+    if any(len(line) >= _SHORT or _is_sentence(line) for line in block):
+        return False
+    if any(_after_sign_off(block, index) for index in range(len(block))):
+        return False
+    return any(_REACHED.search(line) for line in block)
+
+
+def _leads_on(line: str) -> bool:
+    """Whether a line ends with a colon and is no word such as 'Phone:'."""
+    return line.endswith((":", "：")) and not _LABEL.match(line)
 
 
 def _with_postscript(lines: list[str], end: int) -> list[str]:
@@ -201,7 +243,10 @@ def _is_title(block: list[str]) -> bool:
 def _is_sentence(line: str) -> bool:
     if not _SENTENCE.search(line[-20:]) or _is_contact(line):
         return False
-    return len(line.split()) > 4 or not line.isascii()
+    words = line.split()
+    if len(words) > 4 or not line.isascii():
+        return True
+    return len(words) > 2 and all(word.islower() for word in words[1:])
 
 
 def _is_name(line: str) -> bool:

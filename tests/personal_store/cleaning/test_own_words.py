@@ -35,7 +35,7 @@ def test_the_set_holds_all_languages_and_every_kind_of_body():
     assert {case.groups["language"] for case in GENERATED} == set(languages())
     assert {case.groups["parts"] for case in GENERATED} == {"plain", "html", "both"}
     assert {case.groups["position"] for case in GENERATED} == {
-        *("top", "bottom", "inline", "forward")
+        *("top", "bottom", "inline", "forward", "alone")
     }
 
 
