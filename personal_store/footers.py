@@ -39,7 +39,7 @@ _SYSTEM = r"(?:ios|android|mac|mobile|windows|iphone|ipad)"
 _START = rf"^\W*(?:[^\W\d]{{2,20}}:\s*|.{{0,60}}(?:{phrases.APOLOGY}).{{0,40}}\W)??"
 _SENT = rf"(?<!\w)(?:{phrases.SENT})"
 _MAY_BE_SENT = re.compile(
-    rf"{_SENT}|^\W*get |^provenance|(?:送信|发送|發送|傳送|寄出|보냄|보낸)\W*$"
+    rf"{_SENT}|^\W*(?:get |from my |von meinem )|^\W*this|^provenance|(?:送信|发送|發送|傳送|寄出|보냄|보낸)\W*$"
 )
 _SENT_FIRST = re.compile(
     rf"{_START}(?:{_SENT}\W+(?:\w+\W+)?(?:{phrases.FROM_DEVICE})(?!\w)"
@@ -49,14 +49,15 @@ _DEVICE_BEGINS = re.compile(
     rf"^\W{{0,3}}(?:(?:{phrases.FROM_DEVICE})(?!\w)|\w{{0,3}}\W?{_DEVICE_NAMES})"
 )
 _SENT_ENDS = re.compile(rf"(?:{phrases.SENT})\W{{0,3}}$")
-_THIS_SENT = re.compile(rf"^\W*(?:{phrases.THIS_MESSAGE})\W")
+_THIS_SENT = re.compile(rf"^\W*(?:{phrases.THIS_MESSAGE})")
 _SENT_FROM = re.compile(rf"^\W*(?:{phrases.SENT_FROM})\W*$")
 _GET_APP = re.compile(
     rf"^\W*get (?:{_DEVICE_NAMES}|[\w ]{{2,12}}mail) for {_SYSTEM}\b|"
     rf"^\W*sent (?:from|via|with|using) (?:{phrases.APPS})(?!\w)"
 )
 _OUTLOOK_FOR = re.compile(
-    rf"outlook\W+(?:\S+\s+){{0,2}}?{_SYSTEM}(?![a-z])|{_SYSTEM}\S*\W+(?:\S+\s+)?outlook"
+    rf"outlook\W+(?:\S+\s+){{0,2}}?{_SYSTEM}(?:(?![a-z])|(?=https?:))"
+    rf"|{_SYSTEM}\S*\W+(?:\S+\s+)?outlook"
 )
 _AUXILIARY = re.compile(rf"(?<!\S)(?:{phrases.AUXILIARIES})(?!\w)")
 _ONLY_LINK = re.compile(r"^\W*(?:https?://|www\.)\S{1,80}\W*$")

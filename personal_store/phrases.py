@@ -144,7 +144,8 @@ SENT = (
 )
 
 DEVICE = (
-    r"iphon|ipad|ipod|android|samsung|galaxy|blackberry|huawei|honor|xiaomi|redmi|oppo"
+    r"iphon|ipad|ipod|cell\b|pc\b|android|samsung|galaxy|blackberry|huawei|honor"
+    r"|xiaomi|redmi|oppo"
     r"|vivo|pixel|nokia|lumia|htc|xperia|sony|motorola|oneplus|outlook|yahoo|gmail"
     r"|aol|proton ?mail|proton|thunderbird|spark|superhuman|hey|k-?9|fastmail|bluemail"
     r"|blue mail|aqua ?mail|zoho|gmx|web\.de|tuta(?:nota)?|mailbird|windows|mail\.ru"
@@ -192,11 +193,19 @@ AUXILIARIES = (
 """Words of a sentence that a tagline, which has no finite verb, seldom holds."""
 
 THIS_MESSAGE = (
-    r"this (?:e-?mail|message|mail) was (?:sent|written|typed)|diese (?:nachricht"
-    r"|e-?mail|mail) wurde|ce(?:t e-?mail|tte? mail| message| courriel) a été"
-    r"|este (?:mensaje|correo|e-?mail) (?:ha sido|fue)|quest[ao] (?:messaggio|e-?mail"
-    r"|mail) è stat[ao]|dit (?:bericht|e-?mail|mail(?:tje)?) (?:is|werd)"
-    r"|est[ae] (?:mensagem|e-?mail) foi|ta wiadomość została"
+    r"this (?:e-?mail|message|mail) was (?:sent|written|typed) (?:from|on|with|using"
+    r"|via"
+    r"|by) (?:my|a|an)\b|diese (?:nachricht|e-?mail|mail) wurde (?:von|mit) (?:mein"
+    r"|ein)"
+    r"|ce(?:t e-?mail|tte? mail| message| courriel) a été \w+ (?:de|depuis|avec"
+    r"|à partir"
+    r" de) (?:mon|un)|este (?:mensaje|correo|e-?mail) (?:ha sido|fue) \w+ (?:desde|con)"
+    r" (?:mi|un)|quest[ao] (?:messaggio|e-?mail|mail) è stat[ao] \w+ (?:dal|da"
+    r"|con) (?:mio"
+    r"|un)|dit (?:bericht|e-?mail|mail(?:tje)?) (?:is|werd) \w+ (?:vanaf|van"
+    r"|met) (?:mijn"
+    r"|een)|est[ae] (?:mensagem|e-?mail) foi \w+ (?:do|de|com) (?:meu|um)"
+    r"|ta wiadomość została \w+ (?:z|za)|from my \w+(?: \w+)?$|von meinem \w+$"
 )
 """How a tagline begins that is a sentence."""
 
@@ -218,9 +227,10 @@ APPS = (
 """Programs that put their name below what is sent with them."""
 
 FIRST_PERSON = (
-    r"i|i['’]\w+|me|my|mine|ich|mich|mir|mein\w*|je|j['’]\w+|moi|mon|mes|yo|mí|mis|io"
-    r"|mio|mia|miei|eu|meu|minha|ik|mij|mijn|mnie|mój|moja|mé|mně|jag|mig|mitt|jeg"
-    r"|meg|minä|minua|minut|я|меня|мне|мой|моя|мене|мені"
+    r"i(?:['’](?:m|ve|d|ll)| (?:am|have|had|want|would|could|can|did|do|wrote|ran|tried"
+    r"|was|need|get|got|use|used|think|see|said|sent|found|asked|never|already))|me|my"
+    r"|mine|ich|mich|mir|mein\w*|je|j['’]\w+|moi|mes|yo|eu|meu|minha|ik|mij|mijn|mnie"
+    r"|mój|moja|mně|jag|mig|mitt|jeg|meg|minä|minua|minut|я|меня|мне|мой|моя|мене|мені"
 )
 """Words by which somebody speaks of himself, which no program does."""
 

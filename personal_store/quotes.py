@@ -21,7 +21,7 @@ HARD = "\ufdd1"
 """Stands where HTML marks a quote."""
 
 _MANY_WORDS = 14  # more are prose
-_NARROWEST = 58  # columns to which programs wrap
+_NARROWEST = 28  # columns to which programs wrap
 _END = 100  # characters at the end of a line in which such a verb stands
 _MOST_LINES = 5  # of an introduction that was wrapped
 _HINTS = (">", ":", "：", "*", SOFT, HARD, "--", "__", "==", "‐‐", "––", "——", "##")
@@ -50,6 +50,7 @@ _BEGINS = re.compile(
     rf"^\W*(?:(?:{phrases.ATTRIBUTION_STARTS})\b|[^\W\d]{{2,10}}\W{{1,3}}\d|\d)"
 )
 _WROTE = re.compile(rf"(?<!\w)(?:{phrases.WROTE})(?!\w)")
+_ENDS_IN_DATE = re.compile(r"\d\.$|(?<!\w)[^\W\d]{1,5}\.$")  # '12.', '12 mar.'
 _PROSE = re.compile(  # a sentence before the introduction
     r"[^\W\d]{5,}[.!?] [^\W\d]|[^\W\d]{2}[.!?] (?:on|am|le|el|il|em|op|den|dne|w) "
 )
@@ -87,7 +88,9 @@ _MARKED = re.compile(r"^(?:\s{0,3}[>|｜])+\s?")
 _TORN_LINES = 12  # that lost their marks one below the other
 _RECIPIENT = re.compile(r"[@/,;]")
 _TORN_END = re.compile(rf"^>\s*(?:\w{{1,5}} )?(?:{phrases.WROTE})\s*[:：]$")
-_FIRST_PERSON = re.compile(rf"(?<![\w<])(?:{phrases.FIRST_PERSON})(?![\w@])")
+_FIRST_PERSON = re.compile(  # 'je' is a verb in the introductions of some languages
+    rf"(?<![\w<])(?!je\b)(?:{phrases.FIRST_PERSON})(?![\w@])"
+)
 _ANY_LABEL = re.compile(r"^[\s*_]*[^\W\d][^:：<>@]{0,24}[:：]\s*\**\s*\S")
 _NOTES = re.compile(r"^.{2,60}\s?-{3}\d{1,4}[./-]\d{1,2}[./-]\d{1,4} .{0,20}-{3}\S")
 _LINK_PIECE = re.compile(r"[=%/]\S")
@@ -456,7 +459,8 @@ def _introduction(lines: list[str], end: int) -> int:
     if not _may_end(lines[end]):
         return 0
     widths: list[int] = []
-    full: list[int] = []
+    told: list[int] = []  # of which a date or an address tells
+    full: list[int] = []  # and both
     torn = _TORN_END.match(lines[end]) is not None
     for width in range(1, _MOST_LINES + 1 + torn):
         start = end - width + 1
@@ -467,25 +471,30 @@ def _introduction(lines: list[str], end: int) -> int:
         joined = " ".join(line.strip() for line in lines[start : end + 1])
         if _introduces(joined):
             widths.append(width)
+            if _MAIL.search(joined) or _is_dated(joined):
+                told.append(width)
             if _MAIL.search(joined) and _is_dated(joined):
                 full.append(width)
     said = [width for width in widths if _START.match(lines[end - width + 1])]
-    if said:
-        return max(said)
-    width = min(full or widths, default=0)
-    while (
-        width
-        and width + 1 in widths
-        and (_was_wrapped(lines, end - width) or lines[end - width + 1].startswith("<"))
-    ):
+    width = max(said) if said else min(full or told or widths, default=0)
+    while width and width + 1 in widths and _was_wrapped(lines, end - width, end):
         width += 1
     return width
 
 
-def _was_wrapped(lines: list[str], index: int) -> bool:
-    """Whether the first word of the next line did not fit into this one any more."""
-    line, word = lines[index].rstrip(), lines[index + 1].split(maxsplit=1)[0]
-    return len(line) + len(word) >= _NARROWEST and not line.endswith((".", "!", "?"))
+def _was_wrapped(lines: list[str], index: int, end: int) -> bool:
+    """Whether the first word of the next line did not fit into this one any more.
+
+    What fits is told by the longest of the lines below it, up to `end`.
+    """
+    line, below = lines[index].rstrip(), lines[index + 1]
+    dated = _ENDS_IN_DATE.search(line, max(0, len(line) - 8)) and _DATE.search(line)
+    if line.endswith((".", "!", "?", ":", "：")) and not dated:
+        return False
+    if below.startswith("<"):  # an address, without the name it belongs to
+        return True
+    longest = max(map(len, lines[index + 1 : end + 1]))
+    return len(line) + len(below.split(maxsplit=1)[0]) >= max(longest, _NARROWEST)
 
 
 def _may_end(line: str) -> bool:
@@ -536,6 +545,8 @@ def _is_sure(lines: list[str], end: int, width: int) -> bool:
     dated, timed = _DATE.search(line), _TIME.search(line)
     if not (wrote or _OLD_GMAIL.match(line) or _COLON_AT_END.search(line)):
         return False
+    if _FIRST_PERSON.search(line):
+        return False
     if _OLD_GMAIL.match(line) or (mail and dated and timed):
         return True
     before = lines[start - 1] if start else ""
@@ -543,7 +554,9 @@ def _is_sure(lines: list[str], end: int, width: int) -> bool:
     alone = not before.strip() or bool(_QUOTED.match(before))
     if alone and wrote and timed and _NUMERIC.search(line):
         return not _PROSE.search(line) and len(line.split()) < _MANY_WORDS
+    if alone and mail and wrote and "<" in line and not _PROSE.search(line):
+        return True
     alone = alone and not after.strip()
-    if not alone or _PROSE.search(line) or _FIRST_PERSON.search(line):
+    if not alone or _PROSE.search(line):
         return False
     return bool((mail and (wrote or dated)) or (wrote and dated and timed))
