@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import islice
 
 from personal_store import phrases
-from personal_store.quotes import bare_line
+from personal_store.quotes import LONGEST, bare_line
 
 _LAST = 10
 """Paragraphs from the end that are looked at."""
@@ -39,7 +39,8 @@ _SYSTEM = r"(?:ios|android|mac|mobile|windows|iphone|ipad)"
 _START = rf"^\W*(?:[^\W\d]{{2,20}}:\s*|.{{0,60}}(?:{phrases.APOLOGY}).{{0,40}}\W)??"
 _SENT = rf"(?<!\w)(?:{phrases.SENT})"
 _MAY_BE_SENT = re.compile(
-    rf"{_SENT}|^\W*(?:get |from my |von meinem )|^\W*this|^provenance|(?:送信|发送|發送|傳送|寄出|보냄|보낸)\W*$"
+    rf"{_SENT}|^\W*(?:get |from my |von meinem |this )|^provenance"
+    r"|(?:送信|发送|發送|傳送|寄出|보냄|보낸)\W*$"
 )
 _SENT_FIRST = re.compile(
     rf"{_START}(?:{_SENT}\W+(?:\w+\W+)?(?:{phrases.FROM_DEVICE})(?!\w)"
@@ -98,7 +99,9 @@ def drop_taglines(lines: list[str]) -> list[str]:
             if last:
                 found.add(index)
             elif (
-                "." in line and _ONLY_LINK.match(line) and _is_tagline(lines[index - 1])
+                "." in line
+                and _ONLY_LINK.match(line[:LONGEST])
+                and _is_tagline(lines[index - 1])
             ):
                 last = True
                 found.add(index)
@@ -184,7 +187,7 @@ def _footer_at(lines: list[str], start: int, end: int, text: str) -> int | None:
     for index, line in enumerate(lines[start:end], start):
         if (
             line[:1] in _RULE_SIGNS
-            and _RULE.match(line)
+            and _is_rule(line)
             and _LIST.search(" ".join(lines[index:])[:900].lower())
         ):
             return index
@@ -211,7 +214,11 @@ def _has_link(text: str) -> bool:
 
 
 def _has_rule_above(lines: list[str], start: int) -> int:
-    return int(start > 0 and bool(_RULE.match(lines[start - 1])))
+    return int(start > 0 and _is_rule(lines[start - 1]))
+
+
+def _is_rule(line: str) -> bool:
+    return len(line) < LONGEST and _RULE.match(line) is not None
 
 
 def _is_notice(text: str) -> bool:

@@ -491,8 +491,6 @@ def _was_wrapped(lines: list[str], index: int, end: int) -> bool:
     dated = _ENDS_IN_DATE.search(line, max(0, len(line) - 8)) and _DATE.search(line)
     if line.endswith((".", "!", "?", ":", "：")) and not dated:
         return False
-    if below.startswith("<"):  # an address, without the name it belongs to
-        return True
     longest = max(map(len, lines[index + 1 : end + 1]))
     return len(line) + len(below.split(maxsplit=1)[0]) >= max(longest, _NARROWEST)
 

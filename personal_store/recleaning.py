@@ -34,10 +34,13 @@ class Recleaned:
 
 
 def is_behind(db: Database) -> bool:
-    """Whether older rules made a text whose body is kept."""
+    """Whether older rules made the text of an own mail.
+
+    `reclean` says what to import again where the body was not kept.
+    """
     row = db.execute(
-        f"SELECT 1 FROM record JOIN raw ON record_id = id "  # noqa: S608
-        f"WHERE {_OWN_MAILS} AND cleaning < {VERSION} LIMIT 1"
+        f"SELECT 1 FROM record WHERE {_OWN_MAILS} "  # noqa: S608
+        f"AND cleaning < {VERSION} LIMIT 1"
     ).fetchone()
     return row is not None
 

@@ -47,7 +47,7 @@ class Summary:
     keeps_raw: bool
     encrypted: bool
     behind: bool
-    """Whether older rules cleaned a text whose body is kept."""
+    """Whether older rules cleaned an own mail."""
     untidy: bool
     """Whether traces of forgotten texts wait to be overwritten."""
     backup: str

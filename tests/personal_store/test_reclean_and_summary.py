@@ -78,11 +78,13 @@ def test_without_raw_bodies_the_source_is_named(store, tmp_path, monkeypatch):
     done = reclean(store.db)
 
     assert (done.looked_at, done.without_raw) == (0, 3)
+    assert summarise(store.db, store.path).behind
     assert done.sources == (("mbox", str((tmp_path / "letters.mbox").resolve())),)
     store.db.execute("UPDATE record SET body_sha = x'00'")
     assert fill(store, tmp_path).updated == 3
     assert body(store) == SECRET
     assert reclean(store.db).without_raw == 0
+    assert not summarise(store.db, store.path).behind
     assert not rawtext.is_wanted(store.db)
     assert ids(store, "id IN (SELECT record_id FROM raw)") == []
 

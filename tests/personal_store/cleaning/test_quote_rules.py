@@ -39,6 +39,22 @@ OWN = "Yes, gladly.\n\nUma"
         "\u202bבתאריך 12 במרץ 2024 ב-10:15 \u202aAnn\u202c <\u202aa@b.org\u202c>:\u202c"
         "\n\n> Will",
         "|> Will you?",
+        "\tLumen & Oak\n\n\tFrom:  Ann Ever              03/12/2024 10:15 AM\n\n\n"
+        "To: Uma Long/HQ\ncc:\nSubject: x\n\nWill you?",
+        "Ann Ever\n03/12/2024 10:15 AM\nTo: Uma/HQ\ncc:\nSubject: x\n\nWill you?",
+        "---------- Forwarded by Ann Ever/HQ on 03/12/2024 \n10:15 AM ----------\n\n"
+        "Will you?",
+        "   ----- Xu gropravs ----- Xa: Ann <a@b.org>Xe: Uma <u@b.org>Xi: x\n Will?",
+        "On Tue, 12 Mar 2024 at 10:15, Ann<a@b.org> wrote:   Will you?\n\nAnn",
+        "On Tue, Mar 12, 2024 at 10:15 AM Ann\n\n<\nmailto:Ann <a@b.org>\n> wrote:\n"
+        "Will you?",
+        "Xu gropravs:\n\n> From: Ann <a@b.org>\n> Subject: x\n>\n> Will\nyou\n> come?",
+        ">>> Ann Ever 03/12/24 10:15 AM >>>\nWill you?",
+        "‐‐‐‐‐‐‐ Original Message ‐‐‐‐‐‐‐\nOn Tuesday, March 12, 2024 10:15 AM, Ann "
+        "<a@b.org> wrote:\n\n> Will you?",
+        "  Original Message  \nFrom: Ann\nSent: Tue\nTo: Uma\nSubject: x\n\nWill?",
+        "Am Di., 12. März 2024 um 10:15\nUhr schrieb Ann Ever So Long <\n"
+        "ann.ever.so.long@example.org>:\n\n> Will you?",
         "> View it at (http://example.com/\n_nonce=3dd518)\n> or not",
     ],
 )
@@ -56,6 +72,7 @@ def test_words_of_others_go(below):
         "--- Option A ---\nWe drive.\n\n--- Option B ---\nWe walk.",
         "The gap is\n>50 mm\nor more.",
         "I found it. On 3 May 1923 at 10:15 he wrote:\n\nthe river is high.",
+        "I wrote to Ann <a@example.org> on 12.03.2024 at 10:15:\n\nthe river is high.",
         "Send it to anna@example.org:\n\nthe form and the photo.",
         "Here is it.\n\nOn 3 May 1923 my grandmother wrote:\n\nthe river is high.",
         "The reply of 12.03.2024 10:15 said no.\n\nI wonder why.",
@@ -63,6 +80,22 @@ def test_words_of_others_go(below):
 )
 def test_prose_that_looks_like_a_quote_stays(body):
     assert clean_text(body).text == body
+
+
+def test_what_stands_below_a_forward_with_marks_stays():
+    body = (
+        "FYI\n\nXu gropravs:\n\n> From: Ann <a@b.org>\n> To: x\n>\n> Will?\n\nI will."
+    )
+
+    assert clean_text(body).text == "FYI\n\nI will."
+
+
+def test_a_line_above_an_introduction_stays():
+    """Only what was broken belongs to it: what would have fit does not."""
+    intro = "Am 12.03.2024 um 10:15 schrieb Ann Ever:\n> Will you?"
+
+    assert clean_text(f"Ja\n{intro}").text == "Ja"
+    assert clean_text(f"Ja.\n\nUma\n{intro}").text == "Ja.\n\nUma"
 
 
 def test_a_piece_of_a_link_above_all_quotes_stays():

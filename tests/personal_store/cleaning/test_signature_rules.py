@@ -91,3 +91,13 @@ def test_a_name_above_contacts_stays_without_a_goodbye():
     body = f"The boat leaves at six.\n\nNils\n{CONTACTS}"
 
     assert clean_text(body).text == "The boat leaves at six.\n\nNils"
+
+
+def test_no_machine_writes_above_a_goodbye():
+    """What reads like the footer of a list or a notice is one's own there."""
+    own = (
+        f"To unsubscribe see https://lists.example.org/leave\n\n{NOTICE}\n\nBest,\nNils"
+    )
+
+    assert clean_text(f"It says:\n\n{own}").text == f"It says:\n\n{own}"
+    assert clean_text(f"It says:\n\n{own}\n\n{NOTICE}").text == f"It says:\n\n{own}"
