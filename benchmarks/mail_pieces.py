@@ -30,6 +30,11 @@ def word_paragraphs(text: str) -> str:
     return "".join(f'<p class="MsoNormal">{line}<o:p></o:p></p>\n' for line in lines)
 
 
+def in_both(body: str) -> Bodies:
+    """A body as plain text, and as HTML that says no more."""
+    return body, f"<html><body>{breaks(body)}</body></html>"
+
+
 def _text(line: str) -> str:
     """Escaped; indentation survives as programs keep it."""
     body = line.lstrip(" ")

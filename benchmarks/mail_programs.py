@@ -6,13 +6,12 @@ in one line, dates broken over lines, forwards without a mark, taglines above a 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from html import escape
 from textwrap import wrap
 
-from benchmarks.mail_pieces import Bodies, breaks, divs, quoted
-from benchmarks.mail_texts import FOLDER, Draft
+from benchmarks.mail_pieces import Bodies, breaks, divs, in_both, quoted
+from benchmarks.mail_texts import Draft
 
 
 def _folded(line: str, width: int) -> str:
@@ -22,11 +21,6 @@ def _folded(line: str, width: int) -> str:
 def _width(d: Draft) -> int:
     """Somewhere between a narrow phone and a wide window; the same for a draft."""
     return 36 + int(d.time[-2:]) * 44 // 60
-
-
-def _plain(body: str) -> Bodies:
-    """A body in both kinds, where the HTML says no more than the text."""
-    return body, f"<html><body>{breaks(body)}</body></html>"
 
 
 def _label(d: Draft, number: int) -> str:
@@ -75,7 +69,7 @@ def yahoo_phone(d: Draft, own: str) -> Bodies:
 def yahoo_classic(d: Draft, own: str) -> Bodies:
     """Yahoo of fifteen years ago."""
     day = f"Tue, 3/{d.day}/{str(d.year)[2:]}"
-    return _plain(
+    return in_both(
         f"{own}\n\n--- On {day}, {d.who} <{d.mail}> wrote:\n\n"
         f"From: {d.who} <{d.mail}>\nSubject: Re: plan\nTo: sam@example.org\n"
         f"Date: Tuesday, March {d.day}, {d.year}, {d.time} AM\n\n{d.theirs}\n",
@@ -85,7 +79,7 @@ def yahoo_classic(d: Draft, own: str) -> Bodies:
 def yahoo_rule(d: Draft, own: str) -> Bodies:
     """Yahoo between the two: a rule and indented headers."""
     rows = "\n".join(f" {k}: {v}" for k, v in d.headers())
-    return _plain(f"{own}\n\n\n{'_' * 32}\n{rows}\n \n\n{d.theirs}\n")
+    return in_both(f"{own}\n\n\n{'_' * 32}\n{rows}\n \n\n{d.theirs}\n")
 
 
 def thunderbird_forward(d: Draft, own: str) -> Bodies:
@@ -111,13 +105,13 @@ def outlook_new(d: Draft, own: str) -> Bodies:
     rows += [(_label(d, 2), f"{d.name} <sam@example.org>, Kim <kim@example.org>")]
     rows += [("Cc", "board@example.org"), (_label(d, 3), "Re: plan")]
     plain = "\n".join(f"{k}: {v}" for k, v in rows)
-    return _plain(f"{own}\n\n{plain}\n\n{d.theirs}\n")
+    return in_both(f"{own}\n\n{plain}\n\n{d.theirs}\n")
 
 
 def outlook_mac_reply(d: Draft, own: str) -> Bodies:
     """Outlook on a Mac: a line that introduces, and indented text without a mark."""
     indented = "\n".join(f"    {x}".rstrip() for x in d.theirs.split("\n"))
-    return _plain(f"{own}\n\n{d.line('apple')}\n\n{indented}\n")
+    return in_both(f"{own}\n\n{d.line('apple')}\n\n{indented}\n")
 
 
 def starred(d: Draft, own: str) -> Bodies:
@@ -127,7 +121,7 @@ def starred(d: Draft, own: str) -> Bodies:
     rows[2] = (rows[2][0], "Sam; Kim Aster; Lee Bright; office@example.org; Board of")
     plain = "\n".join(f"*{k.strip()}:* {v}" for k, v in rows[:3])
     plain += f"\nDirectors; plans@example.org\n*{rows[3][0].strip()}:* {rows[3][1]}"
-    return _plain(f"{own}\n\n \n\n{plain}\n\n \n\n{d.theirs}\n")
+    return in_both(f"{own}\n\n \n\n{plain}\n\n \n\n{d.theirs}\n")
 
 
 def _rfc_date(d: Draft) -> str:
@@ -137,19 +131,19 @@ def _rfc_date(d: Draft) -> str:
 def gmail_folded(d: Draft, own: str) -> Bodies:
     """Gmail's introduction broken at any width."""
     intro = _folded(d.line("gmail"), _width(d))
-    return _plain(f"{own}\n\n{intro}\n\n{quoted(d.theirs)}\n")
+    return in_both(f"{own}\n\n{intro}\n\n{quoted(d.theirs)}\n")
 
 
 def apple_folded(d: Draft, own: str) -> Bodies:
     """Apple's introduction, quoted, or broken in front of the quote."""
     intro = _folded(d.line("apple"), _width(d))
-    return _plain(f"{own}\n\n{intro}\n\n{quoted(d.theirs)}\n")
+    return in_both(f"{own}\n\n{intro}\n\n{quoted(d.theirs)}\n")
 
 
 def unmarked_folded(d: Draft, own: str) -> Bodies:
     """A broken introduction above a text without marks, as web mails leave it."""
     intro = _folded(d.line("gmail"), _width(d))
-    return _plain(f"{own}\n\n{intro}\n\n{d.theirs}\n")
+    return in_both(f"{own}\n\n{intro}\n\n{d.theirs}\n")
 
 
 def apple_forward(d: Draft, own: str) -> Bodies:
@@ -157,7 +151,7 @@ def apple_forward(d: Draft, own: str) -> Bodies:
     rows = [(_label(d, 0), f"{d.who} <{d.mail}>"), (_label(d, 3), "plan")]
     rows += [(d.line("date"), d.line("sent")), (_label(d, 2), "sam@example.org")]
     head = "\n".join(f"> {k}: {v}" for k, v in rows)
-    return _plain(f"{own}\n\n{d.line('begin')}\n\n{head}\n> \n{quoted(d.theirs)}\n")
+    return in_both(f"{own}\n\n{d.line('begin')}\n\n{head}\n> \n{quoted(d.theirs)}\n")
 
 
 def mailmate(d: Draft, own: str) -> Bodies:
@@ -170,7 +164,7 @@ def mailmate(d: Draft, own: str) -> Bodies:
     head = "\n".join(f"> {k}: {v}" for k, v in rows)
     body = "\n".join(lines[:first]) + "\n" + lines[first] + "\n"
     body += "\n".join(lines[first + 1 :]) or "> "
-    return _plain(f"{own}\n\nForwarded message:\n\n{head}\n>\n{body}\n>\n> Bye\n")
+    return in_both(f"{own}\n\nForwarded message:\n\n{head}\n>\n{body}\n>\n> Bye\n")
 
 
 def polymail(d: Draft, own: str) -> Bodies:
@@ -179,7 +173,7 @@ def polymail(d: Draft, own: str) -> Bodies:
         f"On Tue, Mar {d.day}, {d.year} at {d.time} AM {d.who} "
         f"< mailto:{d.who} <{d.mail}> > wrote:"
     )
-    return _plain(
+    return in_both(
         f"{own}\n\n{_folded(intro, _width(d) + 16)}\n\n{quoted(d.theirs)}\n",
     )
 
@@ -188,7 +182,7 @@ def superhuman(d: Draft, own: str) -> Bodies:
     """Superhuman: its own link, and blanks inside the brackets."""
     intro = f"On Tue, Mar {d.day}, {d.year} at {d.time} AM, {d.who} < {d.mail} > wrote:"
     tag = f"Sent via Superhuman ( https://sprh.mn/?vip={d.mail} )"
-    return _plain(f"{own}\n\n{tag}\n\n{intro}\n\n{quoted(d.theirs)}\n")
+    return in_both(f"{own}\n\n{tag}\n\n{intro}\n\n{quoted(d.theirs)}\n")
 
 
 def typeapp(d: Draft, own: str) -> Bodies:
@@ -198,7 +192,7 @@ def typeapp(d: Draft, own: str) -> Bodies:
     intro = (
         f"On Mar {d.day}, {d.year}, {d.time}, at {d.time}, {d.who} <{d.mail}> wrote:"
     )
-    return _plain(f"{own}\n\n{tag}\n\n{intro}\n{quoted(d.theirs, '>')}\n")
+    return in_both(f"{own}\n\n{tag}\n\n{intro}\n{quoted(d.theirs, '>')}\n")
 
 
 def proton_old(d: Draft, own: str) -> Bodies:
@@ -208,7 +202,7 @@ def proton_old(d: Draft, own: str) -> Bodies:
         f"On Tuesday, March {d.day}, {d.year} {d.time} AM, {d.who} <{d.mail}> wrote:"
     )
     tag = "Sent with ProtonMail Secure Email."
-    return _plain(
+    return in_both(
         f"{own}\n\n{tag}\n\n{bar} Original Message {bar}\n{intro}\n\n"
         f"{quoted(d.theirs)}\n",
     )
@@ -216,7 +210,7 @@ def proton_old(d: Draft, own: str) -> Bodies:
 
 def proton_forward(d: Draft, own: str) -> Bodies:
     """Proton Mail: the headers of a forward."""
-    return _plain(
+    return in_both(
         f"{own}\n\nSent with Proton Mail secure email.\n\n"
         f"------- Forwarded Message -------\nFrom: {d.who} <{d.mail}>\n"
         f"Date: On Tuesday, March {d.day}th, {d.year} at {d.time} AM\n"
@@ -227,12 +221,12 @@ def proton_forward(d: Draft, own: str) -> Bodies:
 def fastmail(d: Draft, own: str) -> Bodies:
     """Fastmail."""
     intro = f"On Tue, {d.day} Mar {d.year}, at {d.time} AM, {d.who} wrote:"
-    return _plain(f"{own}\n\n{intro}\n{quoted(d.theirs)}\n")
+    return in_both(f"{own}\n\n{intro}\n{quoted(d.theirs)}\n")
 
 
 def fastmail_forward(d: Draft, own: str) -> Bodies:
     """Fastmail, passing a message on."""
-    return _plain(
+    return in_both(
         f"{own}\n\n----- Original message -----\nFrom: {d.who} <{d.mail}>\n"
         f"To: sam@example.org\nSubject: plan\nDate: Tuesday, {d.day} March {d.year} "
         f"{d.time} AM\n\n{d.theirs}\n",
@@ -242,7 +236,7 @@ def fastmail_forward(d: Draft, own: str) -> Bodies:
 def hey(d: Draft, own: str) -> Bodies:
     """Hey."""
     intro = f"On March {d.day}, {d.year}, {d.who} <{d.mail}> wrote:"
-    return _plain(f"{own}\n\n{intro}\n{quoted(d.theirs)}\n")
+    return in_both(f"{own}\n\n{intro}\n{quoted(d.theirs)}\n")
 
 
 def windows_mail(d: Draft, own: str) -> Bodies:
@@ -251,7 +245,7 @@ def windows_mail(d: Draft, own: str) -> Bodies:
     rows[0] = (rows[0][0], f"{d.who}<mailto:{d.mail}>")
     plain = "\n".join(f"{k}: {v}" for k, v in rows)
     tag = "Sent from Mail<https://go.microsoft.com/fwlink/?LinkId=550986> for Windows"
-    return _plain(f"{own}\n\n{tag}\n\n{plain}\n\n{d.theirs}\n")
+    return in_both(f"{own}\n\n{tag}\n\n{plain}\n\n{d.theirs}\n")
 
 
 def exchange(d: Draft, own: str) -> Bodies:
@@ -259,14 +253,14 @@ def exchange(d: Draft, own: str) -> Bodies:
     rows = list(d.headers())
     rows[0] = (rows[0][0], f"{d.who} [{d.mail}]")
     plain = "\n".join(f"{k}: {v}" for k, v in rows)
-    return _plain(f"{own}\n{'_' * 40}\n{plain}\n\n{d.theirs}\n")
+    return in_both(f"{own}\n{'_' * 40}\n{plain}\n\n{d.theirs}\n")
 
 
 def blackberry(d: Draft, own: str) -> Bodies:
     """BlackBerry 10: blanks in place of dashes."""
     tag = "Sent from my BlackBerry 10 smartphone on the Northern Wireless network."
     rows = "\n".join(f"{k}: {v}" for k, v in d.headers())
-    return _plain(
+    return in_both(
         f"{own}\n\n{tag}\n  Original Message  \n{rows}\n\n{d.theirs}\n",
     )
 
@@ -274,7 +268,7 @@ def blackberry(d: Draft, own: str) -> Bodies:
 def blackberry_old(d: Draft, own: str) -> Bodies:
     """BlackBerry of twenty years ago."""
     tag = "Sent via BlackBerry from Northern Wireless"
-    return _plain(
+    return in_both(
         f"{own}\n{tag}\n\n-----Original Message-----\nFrom: {d.who} <{d.mail}>\n"
         f"Date: {_rfc_date(d)} \nTo: <sam@example.org>\nSubject: plan\n\n{d.theirs}\n",
     )
@@ -296,7 +290,7 @@ def notes_forward(d: Draft, own: str) -> Bodies:
         f"{d.mail} on {date} {d.time}:09 AM\nTo: {d.name}/HQ/Lumen@LUMEN\ncc:  \n"
         "Subject: Re: plan",
     )
-    return _plain(f"{own}\n{bar}\n\n\n{heads[d.day % 3]}\n\n{d.theirs}\n")
+    return in_both(f"{own}\n{bar}\n\n\n{heads[d.day % 3]}\n\n{d.theirs}\n")
 
 
 def notes_reply(d: Draft, own: str) -> Bodies:
@@ -314,13 +308,13 @@ def notes_reply(d: Draft, own: str) -> Bodies:
         f"{d.who}\n{date} {d.time} AM\nPlease respond to {d.who} <{d.mail}>\n"
         f"To: sam@example.org\ncc: \nSubject: Re: plan",
     )
-    return _plain(f"{own}\n\n\n\n\n{heads[d.day % 5]}\n\n{d.theirs}\n")
+    return in_both(f"{own}\n\n\n\n\n{heads[d.day % 5]}\n\n{d.theirs}\n")
 
 
 def mail_ru(d: Draft, own: str) -> Bodies:
     """Mail.ru: a date, 'from', an address."""
     intro = f"Вторник, {d.day} марта {d.year}, {d.time} +03:00 от {d.who} <{d.mail}>:"
-    return _plain(f"{own}\n\n\n>{intro}\n>\n{quoted(d.theirs, '>')}\n")
+    return in_both(f"{own}\n\n\n>{intro}\n>\n{quoted(d.theirs, '>')}\n")
 
 
 def samsung_local(d: Draft, own: str) -> Bodies:
@@ -331,7 +325,7 @@ def samsung_local(d: Draft, own: str) -> Bodies:
     ]
     rows += [(_label(d, 2), "sam@example.org "), (_label(d, 3), "Re: plan ")]
     plain = "\n".join(f"{k}: {v}" for k, v in rows)
-    return _plain(
+    return in_both(
         f"{own}\n\n\n{d.line('phone')}\n\n\n-------- {d.line('original')} --------\n"
         f"{plain}\n\n{d.theirs}\n",
     )
@@ -342,12 +336,14 @@ def zimbra_local(d: Draft, own: str) -> Bodies:
     rows = d.headers()
     ordered = (rows[0], rows[2], rows[1], rows[3])
     plain = "\n".join(f"{k}: {v}" for k, v in ordered)
-    return _plain(f"{own}\n\n----- {d.line('original')} -----\n{plain}\n\n{d.theirs}\n")
+    return in_both(
+        f"{own}\n\n----- {d.line('original')} -----\n{plain}\n\n{d.theirs}\n"
+    )
 
 
 def spark_forward(d: Draft, own: str) -> Bodies:
     """Spark, passing a message on."""
-    return _plain(
+    return in_both(
         f"{own}\n\nSent with Spark\n\n---------- Forwarded message ----------\n"
         f"From: {d.who} <{d.mail}>\nOn {d.day} Mar {d.year} at {d.time} +0100\n"
         f"To: Sam <sam@example.org>\nSubject: plan\n\n{quoted(d.theirs)}\n",
@@ -389,34 +385,3 @@ PROGRAMS: dict[str, tuple[str, Callable[[Draft, str], Bodies]]] = {
     "spark-forward": ("forward", spark_forward),
 }
 """By program: where the own words stand, and the function."""
-
-
-def _from_template(template: str) -> Callable[[Draft, str], Bodies]:
-    def shape(d: Draft, own: str) -> Bodies:
-        lines = d.theirs.split("\n")
-        body = template.format(
-            own=own,
-            theirs=d.theirs,
-            quoted=quoted(d.theirs),
-            marked=quoted(d.theirs, ">"),
-            initial="\n".join(f"A> {line}" if line else "" for line in lines),
-            indented="\n".join(f"  {line}" if line else "" for line in lines),
-            who=d.who,
-            mail=d.mail,
-            name=d.name,
-            t=d.time,
-            d=d.day,
-            y=d.year,
-            yy=f"{d.year % 100:02}",
-        )
-        return _plain(body)
-
-    return shape
-
-
-PROGRAMS |= {
-    name: (entry.get("position", "top"), _from_template(entry["plain"]))
-    for name, entry in tomllib.loads(
-        (FOLDER / "programs.toml").read_text("utf-8")
-    ).items()
-}

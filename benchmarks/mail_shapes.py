@@ -14,6 +14,7 @@ from textwrap import wrap
 from benchmarks import mail_blocks as blocks
 from benchmarks.mail_pieces import Bodies, breaks, divs, quoted
 from benchmarks.mail_programs import PROGRAMS
+from benchmarks.mail_templates import TEMPLATES
 from benchmarks.mail_texts import Draft
 
 Shape = Callable[[Draft, str], Bodies]
@@ -209,6 +210,7 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "forward-apple": ("forward", blocks.forward_apple),
     "forward-apple-old": ("forward", blocks.forward_apple_unmarked),
     **PROGRAMS,
+    **TEMPLATES,
 }
 """By client: where the own words stand, and the function."""
 

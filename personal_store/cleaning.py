@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from personal_store import phrases
+from personal_store.introductions import HARD, SOFT
 from personal_store.mail import Mail
 from personal_store.markup import above_marks, read_page
-from personal_store.quotes import HARD, SOFT, drop_quotes
+from personal_store.quotes import drop_quotes
 from personal_store.records import RawText
 from personal_store.repeated import drop_repeated
 from personal_store.signatures import drop_armour, drop_signature

@@ -6,7 +6,8 @@ from functools import lru_cache
 from itertools import islice
 
 from personal_store import phrases
-from personal_store.quotes import LONGEST, bare_line
+from personal_store import tagline_phrases as taglines
+from personal_store.introductions import LONGEST, bare_line
 
 _LAST = 10
 """Paragraphs from the end that are looked at."""
@@ -33,36 +34,36 @@ _ASCII_STEMS = tuple(stem for stem in _STEMS if stem.isascii())
 _LONGEST_TAGLINE = 100
 _LONGEST_REST = 3
 """Words behind the device of a tagline, unless they are known ones."""
-_DEVICE_NAMES = rf"(?:{phrases.DEVICE}|{phrases.APPS})"
+_DEVICE_NAMES = rf"(?:{taglines.DEVICE}|{taglines.APPS})"
 _DEVICE = re.compile(rf"(?<![^\W_]){_DEVICE_NAMES}\w*")
 _SYSTEM = r"(?:ios|android|mac|mobile|windows|iphone|ipad)"
-_START = rf"^\W*(?:[^\W\d]{{2,20}}:\s*|.{{0,60}}(?:{phrases.APOLOGY}).{{0,40}}\W)??"
+_START = rf"^\W*(?:[^\W\d]{{2,20}}:\s*|.{{0,60}}(?:{taglines.APOLOGY}).{{0,40}}\W)??"
 _SENT = rf"(?<!\w)(?:{phrases.SENT})"
 _MAY_BE_SENT = re.compile(
     rf"{_SENT}|^\W*(?:get |from my |von meinem |this )|^provenance"
     r"|(?:送信|发送|發送|傳送|寄出|보냄|보낸)\W*$"
 )
 _SENT_FIRST = re.compile(
-    rf"{_START}(?:{_SENT}\W+(?:\w+\W+)?(?:{phrases.FROM_DEVICE})(?!\w)"
-    rf"|(?:{phrases.FUSED})\W*(?:\w+\W+){{0,1}}(?=\S*{_DEVICE_NAMES}))"
+    rf"{_START}(?:{_SENT}\W+(?:\w+\W+)?(?:{taglines.FROM_DEVICE})(?!\w)"
+    rf"|(?:{taglines.FUSED})\W*(?:\w+\W+){{0,1}}(?=\S*{_DEVICE_NAMES}))"
 )
 _DEVICE_BEGINS = re.compile(
-    rf"^\W{{0,3}}(?:(?:{phrases.FROM_DEVICE})(?!\w)|\w{{0,3}}\W?{_DEVICE_NAMES})"
+    rf"^\W{{0,3}}(?:(?:{taglines.FROM_DEVICE})(?!\w)|\w{{0,3}}\W?{_DEVICE_NAMES})"
 )
 _SENT_ENDS = re.compile(rf"(?:{phrases.SENT})\W{{0,3}}$")
-_THIS_SENT = re.compile(rf"^\W*(?:{phrases.THIS_MESSAGE})")
-_SENT_FROM = re.compile(rf"^\W*(?:{phrases.SENT_FROM})\W*$")
+_THIS_SENT = re.compile(rf"^\W*(?:{taglines.THIS_MESSAGE})")
+_SENT_FROM = re.compile(rf"^\W*(?:{taglines.SENT_FROM})\W*$")
 _GET_APP = re.compile(
     rf"^\W*get (?:{_DEVICE_NAMES}|[\w ]{{2,12}}mail) for {_SYSTEM}\b|"
-    rf"^\W*sent (?:from|via|with|using) (?:{phrases.APPS})(?!\w)"
+    rf"^\W*sent (?:from|via|with|using) (?:{taglines.APPS})(?!\w)"
 )
 _OUTLOOK_FOR = re.compile(
     rf"outlook\W+(?:\S+\s+){{0,2}}?{_SYSTEM}(?:(?![a-z])|(?=https?:))"
     rf"|{_SYSTEM}\S*\W+(?:\S+\s+)?outlook"
 )
-_AUXILIARY = re.compile(rf"(?<!\S)(?:{phrases.AUXILIARIES})(?!\w)")
+_AUXILIARY = re.compile(rf"(?<!\S)(?:{taglines.AUXILIARIES})(?!\w)")
 _ONLY_LINK = re.compile(r"^\W*(?:https?://|www\.)\S{1,80}\W*$")
-_APOLOGY = re.compile(phrases.APOLOGY)
+_APOLOGY = re.compile(taglines.APOLOGY)
 _NETWORK = re.compile(r"using |on the |network|https?:|\bfor |\bwith |[(<]|by at&t")
 _SLOGAN = re.compile(r"^\W*yahoo mail\W+search, organi[sz]e, conquer")
 

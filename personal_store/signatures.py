@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from personal_store import phrases
 from personal_store.footers import cut_footers, drop_taglines
-from personal_store.quotes import LONGEST, bare_line
+from personal_store.introductions import LONGEST, bare_line
 
 _DELIMITER = re.compile(r"^(?:- )?--$|^[—–]$|^__$")
 _RULE = re.compile(r"^\s*(?:[-_=*~–—•]\s?){3,}\s*$")

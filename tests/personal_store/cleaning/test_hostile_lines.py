@@ -7,13 +7,20 @@ import re
 
 import pytest
 
-from personal_store import cleaning, footers, quotes, signatures
+from personal_store import (
+    cleaning,
+    footers,
+    headings,
+    introductions,
+    quotes,
+    signatures,
+)
 from personal_store.cleaning import clean_text
 
 MEGABYTE = 1_000_000
 MOST_SHOWN = 2_000
 """Characters that a pattern looks at, but for those of `CHEAP`."""
-CHEAP = frozenset({"_QUOTED", "_ARROW", "_VERB"})
+CHEAP = frozenset({"QUOTED", "_ARROW", "_VERB"})
 """They look at the first signs of a line, or for one word."""
 UNITS = (
     *(
@@ -71,7 +78,7 @@ class Counted:
 def asked(monkeypatch):
     """The lengths that patterns are shown while a text is cleaned."""
     lengths: list[int] = []
-    for module in (quotes, footers, signatures):
+    for module in (introductions, headings, quotes, footers, signatures):
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern) and name not in CHEAP:
                 monkeypatch.setattr(module, name, Counted(value, lengths))
