@@ -11,6 +11,8 @@ from fastapi import FastAPI
 
 from cloud_api import about, problems
 from cloud_api.auth.middleware import RequireToken
+from cloud_api.connections import DOOR
+from cloud_api.door import Door
 from cloud_api.guards import LastNet, LimitBody
 from cloud_api.scheduler import Scheduler
 from cloud_api.served import Models
@@ -25,7 +27,7 @@ _JOIN_SECONDS = 0.5
 
 def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
     """The service. `load` runs in the engine thread when the service starts;
-    `app.state` holds the `service` and the `scheduler`."""
+    `app.state` holds the `service`, the `scheduler` and the `door`."""
     app = FastAPI(
         title="SpecSteer verifier",
         lifespan=_lifespan,
@@ -34,6 +36,7 @@ def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
         openapi_url="/v1/openapi.json",
     )
     app.state.scheduler = Scheduler(load)
+    app.state.door = Door(settings.door)
     app.state.service = Service(settings, app.state.scheduler)
     for router in (about.router, http.router, ws.router):
         app.include_router(router)
@@ -46,12 +49,12 @@ def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
 
 
 @asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     service: Service = app.state.service
     app.state.scheduler.start()
     sweeper = asyncio.create_task(_sweep(service))
     try:
-        yield
+        yield {DOOR: app.state.door}
     finally:
         sweeper.cancel()
         with suppress(asyncio.CancelledError):

@@ -37,11 +37,16 @@ class Problem:
     detail: str
     retry_after: float | None = None
 
+    @property
+    def title(self) -> str:
+        """What HTTP calls the status."""
+        return HTTPStatus(self.status).phrase
+
     def response(self) -> Response:
         """The HTTP answer; also the denial of a WebSocket."""
         body = {
             "type": f"urn:specsteer:problem:{self.code}",
-            "title": HTTPStatus(self.status).phrase,
+            "title": self.title,
             "status": self.status,
             "code": self.code,
             "detail": self.detail,
@@ -86,6 +91,17 @@ def of_error(error: errors.DecodingError) -> Problem:
 def internal() -> Problem:
     """What is said of a fault of the server itself."""
     return Problem(500, "internal", "the server failed; its log names the fault")
+
+
+def no_room() -> Problem:
+    """What is said to a connection beyond those that the server takes."""
+    detail = "this server has all the connections that it takes; come back later"
+    return Problem(503, "busy", detail, 5.0)
+
+
+def too_slow() -> Problem:
+    """What is said to a client that did not send its request in time."""
+    return Problem(408, "too-slow", "the request did not arrive in time")
 
 
 def of_validation(error: RequestValidationError, known: frozenset[str]) -> Problem:

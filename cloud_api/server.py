@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
+import os
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
+from cloud_api.connections import HttpConnection, StreamConnection
+from cloud_api.door import Door
 from cloud_api.errors import ServerError
 from cloud_api.scheduler import Scheduler
 from cloud_api.sessions.service import Service
 
 FRAME_LIMIT = 64 << 10
 """No frame of a device is nearly so large."""
+_WAITING = 256
+"""Connections that the system holds until they are accepted."""
+_ACCEPTED_AT_ONCE = 16
+"""asyncio accepts so many before it reads from one of them: far fewer than the door
+lets in, so that whoever sends its request at once is heard even in a flood."""
+_OTHER_FILES = 64
+"""Descriptors for what is no connection, or one that is about to be closed."""
 
 
 def configuration(app: FastAPI) -> uvicorn.Config:
@@ -25,8 +37,8 @@ def configuration(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="asyncio",
-        http="h11",
-        ws="websockets-sansio",
+        http=HttpConnection,
+        ws=StreamConnection,
         ws_max_size=FRAME_LIMIT,
         ws_per_message_deflate=False,
         log_config=None,
@@ -34,6 +46,7 @@ def configuration(app: FastAPI) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=16 << 10,
+        backlog=_ACCEPTED_AT_ONCE,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=1,
     )
@@ -46,15 +59,19 @@ class VerifierServer(uvicorn.Server):
         super().__init__(configuration(app))
         self._service: Service = app.state.service
         self._scheduler: Scheduler = app.state.scheduler
+        self._door: Door = app.state.door
         self._on_listening = on_listening
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say so."""
         await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_WAITING)  # uvicorn has one number for both
         self._on_listening()
 
     async def on_tick(self, counter: int) -> bool:
-        """End also when the models could not be loaded."""
+        """Hang up on who is too slow; end also when the models could not be loaded."""
+        self._door.expire(asyncio.get_running_loop().time())
         failed = self._scheduler.failure is not None
         return await super().on_tick(counter) or failed
 
@@ -82,10 +99,39 @@ def listen(host: str, port: int) -> socket.socket:
         ServerError: the address cannot be had.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small answers without delay (TCP_NODELAY) only where the socket says
+    # that it is TCP; one of socket.create_server leaves that open, and each request
+    # then waits 40 ms for the client's acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=256)
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind((host, port))
+        listener.listen(_WAITING)
     except OSError as error:
+        listener.close()
         raise ServerError(_why_not(host, port, error)) from error
+    return listener
+
+
+def room_for_connections(wanted: int) -> int:
+    """How many connections this process has file descriptors for, up to `wanted`; the
+    limit of the process is raised for them as far as it may be."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + _OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        soft = allowed
+    return max(1, soft - _OTHER_FILES)
 
 
 def address_of(listener: socket.socket) -> str:

@@ -14,9 +14,16 @@ from pathlib import Path
 
 from cloud_api import logs
 from cloud_api.app import create_app
+from cloud_api.door import DoorLimits
 from cloud_api.errors import ServerError
 from cloud_api.llama import LlamaOptions, load_models
-from cloud_api.server import VerifierServer, address_of, is_loopback, listen
+from cloud_api.server import (
+    VerifierServer,
+    address_of,
+    is_loopback,
+    listen,
+    room_for_connections,
+)
 from cloud_api.settings import ServerSettings
 
 _HARD_STOP_SECONDS = 4.0
@@ -45,7 +52,9 @@ def serve(options: LlamaOptions, token: str, doorway: Doorway) -> bool:
     check_announce(doorway.announce)
     listener = listen(doorway.host, doorway.port)
     logs.configure()
-    app = create_app(ServerSettings(token), partial(load_models, options))
+    connections = room_for_connections(DoorLimits().connections)
+    settings = ServerSettings(token, door=DoorLimits(connections))
+    app = create_app(settings, partial(load_models, options))
     server = VerifierServer(app, lambda: _say(address_of(listener), doorway))
     if doorway.exit_with_stdin:
         _watch_stdin(partial(_stop, server))

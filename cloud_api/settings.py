@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cloud_api.door import DoorLimits
+
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
@@ -21,5 +23,7 @@ class ServerSettings:
     """The largest answer; a session whose frames would be larger is refused."""
     body_bytes: int = 2 << 20
     """The largest body of a request."""
+    door: DoorLimits = field(default_factory=DoorLimits)
+    """How many connections there may be, and how long they may take."""
     stop_seconds: float = 1.0
     """How long a stop waits for the rounds that are being judged."""

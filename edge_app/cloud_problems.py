@@ -39,7 +39,7 @@ def error_of(
         return CloudRefusedError(f"there is no SpecSteer server at {url}")
     if status in (429, 503):
         return CloudBusyError(f"the server at {url}: {detail}", _seconds(retry_after))
-    if status >= 500:
+    if status >= 500 or status == 408:
         return CloudUnreachableError(f"the server at {url} failed: {detail}")
     return CloudRefusedError(f"the server at {url} refused: {detail}")
 

@@ -7,6 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cloud_api import problems
 from cloud_api.auth.tokens import carries
+from cloud_api.connections import VISIT
 from cloud_api.errors import UnauthorizedError
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
@@ -31,4 +32,9 @@ class RequireToken:
         if scope["type"] == "http" and scope["path"] in OPEN_PATHS:
             return True
         given = Headers(scope=scope).get("authorization", "")
-        return carries(given, self._token)
+        if not carries(given, self._token):
+            return False
+        visit = scope.get("state", {}).get(VISIT)
+        if visit is not None:  # outside of uvicorn there are no connections
+            visit.known = True
+        return True

@@ -1,7 +1,5 @@
 """The HTTP routes: what they answer, and how they refuse."""
 
-import logging
-import sys
 import threading
 
 import pytest
@@ -18,7 +16,6 @@ from cloud_fakes import (
     running,
 )
 
-from cloud_api import logs
 from cloud_api.served import Models
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
@@ -283,18 +280,6 @@ def test_a_fault_of_the_server_is_told_without_its_words(server, client, monkeyp
 
     assert problem_of(response) == (500, "internal")
     assert "canary" not in response.text
-
-
-def test_the_log_names_a_fault_and_does_not_quote_it():
-    try:
-        raise RuntimeError("canary-4242")
-    except RuntimeError:
-        shown = logs.NamingFormatter("%(message)s").format(
-            logging.LogRecord("x", 40, "", 1, "a fault", (), sys.exc_info())
-        )
-
-    assert "RuntimeError in test_the_log_names" in shown
-    assert "canary" not in shown
 
 
 def test_both_models_belong_to_one_thread():

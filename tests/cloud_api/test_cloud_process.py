@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -146,6 +146,34 @@ def test_it_listens_while_it_loads_and_can_be_stopped_then(command, environment)
 
     assert (ready.status_code, ready.json()) == (503, {"state": "loading"})
     assert code == 0
+
+
+FILES = 200
+"""What the server may open, fewer than the sockets that come."""
+
+
+def test_silent_sockets_and_bad_requests_neither_block_it_nor_fill_the_log(
+    command, environment
+):
+    few = ["bash", "-c", f'ulimit -n {FILES}; exec "$@"', "bash", *command]
+    with process(few, environment) as child, ExitStack() as stack:
+        url = url_of(child)
+        wait_until_ready(url)
+        address = "127.0.0.1", int(url.rpartition(":")[2])
+        for _ in range(300):
+            stack.enter_context(socket.create_connection(address, 20))
+        for _ in range(100):
+            with socket.create_connection(address, 20) as bad:
+                bad.sendall(b"nonsense\r\n\r\n")
+                assert bad.recv(4096).startswith(b"HTTP/1.1 400 ")
+        health = [ask("GET", url + "/healthz").status_code for _ in range(3)]
+        with client_of(url) as client:
+            open_session(client)
+        child.send_signal(signal.SIGTERM)
+        _, err = child.communicate(timeout=10)
+
+    assert health == [200] * 3
+    assert len(err.splitlines()) <= 10
 
 
 def test_a_second_signal_ends_it_at_once(command, environment):

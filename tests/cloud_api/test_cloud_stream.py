@@ -22,6 +22,7 @@ from cloud_fakes import (
     open_session,
     post_block,
     running,
+    wait_for,
 )
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -379,11 +380,3 @@ def verifier(request):
     local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
     local.open(request)
     return local
-
-
-def wait_for(condition):
-    for _ in range(2000):
-        if condition():
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("it did not happen")
