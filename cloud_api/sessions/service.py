@@ -52,7 +52,7 @@ class Service:
         self._sessions = Sessions(settings.known_sessions, settings.idle_seconds)
         self._running: dict[RoundKey, asyncio.Task[Answer]] = {}
         self._turns: WeakKeyDictionary[Session, asyncio.Lock] = WeakKeyDictionary()
-        self._streams: set[asyncio.Task[Any]] = set()
+        self._streams: dict[asyncio.Task[Any], tuple[str, asyncio.Event]] = {}
 
     @property
     def models(self) -> Models:
@@ -130,15 +130,16 @@ class Service:
             await asyncio.wait(late, timeout=_LAST_SECONDS)
 
     @contextmanager
-    def streaming(self) -> Iterator[None]:
-        """While a device holds a stream open, in the task that serves it."""
-        task = asyncio.current_task()
+    def streaming(self, session_id: str) -> Iterator[asyncio.Event]:
+        """While a device holds a stream of a session open, in the task that serves it;
+        the event is set when the session ends."""
+        task, ended = asyncio.current_task(), asyncio.Event()
         assert task is not None
-        self._streams.add(task)
+        self._streams[task] = session_id, ended
         try:
-            yield
+            yield ended
         finally:
-            self._streams.discard(task)
+            del self._streams[task]
 
     def _start(
         self, session_id: str, session: Session, block: DraftBlock, decision: Judge
@@ -194,6 +195,9 @@ class Service:
     def _forget(self, session_ids: list[str]) -> None:
         for session_id in session_ids:
             self._scheduler.release(session_id)
+        for session_id, ended in self._streams.values():
+            if session_id in session_ids:
+                ended.set()
 
 
 def _error(block: DraftBlock, problem: Problem) -> Signal:

@@ -2,13 +2,15 @@
 
 Every frame of a block gets one frame in answer, in the order in which they came. The
 server hangs up after a frame that is no block of the session (1008), when the session
-was forgotten meanwhile (4404, after `resync` with nothing held) and when it stops
-(1012, after an error frame that says so).
+ends or is forgotten (4404, after `resync` with nothing held) and when it stops (1012,
+after an error frame that says so).
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
@@ -43,8 +45,8 @@ async def stream(websocket: WebSocket, session_id: str) -> None:
         await websocket.send_denial_response(denial)
         return
     await websocket.accept()
-    with service.streaming():
-        await _Stream(websocket, service, session_id, frames).run()
+    with service.streaming(session_id) as ended:
+        await _Stream(websocket, service, session_id, frames).run(ended)
 
 
 class _Stream:
@@ -60,13 +62,18 @@ class _Stream:
         self._newest = 0, 0
         self._replies: asyncio.Queue[asyncio.Task[Reply]] = asyncio.Queue(WINDOW)
 
-    async def run(self) -> None:
-        """Until one side hangs up: the reader then ends and takes the others along."""
+    async def run(self, ended: asyncio.Event) -> None:
+        """Until one side hangs up: the reader then ends and takes the others along.
+        `ended` is set when the session ends."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(group))
                 group.create_task(self._write())
-                group.create_task(self._watch_stop(group))
+                for event, last in (
+                    (self._service.stopping, self._stopping),
+                    (ended, self._lost),
+                ):
+                    group.create_task(self._watch(event, last, group))
         except* WebSocketDisconnect:
             pass
 
@@ -85,12 +92,22 @@ class _Stream:
             if code is not None:
                 return await self._socket.close(code)
 
-    async def _watch_stop(self, group: asyncio.TaskGroup) -> None:
-        await self._service.stopping.wait()
-        await self._replies.put(group.create_task(self._stopping()))
+    async def _watch(
+        self,
+        event: asyncio.Event,
+        last: Callable[[], Coroutine[Any, Any, Reply]],
+        group: asyncio.TaskGroup,
+    ) -> None:
+        """Say the last word after the answers that are on their way."""
+        await event.wait()
+        await self._replies.put(group.create_task(last()))
 
     async def _stopping(self) -> Reply:
         return self._problem(Problem.STOPPING), STOPPING
+
+    async def _lost(self) -> Reply:
+        nothing = Signal(Kind.RESYNC, *self._newest, 0)
+        return self._frames.encode_signal(nothing), SESSION_LOST
 
     async def _reply(self, frame: bytes) -> Reply:
         try:
@@ -100,8 +117,7 @@ class _Stream:
         except MessageError:
             return self._problem(Problem.MESSAGE), BAD_FRAME
         except SessionLostError:
-            nothing = Signal(Kind.RESYNC, *self._newest, 0)
-            return self._frames.encode_signal(nothing), SESSION_LOST
+            return await self._lost()
         except StoppingError:
             return await self._stopping()
 

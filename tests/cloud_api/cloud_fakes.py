@@ -141,6 +141,10 @@ class RunningServer:
         self._thread.start()
         assert self._listening.wait(10)
 
+    def on_loop(self, function):
+        """Call a function where the server runs."""
+        self._server.servers[0].get_loop().call_soon_threadsafe(function)
+
     def ask_to_stop(self):
         self._server.should_exit = True
 

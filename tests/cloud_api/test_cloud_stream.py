@@ -311,18 +311,77 @@ def test_an_unknown_session_is_denied_with_a_problem(server):
     assert b'"session-lost"' in response.body
 
 
-def test_a_session_that_ends_under_a_stream_is_told(server, client):
+def last_words(frames, socket):
+    """The frame and the code with which the server hangs up by itself."""
+    answer = frames.decode_answer(socket.recv())
+    with pytest.raises(ConnectionClosed) as closed:
+        socket.recv()
+    return answer, closed.value.rcvd.code
+
+
+NOTHING_HELD = Signal(Kind.RESYNC, 0, 0, 0), 4404
+
+
+def test_silent_streams_end_when_the_device_ends_their_session(server, client):
     request = open_request()
     frames, session_id = frames_of(request), open_session(client, request)
-    with stream(server, session_id) as socket:
+    with (
+        stream(server, session_id) as one,
+        stream(server, session_id) as other,
+        stream(server, open_session(client, request)) as strange,
+    ):
         client.delete(f"/v1/sessions/{session_id}")
-        socket.send(frames.encode_block(block_after((), (1,), round_=3)))
-        answer = frames.decode_answer(socket.recv())
-        with pytest.raises(ConnectionClosed) as closed:
-            socket.recv()
 
-    assert answer == Signal(Kind.RESYNC, 0, 3, 0)
-    assert closed.value.rcvd.code == 4404
+        assert last_words(frames, one) == last_words(frames, other) == NOTHING_HELD
+        strange.send(frames.encode_block(block_after((), (1,))))
+        assert isinstance(frames.decode_answer(strange.recv()), Verdict)
+    wait_for(lambda: not server.service._streams)
+
+
+def test_a_stream_ends_when_its_session_was_idle_for_too_long():
+    request = open_request()
+    frames = frames_of(request)
+    with (
+        running() as server,
+        client_of(server) as client,
+        stream(server, open_session(client, request)) as socket,
+    ):
+        server.service._sessions._idle_seconds = -1.0
+        server.on_loop(server.service.expire)
+
+        assert last_words(frames, socket) == NOTHING_HELD
+
+
+def test_a_stream_ends_when_its_session_makes_room_for_another():
+    request = open_request()
+    frames = frames_of(request)
+    with (
+        running(known_sessions=1) as server,
+        client_of(server) as client,
+        stream(server, open_session(client, request)) as socket,
+    ):
+        open_session(client, request)
+
+        assert last_words(frames, socket) == NOTHING_HELD
+
+
+def test_a_block_on_its_way_is_answered_before_the_stream_ends():
+    models = fake_models()
+    request = open_request(prompt=(1,))
+    frames = frames_of(request)
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client, request)
+        with stream(server, session_id) as socket:
+            models.generalist.gate.clear()
+            socket.send(frames.encode_block(block_after((), (1, 2), round_=3)))
+            assert models.generalist.entered.wait(5)
+            client.delete(f"/v1/sessions/{session_id}")
+            models.generalist.gate.set()
+            answer = frames.decode_answer(socket.recv())
+
+            assert (answer.epoch, answer.round) == (0, 3)
+            assert isinstance(answer, Verdict)
+            assert last_words(frames, socket) == (Signal(Kind.RESYNC, 0, 3, 0), 4404)
 
 
 def test_nothing_is_compressed_even_when_the_device_offers_it(server, client):
