@@ -23,10 +23,12 @@ from decoding_core.wire import check_finite
 
 CHUNK = 256
 """Tokens of a long text that are read in one step."""
+AHEAD = 64
+"""Tokens that are read ahead in one step: a block that comes meanwhile waits for it."""
 ROWS = 512
 """Rows of logits that one step may give; the rest waits for the next."""
 
-Result = Verdict | None | Exception
+Result = Verdict | Exception
 
 
 @dataclass(slots=True, eq=False)
@@ -38,7 +40,8 @@ class Round:
     rows: int
     uses_base: bool
     judge: Callable[[Floats, Floats | None], Verdict] | None = None
-    """None: the text is only read."""
+    """None: the text is only read ahead, before its first block comes, and `done` is
+    not called."""
     done: Callable[[Result], None] = lambda _: None
 
 
@@ -65,13 +68,26 @@ class Rounds:
         self._models = models
         self._pool = Pool(models)
         self.waiting: list[Round] = []
+        self._ahead: dict[str, Round] = {}
+        """By session: what is read while no block waits."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a step would do anything."""
+        return bool(self.waiting) or any(map(self._pool.has_spare, self._ahead))
 
     def add(self, round_: Round) -> None:
         """Let a round wait for the next step."""
+        if round_.judge is None:
+            self._ahead[round_.session_id] = round_
+            return
+        # The block reads all of the text; what was read ahead is a part of it.
+        self._ahead.pop(round_.session_id, None)
         self.waiting.append(round_)
 
     def release(self, session_id: str) -> None:
         """Drop the rounds of a session that ended, and free its seat."""
+        self._ahead.pop(session_id, None)
         ended = [r for r in self.waiting if r.session_id == session_id]
         for round_ in ended:
             self._finish(round_, SessionLostError("the session has ended"))
@@ -79,18 +95,24 @@ class Rounds:
 
     def drop_all(self, error: DecodingError) -> None:
         """Answer everything that waits with an error."""
+        self._ahead.clear()
         for round_ in list(self.waiting):
             self._finish(round_, error)
 
     def step(self) -> None:
-        """Judge what is ready, then read one chunk of what is not."""
+        """Judge what is ready, then read one chunk of what is not; where no block
+        waits, read ahead."""
         seated = self._seat_all()
         ready = _within([one for one in seated if one.rest <= CHUNK])
         if ready:
             self._judge_all(ready)
         long = [one for one in seated if one.rest > CHUNK]
-        if long:
-            self._read_chunk(long[0])
+        if long and self._read_part(long[0], CHUNK):
+            # The next long text has its turn first.
+            self.waiting.remove(long[0].round)
+            self.waiting.append(long[0].round)
+        if not seated:
+            self._read_ahead()
 
     def _seat_all(self) -> list[_Seated]:
         """One round per session, with its seat; a session without one waits on."""
@@ -135,24 +157,36 @@ class Rounds:
         for one in group:
             self._judge_all([one])
 
-    def _read_chunk(self, one: _Seated) -> None:
-        round_ = one.round
+    def _read_ahead(self) -> None:
+        """Read on in the first text for which there is a seat to spare."""
+        for session_id, round_ in self._ahead.items():
+            seat = self._pool.spare(session_id)
+            if seat is not None:
+                one = _Seated(round_, seat)
+                if not (self._read_part(one, AHEAD) and one.rest):
+                    self._ahead.pop(session_id, None)
+                return
+
+    def _read_part(self, one: _Seated, size: int) -> bool:
+        """Read on in a text, up to where its rows of logits begin; False after a
+        fault."""
+        ids, last = one.round.token_ids, len(one.round.token_ids) - one.round.rows
         try:
             for model, track in zip(self._models.each(), one.tracks, strict=False):
-                end = track.start(round_.token_ids, round_.rows) + CHUNK
-                part = round_.token_ids[:end]
-                model.evaluate([track.prepare(part, 1)])
-                track.advance(part)
+                begin = track.start(ids, one.round.rows)
+                part = ids[: min(begin + size, last)]
+                if begin < len(part):
+                    model.evaluate([track.prepare(part, 1)])
+                    track.advance(part)
         except Exception as error:  # noqa: BLE001 - the thread must go on
             self._fail([one], error)
-            return
-        # The next long text has its turn first.
-        self.waiting.remove(round_)
-        self.waiting.append(round_)
+            return False
+        return True
 
     def _finish(self, round_: Round, result: Result) -> None:
-        self.waiting.remove(round_)
-        round_.done(result)
+        if round_.judge is not None:
+            self.waiting.remove(round_)
+            round_.done(result)
 
 
 def _evaluate(
@@ -170,8 +204,7 @@ def _evaluate(
 
 
 def _result(round_: Round, generalist: Floats, base: Floats | None) -> Result:
-    if round_.judge is None:
-        return None
+    assert round_.judge is not None
     try:
         verdict = round_.judge(generalist, base)
         check_finite(verdict)

@@ -2,7 +2,8 @@
 
 Whenever it is free it takes every round that waits, one per session, and reads each
 model once for all of them. A long prompt is read in chunks behind the rounds that are
-ready, so that nobody waits for another's prompt.
+ready, so that nobody waits for another's prompt; a text whose first block has not come
+yet is read in small ones, while no block waits at all.
 """
 
 from __future__ import annotations
@@ -101,18 +102,15 @@ class Scheduler:
     def _take(self, rounds: Rounds) -> bool:
         """Take every command that waits, at least one when there is nothing to do;
         False at the end."""
-        wait = not rounds.waiting
         while not self._closing:
             try:
-                command = self._commands.get(block=wait)
+                command = self._commands.get(block=not rounds.busy)
             except queue.Empty:
                 return True
-            wait = False
             if isinstance(command, Round):
                 rounds.add(command)
             elif command is not None:
                 rounds.release(command)
-                wait = not rounds.waiting
         return False
 
 

@@ -71,6 +71,7 @@ class Pool:
     def __init__(self, models: Models) -> None:
         self._free = [Seat(models, number) for number in range(models.seats)]
         self._free.reverse()
+        self._size = len(self._free)
         self._taken: OrderedDict[str, Seat] = OrderedDict()
 
     def take(self, session_id: str, keep: Collection[str]) -> Seat | None:
@@ -82,6 +83,21 @@ class Pool:
                 return None
             self._taken[session_id] = seat
         self._taken.move_to_end(session_id)
+        return self._taken[session_id]
+
+    def has_spare(self, session_id: str) -> bool:
+        """Whether a session may read ahead: it has a seat, or two are free, of which
+        the other is left to the next block that comes. A single seat is lent."""
+        free = len(self._free)
+        return session_id in self._taken or free > 1 or free == self._size
+
+    def spare(self, session_id: str) -> Seat | None:
+        """The seat to read ahead in, the first to be taken back; or None."""
+        if not self.has_spare(session_id):
+            return None
+        if session_id not in self._taken:
+            self._taken[session_id] = self._free.pop()
+            self._taken.move_to_end(session_id, last=False)
         return self._taken[session_id]
 
     def release(self, session_id: str) -> None:

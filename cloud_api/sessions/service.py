@@ -190,7 +190,7 @@ class Service:
         known = session.token_ids[:-1]
         if known:
             uses_base = session.duty.uses_base
-            self._scheduler.warm(Round(session_id, known, 1, uses_base))
+            self._scheduler.warm(Round(session_id, known, 0, uses_base))
 
     def _forget(self, session_ids: list[str]) -> None:
         for session_id in session_ids:

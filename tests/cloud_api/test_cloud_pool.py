@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cloud_fakes import BASE, GENERALIST, FakeModel, fake_models, logits_after
 
-from cloud_api.rounds import CHUNK, Round, Rounds
+from cloud_api.rounds import AHEAD, CHUNK, Round, Rounds
 from cloud_api.served import Models
 from cloud_api.sessions.pool import Pool, common_prefix
 from cloud_api.sessions.registry import Sessions
@@ -138,7 +138,7 @@ def test_a_session_that_ends_leaves_nothing_behind():
 def test_long_prompts_wait_behind_rounds_that_are_ready():
     models = fake_models(context_length=4000)
     rounds = Rounds(models)
-    long = Asked("long", [1] * (3 * CHUNK + 5), warm=True)
+    long = Asked("long", [1] * (3 * CHUNK + 5))
     short = Asked("short", (1, 2))
 
     run(rounds, long, short)
@@ -151,6 +151,160 @@ def test_long_prompts_wait_behind_rounds_that_are_ready():
         rounds.step()
     assert rounds.waiting == []
     assert len(models.generalist.held[0]) == len(models.base.held[0]) == 3 * CHUNK + 5
+
+
+def test_two_long_prompts_are_read_in_turns():
+    models = fake_models(context_length=4000)
+    rounds = Rounds(models)
+    one, other = (Asked(name, [1] * (2 * CHUNK + 5)) for name in "ab")
+
+    run(rounds, one, other)
+    for _ in range(3):
+        rounds.step()
+
+    calls = models.generalist.calls
+    chunks = [c[0].seat for c in calls if len(c[0].token_ids) == CHUNK]
+    assert chunks == [0, 1, 0, 1]
+
+
+def ahead(name, length):
+    """A text to read before its first block comes."""
+    return Asked(name, range(length), rows=0, warm=True)
+
+
+def read_tokens(model):
+    return sum(len(r.token_ids) for call in model.calls for r in call)
+
+
+def run_all(rounds):
+    while rounds.busy:
+        rounds.step()
+
+
+def test_a_text_is_read_ahead_in_small_steps_and_once():
+    models = fake_models(context_length=4000)
+    rounds = Rounds(models)
+    rounds.add(ahead("a", 2 * AHEAD + 5).round)
+    steps = 0
+    while rounds.busy:
+        rounds.step()
+        steps += 1
+
+    assert steps == 3
+    for model in (models.generalist, models.base):
+        assert [len(call[0].token_ids) for call in model.calls] == [AHEAD, AHEAD, 5]
+        assert model.held[0] == list(range(2 * AHEAD + 5))
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
+    """A text read ahead is a part of its first block's; nothing is rolled back for it
+    afterwards, so that the second block reads its own tokens alone."""
+    models = fake_models(context_length=4000)
+    rounds = Rounds(models)
+    length = CHUNK + 40
+    rounds.add(ahead("a", length).round)
+    for _ in range(steps):
+        rounds.step()
+    text = [*range(length), 1, 2, 3]
+    first, second = Asked("a", text, rows=3), Asked("a", [*text, 4, 5, 6], rows=3)
+    for block in (first, second):
+        rounds.add(block.round)
+        run_all(rounds)
+
+    assert (first.result, second.result) == (NOTHING, NOTHING)
+    for model in (models.generalist, models.base):
+        assert read_tokens(model) == length + 6
+    assert (first.logits[1][2] == logits_after(BASE, text)).all()
+
+
+def test_blocks_go_before_what_is_read_ahead():
+    models = fake_models(seats=4, context_length=4000)
+    rounds = Rounds(models)
+    for name in "abcd":
+        rounds.add(ahead(name, 3 * CHUNK).round)
+    rounds.step()
+    block = Asked("new", (1, 2))
+
+    run(rounds, block)
+
+    assert block.result == NOTHING
+    assert read_tokens(models.generalist) == AHEAD + 2
+
+
+def test_what_is_read_ahead_leaves_a_seat_free():
+    """Until one is freed: the last is for the next block."""
+    models = fake_models(seats=3, context_length=4000)
+    rounds = Rounds(models)
+    for name in "abcd":
+        rounds.add(ahead(name, AHEAD + 1).round)
+    run_all(rounds)
+
+    assert [len(held) for held in models.generalist.held] == [AHEAD + 1] * 2 + [0]
+    rounds.release("a")
+    assert rounds.busy
+    run_all(rounds)
+    assert sorted(map(len, models.generalist.held)) == [0, AHEAD + 1, AHEAD + 1]
+
+
+def test_a_single_seat_is_lent_and_given_back_to_a_block():
+    models = fake_models(seats=1, context_length=4000)
+    rounds = Rounds(models)
+    rounds.add(ahead("a", 3 * AHEAD).round)
+    rounds.step()
+    assert models.generalist.held == [list(range(AHEAD))]
+
+    block = Asked("b", (1, 2))
+    run(rounds, block)
+
+    assert block.result == NOTHING
+    assert models.generalist.held == [[1, 2]]
+    assert not rounds.busy
+
+
+def test_what_was_read_ahead_is_taken_back_before_a_text_that_is_written():
+    models = fake_models(seats=3)
+    rounds = Rounds(models)
+    run(rounds, Asked("writing", (1, 2, 3)))
+    rounds.add(ahead("opened", 9).round)
+    run_all(rounds)
+    for name in ("b", "c"):
+        run(rounds, Asked(name, (7, 8)))
+
+    again = Asked("writing", (1, 2, 3, 4))
+    run(rounds, again)
+
+    assert [r.token_ids for r in models.generalist.calls[-1]] == [(4,)]
+
+
+def test_a_text_that_ends_is_read_no_further():
+    models = fake_models(context_length=4000)
+    rounds = Rounds(models)
+    rounds.add(ahead("a", 3 * AHEAD).round)
+    rounds.step()
+
+    rounds.release("a")
+
+    assert not rounds.busy
+    assert models.generalist.held == [[], []]
+
+
+def test_a_fault_while_reading_ahead_is_told_to_the_block():
+    models = fake_models(context_length=4000)
+    rounds = Rounds(models)
+    models.base.fault = lambda _: EngineError("broken")
+    rounds.add(ahead("a", 3 * AHEAD).round)
+    rounds.step()
+
+    assert not rounds.busy
+    assert models.generalist.held == [[], []]
+    block = Asked("a", (*range(3 * AHEAD), 1))
+    run(rounds, block)
+    assert isinstance(block.result, EngineError)
+    models.base.fault = None
+    again = Asked("a", (*range(3 * AHEAD), 1))
+    run(rounds, again)
+    assert again.result == NOTHING
 
 
 def test_one_fault_has_one_victim():
