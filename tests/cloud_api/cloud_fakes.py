@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
 import threading
@@ -142,8 +143,13 @@ class RunningServer:
         assert self._listening.wait(10)
 
     def on_loop(self, function):
-        """Call a function where the server runs."""
-        self._server.servers[0].get_loop().call_soon_threadsafe(function)
+        """What a function gives where the server runs."""
+
+        async def call():
+            return function()
+
+        loop = self._server.servers[0].get_loop()
+        return asyncio.run_coroutine_threadsafe(call(), loop).result(10)
 
     def ask_to_stop(self):
         self._server.should_exit = True

@@ -234,6 +234,31 @@ def test_a_second_request_that_never_ends_is_closed():
     assert answer.count(b"HTTP/1.1 ") == 1
 
 
+@pytest.mark.parametrize("kind", ["http", "stream"])
+def test_who_does_not_read_the_answers_is_closed(kind):
+    """As asyncio tells when its buffer is full."""
+    with running(door=DoorLimits(unread_seconds=0.0)) as server, ExitStack() as stack:
+        client = stack.enter_context(client_of(server))
+        session_id = open_session(client)
+        if kind == "stream":
+            url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
+            stack.enter_context(connect(url, additional_headers=HEADERS))
+            client.close()
+            wait_for(lambda: len(connections_of(server)) == 1)
+        (connection,) = connections_of(server)
+
+        server.on_loop(connection.pause_writing)
+        server.on_loop(connection.resume_writing)
+        server.on_loop(lambda: server.app.state.door.expire(float("inf")))
+        assert server.on_loop(connection.transport.is_closing) is False
+        server.on_loop(connection.pause_writing)
+        wait_for(lambda: not connections_of(server))
+
+
+def connections_of(server):
+    return list(server._server.server_state.connections)
+
+
 def test_what_waits_for_nobody_is_never_too_slow():
     """Neither a connection between two requests nor an open stream."""
     with running() as server, client_of(server) as client:
@@ -282,7 +307,7 @@ def test_small_answers_are_sent_at_once():
     delay by 40 ms."""
     with running(wait=False) as server, httpx.Client(verify=PLAIN) as client:
         assert client.get(server.url + "/healthz").status_code == 200
-        (connection,) = server._server.server_state.connections
+        (connection,) = connections_of(server)
         accepted = connection.transport.get_extra_info("socket")
 
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1

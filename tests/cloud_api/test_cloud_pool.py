@@ -218,6 +218,19 @@ def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
     assert (first.logits[1][2] == logits_after(BASE, text)).all()
 
 
+def test_a_block_that_goes_on_earlier_is_not_rolled_back_for_what_was_read_ahead():
+    models = fake_models(context_length=4000)
+    rounds = Rounds(models)
+    rounds.add(ahead("a", 3 * AHEAD).round)
+    rounds.step()
+    text = [*range(AHEAD), 1, 2, 3]
+    for more in ([], [4, 5, 6]):
+        rounds.add(Asked("a", [*text, *more], rows=3).round)
+        run_all(rounds)
+
+    assert read_tokens(models.generalist) == len(text) + 3
+
+
 def test_blocks_go_before_what_is_read_ahead():
     models = fake_models(seats=4, context_length=4000)
     rounds = Rounds(models)
