@@ -11,6 +11,7 @@ import asyncio
 from typing import Any
 
 import h11
+from uvicorn._types import ASGISendEvent
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -75,9 +76,10 @@ class HttpConnection(H11Protocol):
 
     def _tell(self) -> None:
         """Tell the door what the client has to send."""
+        if self.transport.get_protocol() is not self:
+            return  # it is a WebSocket now
         now, state = self.loop.time(), self.conn.their_state
-        upgraded = self.transport.get_protocol() is not self
-        if state is h11.SEND_BODY and not upgraded:
+        if state is h11.SEND_BODY:
             self._door.expect(self._visit, "body", now)
         elif state is not h11.IDLE:
             self._door.expect(self._visit, None, now)
@@ -96,23 +98,16 @@ class HttpConnection(H11Protocol):
         heard = self._asked or bool(self.conn.trailing_data[0])
         answered = self._asked and self.cycle.response_started
         if stage is None and not heard:
-            self._say(problems.no_room())
+            self.transport.write(_answer(problems.no_room()))
         elif stage is not None and heard and not answered:
-            self._say(problems.too_slow())
+            self.transport.write(_answer(problems.too_slow()))
         self.transport.abort()
-
-    def _say(self, problem: problems.Problem) -> None:
-        """Answer outside of the application, which has no request yet."""
-        response = problem.response()
-        lines = [f"HTTP/1.1 {problem.status} {problem.title}".encode()]
-        headers = [*response.raw_headers, (b"connection", b"close")]
-        lines += [name + b": " + value for name, value in headers]
-        self.transport.write(b"\r\n".join([*lines, b"", bytes(response.body)]))
 
 
 class StreamConnection(WebSocketsSansIOProtocol):
-    """The WebSocket that it becomes. It sends when it likes: a stream ends with its
-    session, and uvicorn's own pings find out clients that are gone."""
+    """The WebSocket that it becomes. Until the application has accepted it, the time
+    for the header runs on. Then it sends when it likes: a stream ends with its session,
+    and uvicorn's own pings find out clients that are gone."""
 
     def __init__(
         self,
@@ -125,6 +120,20 @@ class StreamConnection(WebSocketsSansIOProtocol):
         self._door: Door = app_state[DOOR]
         self._visit: Visit = app_state[VISIT]
         self._visit.leave = lambda _: self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """The request to upgrade, then frames."""
+        super().data_received(data)
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:
+            # It could not even be parsed; uvicorn would leave it at that.
+            self.transport.write(_answer(problems.bad_request()))
+            self.transport.close()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Accept the stream, or send a frame."""
+        await super().send(message)
+        if message["type"] == "websocket.accept":
+            self._door.expect(self._visit, None, self.loop.time())
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone."""
@@ -140,3 +149,12 @@ class StreamConnection(WebSocketsSansIOProtocol):
         """It has read."""
         super().resume_writing()
         self._door.unread(self._visit, None)
+
+
+def _answer(problem: problems.Problem) -> bytes:
+    """An answer outside of the application, before the server hangs up."""
+    response = problem.response()
+    lines = [f"HTTP/1.1 {problem.status} {problem.title}".encode()]
+    headers = [*response.raw_headers, (b"connection", b"close")]
+    lines += [name + b": " + value for name, value in headers]
+    return b"\r\n".join([*lines, b"", bytes(response.body)])

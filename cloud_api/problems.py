@@ -99,6 +99,11 @@ def no_room() -> Problem:
     return Problem(503, "busy", detail, 5.0)
 
 
+def bad_request() -> Problem:
+    """What is said to a request that is none."""
+    return _of_status(400)
+
+
 def too_slow() -> Problem:
     """What is said to a client that did not send its request in time."""
     return Problem(408, "too-slow", "the request did not arrive in time")

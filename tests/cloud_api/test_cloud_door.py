@@ -1,5 +1,6 @@
 """Which connections may stay: first as arithmetic, then with real sockets."""
 
+import asyncio
 import logging
 import resource
 import socket
@@ -21,6 +22,7 @@ from cloud_fakes import (
 from websockets.sync.client import connect
 
 from cloud_api import server as server_module
+from cloud_api.connections import StreamConnection
 from cloud_api.door import Door, DoorLimits, Visit, network_of
 from cloud_api.server import room_for_connections
 
@@ -217,6 +219,49 @@ def test_a_request_that_never_ends_is_told_so_and_closed(warnings, start):
     assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
     assert b'"code":"too-slow"' in answer
     assert warnings.records == []
+
+
+UPGRADE = (
+    b" /v1/sessions/x/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n"
+    b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"POST" + UPGRADE + b"Content-Length: 1\r\n\r\nx",
+        b"GET" + UPGRADE + b"X: " + b"y" * 9000 + b"\r\n\r\n",
+        b"GET" + UPGRADE + b"X: y\r\n" * 300 + b"\r\n",
+    ],
+)
+def test_an_upgrade_that_cannot_be_is_refused_and_closed(warnings, start):
+    with running(wait=False) as server, silent(server, 1, start) as (one,):
+        answer = all_of(one)
+
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b'"code":"bad-request"' in answer
+    assert warnings.records == []
+
+
+def test_an_upgrade_that_is_never_accepted_has_the_time_of_a_header():
+    with running(wait=False) as server:
+        go_on = asyncio.Event()
+
+        async def hang(*_):
+            await go_on.wait()
+
+        server._server.config.loaded_app = hang
+        with silent(server, 1, b"GET" + UPGRADE + b"\r\n") as (one,):
+            wait_for(lambda: any(map(streams, connections_of(server))))
+            server.on_loop(lambda: server.app.state.door.expire(float("inf")))
+            assert all_of(one) == b""
+        server.on_loop(go_on.set)
+
+
+def streams(connection):
+    return isinstance(connection, StreamConnection)
 
 
 def test_the_body_of_a_refused_request_is_not_waited_for_either():
