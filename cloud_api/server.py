@@ -23,6 +23,10 @@ from cloud_api.sessions.service import Service
 
 FRAME_LIMIT = 64 << 10
 """No frame of a device is nearly so large."""
+PING_SECONDS = 20.0
+"""How often a device is asked whether it is still there, and for how long."""
+REST_SECONDS = 75
+"""How long a connection may rest between two requests."""
 _WAITING = 256
 """Connections that the system holds until they are accepted."""
 _ACCEPTED_AT_ONCE = 16
@@ -40,6 +44,8 @@ def configuration(app: FastAPI) -> uvicorn.Config:
         http=HttpConnection,
         ws=StreamConnection,
         ws_max_size=FRAME_LIMIT,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_SECONDS,
         ws_per_message_deflate=False,
         log_config=None,
         access_log=False,
@@ -47,7 +53,7 @@ def configuration(app: FastAPI) -> uvicorn.Config:
         proxy_headers=False,
         h11_max_incomplete_event_size=16 << 10,
         backlog=_ACCEPTED_AT_ONCE,
-        timeout_keep_alive=75,
+        timeout_keep_alive=REST_SECONDS,
         timeout_graceful_shutdown=1,
     )
 

@@ -6,6 +6,7 @@ import resource
 import socket
 import sys
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -24,6 +25,8 @@ from websockets.sync.client import connect
 from cloud_api import server as server_module
 from cloud_api.connections import StreamConnection
 from cloud_api.door import Door, DoorLimits, Visit, network_of
+from cloud_api.logs import LINES, PERIOD_SECONDS
+from cloud_api.rounds import AHEAD
 from cloud_api.server import room_for_connections
 
 LIMITS = DoorLimits(8, header_seconds=10, body_seconds=60, unread_seconds=30)
@@ -396,6 +399,27 @@ def test_connections_stay_below_what_the_process_may_open(
 
     assert room_for_connections(512) == room
     assert files.limits[0] == soft
+
+
+def test_the_limits_are_those_of_the_page():
+    page = Path(__file__).parents[2].joinpath("docs", "household-server.md").read_text()
+    limits, lines = DoorLimits(), page.splitlines()
+    words = " ".join(lines)
+
+    assert f"| connections | {limits.connections} | below |" in lines
+    for what, seconds in (
+        ("the header of a request", limits.header_seconds),
+        ("the rest of a request", limits.body_seconds),
+        ("an answer that the client does not read", limits.unread_seconds),
+        ("a connection without a request", server_module.REST_SECONDS),
+    ):
+        assert any(x.startswith(f"| {what} | {seconds:.0f} seconds") for x in lines)
+    assert f"| the same line in the log | {LINES} a minute |" in page
+    assert PERIOD_SECONDS == 60
+    assert (limits.strangers, limits.strangers_per_network) == (256, 64)
+    assert "half of the 512 in all, and an eighth from one" in words
+    assert f"{AHEAD} tokens at a time" in words
+    assert f"every {server_module.PING_SECONDS:.0f} seconds" in words
 
 
 def test_a_flood_hears_whoever_sends_at_once():
