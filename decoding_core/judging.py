@@ -52,7 +52,7 @@ def count_kept(
     block: DraftBlock, generalist: Floats, base: Floats, duty: Duty
 ) -> tuple[int, float]:
     """How many drafted tokens stay, given their log-probabilities (G,), and the mean of
-    L/B over those looked at."""
+    L/B over all of them."""
     if not block.drafted:
         return 0, 0.0
     keep = duty.method.acceptance(generalist, base, block.threshold)
@@ -64,8 +64,7 @@ def count_kept(
         if not noise.keeps(float(probability), first + index, attempt):
             kept = index
             break
-    looked_at = (generalist - base)[: kept + 1]
-    return kept, _mean_ratio(looked_at)
+    return kept, _mean_ratio(generalist - base)
 
 
 def _mean_ratio(log_ratio: Floats) -> float:

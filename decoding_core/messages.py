@@ -162,11 +162,7 @@ class Verdict:
     one per drafted token and one after, when the device does; none when it drafts
     again after a refusal."""
     mean_ratio: float = 0.0
-    """Mean of L / B over the drafted tokens that the server looked at."""
-
-    def looked_at(self, drafted: int) -> int:
-        """How many of so many drafted tokens the server looked at, where it decides."""
-        return min(self.accepted + 1, drafted)
+    """Mean of L / B over all drafted tokens, where the server decides; else 0."""
 
 
 @dataclass(frozen=True, slots=True)

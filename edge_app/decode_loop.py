@@ -125,8 +125,7 @@ class DecodeLoop:
 
     def _decide(self, draft: Draft, verdict: Verdict) -> Decision:
         if self._method.decided_by == "server":
-            looked_at = verdict.looked_at(len(draft.token_ids))
-            self._threshold.learn(verdict.mean_ratio, looked_at)
+            self._threshold.learn(verdict.mean_ratio, len(draft.token_ids))
         most = self._most_kept(draft)
         return self._decider.decide(draft, verdict, self._transcript.own, most)
 
