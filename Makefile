@@ -3,6 +3,7 @@
 # make check   format, lint, types, contracts, tests
 # make lint    format, lint, types, contracts
 # make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
+# make mutants plant errors in the code, one at a time: how many do the tests notice?
 # make bench   where the time goes
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 SCALE ?= full
 MAKEFLAGS += --no-print-directory
 
-.PHONY: run test check lint format models bench clean setup setup-dev setup-train
+.PHONY: run test check lint format models mutants bench clean setup setup-dev setup-train
 
 run: setup
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/specsteer; else $(BIN)/specsteer demo; fi
@@ -34,6 +35,9 @@ format: setup-dev
 
 models: setup-train
 	$(BIN)/python -m models.training all --scale $(SCALE)
+
+mutants: setup-dev
+	nice $(BIN)/python -m tests.mutants $(MUTANTS)
 
 bench: setup
 	$(BIN)/python -m benchmarks.where_time_goes

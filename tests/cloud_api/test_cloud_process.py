@@ -196,6 +196,27 @@ def test_a_second_signal_ends_it_at_once(command, environment):
             assert child.wait(timeout=5) == -signal.SIGTERM
 
 
+def test_a_stop_waits_for_no_model(command, environment):
+    environment["FAKE_MODELS"] = "stuck"
+    request = open_request(prompt=(1,))
+    with process(command, environment) as child:
+        url = url_of(child)
+        wait_until_ready(url)
+        with client_of(url) as client:
+            path = f"/v1/sessions/{open_session(client, request)}/stream"
+        stream = url.replace("http", "ws") + path
+        with connect(stream, additional_headers=HEADERS) as socket:
+            socket.send(frames_of(request).encode_block(block_after((), (1,))))
+            child.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionClosed) as closed:
+                while True:
+                    socket.recv()
+        code = child.wait(timeout=20)
+
+    assert code == 0
+    assert closed.value.rcvd.code == 1012
+
+
 @pytest.mark.parametrize(
     ("load", "sentence"),
     [

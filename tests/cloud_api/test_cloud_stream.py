@@ -27,6 +27,7 @@ from cloud_fakes import (
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from cloud_api import app
 from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, Verdict
 from decoding_core.methods import available, build_for_server
@@ -338,7 +339,8 @@ def test_silent_streams_end_when_the_device_ends_their_session(server, client):
     wait_for(lambda: not server.service._streams)
 
 
-def test_a_stream_ends_when_its_session_was_idle_for_too_long():
+def test_a_stream_ends_when_its_session_was_idle_for_too_long(monkeypatch):
+    monkeypatch.setattr(app, "_SWEEP_SECONDS", 0.001)
     request = open_request()
     frames = frames_of(request)
     with (
@@ -347,7 +349,6 @@ def test_a_stream_ends_when_its_session_was_idle_for_too_long():
         stream(server, open_session(client, request)) as socket,
     ):
         server.service._sessions._idle_seconds = -1.0
-        server.on_loop(server.service.expire)
 
         assert last_words(frames, socket) == NOTHING_HELD
 
