@@ -49,7 +49,7 @@ class FakeModel:
         self.gate.set()
         self.entered = threading.Event()
         self.fault = None
-        self.closed = False
+        self.closed = self.interrupted = False
         self._salt = salt
 
     def rollback(self, seat, position):
@@ -73,7 +73,8 @@ class FakeModel:
         return [self._read(reading) for reading in readings]
 
     def interrupt(self):
-        pass
+        self.interrupted = True
+        self.gate.set()
 
     def close(self):
         self.closed = True

@@ -153,6 +153,21 @@ def test_long_prompts_wait_behind_rounds_that_are_ready():
     assert len(models.generalist.held[0]) == len(models.base.held[0]) == 3 * CHUNK + 5
 
 
+@pytest.mark.parametrize("chunks", [1, 2])
+@pytest.mark.parametrize("more", [-1, 0, 1, 2])
+def test_a_text_of_any_length_is_judged(chunks, more):
+    models = fake_models(context_length=4000)
+    rounds = Rounds(models)
+    asked = Asked("a", range(chunks * CHUNK + more), rows=2)
+
+    run(rounds, asked)
+    for _ in range(chunks):
+        rounds.step()
+
+    assert asked.result == NOTHING
+    assert read_tokens(models.base) == chunks * CHUNK + more
+
+
 def test_two_long_prompts_are_read_in_turns():
     models = fake_models(context_length=4000)
     rounds = Rounds(models)

@@ -436,6 +436,24 @@ def test_a_stop_finishes_the_round_and_says_goodbye():
     assert closed.value.rcvd.code == 1012
 
 
+def test_a_stop_interrupts_what_takes_too_long():
+    models = fake_models()
+    request = open_request(prompt=(1,))
+    with (
+        running(lambda: models, stop_seconds=0.0) as server,
+        client_of(server) as client,
+        stream(server, open_session(client, request)) as socket,
+    ):
+        models.generalist.gate.clear()
+        socket.send(frames_of(request).encode_block(block_after((), (1, 2))))
+        assert models.generalist.entered.wait(5)
+        server.ask_to_stop()
+        wait_for(lambda: models.base.interrupted)
+
+    assert models.generalist.interrupted
+    assert models.base.closed
+
+
 def verifier(request):
     local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
     local.open(request)
