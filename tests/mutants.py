@@ -353,25 +353,32 @@ def main() -> None:
         every = [m for m in every if m.path.startswith(tuple(options.only))]
     chosen = every
     if 0 < options.sample < len(every):
-        chosen = sorted(random.Random(options.seed).sample(every, options.sample))
+        # Not sorted, so that what a stopped run has tried is a sample too.
+        chosen = random.Random(options.seed).sample(every, options.sample)
     print(f"{len(chosen)} of {len(every)} errors, seed {options.seed}", flush=True)
     trees = [Tree() for _ in range(options.jobs)]
+    done: list[tuple[Mutant, str]] = []
     try:
         known = record(trees[0], files)
-        report(try_all(trees, chosen, known))
+        try_all(trees, chosen, known, done)
+    except KeyboardInterrupt:
+        print(f"stopped after {len(done)} of {len(chosen)}")
     finally:
+        report(done)
         for tree in trees:
             shutil.rmtree(tree.root, ignore_errors=True)
 
 
 def try_all(
-    trees: list[Tree], chosen: list[Mutant], known: Record
-) -> list[tuple[Mutant, str]]:
-    """What became of each error, one worker per tree."""
+    trees: list[Tree],
+    chosen: list[Mutant],
+    known: Record,
+    done: list[tuple[Mutant, str]],
+) -> None:
+    """Note what becomes of each error, one worker per tree."""
     waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
     for mutant in chosen:
         waiting.put(mutant)
-    done: list[tuple[Mutant, str]] = []
 
     def work(tree: Tree) -> None:
         while True:
@@ -381,15 +388,18 @@ def try_all(
                 return
             result = fate(tree, mutant, known)
             done.append((mutant, result))
-            if result in ("survived", "unseen"):
-                print(f"[{len(done)}/{len(chosen)}] {result}: {mutant}", flush=True)
+            told = result in ("survived", "unseen")
+            if told or len(done) % 10 == 0:
+                what = f"{result}: {mutant}" if told else "tried"
+                print(f"[{len(done)}/{len(chosen)}] {what}", flush=True)
 
-    workers = [threading.Thread(target=work, args=(tree,)) for tree in trees]
+    workers = [
+        threading.Thread(target=work, args=(tree,), daemon=True) for tree in trees
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    return done
 
 
 def report(done: list[tuple[Mutant, str]]) -> None:

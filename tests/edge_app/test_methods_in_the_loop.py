@@ -1,5 +1,7 @@
 """Every method through the whole loop, against what it is proved to emit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -358,3 +360,22 @@ def test_one_token_is_emitted_exactly(method):
         "speculative": np.exp(large),
     }[method]
     np.testing.assert_allclose(emitted, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", available())
+def test_no_text_is_longer_than_asked_nor_goes_on_after_its_end(name):
+    """Where every drafted token is kept too: no bonus follows the last."""
+    ended = 0
+    for most in range(1, 9):
+        for seed in range(6):
+            settings = MethodSettings(
+                method=name, temperature=1.0, seed=seed, threshold=0.0
+            )
+            if name == "rejection":
+                settings = replace(settings, threshold=0.5)
+            told = written(settings, str(seed), most).narrator.tokens
+            tokens = [token.id for token in told]
+            assert END not in tokens[:-1]
+            ended += tokens[-1] == END
+            assert len(tokens) == most or tokens[-1] == END
+    assert ended
