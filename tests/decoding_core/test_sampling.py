@@ -15,6 +15,7 @@ from decoding_core.sampling import (
     log_softmax,
     nucleus,
     sample,
+    weights_of,
 )
 from decoding_core.settings import MethodSettings
 
@@ -136,3 +137,20 @@ def test_the_distribution_of_logits_is_tempered(values, temperature):
     draw = Draw(temperature, 1.0, Noise(0))
     expected = np.exp(log_softmax(values, temperature))
     assert_allclose(draw.distribution_of(values), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_shared_noise_picks_among_what_top_p_keeps(temperature):
+    """The likeliest alone holds the share: no noise brings another."""
+    logits = temperature * np.log(np.array([0.1, 0.7, 0.1, 0.1]))
+    draw = Draw(temperature, 0.65, Noise(3))
+    logprobs = draw.unnormalised(logits)
+
+    assert_allclose(logprobs, np.log([0.1, 0.7, 0.1, 0.1]))
+    assert {draw.coupled(logprobs, position) for position in range(100)} == {1}
+
+
+def test_weights_of_large_logits_are_finite():
+    weights = weights_of(np.array([-3e4, 3e4, 3e4 + np.log(0.5)]), 1.0)
+
+    assert_allclose(weights, [0.0, 1.0, 0.5], rtol=1e-9)

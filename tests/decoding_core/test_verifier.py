@@ -198,3 +198,19 @@ def test_both_opinions_are_tempered():
     np.testing.assert_allclose(
         row.rows[0].base_logprobs, log_softmax(base / 0.5)[0], rtol=1e-6
     )
+
+
+def test_a_text_that_ends_is_forgotten_by_both_models():
+    large, base = HashEngine("large"), HashEngine("base")
+    verifier = EngineVerifier(large, base)
+    verifier.open(OpenSession((1, 2, 3), (), "fake", Terms("steering")))
+    verifier.verify(block())
+    assert (large.position, base.position) == (5, 5)
+
+    verifier.close()
+
+    assert (large.position, base.position) == (0, 0)
+
+
+def test_a_block_without_a_draft_has_no_ratio():
+    assert opened().verify(block(drafted=())).mean_ratio == 0.0
