@@ -97,7 +97,7 @@ def test_the_models_and_limits_are_told(client):
         (opening(prompt_ids=[VOCABULARY]), (400, "message")),
         (opening(text_ids=[-1]), (422, "invalid-request")),
         (opening(prompt_ids=[1] * 500), (413, "context-full")),
-        (opening(text_ids=[1] * 500), (413, "context-full")),
+        (opening(text_ids=[1] * 510), (413, "context-full")),
         (with_terms(method="no_such"), (422, "unknown-method")),
         (with_terms(method="../../x"), (422, "invalid-request")),
         (with_terms(draft_limit=65), (422, "invalid-request")),
@@ -112,17 +112,19 @@ def test_what_cannot_be_is_refused_with_a_sentence(client, body, expected):
     assert problem_of(client.post("/v1/sessions", json=body)) == expected
 
 
-@pytest.mark.parametrize("prompt", [1, 200, 492])
-def test_prompt_and_text_leave_room_for_one_block(client, prompt):
-    """512 tokens, less a draft of 4 and 16 settled ones."""
-    text = [1] * (492 - prompt)
-    full = opening(prompt_ids=[1] * prompt, text_ids=text)
-    longer = opening(prompt_ids=[1] * prompt, text_ids=[*text, 1])
+@pytest.mark.parametrize(
+    ("prompt", "text", "room"),
+    [(492, 0, 492), (1, 511, 512), (200, 312, 512), (511, 1, 512)],
+)
+def test_prompt_and_text_have_room_together(client, prompt, text, room):
+    """512 tokens; where a text begins, less a draft of 4 and 16 settled ones."""
+    full = opening(prompt_ids=[1] * prompt, text_ids=[1] * text)
+    longer = {**full, "prompt_ids": [1] * (prompt + 1)}
 
     assert client.post("/v1/sessions", json=full).status_code == 201
     refused = client.post("/v1/sessions", json=longer)
     assert problem_of(refused) == (413, "context-full")
-    assert "492 tokens" in refused.json()["detail"]
+    assert f"{room} tokens" in refused.json()["detail"]
 
 
 def test_a_vocabulary_mismatch_names_both_models(client):
