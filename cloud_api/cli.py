@@ -12,12 +12,21 @@ import click
 from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
 from cloud_api.llama import LlamaOptions
 from decoding_core.errors import DecodingError
+from decoding_core.foreign_text import one_line
+from decoding_core.gated_streams import gate_output
 from models.engines.settings import EngineSettings, default_threads
 from models.files import find, locate
 from models.folders import state_folder
 
 
-@click.group()
+class _Commands(click.Group):
+    def main(self, *args: Any, **options: Any) -> Any:
+        """As click's, with nothing printed but through the gate, then and after."""
+        gate_output()
+        return super().main(*args, **options)
+
+
+@click.group(cls=_Commands)
 def main() -> None:
     """The server side of SpecSteer: a generalist that judges drafts."""
 
@@ -124,7 +133,7 @@ def serve(
         )
         ended = serving.serve(options, secret, doorway)
     except DecodingError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(one_line(str(error))) from error
     except OSError as error:
         raise click.ClickException(f"{error.filename}: {error.strerror}") from error
     if not ended:

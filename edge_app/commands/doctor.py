@@ -9,6 +9,7 @@ from collections.abc import Callable
 import click
 
 from decoding_core.errors import DecodingError
+from decoding_core.foreign_text import one_line
 from edge_app.settings import Settings, read_settings, store_path
 from personal_store import Store
 from personal_store.errors import StoreError
@@ -50,7 +51,7 @@ def _report(name: str, check: Callable[[Settings], str], settings: Settings) -> 
 
 
 def _say(name: str, words: str, *, sound: bool) -> None:
-    click.echo(f"{'ok ' if sound else 'BAD'}  {name:14}{words}")
+    click.echo(f"{'ok ' if sound else 'BAD'}  {name:14}{one_line(words)}")
 
 
 def _library(_: Settings) -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
+from decoding_core.foreign_text import one_line
+from edge_app.commands.asking import confirm
 from edge_app.commands.import_reports import joined, narrate
-from edge_app.commands.output import printable
 from edge_app.commands.progress import Progress
 from personal_store import ImportReport, Store
 from personal_store.discovery import Discovery, Found, discover
@@ -62,7 +63,7 @@ def import_found(
         except StoreBusyError:
             raise
         except SourceError as error:
-            click.echo(f"{found.kind}: {error}", err=True)
+            click.echo(f"{found.kind}: {one_line(str(error))}", err=True)
     return reports
 
 
@@ -88,9 +89,9 @@ def _show(path: Path, discovery: Discovery) -> None:
         files = "1 file" if found.files == 1 else f"{found.files:,} files"
         click.echo(f"  {found.kind:<{width}}  {files}, {in_words(found.size)}")
     for line in unread(discovery):
-        click.echo(f"  {printable(line)}")
+        click.echo(f"  {one_line(line)}")
     for fault in discovery.faults:
-        click.echo(f"  {printable(fault)}")
+        click.echo(f"  {one_line(str(fault))}")
 
 
 def unread(discovery: Discovery) -> Iterator[str]:
@@ -140,7 +141,7 @@ def _asked(path: Path) -> bool:
             f"in 'specsteer import KIND {path}'."
         )
         return False
-    if click.confirm("Import this as your own writing?", default=True, err=True):
+    if confirm("Import this as your own writing?", default=True):
         return True
     click.echo("Nothing is imported.", err=True)
     return False

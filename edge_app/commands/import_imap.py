@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from edge_app.commands.asking import ask_secret
 from edge_app.commands.import_auto import Owner
 from edge_app.commands.import_reports import narrate
 from edge_app.commands.progress import Progress
@@ -47,7 +48,7 @@ def _password(server: str, user: str) -> str:
             f"There is no password for {user}: run this in a terminal, or store it "
             f"with 'keyring set specsteer:{server} {user}' (pip install keyring)."
         )
-    return str(click.prompt(f"Password of {user}", hide_input=True, err=True))
+    return ask_secret(f"Password of {user}")
 
 
 def _from_keyring(service: str, user: str) -> str | None:

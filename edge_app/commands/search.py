@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from edge_app.commands.output import may_style, printable
+from decoding_core.foreign_text import one_line
+from edge_app.commands.output import heading
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import condition, filtering
 from edge_app.context import title
@@ -75,12 +76,12 @@ def _found(
 
 
 def _show(passage: Passage, explain: bool) -> None:
-    heading = f"{passage.score:6.2f}  {passage.record_id}  {_title(passage)}"
-    click.secho(printable(heading), bold=may_style() or None)
-    excerpt = " ".join(printable(passage.text).split())
+    named = f"{passage.score:6.2f}  {passage.record_id}  {_title(passage)}"
+    heading(one_line(named))
+    excerpt = " ".join(one_line(passage.text).split())
     click.echo(_INDENT + excerpt[:_EXCERPT])
     if explain:
-        click.echo(_INDENT + printable(_explained(passage)))
+        click.echo(_INDENT + one_line(_explained(passage)))
 
 
 def _title(passage: Passage) -> str:

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
-from edge_app.commands.output import printable
+from decoding_core.foreign_text import one_line
+from edge_app.commands.asking import confirm
 from edge_app.commands.progress import Progress
 from personal_store import Store
 from personal_store.kinds import KINDS
@@ -93,14 +94,14 @@ def agreed(
     if not sys.stdin.isatty():
         click.echo(f"{texts} would be {what}; --yes does it", err=True)
         return False
-    return click.confirm(f"{texts}: {again or what}?", err=True)
+    return confirm(f"{texts}: {again or what}?")
 
 
 def outline(line: Outline) -> str:
     """A text on one line."""
     day = f"{line.date:%Y-%m-%d}" if line.date else "undated   "
-    title = printable(line.title)[:_TITLE]
-    return f"{line.id:7}  {day}  {line.kind:7}  {printable(line.person):24.24}  {title}"
+    title = one_line(line.title)[:_TITLE]
+    return f"{line.id:7}  {day}  {line.kind:7}  {one_line(line.person):24.24}  {title}"
 
 
 def _with(options: Sequence[Callable[[Any], Any]], command: _Command) -> _Command:

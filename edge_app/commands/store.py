@@ -8,6 +8,9 @@ from pathlib import Path
 
 import click
 
+from decoding_core.foreign_text import escaped_json, legible
+from decoding_core.gated_streams import ungated
+from edge_app.commands.asking import ask_secret, confirm
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import assume_yes
 from edge_app.settings import store_path
@@ -52,13 +55,17 @@ def export(file: Path, kind: str | None) -> None:
 
     jsonl holds every field of every record; 'specsteer import jsonl FILE' reads it back
     with nothing lost. mbox holds your own mails as other programs read them, as they
-    are stored: your words, without quotes and attachments.
+    are stored: your words, without quotes and attachments. In jsonl, control characters
+    are spelled out (\u001b) and so do nothing to a terminal; an mbox that is shown in
+    one has them replaced.
     """
     kind = kind or ("mbox" if file.suffix == ".mbox" else "jsonl")
     with Store.open(store_path()) as store:
         if kind == "jsonl":
             _clean_received(store)
         lines = _FORMATS[kind](store.db)
+        if kind == "jsonl":
+            lines = (escaped_json(line.decode()).encode() for line in lines)
         if str(file) == "-":
             texts = sum(map(_to_stdout, lines))
         else:
@@ -91,7 +98,7 @@ def restore(other: Path | None, yes: bool) -> None:
     chosen = other or backup_path(path)
     if not chosen.exists():
         raise StoreError(f"There is no backup {chosen}.")
-    if not (yes or click.confirm(f"Replace the store by {chosen}?", err=True)):
+    if not (yes or confirm(f"Replace the store by {chosen}?")):
         return
     try:
         store = Store.open(path)
@@ -192,7 +199,7 @@ def decrypt(yes: bool) -> None:
     """Make the store and its backup plain files again."""
     from personal_store import encryption, keys
 
-    if yes or click.confirm("Store your texts unencrypted?", err=True):
+    if yes or confirm("Store your texts unencrypted?"):
         encryption.decrypt(store_path())
         keys.forget_in_keyring(store_path())
         click.echo("the store is not encrypted any more", err=True)
@@ -208,10 +215,7 @@ def _new_passphrase() -> str:
         return given
     if not sys.stdin.isatty():
         raise StoreError(f"Give the passphrase in {VARIABLE}, or run it in a terminal.")
-    asked: str = click.prompt(
-        "New passphrase", hide_input=True, confirmation_prompt=True, err=True
-    )
-    return asked
+    return ask_secret("New passphrase", twice=True)
 
 
 def _clean_received(store: Store) -> None:
@@ -219,8 +223,11 @@ def _clean_received(store: Store) -> None:
         received.read_all(store.db, told=progress.show)
 
 
-def _to_stdout(line: bytes) -> int:
-    click.echo(line, nl=False)
+def _to_stdout(text: bytes) -> int:
+    if sys.stdout.isatty():
+        click.echo(legible(text.decode("utf-8", "replace")), nl=False)
+    else:
+        ungated(sys.stdout).buffer.write(text)
     return 1
 
 

@@ -5,20 +5,27 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TextIO, cast
 
+from rich.console import Console
 from textual import on
 from textual.actions import SkipAction
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
+from decoding_core.foreign_text import legible
+from decoding_core.gated_streams import GatedStream
 from decoding_core.settings import MethodSettings
 from edge_app.events import Emit
 from edge_app.orders import Desk
+from edge_app.tui.gate import ForeignText
 from edge_app.tui.keys import ACTIONS, show_key
 from edge_app.tui.screens.compare import CompareDrawer
 from edge_app.tui.screens.drawer import Drawer
@@ -65,6 +72,11 @@ class SpecSteerApp(App[None]):
         `ledger` is a further reader of the events, called from the desk's threads."""
         no_color = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if no_color else None)
+        # Of an unexpected fault Textual prints what it holds: plain, through the gate.
+        self.error_console = Console(
+            file=cast(TextIO, GatedStream(sys.stderr)), color_system=None, markup=False
+        )
+        self._foreign_text = ForeignText()
         self.animation_level = "none"
         self.writing = Writing(desk, defaults or MethodSettings(), ledger, clock)
         self.page = Page(self.writing, first_request, save_folder)
@@ -76,6 +88,32 @@ class SpecSteerApp(App[None]):
             "compare": lambda: CompareDrawer(self.writing),
             "import": lambda: ImportDrawer(self.writing),
         }
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's own, behind the gate for what is not ours."""
+        return [self._foreign_text, *super().get_line_filters()]
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """As Textual's, but what a message holds is no markup unless that is said."""
+        super().notify(
+            legible(message),
+            title=title,
+            severity=severity,
+            timeout=timeout,
+            markup=markup,
+        )
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """As Textual's, by OSC 52; pasted into a shell it must not be a command."""
+        super().copy_to_clipboard(legible(text))
 
     def get_default_screen(self) -> Screen[None]:
         """The page is the screen at the bottom."""

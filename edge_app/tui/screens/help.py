@@ -34,7 +34,8 @@ class HelpDrawer(Drawer):
 
     def contents(self) -> Iterable[Widget]:
         """The keys, the looks, and what goes where."""
-        yield VerticalScroll(Static(_keys()), Static(_looks()), Static(_ABOUT))
+        parts = (_keys(), _looks(), _ABOUT)
+        yield VerticalScroll(*(Static(part, markup=False) for part in parts))
 
     def on_mount(self) -> None:
         """Let arrows scroll."""

@@ -10,6 +10,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Input, Label, ProgressBar, Select, Static
 
+from decoding_core.foreign_text import legible
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
 from edge_app.tui.widgets.path_input import PathInput
@@ -35,6 +36,7 @@ class ImportDrawer(Drawer):
             "A mailbox or another export of what you wrote. It is read on this device "
             "and stays here. → completes a path.",
             classes="note",
+            markup=False,
         )
         yield _field("file or folder", PathInput())
         kinds = [(kind, kind) for kind in available()]
@@ -44,7 +46,7 @@ class ImportDrawer(Drawer):
         yield _field("your addresses", me)
         yield Button("Read them", id="read", compact=True)
         yield ProgressBar(id="bar", show_eta=False)
-        yield Static(id="result")
+        yield Static(id="result", markup=False)
 
     def on_mount(self) -> None:
         """Show a reading that goes on already."""
@@ -82,7 +84,7 @@ class ImportDrawer(Drawer):
             self._say(ended.sentence)
 
     def _say(self, sentence: str) -> None:
-        self.query_one("#result", Static).update(sentence)
+        self.query_one("#result", Static).update(legible(sentence))
 
 
 def guess_kind(path: str) -> str | None:
@@ -97,4 +99,4 @@ def guess_kind(path: str) -> str | None:
 
 
 def _field(label: str, widget: Widget) -> Horizontal:
-    return Horizontal(Label(label), widget, classes="field")
+    return Horizontal(Label(label, markup=False), widget, classes="field")

@@ -8,6 +8,7 @@ from pathlib import Path
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
@@ -57,7 +58,7 @@ class Page(Screen[None]):
             with Vertical(id="page"):
                 yield Brief(self._first)
                 yield DraftPane()
-                yield Static(LEGEND, id="legend")
+                yield Static(Content.from_markup(LEGEND), id="legend", markup=False)
             with Vertical(id="rail"):
                 yield Card("sources", "From your letters", "F2")
                 yield Card("sent", "Left this device", "F3")
@@ -118,7 +119,7 @@ class Page(Screen[None]):
         """Thirty times a second: take in what the desk's threads have told."""
         news = self.writing.drain()
         for item in news or ():
-            self.notify(item.text, severity=item.severity, markup=False)
+            self.notify(item.text, severity=item.severity)
         if news is not None or self.writing.busy:
             self.advance()
         elif self._stale:
@@ -177,7 +178,7 @@ class Page(Screen[None]):
 
     def _saved(self, path: Path | None) -> None:
         if path is not None:
-            self.notify(f"saved to {path}", markup=False)
+            self.notify(f"saved to {path}")
 
     @on(DraftView.Typed)
     def _edit(self, event: DraftView.Typed) -> None:

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from decoding_core.foreign_text import legible
 from edge_app.tui.saving import save
 from edge_app.tui.widgets.path_input import PathInput
 
@@ -33,7 +34,7 @@ class SaveDialog(ModalScreen[Path]):
             box.border_title = "Save the text"
             box.border_subtitle = "enter saves · esc does not"
             yield PathInput(str(self._path))
-            yield Static(id="problem")
+            yield Static(id="problem", markup=False)
 
     def on_mount(self) -> None:
         """The cursor waits behind the name."""
@@ -53,4 +54,4 @@ class SaveDialog(ModalScreen[Path]):
             self.dismiss(saved)
 
     def _complain(self, problem: str) -> None:
-        self.query_one("#problem", Static).update(problem)
+        self.query_one("#problem", Static).update(legible(problem))

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from decoding_core.foreign_text import legible, one_line
 from edge_app.events import Source
 from edge_app.tui.meters import shares
 from edge_app.tui.screens.drawer import Drawer
@@ -40,9 +41,9 @@ class SourcesDrawer(Drawer):
     def contents(self) -> Iterable[Widget]:
         """A search line, the list, the text."""
         yield LineInput(name="search", placeholder="search your letters")
-        yield Static(classes="note")
+        yield Static(classes="note", markup=False)
         yield OptionList(id="list")
-        yield VerticalScroll(Static(id="text"), id="reader")
+        yield VerticalScroll(Static(id="text", markup=False), id="reader")
 
     def on_mount(self) -> None:
         """Show what the draft was written from."""
@@ -64,7 +65,7 @@ class SourcesDrawer(Drawer):
         options.clear_options()
         options.add_options([Option(line) for line in self._lines()])
         options.highlighted = min(at, len(sources) - 1) if sources else None
-        self.query_one(".note", Static).update(self._note())
+        self.query_one(".note", Static).update(legible(self._note()))
         if not sources:
             self.query_one("#text", Static).update("")
 
@@ -73,8 +74,8 @@ class SourcesDrawer(Drawer):
         for source, share in zip(self._listed, shares(self._listed), strict=True):
             out = source.record_id in self.writing.excluded
             mark = "- " if out else "  "
-            line = Text(f"{mark}{share:4.0%}  {source.title}", "strike" if out else "")
-            lines.append(line)
+            line = f"{mark}{share:4.0%}  {one_line(source.title)}"
+            lines.append(Text(line, "strike" if out else ""))
         return lines
 
     def _note(self) -> str:
@@ -92,7 +93,11 @@ class SourcesDrawer(Drawer):
             return
         source = self._listed[event.option_index]
         parts = "  ".join(f"{k} {v:.2f}" for k, v in source.score_parts.items())
-        text = Text.assemble((source.title, "bold"), f"\n{parts}\n\n", source.excerpt)
+        text = Text.assemble(
+            (one_line(source.title), "bold"),
+            f"\n{parts}\n\n",
+            legible(source.excerpt),
+        )
         self.query_one("#text", Static).update(text)
         self.query_one("#reader").scroll_home(animate=False)
 

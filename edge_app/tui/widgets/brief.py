@@ -38,7 +38,7 @@ class Brief(Vertical):
                 id="task",
                 compact=True,
             )
-            yield Label(id="before")
+            yield Label(id="before", markup=False)
             yield LineInput(self._first.recipient, name="recipient")
         yield PageText(self._first.text, "request")
 

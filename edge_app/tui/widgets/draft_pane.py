@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from decoding_core.foreign_text import legible
 from edge_app.tui.variant import Run, Variant
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.draft_view import DraftView
@@ -56,7 +57,8 @@ class DraftPane(Vertical):
             self.edit(variant)
 
     def _advance(self, variant: Variant, now: float) -> None:
-        runs = variant.tail(self._steady, now)
+        tail = variant.tail(self._steady, now)
+        runs = [(legible(text).replace("\t", "    "), state) for text, state in tail]
         self.view.rewrite(self._steady, runs)
         self._steady = variant.steady()
 

@@ -6,6 +6,7 @@ from rich.text import Text
 from textual import events
 from textual.message import Message
 
+from decoding_core.foreign_text import one_line
 from edge_app.tui.meters import numbers
 from edge_app.tui.widgets.saying import Saying
 from edge_app.tui.writing import Writing
@@ -26,7 +27,7 @@ class TitleLine(Saying):
 
 def title(writing: Writing, request: Request) -> Text:
     """Left part of the line: what is written, and which version of it."""
-    recipient = request.recipient and f" · {request.recipient}"
+    recipient = request.recipient and f" · {one_line(request.recipient)}"
     text = Text.assemble((f"{request.task}{recipient}", "bold"))
     if len(writing.variants) > 1:
         text.append(f"   version {writing.current + 1} of {len(writing.variants)}")
@@ -41,7 +42,7 @@ def server(writing: Writing) -> Text:
         return Text("… loading the models")
     if writing.offline:
         return Text("○ offline: this device alone   ^T online")
-    return Text.assemble(("●", "green"), f" {_who(writing)}   ^T offline")
+    return Text.assemble(("●", "green"), f" {one_line(_who(writing))}   ^T offline")
 
 
 def _who(writing: Writing) -> str:

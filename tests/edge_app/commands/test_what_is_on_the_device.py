@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from edge_app.commands.output import printable
+from decoding_core.foreign_text import one_line
 from edge_app.events import Received, Sent
 from edge_app.privacy.ledger import Ledger, read_ledger
 from edge_app.settings import ledger_path
@@ -105,8 +105,8 @@ def test_the_sample_letters_are_there_without_a_demo(run):
 
 def test_a_stranger_cannot_steer_the_terminal():
     """Subjects of replies come from others, escape codes with them."""
-    assert printable("Re: \x1b]0;evil\x07 hi\n") == "Re:  ]0;evil  hi "
-    assert printable("grüße 👩‍🚀 日本") == "grüße 👩‍🚀 日本"
+    assert one_line("Re: \x1b]0;evil\x07 hi\n") == "Re: \ufffd]0;evil\ufffd hi "
+    assert one_line("grüße 👩\u200d🚀 日本") == "grüße 👩\u200d🚀 日本"
 
 
 def test_sent_counts_every_request(run, ledger):
