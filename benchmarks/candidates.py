@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.strangers import CONTEXT, fingerprint
 from decoding_core.errors import ContextFullError
+from decoding_core.gated_streams import gate_output
 from decoding_core.methods.steering import log_steered
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Floats, log_softmax
@@ -186,4 +187,5 @@ def main(**options: Any) -> None:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

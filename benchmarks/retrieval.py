@@ -29,6 +29,8 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from benchmarks.prose import Prose
+from decoding_core.gated_streams import gate_output
+from edge_app.commands.progress import Progress
 from personal_store import Store
 from personal_store.derived import OWN_TEXTS, refresh
 from personal_store.index import EXHAUSTIVE, Index
@@ -125,7 +127,7 @@ def _built(path: Path, size: int, prose: Prose) -> dict[str, str]:
 
 def _fill(path: Path, size: int, prose: Prose) -> None:
     texts = enumerate(islice(prose.texts(), size))
-    with Store.open(path) as store:
+    with Store.open(path) as store, Progress("writing") as progress:
         store.db.execute("INSERT INTO source VALUES (1, 'jsonl', 'made up')")
         while some := list(islice(texts, _AT_ONCE)):
             with immediate(store.db) as connection:
@@ -134,8 +136,7 @@ def _fill(path: Path, size: int, prose: Prose) -> None:
                 ).fetchone()
                 connection.executemany(_RECORD, [_row(n, text) for n, text in some])
                 refresh(store.db, range(last + 1, last + len(some) + 1))
-            if sys.stderr.isatty():
-                click.echo(f"\r{some[-1][0] + 1:,} of {size:,}", err=True, nl=False)
+            progress.show(some[-1][0] + 1, size)
 
 
 def _row(number: int, text: str) -> tuple[object, ...]:
@@ -215,4 +216,5 @@ def _megabytes() -> int:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

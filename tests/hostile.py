@@ -54,13 +54,16 @@ def is_danger(letter: str) -> bool:
 
 _OURS = re.compile(
     r"\x1b\[[0-9;]*m"  # looks
-    r"|\x1b\[\??[0-9;]*[ABCDHJKhlu]"  # the cursor, erasing, modes
+    r"|\r?\x1b\[[0-9]*;?[0-9]*[ABCDEFGHK]"  # moves of the cursor, erasing a line
+    r"|\x1b\[\?[0-9]+(?:[hl]|\$p)"  # modes of the terminal
+    r"|\x1b\[[<>][0-9]*u"  # the keyboard's
+    r"|\x1b\]22;[a-z]*\x07"  # the shape of the mouse's pointer
 )
+"""What click, rich and Textual write by themselves."""
 
 
 def dangers_in_terminal(text: str) -> list[str]:
-    """As `dangers`, but a program's own looks and moves of the cursor may be there,
-    except with the numbers that an attack has."""
-    attacks = [attack for attack in ATTACKS if attack in text]
-    left = _OURS.sub("", text)
-    return [*map(repr, attacks), *dangers(left, terminal=True)]
+    """As `dangers`, but for what our own programs' looks and moves of the cursor are
+    written with. The numbers of an attack are never ours."""
+    attacks = [attack for attack in (CLIPBOARD, CURSOR, BLANK, C1) if attack in text]
+    return [*map(repr, attacks), *dangers(_OURS.sub("", text), terminal=True)]

@@ -100,15 +100,15 @@ class SpecSteerApp(App[None]):
         title: str = "",
         severity: SeverityLevel = "information",
         timeout: float | None = None,
-        markup: bool = False,
+        markup: bool = False,  # noqa: ARG002 (a widget's `notify` always says True)
     ) -> None:
-        """As Textual's, but what a message holds is no markup unless that is said."""
+        """As Textual's, but what a message holds is never markup."""
         super().notify(
             legible(message),
             title=title,
             severity=severity,
             timeout=timeout,
-            markup=markup,
+            markup=False,
         )
 
     def copy_to_clipboard(self, text: str) -> None:
