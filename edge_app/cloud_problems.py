@@ -15,17 +15,21 @@ from decoding_core.errors import (
     MessageError,
     SessionLostError,
 )
+from decoding_core.foreign_text import one_line
 from decoding_core.wire import Kind, Problem, Signal
 
 _MOST_WAIT = 10.0
 """Seconds; what a server asks for is not to be trusted."""
+_LONGEST_DETAIL = 400
+"""Characters of a server's reason that are shown: a sentence or two."""
 
 
 def error_of(
     url: str, status: int, problem: Mapping[str, Any], retry_after: str | None
 ) -> DecodingError:
     """The error for an HTTP status and the problem+json body that came with it."""
-    detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
+    said = str(problem.get("detail") or problem.get("title") or f"status {status}")
+    detail = one_line(said[:_LONGEST_DETAIL])
     if status in (401, 403):
         return CloudRefusedError(
             f"the server at {url} refused the token; "

@@ -32,7 +32,7 @@ _BROKEN_OFF = {
     "full": "there is no more room in the model",
     "refused": "the server refused every draft; a lower --threshold refuses fewer",
 }
-BOLD, UNDERLINED, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[0m"
+BOLD, UNDERLINED, CYAN, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[36m", "\x1b[0m"
 
 
 class Output:
@@ -105,7 +105,7 @@ class Output:
     def _stream(self, tokens: tuple[Token, ...]) -> None:
         for token in tokens:
             if self._looks and token.origin == "recovered":
-                echo_styled(token.text, UNDERLINED)
+                echo_ours(styled(token.text, UNDERLINED), nl=False)
             else:
                 click.echo(legible(token.text), nl=False)
 
@@ -149,18 +149,23 @@ def may_style() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def echo_styled(text: str, look: str) -> None:
-    """Write `text` to stdout in a look of ours, which passes by the gate."""
+def styled(text: str, look: str) -> str:
+    """`text` in a look of ours, for `echo_ours`."""
+    return f"{look}{legible(text)}{_PLAIN}"
+
+
+def echo_ours(text: str, *, nl: bool = True) -> None:
+    """Write to stdout what is made of our own words and of what `styled` gave: it goes
+    around the gate, which knows no look of ours from one in a stranger's text."""
     stream = ungated(sys.stdout)
-    stream.write(f"{look}{legible(text)}{_PLAIN}")
+    stream.write(text + "\n" * nl)
     stream.flush()
 
 
 def heading(text: str) -> None:
     """Write `text` as a line of its own on stdout, bold where that may be."""
     if may_style():
-        echo_styled(text, BOLD)
-        click.echo()
+        echo_ours(styled(text, BOLD))
     else:
         click.echo(text)
 

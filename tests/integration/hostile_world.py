@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socketserver
 import struct
 import threading
 import zipfile
@@ -155,6 +156,34 @@ def spiteful_server() -> Iterator[ThreadingHTTPServer]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+class _SpitefulMail(socketserver.StreamRequestHandler):
+    def handle(self) -> None:
+        said = HOSTILE.replace("\r", "").encode()
+        self.wfile.write(b"* OK " + said + b"\r\n")
+        while line := self.rfile.readline():
+            tag, word = line.split()[:2]
+            word = word.upper()
+            if word == b"CAPABILITY":
+                self.wfile.write(b"* CAPABILITY IMAP4REV1\r\n")
+            if word == b"LIST":
+                self.wfile.write(b'* LIST () "/" INBOX\r\n')
+                self.wfile.write(b'* LIST () "/" "' + said + b'"\r\n')
+            fine = word in (b"CAPABILITY", *self.server.fine)  # type: ignore[attr-defined]
+            answer = b"OK " if fine else b"NO "
+            self.wfile.write(tag + b" " + answer + said + b"\r\n")
+
+
+@contextmanager
+def spiteful_mail(*fine: bytes) -> Iterator[int]:
+    """The port of an IMAP server that agrees to these commands, and never kindly."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _SpitefulMail) as server:
+        server.daemon_threads = True
+        server.fine = fine  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        yield server.server_address[1]
+        server.shutdown()
 
 
 def tokens() -> list[Token]:

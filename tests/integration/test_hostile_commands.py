@@ -2,19 +2,27 @@
 the terminal. The commands are read from the program, so that a new one fails here until
 it has a case."""
 
+import json
 import shutil
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 
 import click
 import pytest
 from click.testing import CliRunner
-from hostile_world import NAME, HostileDesk, fill, script
+from hostile_world import (
+    NAME,
+    HostileDesk,
+    fill,
+    script,
+    spiteful_mail,
+    spiteful_server,
+)
 
 import edge_app.cli
 from edge_app.commands import installed
 from edge_app.privacy.ledger import Ledger
 from edge_app.profiles import Profile, keep_profile, profile_path
-from edge_app.settings import ledger_path, store_path
+from edge_app.settings import ledger_path, settings_path, store_path
 from tests.hostile import HOSTILE, MARK, dangers
 from tests.mailboxes import ME
 
@@ -176,3 +184,55 @@ def test_nothing_hostile_passes(path, case, world, monkeypatch):
         assert dangers(shown) == []
     quiet = case.startswith("~") and len(commands) == 1
     assert (MARK in shown.upper()) is not quiet
+
+
+@pytest.mark.parametrize("status", [200, 302, 404, 422, 500])
+def test_a_hostile_server(status, world):
+    """What it answers is shown in an error, a sentence of it and on one line."""
+    with spiteful_server() as server:
+        server.status = status
+        url = f"http://127.0.0.1:{server.server_port}"
+        settings_path().write_text(f'server = "{url}"\ntoken = "t"\n')
+        shown = [call("doctor"), call("write", "x", "--no-offline")]
+    assert [dangers(words) for words in shown] == [[], []]
+    shows_detail = status in (422, 500)
+    assert (MARK in shown[1]) is shows_detail
+    assert len(shown[1].splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("fine", "folder"),
+    [
+        ((), ""),
+        ((b"LOGIN", b"LIST"), "no-such"),
+        ((b"LOGIN", b"LIST"), "INBOX"),
+    ],
+    ids=["login", "which", "open"],
+)
+def test_a_hostile_mail_server(fine, folder, world, monkeypatch):
+    """Its refusals, and the names of its folders."""
+    monkeypatch.setattr("edge_app.commands.import_imap._password", lambda *_: "right")
+    with spiteful_mail(*fine) as port:
+        server = f"127.0.0.1:{port}"
+        shown = call("import", "imap", ME, "--server", server, "--folder", folder)
+    assert MARK in shown
+    assert dangers(shown) == []
+
+
+def test_hostile_settings(world, monkeypatch):
+    """A value, a name and what is no TOML at all."""
+    monkeypatch.setattr("edge_app.desk.WritingDesk", HostileDesk)
+    quoted = json.dumps(HOSTILE)
+    for settings in (
+        f"{quoted} = 1",
+        f"threads = {quoted}",
+        f"server = {quoted}",
+        f"[method]\nmethod = {quoted}",
+        f"personalisation = {quoted}",
+        f"specialist = {quoted}",
+        HOSTILE,
+    ):
+        settings_path().write_text(settings, "utf-8")
+        for command in (["status"], ["write", "x", "--offline"]):
+            shown = call(*command)
+            assert dangers(shown) == [], settings

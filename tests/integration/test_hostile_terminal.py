@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hostile_world import NAME, fill
 
+from edge_app.settings import settings_path
 from tests.hostile import HOSTILE, MARK, dangers, dangers_in_terminal
 from tests.mailboxes import ME
 from tests.terminals import in_terminal
@@ -28,7 +29,10 @@ def python(script, *arguments, steps=(), **options):
 COMMANDS = """
 import json, sys
 from edge_app import cli, desk
+from edge_app.commands import status
 from hostile_world import HostileDesk
+from edge_app.settings import settings_path
+from tests.hostile import HOSTILE
 
 desk.WritingDesk = HostileDesk
 for arguments in json.loads(sys.argv[1]):
@@ -38,6 +42,9 @@ for arguments in json.loads(sys.argv[1]):
         cli.main()
     except SystemExit as end:
         print("EXIT", end.code)
+status.summarise = lambda *_: {}[HOSTILE]  # a fault that nobody expects
+sys.argv[1:] = ["status"]
+cli.main()
 """
 
 
@@ -70,8 +77,14 @@ def test_commands_in_a_terminal(names):
         ["me", "suggest"],
         ["import", "imap", HOSTILE, "--server", HOSTILE.replace("\r", "")],
         ["import", "mbox", names["missing"]],
+        ["doctor"],
+        ["bench", "cost", "--specialist", names["gguf"]],
         [HOSTILE],
+        ["status"],
     ]
+    settings_path().parent.mkdir(exist_ok=True)
+    model = json.dumps(names["gguf"])
+    settings_path().write_text(f"specialist = {model}\nserver = {model}\n")
     steps = [
         ("Import this as your own", "y\n"),
         ("Replace the store", "n\n"),
@@ -80,7 +93,8 @@ def test_commands_in_a_terminal(names):
         ("Password of", "no\n"),
     ]
     shown, status = python(COMMANDS, json.dumps(commands), steps=steps)
-    assert status == 0
+    assert status == 1
+    assert "KeyError" in shown, "the traceback of the last"
     assert dangers_in_terminal(shown) == []
     for part in shown.split("\nAT ")[1:]:
         assert MARK in part.upper(), part
@@ -97,6 +111,7 @@ from hostile_world import HostileDesk
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.widgets import title_line
 from models.prompts import Request
+from edge_app.settings import settings_path
 from tests.hostile import BLANK, CLIPBOARD, HOSTILE, MARK
 
 folder, fault = Path(sys.argv[1]), sys.argv[2:]

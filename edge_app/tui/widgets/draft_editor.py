@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from rich.text import Text
 
+from decoding_core.foreign_text import legible
 from edge_app.tui.variant import Run, State
 from edge_app.tui.widgets.page_text import PageText
 
@@ -26,8 +27,9 @@ class DraftEditor(PageText):
         super().__init__("", name)
 
     def show_runs(self, runs: Iterable[Run]) -> None:
-        """Replace the whole text."""
-        runs = list(runs)
+        """Replace the whole text by what a person can read of it: a carriage return or
+        U+2028 would be a line to the text area and none to `get_line`."""
+        runs = [(legible(text), state) for text, state in runs]
         self._bytes = bytearray().join(
             bytes([_STATES.index(state)]) * len(text) for text, state in runs
         )
