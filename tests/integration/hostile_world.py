@@ -121,7 +121,7 @@ class _Spiteful(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         body = json.dumps(
             {
-                "detail": HOSTILE,
+                "detail": HOSTILE + 9000 * "x",
                 "title": HOSTILE,
                 "code": HOSTILE,
                 "version": HOSTILE,

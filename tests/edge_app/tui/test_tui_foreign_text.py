@@ -146,6 +146,8 @@ def test_what_is_copied_is_no_command(tmp_path):
         assert "the end" in app.clipboard
         assert MARK in app.clipboard
         assert dangers(app.clipboard) == []
+        app.copy_to_clipboard(HOSTILE)  # as from a field that is selected
+        assert dangers(app.clipboard) == []
 
     play(app, steps)
 
