@@ -13,6 +13,7 @@ from decoding_core.foreign_text import one_line
 from edge_app.settings import Settings, read_settings, store_path
 from personal_store import Store
 from personal_store.errors import StoreError
+from personal_store.forgetting import UNTIDY, is_untidy
 
 
 @click.command("doctor")
@@ -97,6 +98,8 @@ def _models(settings: Settings) -> str:
 
 def _store(_: Settings) -> str:
     with Store.open(store_path()) as store:
+        if is_untidy(store.db):
+            raise StoreError(UNTIDY)
         return f"{store.counts()['own']} own texts in {store_path()}"
 
 

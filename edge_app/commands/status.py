@@ -21,6 +21,7 @@ from edge_app.settings import (
 )
 from models.folders import state_folder
 from personal_store import Store
+from personal_store.forgetting import UNTIDY
 from personal_store.room import in_words
 from personal_store.summary import Summary, summarise
 
@@ -83,10 +84,7 @@ def _store(summary: Summary) -> Iterator[str]:
             "run 'specsteer reclean'"
         )
     if summary.untidy:
-        yield (
-            "attention   traces of forgotten texts are not yet overwritten: run "
-            "'specsteer store tidy'"
-        )
+        yield f"attention   {UNTIDY}"
 
 
 def _charts(summary: Summary) -> None:

@@ -11,6 +11,7 @@ import click
 from decoding_core.foreign_text import escaped_json, legible
 from decoding_core.gated_streams import ungated
 from edge_app.commands.asking import ask_secret, confirm
+from edge_app.commands.forget import tell_proof
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import assume_yes
 from edge_app.settings import store_path
@@ -135,17 +136,22 @@ def merge(other: Path) -> None:
 
 @command.command("tidy")
 def tidy() -> None:
-    """Overwrite what deleted texts have left in the file, and check the whole store."""
-    with Store.open(store_path()) as store:
-        tidy_up(store.db, store.path)
+    """Overwrite what deleted texts have left, and account for all that the store holds.
+
+    It ends what 'specsteer forget' could not, and checks the whole store.
+    """
+    with Store.open(store_path()) as store, Progress("checking") as progress:
         try:
             wrong = check(store.db)
         except faults() as error:
             wrong = [str(error)]
-    if wrong:
-        lines = "; ".join(wrong[:3])
-        raise StoreError(f"The store is damaged ('store restore' may help): {lines}.")
-    click.echo("tidy and sound")
+        if wrong:
+            lines = "; ".join(wrong[:3])
+            raise StoreError(
+                f"The store is damaged ('store restore' may help): {lines}."
+            )
+        proof = tidy_up(store.db, store.path, progress.show)
+    tell_proof(proof, "tidy and sound: ")
 
 
 @command.command("raw")
@@ -162,7 +168,9 @@ def raw(what: str) -> None:
             _clean_received(store)
         dropped = bodies.want(store.db, what == "on")
         if what == "off":
-            tidy_up(store.db, store.path)
+            proof = tidy_up(store.db, store.path)
+            if proof.left:
+                tell_proof(proof, f"dropped {dropped:,}; ")
     kept = "kept from the next import on" if what == "on" else "no longer kept"
     click.echo(f"raw bodies are {kept}" + (f"; dropped {dropped:,}" if dropped else ""))
 

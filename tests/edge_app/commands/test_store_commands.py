@@ -45,7 +45,7 @@ def test_forget_shows_first_and_does_it_when_told(run, texts):
     assert held() == [1]
 
     done = run("forget", "--words", "balloon", "--yes")
-    assert done.stdout.startswith("forgot 1; none of ")
+    assert done.stdout.startswith("forgot 1; store.db holds the texts that stay and no")
     assert held() == []
     again = run("import", "mbox", texts)
     assert "1 forgotten before" in again.stderr
@@ -173,14 +173,16 @@ def test_merge(run, texts, tmp_path):
 
 
 def test_tidy_raw_and_reclean(run, texts):
-    assert run("store", "tidy").stdout.strip() == "tidy and sound"
+    said = run("store", "tidy").stdout
+    assert said.startswith(
+        "tidy and sound: store.db holds the texts that stay and noth"
+    )
     assert "dropped 2" in run("store", "raw", "off").stdout
     assert "cleaned 0 again" in run("reclean").stdout
 
 
 def test_encrypt_and_decrypt(run, texts, monkeypatch):
     """The passphrase comes from the environment here."""
-    pytest.importorskip("sqlcipher3", reason="the extra 'encryption' is not installed")
     from personal_store import keys
 
     monkeypatch.setattr(keys, "_known", {})
