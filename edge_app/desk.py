@@ -193,11 +193,11 @@ class WritingDesk:
             return store.counts()
 
     def search(self, query: str, limit: int = 20) -> list[Source]:
-        """Own texts that match, best first."""
+        """Own texts that match what a person typed, best first."""
         with self._store() as store:
             return [
                 Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
-                for p in store.search(query, limit=limit, telling=True)
+                for p in store.find(query, limit=limit)
             ]
 
     def import_letters(

@@ -79,6 +79,8 @@ class SourcesDrawer(Drawer):
         return lines
 
     def _note(self) -> str:
+        if self._query and not (self._listed or self.writing.counts.get("own", 1)):
+            return "There is no letter of yours yet. Esc, then ^O imports some."
         if self._query:
             return f"{len(self._listed)} found for “{self._query}”"
         if not self._listed:
