@@ -24,7 +24,9 @@ _MINE = tuple(map(int, OWN))
 _PRESENT = "NOT excluded AND trashed_at IS NULL"
 FINDABLE = f"author IN {_MINE} AND {_PRESENT}"
 """SQL that holds for records that can be searched and shown as passages."""
-HEARD = f"author NOT IN {_MINE} AND {_PRESENT} AND body <> ''"
+BY_OTHERS = f"author NOT IN {_MINE} AND {_PRESENT}"
+"""SQL that holds for texts of others that are stored and not put away."""
+HEARD = f"{BY_OTHERS} AND body <> ''"
 """SQL that holds for texts of others that can be searched, once they are cleaned."""
 _AT_ONCE = 2_000
 

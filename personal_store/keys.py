@@ -4,6 +4,7 @@ import importlib
 import os
 import secrets
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,20 @@ _known: dict[str, str] = {}
 def cipher() -> Any:
     """The SQLCipher library; raises StoreError where the extra is not installed."""
     try:
-        return importlib.import_module("sqlcipher3.dbapi2")
+        library = importlib.import_module("sqlcipher3.dbapi2")
     except ImportError as error:
         raise StoreError(_MISSING) from error
+    _quieten(library)
+    return library
+
+
+@cache
+def _quieten(library: Any) -> None:
+    """Keep SQLCipher from writing to the terminal what is wrong with a key: it raises
+    an error as well. The setting is that of the process."""
+    connection = library.connect(":memory:")
+    connection.execute("PRAGMA cipher_log_level = NONE")
+    connection.close()
 
 
 def known(path: Path) -> str | None:

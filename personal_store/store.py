@@ -13,7 +13,7 @@ from personal_store import identities as owner
 from personal_store import received, trash, unread
 from personal_store.asking import Asked
 from personal_store.connecting import connect
-from personal_store.derived import FINDABLE, HEARD, OWN_TEXTS, RECEIVED
+from personal_store.derived import BY_OTHERS, FINDABLE, HEARD, OWN_TEXTS, RECEIVED
 from personal_store.errors import StoreError, faults
 from personal_store.index import EXHAUSTIVE, Index
 from personal_store.private_files import make_private
@@ -192,11 +192,7 @@ class Store:
         )
         counts: dict[str, int] = dict(rows.fetchall())
         own, words = self._one("SELECT count(*), coalesce(sum(n), 0) FROM doc")
-        mine = tuple(map(int, OWN))
-        (received,) = self._one(
-            f"SELECT count(*) FROM record WHERE author NOT IN {mine} "  # noqa: S608
-            "AND trashed_at IS NULL"
-        )
+        (received,) = self._one(f"SELECT count(*) FROM record WHERE {BY_OTHERS}")  # noqa: S608
         return counts | {"own": own, "received": received, "words": words}
 
     def identities(self) -> list[str]:

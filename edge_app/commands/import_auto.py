@@ -33,6 +33,8 @@ class Owner:
     mapping: Mapping[str, str] | None = None
     mine: bool = False
     """Whether files that do not say who wrote them are the person's."""
+    again: bool = False
+    """Read files that have not changed since, too."""
 
 
 def import_everything(store: Store, path: Path, owner: Owner, *, agreed: bool) -> None:
@@ -76,6 +78,7 @@ def _import(store: Store, found: Found, owner: Owner) -> ImportReport:
             me=owner.me,
             mapping=owner.mapping,
             progress=progress.show,
+            again=owner.again,
         )
     click.echo(f"{found.kind}: {report.summary()}", err=True)
     narrate(report, indent="  ")

@@ -28,6 +28,7 @@ def joined(reports: list[ImportReport]) -> ImportReport:
         total.added += report.added
         total.updated += report.updated
         total.received += report.received
+        total.met += report.met
         total.failures += report.failures
         total.reasons += report.reasons
     return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,10 +11,10 @@ import click
 
 from decoding_core.foreign_text import escaped_json, legible
 from decoding_core.gated_streams import ungated
-from edge_app.commands.asking import ask_secret, confirm
+from edge_app.commands.asking import ask_secret
 from edge_app.commands.forget import tell_proof
 from edge_app.commands.progress import Progress
-from edge_app.commands.selecting import assume_yes
+from edge_app.commands.selecting import assume_yes, confirmed
 from edge_app.settings import store_path
 from personal_store import Store, StoreError, received
 from personal_store import rawtext as bodies
@@ -27,6 +28,7 @@ from personal_store.private_files import part_of, put_in_place, shred
 from personal_store.restoring import put_back
 from personal_store.restoring import restore as restore_store
 
+_THERE = "{} is there already: --force replaces it."
 _FORMATS = {"jsonl": as_lines, "mbox": as_mailbox}
 _OTHER = click.argument("other", metavar="FILE", type=click.Path(path_type=Path))
 
@@ -51,8 +53,10 @@ def command() -> None:
     type=click.Choice(list(_FORMATS)),
     help="By the ending of the name, else jsonl.",
 )
-def export(file: Path, kind: str | None) -> None:
-    """Write everything to FILE ('-' for the standard output).
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+def export(file: Path, kind: str | None, force: bool) -> None:
+    """Write everything to FILE ('-' for the standard output). A file that is there is
+    left alone unless --force is given, and replaced as a whole then.
 
     jsonl holds every field of every record; 'specsteer import jsonl FILE' reads it back
     with nothing lost. mbox holds your own mails as other programs read them, as they
@@ -60,6 +64,8 @@ def export(file: Path, kind: str | None) -> None:
     are spelled out (\u001b) and so do nothing to a terminal; an mbox that is shown in
     one has them replaced.
     """
+    if str(file) != "-" and not force and os.path.lexists(file):
+        raise StoreError(_THERE.format(file))
     kind = kind or ("mbox" if file.suffix == ".mbox" else "jsonl")
     with Store.open(store_path()) as store:
         if kind == "jsonl":
@@ -70,7 +76,7 @@ def export(file: Path, kind: str | None) -> None:
         if str(file) == "-":
             texts = sum(map(_to_stdout, lines))
         else:
-            texts = _to_file(file, lines)
+            texts = _to_file(file, lines, force)
             click.echo(f"exported {texts:,} texts to {file}")
 
 
@@ -99,7 +105,7 @@ def restore(other: Path | None, yes: bool) -> None:
     chosen = other or backup_path(path)
     if not chosen.exists():
         raise StoreError(f"There is no backup {chosen}.")
-    if not (yes or confirm(f"Replace the store by {chosen}?")):
+    if not confirmed(f"Replace the store by {chosen}?", yes=yes):
         return
     try:
         store = Store.open(path)
@@ -207,15 +213,16 @@ def decrypt(yes: bool) -> None:
     """Make the store and its backup plain files again."""
     from personal_store import encryption, keys
 
-    if yes or confirm("Store your texts unencrypted?"):
+    Store.open(store_path()).close()
+    if not encryption.is_encrypted(store_path()):
+        raise StoreError(f"The store {store_path()} is plain: it is not encrypted.")
+    if confirmed("Store your texts unencrypted?", yes=yes):
         encryption.decrypt(store_path())
         keys.forget_in_keyring(store_path())
         click.echo("the store is not encrypted any more", err=True)
 
 
 def _new_passphrase() -> str:
-    import os
-
     from personal_store.keys import VARIABLE
 
     given = os.environ.get(VARIABLE)
@@ -239,12 +246,14 @@ def _to_stdout(text: bytes) -> int:
     return 1
 
 
-def _to_file(file: Path, lines: Iterable[bytes]) -> int:
+def _to_file(file: Path, lines: Iterable[bytes], force: bool) -> int:
     """Whole or not at all, readable by its owner alone."""
     part = part_of(file)
     try:
         with part.open("wb") as stream:
             texts = sum(1 for line in lines if stream.write(line))
+        if not force and os.path.lexists(file):  # it has come meanwhile
+            raise StoreError(_THERE.format(file))
         put_in_place(part, file)
     finally:
         shred(part)
