@@ -72,6 +72,9 @@ def test_words_of_most_texts_are_used_where_there_are_no_others(store):
     """'Nothing matches' would be wrong: everything does."""
     assert store.search("dear friend", telling=True) == []
     assert len(store.find("dear friend", limit=3)) == 3
+    assert [one.record_id for one in store.find("dear friend", limit=3)] == [
+        one.record_id for one in store.search("dear friend", limit=3)
+    ]
     rare = texts_of(store.find("dear friend number42", limit=3))
     assert len(rare) == 1
     assert "number42 " in rare[0]
