@@ -28,13 +28,13 @@ NOTES = "Secretnotes Wombatfjord"
 def socket_bytes(monkeypatch):
     """Every buffer that is handed to the socket."""
     buffers = []
-    write = traffic._CountingStream.write
+    write = traffic._WatchedStream.write
 
     def recording(self, buffer, timeout=None):
         buffers.append(bytes(buffer))
         write(self, buffer, timeout)
 
-    monkeypatch.setattr(traffic._CountingStream, "write", recording)
+    monkeypatch.setattr(traffic._WatchedStream, "write", recording)
     return buffers
 
 
