@@ -18,6 +18,14 @@ from models.engines.settings import EngineSettings, default_threads
 from models.files import find, locate
 from models.folders import state_folder
 
+_LONGEST_TOKEN = 4096
+
+
+def program() -> None:
+    """Entry point of `specsteer-cloud`: whatever it makes is for its owner alone."""
+    os.umask(0o077)
+    main(prog_name="specsteer-cloud")
+
 
 class _Commands(click.Group):
     def main(self, *args: Any, **options: Any) -> Any:
@@ -74,6 +82,11 @@ def main() -> None:
     show_envvar=True,
     help="The bearer token; default: one made once and kept in a file.",
 )
+@click.option(
+    "--token-from-stdin",
+    is_flag=True,
+    help="Read the token from the first line of standard input.",
+)
 @click.option("--threads", type=click.IntRange(1), help="Threads per model.")
 @click.option(
     "--gpu-layers",
@@ -113,6 +126,7 @@ def serve(
     host: str,
     port: int,
     token: str | None,
+    token_from_stdin: bool,
     announce: Path | None,
     allow_remote: bool,
     exit_with_stdin: bool,
@@ -127,6 +141,8 @@ def serve(
 
     try:
         options = _llama_options(**models)
+        if token_from_stdin:
+            token = _first_line_of_stdin()
         secret, origin = _choose_token(token)
         doorway = serving.Doorway(
             host, port, allow_remote, announce, origin, exit_with_stdin
@@ -181,6 +197,18 @@ def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | 
         )
         return None
     return locate("specialist")
+
+
+def _first_line_of_stdin() -> str:
+    """A secret that stands neither in the arguments nor in the environment, which other
+    programs can read. What follows on standard input stays there."""
+    line = b""
+    while not line.endswith(b"\n"):
+        letter = os.read(0, 1)
+        if not letter or len(line) > _LONGEST_TOKEN:
+            break
+        line += letter
+    return line.decode("utf-8", "replace").strip()
 
 
 def _choose_token(given: str | None) -> tuple[str, str]:

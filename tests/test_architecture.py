@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +79,25 @@ def test_no_mail_of_anybody_is_in_the_repository():
     ).stdout.split()
     allowed = ("edge_app/sample/", "tests/")
     assert [path for path in listed if not path.startswith(allowed)] == []
+
+
+def test_one_place_starts_processes():
+    """Isolated from the current folder; the store has a copy, as it stands alone."""
+    starting = re.compile(
+        r"multiprocessing|ProcessPool|Popen\(|subprocess\.(run|call|check_\w+)\("
+        r"|os\.(exec|spawn|posix_spawn|system|popen|fork)"
+    )
+    found = {
+        str(p.relative_to(ROOT)) for p in SOURCES if starting.search(p.read_text())
+    }
+    ours = {"models/python_child.py", "personal_store/python_child.py"}
+    assert found == ours
+    assert len({(ROOT / path).read_text() for path in ours}) == 1
+
+
+def test_every_program_leaves_the_current_folder():
+    """The first lines of the packages that `python -m` can be given, word for word."""
+    packages = ("benchmarks", "cloud_api", "edge_app", "models")
+    codes = [(ROOT / name / "__init__.py").read_text() for name in packages]
+    assert len({code.partition("\n")[2] for code in codes}) == 1
+    assert "del sys.path[0]" in codes[0]

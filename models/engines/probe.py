@@ -11,18 +11,19 @@ import json
 import os
 import platform
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
+from models import python_child
 from models.engines.llama_library import load_library
 from models.files import locate
 from models.folders import state_folder
 
 OVERRIDE = "SPECSTEER_EXTRA_BUFFERS"
 _SECONDS = 60
+_TRIAL = "models.engines.probe_child:main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +55,24 @@ def probe() -> Answer:
 
 
 def _try_in_child(model: Path) -> Answer:
-    command = [sys.executable, "-m", "models.engines.probe_child", str(model)]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return Answer(False, f"the trial took over {_SECONDS} s")
-    if done.returncode < 0:
-        return Answer(False, f"the trial was ended by signal {-done.returncode}")
-    if done.returncode:
-        return Answer(False, "the trial failed: " + _last_line(done.stderr))
+    child = python_child.start(
+        *(_TRIAL, str(model.absolute())),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    )
+    with child:
+        try:
+            _, complaints = child.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return Answer(False, f"the trial took over {_SECONDS} s")
+    if child.returncode < 0:
+        return Answer(False, f"the trial was ended by signal {-child.returncode}")
+    if child.returncode:
+        return Answer(False, "the trial failed: " + _last_line(complaints))
     return Answer(True, "a trial in a child process gave the same results")
 
 
