@@ -41,6 +41,11 @@ def error_of(
         return SessionLostError(detail)
     if status in (404, 405, 501):
         return CloudRefusedError(f"there is no SpecSteer server at {url}")
+    if 300 <= status < 400:
+        return CloudRefusedError(
+            f"{url} sends its visitors elsewhere (status {status}), which is not "
+            "followed, as the token would go along: give the server's own address"
+        )
     if status in (429, 503):
         return CloudBusyError(f"the server at {url}: {detail}", _seconds(retry_after))
     if status >= 500:

@@ -16,7 +16,7 @@ from decoding_core.errors import (
 from decoding_core.methods import build
 from decoding_core.protocols import Engine, Method, Verifier
 from edge_app import personalisation
-from edge_app.addresses import is_this_machine
+from edge_app.addresses import check_token_goes_safely, is_this_machine
 from edge_app.base_alone import BaseAloneVerifier
 from edge_app.child_server import ChildServer
 from edge_app.cloud_verifier import CloudVerifier
@@ -55,7 +55,7 @@ class Equipment:
     ledger: Path
     server: str = ""
     """Address of a server; empty: one is started with the first online text."""
-    token: str = ""
+    token: str = field(default="", repr=False)
     engine: EngineSettings = field(default_factory=EngineSettings)
     sample_store: Path | None = None
     """Where sample letters are read from while the store holds none of one's own."""
@@ -63,6 +63,8 @@ class Equipment:
     """What of the history is read where an order does not say."""
     reranker: Path | None = None
     """A GGUF reranker that chooses among the texts found."""
+    token_in_clear: bool = False
+    """Whether `token` may be sent to `server` without encryption."""
 
 
 class WritingDesk:
@@ -165,6 +167,10 @@ class WritingDesk:
             raise InvalidSettingsError(
                 f"the method '{method.name}' draws every token with the server, so it "
                 "does nothing offline; choose 'specialist', or leave --offline out"
+            )
+        if not (order.offline or _needs_no_server(order)):
+            check_token_goes_safely(
+                server, self._equipment.token, in_clear=self._equipment.token_in_clear
             )
         away = server and not is_this_machine(server)
         if method.reads_history == "generalist" and away:

@@ -23,7 +23,9 @@ class Settings:
 
     server: str = ""
     """Address of a verifier server; empty: one is started on this machine."""
-    token: str = ""
+    token: str = field(default="", repr=False)
+    token_in_clear: bool = False
+    """Send the token also where the address is not encrypted."""
     specialist: str = ""
     """Path of a GGUF file; empty: the embedded model."""
     generalist: str = ""

@@ -104,16 +104,20 @@ def _store(_: Settings) -> str:
 
 
 def _server(settings: Settings) -> str:
+    from edge_app.addresses import check_token_goes_safely
     from edge_app.cloud_client import Connection
     from edge_app.commands.equipment import equipment
 
     chosen = equipment(settings)
     if not chosen.server:
         return "none set; one is started on this machine when needed"
+    check_token_goes_safely(chosen.server, chosen.token, in_clear=chosen.token_in_clear)
     connection = Connection(chosen.server, chosen.token, lambda _: None)
     try:
         connection.request("ready", "GET", "/readyz")
-        connection.request("models", "GET", "/v1/models")
+        models = connection.request("models", "GET", "/v1/models")
     finally:
         connection.close()
+    if "generalist" not in models:
+        raise DecodingError(f"what answers at {chosen.server} is no SpecSteer server")
     return f"{chosen.server} answers"

@@ -74,6 +74,7 @@ def desk(tmp_path, server):
             server.url,
             server.token,
             EngineSettings(extra_buffers=False),
+            token_in_clear=True,
         )
     )
     yield desk

@@ -63,18 +63,8 @@ def test_few_variables_are_handed_on(tmp_path, monkeypatch):
     """Secrets of ours and of others stay here; a relative home keeps its meaning."""
     monkeypatch.chdir(tmp_path)
     kept = {"LC_ALL": "C", "OMP_NUM_THREADS": "2", "SPECSTEER_EXTRA_BUFFERS": "off"}
-    secret = dict.fromkeys(
-        [
-            "SPECSTEER_STORE_KEY",
-            "SPECSTEER_TOKEN",
-            "GITHUB_TOKEN",
-            "PYTHONPATH",
-            "PYTHONSTARTUP",
-            "LD_PRELOAD",
-            "AWS_KEY",
-        ],
-        "x",
-    )
+    ours = ("SPECSTEER_STORE_KEY", "SPECSTEER_TOKEN", "PYTHONPATH", "PYTHONSTARTUP")
+    secret = dict.fromkeys((*ours, "GITHUB_TOKEN", "LD_PRELOAD", "AWS_KEY"), "x")
     for name, value in {**kept, **secret, "SPECSTEER_HOME": "state"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", os.pathsep.join(["bin", "", "/usr/bin", "."]))
