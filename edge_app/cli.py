@@ -111,6 +111,7 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> None:
     """Entry point of `specsteer`."""
+    os.umask(0o077)  # whatever is made, by libraries too, is for its owner alone
     _prepare_streams()
     ask_in_terminal()
     try:

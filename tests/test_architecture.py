@@ -90,9 +90,7 @@ def test_one_place_starts_processes():
     found = {
         str(p.relative_to(ROOT)) for p in SOURCES if starting.search(p.read_text())
     }
-    ours = {"models/python_child.py", "personal_store/python_child.py"}
-    assert found == ours
-    assert len({(ROOT / path).read_text() for path in ours}) == 1
+    assert found == {"models/python_child.py", "personal_store/python_child.py"}
 
 
 def test_every_program_leaves_the_current_folder():
@@ -101,3 +99,12 @@ def test_every_program_leaves_the_current_folder():
     codes = [(ROOT / name / "__init__.py").read_text() for name in packages]
     assert len({code.partition("\n")[2] for code in codes}) == 1
     assert "del sys.path[0]" in codes[0]
+
+
+@pytest.mark.parametrize("name", ["python_child.py", "owner_only.py"])
+def test_what_the_store_carries_a_copy_of(name):
+    """It stands alone: docs/adr/0016-copies-of-what-stands-below.md."""
+    copies = {
+        (ROOT / folder / name).read_text() for folder in ("models", "personal_store")
+    }
+    assert len(copies) == 1

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import sys
 from collections.abc import Callable
 
 import click
 
-from decoding_core.errors import DecodingError
+from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.settings import Settings, read_settings, store_path
+from models.folders import state_folder
+from models.owner_only import exposure
 from personal_store import Store
 from personal_store.errors import StoreError
 from personal_store.forgetting import UNTIDY, is_untidy
+
+_PRIVATE = (
+    *("settings.toml", "store*", "sample*", "ledger*", "cloud-token", "engine-*"),
+)
+"""What is ours in the state folder, which may hold other things as well."""
 
 
 @click.command("doctor")
@@ -25,6 +33,7 @@ def command() -> None:
         "llama.cpp": _library,
         "extra buffers": _extra_buffers,
         "models": _models,
+        "folder": _folder,
         "store": _store,
         "server": _server,
     }
@@ -94,6 +103,23 @@ def _models(settings: Settings) -> str:
     finally:
         specialist.close()
         generalist.close()
+
+
+def _folder(_: Settings) -> str:
+    """The state folder and what lies in it are for their owner's eyes alone."""
+    folder = state_folder()
+    there = [path for pattern in _PRIVATE for path in sorted(folder.glob(pattern))]
+    # In a closed folder, nobody comes to a file that is open; a link leads out of it.
+    reachable = [p for p in there if exposure(folder) or p.is_symlink()]
+    exposed = {path: how for path in (folder, *reachable) if (how := exposure(path))}
+    if exposed:
+        paths = " ".join(shlex.quote(str(path)) for path in exposed)
+        raise InvalidSettingsError(
+            "; ".join(f"{path} {how}" for path, how in exposed.items())
+            + f". 'chmod go= {paths}' hides what is yours; what is another "
+            "user's does not belong here"
+        )
+    return f"{folder} is for your eyes alone"
 
 
 def _store(_: Settings) -> str:

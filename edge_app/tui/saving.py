@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from edge_app.events import Sent, to_json
+from models.owner_only import create, make_folder
 from models.prompts import Request
 
 
@@ -28,9 +29,9 @@ def free(path: Path) -> Path:
 def save(path: Path, text: str, *, overwrite: bool = False) -> Path:
     """Write `text`, ended by a newline; FileExistsError unless told to overwrite."""
     path = path.expanduser()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w" if overwrite else "x", encoding="utf-8") as file:
-        file.write(text if text.endswith("\n") else text + "\n")
+    make_folder(path.parent)
+    with path.open("wb") if overwrite else create(path) as file:
+        file.write((text if text.endswith("\n") else text + "\n").encode())
     return path
 
 

@@ -20,6 +20,7 @@ from models import python_child
 from models.engines.llama_library import load_library
 from models.files import locate
 from models.folders import state_folder
+from models.owner_only import write_whole
 
 OVERRIDE = "SPECSTEER_EXTRA_BUFFERS"
 _SECONDS = 60
@@ -102,7 +103,6 @@ def _read(kept: Path, key: str) -> Answer | None:
 
 
 def _write(kept: Path, key: str, answer: Answer) -> None:
-    fresh = kept.with_suffix(f".{os.getpid()}")
+    body = json.dumps({"key": key, "answer": asdict(answer)})
     with suppress(OSError):  # an answer that cannot be kept is sought again
-        fresh.write_text(json.dumps({"key": key, "answer": asdict(answer)}))
-        fresh.replace(kept)
+        write_whole(kept, body.encode())
