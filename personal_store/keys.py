@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from personal_store.errors import StoreError, StoreLockedError
+from personal_store.extras import how_to_add
 
 VARIABLE = "SPECSTEER_STORE_KEY"
 """Environment variable that holds the passphrase."""
 _SERVICE = "specsteer"
-_MISSING = (
-    "An encrypted store needs the extra 'encryption': "
-    "pip install 'specsteer[encryption]'."
-)
 
 ask: Callable[[str], str] | None = None
 """Asks the person for a passphrase; set by a program that has a terminal."""
@@ -29,7 +26,7 @@ def cipher() -> Any:
     try:
         library = importlib.import_module("sqlcipher3.dbapi2")
     except ImportError as error:
-        raise StoreError(_MISSING) from error
+        raise StoreError(_missing()) from error
     _quieten(library)
     return library
 
@@ -98,7 +95,7 @@ def put_in_keyring(path: Path, key: str) -> None:
         keyring = importlib.import_module("keyring")
         keyring.set_password(_SERVICE, str(path.resolve()), key)
     except ImportError as error:
-        raise StoreError(_MISSING) from error
+        raise StoreError(_missing()) from error
     except Exception as error:
         if not (_is_of_keyring(error) or isinstance(error, RuntimeError)):
             raise
@@ -113,6 +110,10 @@ def forget_in_keyring(path: Path) -> None:
         importlib.import_module("keyring").delete_password(
             _SERVICE, str(path.resolve())
         )
+
+
+def _missing() -> str:
+    return f"An encrypted store needs more libraries: {how_to_add('encryption')}"
 
 
 def _is_of_keyring(error: Exception) -> bool:

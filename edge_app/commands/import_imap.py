@@ -12,6 +12,7 @@ from edge_app.commands.import_reports import narrate
 from edge_app.commands.progress import Progress
 from personal_store import Store
 from personal_store.errors import SourceError
+from personal_store.extras import how_to_install
 from personal_store.importers import imap
 from personal_store.importing import import_sources
 
@@ -46,7 +47,8 @@ def _password(server: str, user: str) -> str:
     if not sys.stdin.isatty():
         raise SourceError(
             f"There is no password for {user}: run this in a terminal, or store it "
-            f"with 'keyring set specsteer:{server} {user}' (pip install keyring)."
+            f"with 'keyring set specsteer:{server} {user}', after "
+            f"'{how_to_install('keyring')}'."
         )
     return ask_secret(f"Password of {user}")
 

@@ -21,6 +21,7 @@ from edge_app.settings import (
 )
 from models.folders import state_folder
 from personal_store import Store
+from personal_store.extras import how_to_add
 from personal_store.forgetting import UNTIDY
 from personal_store.room import in_words
 from personal_store.summary import Summary, summarise
@@ -94,7 +95,7 @@ def _charts(summary: Summary) -> None:
             heading(title)
             click.echo("\n".join(bars(counts)))
     if summary.languages is None and summary.usable:
-        click.echo("\nlanguages need 'pip install specsteer[languages]'", err=True)
+        click.echo(f"\nto count languages as well: {how_to_add('languages')}", err=True)
 
 
 def _charted(summary: Summary) -> dict[str, Mapping[str, int]]:

@@ -189,7 +189,7 @@ def encrypt(keyring: bool) -> None:
     The passphrase is asked for, or read from SPECSTEER_STORE_KEY; so it is whenever
     the store is opened. With --keyring it is the system's keyring that opens the store;
     the random key is printed once: keep a copy, as nothing opens the store without it.
-    Needs the extra: pip install 'specsteer[encryption]'.
+    Needs more libraries; without them, the command that adds them is printed.
     """
     from personal_store import encryption, keys
 
