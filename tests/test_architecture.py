@@ -39,7 +39,22 @@ def test_the_contracts_between_the_packages_hold():
         ("edge_app.decode_loop", "textual httpx llama_cpp torch"),
         ("edge_app.cli", "textual llama_cpp fastapi torch"),
         ("edge_app.desk", "textual fastapi torch"),
-        ("cloud_api.app", "textual personal_store torch"),
+        (
+            "cloud_api.cli, cloud_api.serving, models.engines.llama_cpp",
+            "edge_app personal_store textual httpx requests torch",
+        ),
+        (
+            "models.engines.probe_child",
+            "edge_app personal_store textual httpx requests torch",
+        ),
+        (
+            "models.template_child",
+            "edge_app personal_store textual httpx llama_cpp numpy sqlite3",
+        ),
+        (
+            "personal_store.parallel",
+            "edge_app models decoding_core textual httpx llama_cpp numpy",
+        ),
         (
             "personal_store.store, personal_store.importing",
             "textual httpx llama_cpp fastapi torch decoding_core models",
