@@ -86,8 +86,7 @@ def _machine_and_build() -> str:
     library = load_library()
     parts = [
         platform.node(),
-        platform.machine(),
-        platform.processor(),
+        platform.machine(),  # not `processor`, which runs a program to find out
         str(library.llama_print_system_info()),
         str(Path(library.__file__).stat().st_mtime_ns),
     ]

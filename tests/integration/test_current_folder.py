@@ -36,6 +36,9 @@ def folder(tmp_path):
     for name in (*names, *OTHERS, "numpy/__init__"):
         spy = SPY.format(mark=str(mark), name=name, secrets=[*SECRETS])
         (folder / f"{name}.py").write_text(spy)
+    for name in ("uname", "ldconfig", "gcc", "file", "git", "tput", "python3"):
+        (folder / name).write_text(f"#!/bin/sh\necho {name} >> {mark}\n")
+        (folder / name).chmod(0o755)
     (folder / "settings.toml").write_text("this is = no setting of ours\n")
     (folder / ".env").write_text("SPECSTEER_SERVER=https://evil.example.org\n")
     (folder / ".venv").symlink_to(BIN.parent)
@@ -44,9 +47,11 @@ def folder(tmp_path):
 
 
 def environment(home, **more):
-    """As a person's shell has it; no answer of a trial of llama.cpp is there yet."""
+    """As a person's shell has it, with the current folder on PATH, as in `PATH=:/bin`;
+    no answer of a trial of llama.cpp is there yet."""
     ours = {k: v for k, v in os.environ.items() if not k.startswith("SPECSTEER_")}
-    return {**ours, **SECRETS, "SPECSTEER_HOME": str(home), **more}
+    path = os.pathsep.join(["", ".", ours["PATH"]])
+    return {**ours, **SECRETS, "PATH": path, "SPECSTEER_HOME": str(home), **more}
 
 
 def run(folder, words, home, **more):
