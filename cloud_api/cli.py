@@ -11,7 +11,7 @@ import click
 
 from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
 from cloud_api.llama import LlamaOptions
-from decoding_core.errors import DecodingError
+from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from decoding_core.gated_streams import gate_output
 from models.engines.settings import EngineSettings, default_threads
@@ -142,7 +142,7 @@ def serve(
     try:
         options = _llama_options(**models)
         if token_from_stdin:
-            token = _first_line_of_stdin()
+            token = _token_of_stdin()
         secret, origin = _choose_token(token)
         doorway = serving.Doorway(
             host, port, allow_remote, announce, origin, exit_with_stdin
@@ -199,16 +199,13 @@ def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | 
     return locate("specialist")
 
 
-def _first_line_of_stdin() -> str:
+def _token_of_stdin() -> str:
     """A secret that stands neither in the arguments nor in the environment, which other
-    programs can read. What follows on standard input stays there."""
-    line = b""
-    while not line.endswith(b"\n"):
-        letter = os.read(0, 1)
-        if not letter or len(line) > _LONGEST_TOKEN:
-            break
-        line += letter
-    return line.decode("utf-8", "replace").strip()
+    programs can read; raises InvalidSettingsError for a line that is no token."""
+    line = sys.stdin.buffer.readline(_LONGEST_TOKEN + 1) if sys.stdin else b""
+    if len(line) > _LONGEST_TOKEN:
+        raise InvalidSettingsError("the first line of standard input is no token")
+    return check_token(line.decode("utf-8", "replace").strip())
 
 
 def _choose_token(given: str | None) -> tuple[str, str]:
