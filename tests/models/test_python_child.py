@@ -1,3 +1,4 @@
+import ast
 import os
 import subprocess
 import sys
@@ -26,8 +27,8 @@ def test_a_child_imports_what_we_import(tmp_path, monkeypatch):
     monkeypatch.chdir(here)
     for name in ("", ".", str(here)):
         monkeypatch.syspath_prepend(name)
-    out, code = told_by("print(*sys.path, sep='\\n')", tmp_path, monkeypatch)
-    path = out.splitlines()
+    out, code = told_by("print(ascii(sys.path))", tmp_path, monkeypatch)
+    path = ast.literal_eval(out)
     assert code == 0
     assert path[0] == str(tmp_path)
     assert str(here) not in path
