@@ -103,6 +103,7 @@ def test_a_planted_link_leads_nowhere(tmp_path, maker, name):
     folder, victim = tmp_path / "shared", tmp_path / "victim"
     (folder / "bench").mkdir(parents=True)
     victim.write_text("precious")
+    victim.chmod(0o644)
     (folder / name).symlink_to(victim)
     with suppress(OSError, InvalidSettingsError):  # it may be said, or done elsewhere
         MAKERS[maker](folder)

@@ -59,6 +59,13 @@ def test_what_is_made_is_private(tmp_path, umask, write):
     assert [f.name for f in (tmp_path / "a" / "b").iterdir()] == ["file"]
 
 
+def test_a_name_that_is_taken_is_not_written_to(tmp_path):
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(FileExistsError):
+        create(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "precious"
+
+
 def test_a_link_is_told(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
     with pytest.raises(OSError, match="it is a link and may lead anywhere"):
