@@ -107,6 +107,13 @@ def test_a_template_without_end_is_ended(monkeypatch, template):
         render(template, [Message("user", "hi")])
 
 
+def test_a_template_that_loses_nothing_may_still_write_too_much():
+    """Its own words would fill every prompt."""
+    template = "{{ messages[0]['content'] }}{{ 'a' | center(300000) }}"
+    with pytest.raises(ModelError, match="characters of its own"):
+        render(template, [Message("user", "hi")])
+
+
 def test_one_process_renders_what_a_text_needs(monkeypatch):
     """Both prompts of any number of texts; other conversations have their own."""
     started = []
