@@ -118,7 +118,7 @@ def test_every_program_leaves_the_current_folder():
 
 @pytest.mark.parametrize("name", ["python_child.py", "owner_only.py"])
 def test_what_the_store_carries_a_copy_of(name):
-    """It stands alone: docs/adr/0016-copies-of-what-stands-below.md."""
+    """It stands alone: docs/adr/0019-copies-of-what-stands-below.md."""
     copies = {
         (ROOT / folder / name).read_text() for folder in ("models", "personal_store")
     }
