@@ -22,6 +22,7 @@ from pathlib import Path
 
 import click
 
+from decoding_core.gated_streams import gate_output
 from personal_store import Store, import_source
 from personal_store.copies import back_up
 from personal_store.forgetting import forget
@@ -116,4 +117,5 @@ def main(folder: Path, stores: int, texts: int, times: int) -> None:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()
