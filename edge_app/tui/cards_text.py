@@ -70,9 +70,9 @@ def sent_card(writing: Writing) -> Text:
 
 
 def phrases_line(writing: Writing) -> str:
-    """How many phrases of letters can be read in what left, of all versions."""
-    found = {phrase for known in writing.variants for phrase in known.left.phrases}
-    unreadable = sum(known.left.unreadable for known in writing.variants)
+    """How many phrases of letters can be read in what left, of all attempts."""
+    found = {phrase for known in writing.attempts for phrase in known.left.phrases}
+    unreadable = sum(known.left.unreadable for known in writing.attempts)
     if unreadable:
         return f"{len(found)}, {unreadable} unread"
     return str(len(found)) if found else "none"

@@ -22,7 +22,8 @@ _LOOKS = (
 _ABOUT = (
     "Your letters stay on this device. Your request and the drafted words go to the "
     "checker, a server that you run; F3 shows every byte. ^T does without it.\n\n"
-    "Tab moves between the brief and the text. ^P lists every action. ^Q leaves.\n"
+    "Tab moves between the brief and the text. ^P lists every action. ^Q leaves; "
+    "what is not saved, it asks about.\n"
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from textual import on
 from textual.containers import Horizontal
@@ -11,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Label, ProgressBar, Select, Static
 
 from decoding_core.foreign_text import legible
+from edge_app.tui.saving import PathError, typed_path, why_not
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
 from edge_app.tui.widgets.path_input import PathInput
@@ -63,11 +63,18 @@ class ImportDrawer(Drawer):
     @on(Input.Submitted)
     @on(Button.Pressed)
     def _read(self) -> None:
-        path = Path(self.query_one("#path", Input).value.strip()).expanduser()
         if self.writing.importing is not None:
             self._say("one reading at a time: this one is not finished")
-        elif not self.query_one("#path", Input).value.strip() or not path.exists():
+            return
+        try:
+            path = typed_path(self.query_one("#path", Input).value)
+            path.stat()
+        except PathError as error:
+            self._say(str(error))
+        except FileNotFoundError:
             self._say(f"there is no {path}")
+        except OSError as error:
+            self._say(f"{path} cannot be read: {why_not(error)}")
         else:
             me = self.query_one("#me", Input).value.replace(",", " ").split()
             kind = str(self.query_one("#kind", Select).value)

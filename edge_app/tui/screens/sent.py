@@ -19,7 +19,7 @@ from edge_app.events import Sent
 from edge_app.tui.cards_text import phrases_line
 from edge_app.tui.meters import in_bytes
 from edge_app.tui.phrases import PHRASE_WORDS
-from edge_app.tui.saving import export_sent
+from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.writing import Writing
 
@@ -66,7 +66,7 @@ class SentDrawer(Drawer):
     def _note(self) -> str:
         traffic = self.writing.traffic
         if not traffic.sent:
-            return "Nothing has left this device."
+            return "Nothing has left this device since the app was started."
         return (
             f"{len(traffic.sent)} messages, {in_bytes(traffic.bytes_up)} in all: your "
             f"request, and drafted words as token ids, which the server can read. "
@@ -76,7 +76,7 @@ class SentDrawer(Drawer):
 
     def _phrases(self) -> str:
         found = (
-            f"“{p}”" for known in self.writing.variants for p in known.left.phrases
+            f"“{p}”" for known in self.writing.attempts for p in known.left.phrases
         )
         return "".join(f"\n  {phrase}" for phrase in list(dict.fromkeys(found))[:4])
 
@@ -96,7 +96,7 @@ class SentDrawer(Drawer):
         if not sent.token_ids:
             return ""
         texts: dict[int, str] = {}
-        for variant in self.writing.variants:
+        for variant in self.writing.attempts:
             texts |= variant.left.texts
         words = "·".join(texts.get(token, f"<{token}>") for token in sent.token_ids)
         return f"ids    {' '.join(map(str, sent.token_ids))}\nwords  {words!r}\n"
@@ -109,8 +109,8 @@ class SentDrawer(Drawer):
         """Write all messages to a file."""
         try:
             path = export_sent(self._folder, self.writing.traffic.sent)
-        except OSError as error:
-            self.notify(f"cannot write: {error}", severity="error")
+        except PathError as error:
+            self.notify(str(error), severity="error")
         else:
             self.notify(f"exported to {path}")
 

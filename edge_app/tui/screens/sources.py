@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from decoding_core.foreign_text import legible, one_line
 from edge_app.events import Source
 from edge_app.tui.meters import shares
+from edge_app.tui.outcomes import Found
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
 from edge_app.tui.writing import Writing
@@ -37,6 +38,7 @@ class SourcesDrawer(Drawer):
         self.writing = writing
         self._listed: list[Source] = []
         self._query = ""
+        self._answer: Found | None = None
 
     def contents(self) -> Iterable[Widget]:
         """A search line, the list, the text."""
@@ -79,6 +81,8 @@ class SourcesDrawer(Drawer):
         return lines
 
     def _note(self) -> str:
+        if self._query and self._answer is not None and self._answer.problem:
+            return f"cannot search: {self._answer.problem}"
         if self._query and not (self._listed or self.writing.counts.get("own", 1)):
             return "There is no letter of yours yet. Esc, then ^O imports some."
         if self._query:
@@ -133,6 +137,6 @@ class SourcesDrawer(Drawer):
 
     def _answered(self) -> None:
         found = self.writing.found
-        is_new = self._listed != list(found.sources)
-        if self._query and found.query == self._query and is_new:
+        if self._query and found.query == self._query and found is not self._answer:
+            self._answer = found
             self._list(list(found.sources))

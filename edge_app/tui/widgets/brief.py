@@ -51,6 +51,12 @@ class Brief(Vertical):
             recipient=self.query_one("#recipient", Input).value.strip(),
         )
 
+    @request.setter
+    def request(self, request: Request) -> None:
+        self.query_one("#task", Select).value = request.task
+        self.query_one("#recipient", Input).value = request.recipient
+        self.query_one("#request", PageText).text = request.text
+
     @property
     def kind(self) -> str:
         """The kind of text."""

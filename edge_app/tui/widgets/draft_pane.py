@@ -49,6 +49,8 @@ class DraftPane(Vertical):
             self.keep_edits()
             self._variant, self._steady = variant, 0
             self._swap(self.view, self.editor)
+        if variant is None:
+            self.view.rewrite(0, [])
         if variant is None or self.editing:
             return
         if variant.writing:
