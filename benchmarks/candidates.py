@@ -1,8 +1,9 @@
 """How much of the target do the candidates hold, by which choice?
 
 The server sends the K likeliest tokens by the generalist. The papers' literal rule
-sends the K highest of log L - strength * log B instead. At every place of true texts
-this asks what share of T lies on either set; the whole vocabulary is known here.
+sends the K highest of log L - strength * log B instead. A third choice gives an eighth
+of the K to the likeliest by the base. At every place of true texts this asks what share
+of T lies on each set; the whole vocabulary is known here.
 
     python -m benchmarks.candidates --writers 40 [--data FILES] [--json FILE]
 """
@@ -20,6 +21,7 @@ import numpy as np
 
 from benchmarks.strangers import CONTEXT, fingerprint
 from decoding_core.errors import ContextFullError
+from decoding_core.gated_streams import gate_output
 from decoding_core.methods.steering import log_steered
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Floats, log_softmax
@@ -33,7 +35,9 @@ from models.engines.settings import EngineSettings, usable_cores
 from models.files import locate
 
 COUNTS = (10, 100, 1000)
-_RULES = ("generalist", "contrast")
+_RULES = ("generalist", "contrast", "with base")
+_OF_BASE = 8
+"""One candidate of so many is the base's, by the third rule."""
 _CHUNK = 64
 """Rows of logits at once."""
 
@@ -60,12 +64,16 @@ def shares(
     target = np.exp(log_steered(small, large, base, strength))
     likeliest = target.argmax(axis=-1)[:, None]
     found = np.empty((len(_RULES), len(counts), 2, len(target)))
-    for rule, scores in enumerate((large, large - strength * base)):
-        order = np.argsort(-scores, axis=-1)[:, : max(counts)]
-        mass = np.cumsum(np.take_along_axis(target, order, axis=-1), axis=-1)
-        for at, count in enumerate(counts):
-            found[rule, at, 0] = mass[:, min(count, mass.shape[1]) - 1]
-            found[rule, at, 1] = (order[:, :count] == likeliest).any(axis=-1)
+    best = np.argsort(-large, axis=-1)
+    for at, count in enumerate(counts):
+        with_base = base.copy()
+        ours = best[:, : count - count // _OF_BASE]
+        np.put_along_axis(with_base, ours, np.inf, axis=-1)
+        for rule, scores in enumerate((large, large - strength * base, with_base)):
+            chosen = np.argsort(-scores, axis=-1)[:, :count]
+            held = np.take_along_axis(target, chosen, axis=-1)
+            found[rule, at, 0] = held.sum(axis=-1)
+            found[rule, at, 1] = (chosen == likeliest).any(axis=-1)
     return found
 
 
@@ -186,4 +194,5 @@ def main(**options: Any) -> None:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

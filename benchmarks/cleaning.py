@@ -24,6 +24,7 @@ import numpy as np
 from benchmarks.intervals import wilson
 from benchmarks.mail_shapes import SHAPES, below
 from benchmarks.mail_texts import Case, drafts, handmade, parts_of
+from decoding_core.gated_streams import gate_output
 from personal_store.cleaning import clean_mail
 from personal_store.mail import Mail
 from personal_store.markup import visible
@@ -147,4 +148,5 @@ def _print(failed: Score) -> None:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from statistics import median
 
+from decoding_core.gated_streams import gate_output
 from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
 from models.files import ROLES, locate
@@ -42,4 +43,5 @@ def _step(sequence: LlamaSequence) -> float:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

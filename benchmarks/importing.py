@@ -21,6 +21,7 @@ from pathlib import Path
 import click
 
 from benchmarks.takeout import ME, mailbox_file
+from decoding_core.gated_streams import gate_output
 from personal_store import Store, import_source, parallel
 
 
@@ -122,4 +123,5 @@ def _processor() -> float:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks.intervals import Share, wilson
 from benchmarks.strangers import CONTEXT, fingerprint, prompts_of
+from decoding_core.gated_streams import gate_output
 from decoding_core.sampling import Draw, Floats, Noise, Use
 from models.engines.llama_cpp import LlamaContext, LlamaModel, Reading
 from models.engines.settings import EngineSettings, usable_cores
@@ -210,4 +211,5 @@ def main(target: Path | None, show: int, **options: Any) -> None:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

@@ -10,14 +10,14 @@ knows neither.
 """
 
 import json
-import multiprocessing
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -29,6 +29,9 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from benchmarks.prose import Prose
+from decoding_core.gated_streams import gate_output
+from edge_app.commands.progress import Progress
+from models import python_child
 from personal_store import Store
 from personal_store.derived import OWN_TEXTS, refresh
 from personal_store.index import EXHAUSTIVE, Index
@@ -125,7 +128,7 @@ def _built(path: Path, size: int, prose: Prose) -> dict[str, str]:
 
 def _fill(path: Path, size: int, prose: Prose) -> None:
     texts = enumerate(islice(prose.texts(), size))
-    with Store.open(path) as store:
+    with Store.open(path) as store, Progress("writing") as progress:
         store.db.execute("INSERT INTO source VALUES (1, 'jsonl', 'made up')")
         while some := list(islice(texts, _AT_ONCE)):
             with immediate(store.db) as connection:
@@ -134,8 +137,7 @@ def _fill(path: Path, size: int, prose: Prose) -> None:
                 ).fetchone()
                 connection.executemany(_RECORD, [_row(n, text) for n, text in some])
                 refresh(store.db, range(last + 1, last + len(some) + 1))
-            if sys.stderr.isatty():
-                click.echo(f"\r{some[-1][0] + 1:,} of {size:,}", err=True, nl=False)
+            progress.show(some[-1][0] + 1, size)
 
 
 def _row(number: int, text: str) -> tuple[object, ...]:
@@ -162,8 +164,21 @@ def _one_more(path: Path, prose: Prose) -> str:
 
 
 def _in_a_process_of_its_own(path: Path, queries: list[str]) -> Times:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_searched, (path, queries))
+    asked = json.dumps([str(path.absolute()), queries])
+    with python_child.start(
+        "benchmarks.retrieval:answer",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        told, _ = child.communicate(asked)
+    return Times(**json.loads(told))
+
+
+def answer() -> None:
+    """Search as standard input asks, and tell how long it took."""
+    path, queries = json.load(sys.stdin)
+    print(json.dumps(asdict(_searched(Path(path), queries))))
 
 
 def _searched(path: Path, queries: list[str]) -> Times:
@@ -215,4 +230,5 @@ def _megabytes() -> int:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from benchmarks.pair import Pair, Written
+from decoding_core.gated_streams import gate_output
 from decoding_core.settings import MethodSettings
 from edge_app.events import Statistics
 from models.engines.settings import usable_cores
@@ -131,4 +132,5 @@ def main(**options: Any) -> None:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

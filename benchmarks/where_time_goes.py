@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.timing import TimedEngine, TimedVerifier
+from decoding_core.gated_streams import gate_output
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
@@ -195,4 +196,5 @@ def _print(rows: Sequence[Row]) -> None:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

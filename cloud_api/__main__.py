@@ -1,5 +1,5 @@
 """`python -m cloud_api`: the command where no script is installed."""
 
-from cloud_api.cli import main
+from cloud_api.cli import program
 
-main(prog_name="specsteer-cloud")
+program()

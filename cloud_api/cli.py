@@ -11,13 +11,30 @@ import click
 
 from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
 from cloud_api.llama import LlamaOptions
-from decoding_core.errors import DecodingError
+from decoding_core.errors import DecodingError, InvalidSettingsError
+from decoding_core.foreign_text import one_line
+from decoding_core.gated_streams import gate_output
 from models.engines.settings import EngineSettings, default_threads
 from models.files import find, locate
 from models.folders import state_folder
 
+_LONGEST_TOKEN = 4096
 
-@click.group()
+
+def program() -> None:
+    """Entry point of `specsteer-cloud`: whatever it makes is for its owner alone."""
+    os.umask(0o077)
+    main(prog_name="specsteer-cloud")
+
+
+class _Commands(click.Group):
+    def main(self, *args: Any, **options: Any) -> Any:
+        """As click's, with nothing printed but through the gate, then and after."""
+        gate_output()
+        return super().main(*args, **options)
+
+
+@click.group(cls=_Commands)
 def main() -> None:
     """The server side of SpecSteer: a generalist that judges drafts."""
 
@@ -65,6 +82,11 @@ def main() -> None:
     show_envvar=True,
     help="The bearer token; default: one made once and kept in a file.",
 )
+@click.option(
+    "--token-from-stdin",
+    is_flag=True,
+    help="Read the token from the first line of standard input.",
+)
 @click.option("--threads", type=click.IntRange(1), help="Threads per model.")
 @click.option(
     "--gpu-layers",
@@ -104,6 +126,7 @@ def serve(
     host: str,
     port: int,
     token: str | None,
+    token_from_stdin: bool,
     announce: Path | None,
     allow_remote: bool,
     exit_with_stdin: bool,
@@ -118,13 +141,15 @@ def serve(
 
     try:
         options = _llama_options(**models)
+        if token_from_stdin:
+            token = _token_of_stdin()
         secret, origin = _choose_token(token)
         doorway = serving.Doorway(
             host, port, allow_remote, announce, origin, exit_with_stdin
         )
         ended = serving.serve(options, secret, doorway)
     except DecodingError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(one_line(str(error))) from error
     except OSError as error:
         raise click.ClickException(f"{error.filename}: {error.strerror}") from error
     if not ended:
@@ -172,6 +197,15 @@ def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | 
         )
         return None
     return locate("specialist")
+
+
+def _token_of_stdin() -> str:
+    """A secret that stands neither in the arguments nor in the environment, which other
+    programs can read; raises InvalidSettingsError for a line that is no token."""
+    line = sys.stdin.buffer.readline(_LONGEST_TOKEN + 1) if sys.stdin else b""
+    if len(line) > _LONGEST_TOKEN:
+        raise InvalidSettingsError("the first line of standard input is no token")
+    return check_token(line.decode("utf-8", "replace").strip())
 
 
 def _choose_token(given: str | None) -> tuple[str, str]:

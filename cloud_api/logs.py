@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from decoding_core.foreign_text import escaped
+
 _OURS = "cloud_api"
 LINES = 5
 """Records of one place in the code that are shown in one period."""
@@ -18,8 +20,14 @@ PERIOD_SECONDS = 60.0
 class NamingFormatter(logging.Formatter):
     """Writes the type of an exception and where it was raised, never its message.
 
-    A message of a library may quote what it was given: ids, prompts, frames.
+    A message of a library may quote what it was given: ids, prompts, frames. A line of
+    the log is one line, whatever a client put into its path or headers.
     """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """The message on one line, with what would steer a terminal escaped."""
+        said = escaped(super().formatMessage(record))
+        return said.replace("\n", "\\n").replace("\t", "\\t")
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is logging's
         """The exception's type and the line that raised it."""

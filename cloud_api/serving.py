@@ -25,6 +25,7 @@ from cloud_api.server import (
     room_for_connections,
 )
 from cloud_api.settings import ServerSettings
+from models.owner_only import may_be_swapped, write_whole
 
 _HARD_STOP_SECONDS = 4.0
 
@@ -79,6 +80,11 @@ def check_announce(path: Path | None) -> None:
     """Raise ServerError where the address could not be written to `path`."""
     if path is not None and not os.access(path.parent, os.W_OK):
         raise ServerError(f"{path} cannot be written; choose another file to announce")
+    if path is not None and may_be_swapped(path.parent):
+        raise ServerError(
+            f"other users can put another file in the place of {path}, and so have "
+            "tokens sent to them; announce in a folder of your own"
+        )
 
 
 def _say(url: str, doorway: Doorway) -> None:
@@ -87,9 +93,7 @@ def _say(url: str, doorway: Doorway) -> None:
     sys.stdout.write(line)
     sys.stdout.flush()
     if doorway.announce is not None:
-        draft = doorway.announce.with_name(doorway.announce.name + ".part")
-        draft.write_text(line, "utf-8")
-        draft.replace(doorway.announce)
+        write_whole(doorway.announce, line.encode())
     sys.stderr.write(f"listening on {url} · {doorway.token_origin}\n")
     sys.stderr.flush()
 

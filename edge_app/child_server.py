@@ -7,13 +7,12 @@ this process. The child ends with its parent, whose end of the pipe it watches.
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
 
@@ -26,6 +25,7 @@ from decoding_core.errors import (
 )
 from edge_app.cloud_client import Connection
 from edge_app.events import Event
+from models import python_child
 from models.engines.settings import EngineSettings
 
 _START_SECONDS = 120.0
@@ -46,20 +46,23 @@ class ChildServer:
         self._complaints: list[str] = []
         self._connection: Connection | None = None
         self._was_ready = False
-        self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "cloud_api", "serve", "--port", "0"),
-                *("--generalist", str(generalist), "--base", str(base)),
-                *_options(engine or EngineSettings()),
-                "--exit-with-stdin",
-            ],
+        self._process = python_child.start(
+            *("cloud_api.cli:program", "serve", "--port", "0"),
+            *("--generalist", str(generalist.absolute())),
+            *("--base", str(base.absolute())),
+            *_options(engine or EngineSettings()),
+            *("--token-from-stdin", "--exit-with-stdin"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "SPECSTEER_CLOUD_TOKEN": self.token},
+            encoding="utf-8",
+            errors="replace",
             start_new_session=True,  # Ctrl-C is for us; the child ends with its pipe
         )
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it has ended: `wait` says why
+            self._process.stdin.write(self.token + "\n")
+            self._process.stdin.flush()
         self._announced: Queue[str] = Queue()
         assert self._process.stdout is not None
         assert self._process.stderr is not None
@@ -92,7 +95,9 @@ class ChildServer:
         return self._process.poll() is not None
 
     def close(self) -> None:
-        """End the child."""
+        """End the child, at once where it is still loading: it serves nobody yet."""
+        if not self._was_ready:
+            self._process.kill()
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:

@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from decoding_core.errors import CloudUnreachableError, DecodingError
+from decoding_core.foreign_text import one_line
+from decoding_core.gated_streams import gate_output
 from edge_app.commands.installed import installed_command, installed_names
 from edge_app.commands.lazy import LazyGroup
 from edge_app.commands.unlocking import ask_in_terminal
@@ -57,16 +59,21 @@ class _Commands(LazyGroup):
         # Entry points take 20 ms to look up, which our own commands do without.
         return super().get_command(ctx, cmd_name) or installed_command(cmd_name)
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        """As click's, with nothing printed but through the gate, then and after."""
+        gate_output()
+        return super().main(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except CloudUnreachableError as error:
-            raise _NoChecker(str(error)) from error
+            raise _NoChecker(one_line(str(error))) from error
         except (DecodingError, StoreError) as error:
-            raise _NotDone(str(error)) from error
+            raise _NotDone(one_line(str(error))) from error
         except faults() as error:
             what = "the disk is full: make room" if is_full(error) else f"{error}"
-            raise _NotDone(f"The store cannot be used: {what}.") from error
+            raise _NotDone(f"The store cannot be used: {one_line(what)}.") from error
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -104,6 +111,7 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> None:
     """Entry point of `specsteer`."""
+    os.umask(0o077)  # whatever is made, by libraries too, is for its owner alone
     _prepare_streams()
     ask_in_terminal()
     try:

@@ -273,7 +273,7 @@ def _plain_body(response: httpx.Response) -> bytes:
 
 
 def _read(response: httpx.Response, content: bytes) -> dict[str, Any]:
-    if response.is_error:
+    if not response.is_success:  # a redirect, too: the token goes nowhere else
         raise _refusal(response, content)
     if not content:
         return {}

@@ -15,17 +15,21 @@ from decoding_core.errors import (
     MessageError,
     SessionLostError,
 )
+from decoding_core.foreign_text import one_line
 from decoding_core.wire import Kind, Problem, Signal
 
 _MOST_WAIT = 10.0
 """Seconds; what a server asks for is not to be trusted."""
+_LONGEST_DETAIL = 400
+"""Characters of a server's reason that are shown: a sentence or two."""
 
 
 def error_of(
     url: str, status: int, problem: Mapping[str, Any], retry_after: str | None
 ) -> DecodingError:
     """The error for an HTTP status and the problem+json body that came with it."""
-    detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
+    said = str(problem.get("detail") or problem.get("title") or f"status {status}")
+    detail = one_line(said[:_LONGEST_DETAIL])
     if status in (401, 403):
         return CloudRefusedError(
             f"the server at {url} refused the token; "
@@ -37,6 +41,11 @@ def error_of(
         return SessionLostError(detail)
     if status in (404, 405, 501):
         return CloudRefusedError(f"there is no SpecSteer server at {url}")
+    if 300 <= status < 400:
+        return CloudRefusedError(
+            f"{url} sends its visitors elsewhere (status {status}), which is not "
+            "followed, as the token would go along: give the server's own address"
+        )
     if status in (429, 503):
         return CloudBusyError(f"the server at {url}: {detail}", _seconds(retry_after))
     if status >= 500 or status == 408:

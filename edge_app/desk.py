@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from decoding_core.errors import (
     CloudUnreachableError,
+    DecodingError,
     InvalidSettingsError,
     StoppedError,
 )
 from decoding_core.methods import build
 from decoding_core.protocols import Engine, Method, Verifier
 from edge_app import personalisation
-from edge_app.addresses import is_this_machine
+from edge_app.addresses import check_token_goes_safely, is_this_machine
 from edge_app.base_alone import BaseAloneVerifier
 from edge_app.child_server import ChildServer
 from edge_app.cloud_verifier import CloudVerifier
@@ -44,6 +45,8 @@ from models.engines.llama_reranker import LlamaReranker
 from models.engines.settings import EngineSettings
 from personal_store import Store, import_source
 
+_MOMENT = 0.1  # seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
@@ -55,7 +58,7 @@ class Equipment:
     ledger: Path
     server: str = ""
     """Address of a server; empty: one is started with the first online text."""
-    token: str = ""
+    token: str = field(default="", repr=False)
     engine: EngineSettings = field(default_factory=EngineSettings)
     sample_store: Path | None = None
     """Where sample letters are read from while the store holds none of one's own."""
@@ -63,6 +66,8 @@ class Equipment:
     """What of the history is read where an order does not say."""
     reranker: Path | None = None
     """A GGUF reranker that chooses among the texts found."""
+    token_in_clear: bool = False
+    """Whether `token` may be sent to `server` without encryption."""
 
 
 class WritingDesk:
@@ -72,6 +77,7 @@ class WritingDesk:
         self._equipment = equipment
         self._lock = threading.Lock()
         self._filling = threading.Lock()
+        self._closing = threading.Event()
         self._child: ChildServer | None = None
         self._model: LlamaModel | None = None
         self._context: LlamaContext | None = None
@@ -86,9 +92,9 @@ class WritingDesk:
         Raises:
             ModelError: a model cannot be used.
             CloudUnreachableError: the server that was started ended.
-            StoppedError: the person stopped.
+            StoppedError: the person stopped, or the desk was closed.
         """
-        with self._lock:
+        with self._working():
             if not offline and not self._equipment.server:
                 self._start_child()
             self._load()
@@ -110,7 +116,7 @@ class WritingDesk:
         except StoppedError:
             emit(Finished("stopped", Statistics()))
             return
-        with self._lock, closing(Ledger(self._equipment.ledger)) as ledger:
+        with self._working(), closing(Ledger(self._equipment.ledger)) as ledger:
             tally = Tally()
 
             def tell(event: Event) -> None:
@@ -131,7 +137,7 @@ class WritingDesk:
             StoppedError: the person stopped.
         """
         self.prepare(offline=True, stop=stop)
-        with self._lock, self._store() as store:
+        with self._working(), self._store() as store:
             if not store.counts()["own"]:
                 raise InvalidSettingsError(
                     "there is no history yet; 'specsteer import --help' says how to "
@@ -166,6 +172,10 @@ class WritingDesk:
                 f"the method '{method.name}' draws every token with the server, so it "
                 "does nothing offline; choose 'specialist', or leave --offline out"
             )
+        if not (order.offline or _needs_no_server(order)):
+            check_token_goes_safely(
+                server, self._equipment.token, in_clear=self._equipment.token_in_clear
+            )
         away = server and not is_this_machine(server)
         if method.reads_history == "generalist" and away:
             raise InvalidSettingsError(
@@ -193,11 +203,11 @@ class WritingDesk:
             return store.counts()
 
     def search(self, query: str, limit: int = 20) -> list[Source]:
-        """Own texts that match, best first."""
+        """Own texts that match what a person typed, best first."""
         with self._store() as store:
             return [
                 Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
-                for p in store.search(query, limit=limit, telling=True)
+                for p in store.find(query, limit=limit)
             ]
 
     def import_letters(
@@ -213,19 +223,47 @@ class WritingDesk:
         return report.summary()
 
     def close(self) -> None:
-        """End the server that was started, and free the models."""
+        """End the server that was started, and free the models. Waits for no model: a
+        thread that is loading one gives up and frees what there is when it can."""
+        self._closing.set()
+        # Who holds the lock frees all; the moment is for one who is just letting go.
+        if self._lock.acquire(timeout=_MOMENT):
+            try:
+                self._free()
+            finally:
+                self._lock.release()
+        elif (child := self._child) is not None:
+            child.close()
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """The desk to oneself. What goes wrong because it is closed meanwhile, or was
+        before, is a StoppedError."""
         with self._lock:
-            if self._child is not None:
-                self._child.close()
-            for context in (self._context, self._base):
-                if context is not None:
-                    context.close()
-            if self._reranker is not None:
-                self._reranker.close()
-            if self._model is not None:
-                self._model.close()
-            self._child = self._context = self._base = self._model = None
-            self._reranker = None
+            if self._closing.is_set():
+                raise StoppedError("the desk is closed")
+            try:
+                yield
+            except DecodingError as error:
+                if not self._closing.is_set():
+                    raise
+                raise StoppedError("the desk was closed") from error
+            finally:
+                if self._closing.is_set():
+                    self._free()
+
+    def _free(self) -> None:
+        if self._child is not None:
+            self._child.close()
+        for context in (self._context, self._base):
+            if context is not None:
+                context.close()
+        if self._reranker is not None:
+            self._reranker.close()
+        if self._model is not None:
+            self._model.close()
+        self._child = self._context = self._base = self._model = None
+        self._reranker = None
 
     def _store(self) -> Store:
         """One's own texts, or the sample while there are none."""
@@ -255,7 +293,9 @@ class WritingDesk:
 
     def _load(self) -> None:
         if self._context is None:
-            model = LlamaModel(self._equipment.specialist, self._equipment.engine)
+            model = LlamaModel(
+                self._equipment.specialist, self._equipment.engine, self._closing
+            )
             length = min(model.context_length, LONGEST_CONTEXT)
             self._model, self._context = model, LlamaContext(model, 1, length)
         if self._reranker is None and self._equipment.reranker is not None:

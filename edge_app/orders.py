@@ -64,4 +64,5 @@ class Desk(Protocol):
         Raises StoreError."""
 
     def close(self) -> None:
-        """End the server that was started, and free the models."""
+        """End the server that was started, and free the models; never waits for one
+        that is loading."""

@@ -9,7 +9,6 @@ where the past texts go, into the private prompt.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +23,7 @@ from edge_app.orders import Order
 from edge_app.passages import Searchable
 from edge_app.writing import TextJob
 from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.owner_only import write_whole
 from models.prompts import Request
 from personal_store import Passage
 
@@ -84,11 +84,8 @@ def read_profile(path: Path) -> Profile | None:
 
 def keep_profile(path: Path, profile: Profile) -> None:
     """Write it whole or not at all, readable by its owner alone."""
-    fresh = path.with_name(f"{path.name}.part")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(asdict(profile), file, indent=1, ensure_ascii=False)
-    fresh.replace(path)
+    body = json.dumps(asdict(profile), indent=1, ensure_ascii=False)
+    write_whole(path, body.encode())
 
 
 class Profiler:

@@ -23,7 +23,9 @@ class Settings:
 
     server: str = ""
     """Address of a verifier server; empty: one is started on this machine."""
-    token: str = ""
+    token: str = field(default="", repr=False)
+    token_in_clear: bool = False
+    """Send the token also where the address is not encrypted."""
     specialist: str = ""
     """Path of a GGUF file; empty: the embedded model."""
     generalist: str = ""
@@ -96,8 +98,17 @@ def read_settings(path: Path | None = None) -> Settings:
     if not path.exists():
         return _with_token(Settings())
     try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
+    return _with_token(check_settings(text, path))
+
+
+def check_settings(text: str, path: Path) -> Settings:
+    """The settings that a text says; raises InvalidSettingsError that names `path`."""
+    try:
+        body = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
     table = body.pop("method", {})
     if not isinstance(table, dict):
@@ -108,7 +119,7 @@ def read_settings(path: Path | None = None) -> Settings:
         settings.engine()  # checks what it is made of
     except InvalidSettingsError as error:
         raise InvalidSettingsError(f"{path}: {error}") from error
-    return _with_token(settings)
+    return settings
 
 
 def _replaced(defaults: _Table, changes: dict[str, Any]) -> _Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,10 +10,8 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable, Table
 
 from decoding_core.errors import InvalidSettingsError
-from edge_app.settings import read_settings, settings_path
-
-_PRIVATE = 0o600
-"""The file may hold a token."""
+from edge_app.settings import check_settings, settings_path
+from models.owner_only import write_whole
 
 
 def write_method(changes: Mapping[str, float], path: Path | None = None) -> Path:
@@ -44,14 +41,6 @@ def _read(path: Path) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    fresh = path.with_name(f"{path.name}.part")
-    fresh.unlink(missing_ok=True)
-    fresh.touch(_PRIVATE, exist_ok=False)
-    try:
-        fresh.write_text(text, encoding="utf-8", newline="")
-        if path.exists():
-            shutil.copymode(path, fresh)
-        read_settings(fresh)  # nothing is kept that could not be read again
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    """The file may hold a token: nobody else can read it, whoever could before."""
+    check_settings(text, path)  # nothing is kept that could not be read again
+    write_whole(path, text.encode())

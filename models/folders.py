@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from platformdirs import user_data_path
 
 from decoding_core.errors import InvalidSettingsError
+from models.owner_only import close_to_others, make_folder
 
 
 def state_folder() -> Path:
     """The folder of store, ledger, settings and caches; made if absent, for the user's
-    eyes only.
+    eyes only. One that was open to others is closed, if it is the usual one or empty:
+    `SPECSTEER_HOME` may name a folder that holds other things.
 
     Raises:
         InvalidSettingsError: it cannot be made.
@@ -21,9 +24,16 @@ def state_folder() -> Path:
     folder = Path(home) if home else user_data_path("specsteer")
     try:
         folder = folder.expanduser()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder)
+        if not home or _is_empty(folder):
+            close_to_others(folder)
     except (OSError, RuntimeError) as error:
         raise InvalidSettingsError(
             f"the folder {folder} cannot be made; SPECSTEER_HOME can name another"
         ) from error
     return folder
+
+
+def _is_empty(folder: Path) -> bool:
+    sticky = folder.stat().st_mode & stat.S_ISVTX  # such as /tmp: shared on purpose
+    return not sticky and next(folder.iterdir(), None) is None

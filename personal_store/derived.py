@@ -10,7 +10,7 @@ those that it holds.
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -24,7 +24,9 @@ _MINE = tuple(map(int, OWN))
 _PRESENT = "NOT excluded AND trashed_at IS NULL"
 FINDABLE = f"author IN {_MINE} AND {_PRESENT}"
 """SQL that holds for records that can be searched and shown as passages."""
-HEARD = f"author NOT IN {_MINE} AND {_PRESENT} AND body <> ''"
+BY_OTHERS = f"author NOT IN {_MINE} AND {_PRESENT}"
+"""SQL that holds for texts of others that are stored and not put away."""
+HEARD = f"{BY_OTHERS} AND body <> ''"
 """SQL that holds for texts of others that can be searched, once they are cleaned."""
 _AT_ONCE = 2_000
 
@@ -109,10 +111,17 @@ def count_change(db: Database) -> None:
 def check(db: Database) -> list[str]:
     """What is wrong with the store; empty if every check is clean."""
     found = [row[0] for row in db.execute("PRAGMA integrity_check")]
-    wrong = [line for line in found if line != "ok"]
-    wrong += [f"foreign key: {row}" for row in db.execute("PRAGMA foreign_key_check")]
+    return [line for line in found if line != "ok"] + unexplained(db)
+
+
+def unexplained(db: Database, told: Callable[[int], None] | None = None) -> list[str]:
+    """Rows that belong to no record, and terms and counts that no record gives. `told`
+    hears of every thousand texts that were looked at."""
+    wrong = [
+        f"foreign key: {row}" for row in db.execute("PRAGMA main.foreign_key_check")
+    ]
     for texts in (OWN_TEXTS, RECEIVED):
-        wrong += _miscounts(db, texts)
+        wrong += _miscounts(db, texts, told)
     return wrong
 
 
@@ -180,8 +189,11 @@ def _look_again_behind(db: Database, gone: list[int]) -> None:
         set_heard_upto(db, last)
 
 
-def _miscounts(db: Database, texts: Texts) -> list[str]:
-    """Where counts of texts, words and postings are not those of the texts."""
+def _miscounts(
+    db: Database, texts: Texts, told: Callable[[int], None] | None
+) -> list[str]:
+    """Where terms are not those of the records, or counts of texts, words and postings
+    not those of the terms."""
     counted = db.execute(
         "SELECT texts, words FROM total WHERE name = ?", [texts.name]
     ).fetchone()
@@ -190,8 +202,16 @@ def _miscounts(db: Database, texts: Texts) -> list[str]:
     ).fetchone()
     wrong = [] if counted == there else [f"{texts.name}: {counted} counted, {there}"]
     held, lengths = Counter[str](), dict[int, int]()
-    for record_id, text in db.execute(f"SELECT id, tok FROM {texts.name}"):  # noqa: S608
+    rows = db.execute(
+        f"""SELECT id, tok, title, body, ({texts.condition}) FROM {texts.name}
+            JOIN record USING (id)"""  # noqa: S608
+    )
+    for number, (record_id, text, title, body, belongs) in enumerate(rows, 1):
+        if told is not None and number % 1_000 == 0:
+            told(1_000)
         terms = text.split()
+        if not belongs or terms != tokens(f"{title}\n{body}"):
+            wrong.append(f"{texts.name} {record_id} does not say what its record says")
         held.update(set(terms))
         if terms:
             lengths[record_id] = len(terms)

@@ -82,7 +82,7 @@ def _compare(db: Database, part: Path, key: str) -> None:
     try:
         with ciphered(part) as copy:
             sound = [row[0] for row in copy.execute("PRAGMA integrity_check")] == ["ok"]
-            if not (sound and _digest(copy) == _digest(db)):
+            if not (sound and digest(copy) == digest(db)):
                 raise StoreError(
                     "The converted copy differs from the store, so nothing was changed."
                 )
@@ -90,8 +90,8 @@ def _compare(db: Database, part: Path, key: str) -> None:
         keys.remember(part, None)
 
 
-def _digest(db: Database) -> str:
-    """A hash over the schema and every row of every table."""
+def digest(db: Database) -> str:
+    """A hash over the schema and every row of every table of a store."""
     said = hashlib.sha256()
     schema = db.execute(
         "SELECT name, type, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' "

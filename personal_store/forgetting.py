@@ -2,7 +2,8 @@
 
 SQLite's `secure_delete` overwrites what is deleted, but not what page splits have left
 behind: in trials one text in a thousand survived in a gap between cells. So the file
-is built anew each time (VACUUM), and proof.py then looks at the bytes.
+is built anew each time (VACUUM), and proof.py then accounts for every byte. Until that
+is done the store says of itself that it is untidy, and everybody who is asked says so.
 """
 
 import json
@@ -16,6 +17,7 @@ from personal_store.copies import drop_backup, renew_backup
 from personal_store.errors import StoreBusyError, StoreError, faults, is_full
 from personal_store.migrations import immediate, new_secret
 from personal_store.private_files import need_room, shred
+from personal_store.proof import Proof, Told, prove
 from personal_store.tombstones import Tombstones, bury
 
 _TIMES = 3
@@ -26,18 +28,29 @@ _EMPTIED = (
 )
 
 
-def forget(db: Database, path: Path, ids: Sequence[int]) -> None:
-    """Delete these records so that they stay away, and overwrite what they left.
+UNTIDY = (
+    "traces of forgotten texts may be left in the store: run 'specsteer store tidy'"
+)
+"""What every command says of a store of which `is_untidy` holds."""
+_TRIES = 2
+"""What a first VACUUM has not overwritten, or somebody has written meanwhile."""
+
+
+def forget(
+    db: Database, path: Path, ids: Sequence[int], told: Told | None = None
+) -> Proof:
+    """Delete these records so that they stay away, overwrite what they left, and prove
+    it.
 
     Raises StoreError if there is no room for it, and StoreBusyError if another program
     holds the log; `tidy` finishes the work then.
     """
     need_room(path, _TIMES, "to forget")
     delete(db, ids)
-    tidy(db, path)
+    return tidy(db, path, told)
 
 
-def forget_everything(db: Database, path: Path) -> None:
+def forget_everything(db: Database, path: Path, told: Told | None = None) -> Proof:
     """Empty the store wholly: texts, addresses, sources, tombstones, backup.
 
     Nothing is remembered, so an import brings texts back.
@@ -52,7 +65,7 @@ def forget_everything(db: Database, path: Path) -> None:
         db.execute("INSERT INTO tombstone_key(secret) VALUES (?)", [new_secret()])
         _note_change(db)
     drop_backup(path)
-    tidy(db, path)
+    return tidy(db, path, told)
 
 
 def delete(db: Database, ids: Sequence[int]) -> None:
@@ -95,20 +108,34 @@ def forgotten_among(db: Database, ids: Sequence[int] | None = None) -> list[int]
     return [record_id for record_id, key, text in rows if buried.cover(key, text)]
 
 
-def tidy(db: Database, path: Path) -> None:
-    """Overwrite what deleted texts have left: indexes, free pages, log, backup.
+def tidy(db: Database, path: Path, told: Told | None = None) -> Proof:
+    """Overwrite what deleted texts have left, and prove that nothing is left.
 
-    Raises StoreBusyError if another program keeps the log from being emptied.
+    The store is untidy until that is proven. Raises StoreBusyError if another program
+    keeps the log from being emptied.
     """
+    for _ in range(_TRIES):
+        changes = _changes(db)
+        overwrite(db, path)
+        proof = prove(db, path, told)
+        if not proof.left:
+            with immediate(db):
+                if _changes(db) == changes:  # else somebody has forgotten more
+                    _set_untidy(db, untidy=False)
+            _empty_log(db, path)
+            break
+    return proof
+
+
+def overwrite(db: Database, path: Path) -> None:
+    """Build the store anew from its rows, empty its log, make its backup anew, and
+    remove what a process that was killed has left."""
     try:
         db.execute("VACUUM")
         _empty_log(db, path)
         renew_backup(db, path)
         for part in path.parent.glob(f"{path.stem}*.part*"):
-            shred(part)  # left by a process that was killed
-        with immediate(db):
-            db.execute("UPDATE state SET value = '0' WHERE name = 'untidy'")
-        _empty_log(db, path)
+            shred(part)
     except faults() as error:
         if is_full(error):
             raise StoreError(
@@ -135,7 +162,18 @@ def _drop_empty(db: Database, sources: set[int]) -> None:
 
 def _note_change(db: Database) -> None:
     derived.count_change(db)
-    db.execute("UPDATE state SET value = '1' WHERE name = 'untidy'")
+    _set_untidy(db, untidy=True)
+
+
+def _changes(db: Database) -> str:
+    """Counts what happened to the texts of a store."""
+    row = db.execute("SELECT value FROM state WHERE name = 'changes'").fetchone()
+    return str(row[0])
+
+
+def _set_untidy(db: Database, *, untidy: bool) -> None:
+    sql = "UPDATE state SET value = ? WHERE name = 'untidy'"
+    db.execute(sql, [str(int(untidy))])
 
 
 def _empty_log(db: Database, path: Path) -> None:

@@ -3,6 +3,7 @@
 from sqlite_utils import Database
 
 from personal_store.files import Source
+from personal_store.writing import told_as
 
 
 def read_before(db: Database, source: Source, me: frozenset[str], options: str) -> int:
@@ -16,6 +17,6 @@ def read_before(db: Database, source: Source, me: frozenset[str], options: str) 
     row = db.execute(
         """SELECT coalesce(max(position), 0) FROM import_run
            WHERE place = ? AND fingerprint = ? AND options = ?""",
-        [source.place, source.fingerprint(), f"{options} {sorted(me)}"],
+        [source.place, source.fingerprint(), told_as(options, me)],
     )
     return int(row.fetchone()[0])

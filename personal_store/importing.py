@@ -1,7 +1,7 @@
 """A source into the store: find it, find out who is "me", read, commit in batches.
 
-Personal mail by others is stored as well, marked as theirs, and counted as skipped. It
-is never searched or shown as a passage; it is there so that it can become own when an
+Personal mail by others is stored as well, marked as theirs, and counted apart. It is
+never searched or shown as a passage; it is there so that it can become own when an
 address is added. Newsletters, lists and automatic mail by others are not stored.
 """
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time_ns
 
 from personal_store import importers, rawtext, received
 from personal_store.archives import UNREADABLE
@@ -22,6 +22,7 @@ from personal_store.files import Source
 from personal_store.files import why as reason_of
 from personal_store.growing import read_before
 from personal_store.importers import (
+    GrowingImporter,
     Importer,
     LetterImporter,
     MailImporter,
@@ -30,13 +31,22 @@ from personal_store.importers import (
 )
 from personal_store.layouts import described, remember, remembered
 from personal_store.locking import importing_alone
+from personal_store.migrations import immediate
 from personal_store.parallel import Readers, processes_for
 from personal_store.recleaning import compare_threads
 from personal_store.records import ImportFailure, ImportReport, Item, ReadOptions
 from personal_store.room import check_room
 from personal_store.store import Store
 from personal_store.talks import is_name
-from personal_store.writing import BY_OTHERS, KNOWN, ImportRun, is_full, newest
+from personal_store.unchanged import Before, carry_over, digest_of, mark_of, reader
+from personal_store.writing import (
+    KNOWN,
+    UNCHANGED,
+    ImportRun,
+    is_full,
+    newest,
+    told_as,
+)
 
 BATCH = 700
 """Records per transaction."""
@@ -54,18 +64,20 @@ def import_source(
     me: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    again: bool = False,
 ) -> ImportReport:
     """Read everything behind a path into the store with the importer of this kind.
 
-    Bad records are counted and listed in the report. What cannot be imported at all
-    raises StoreError, and so does an import while another one is running. Progress is
-    told as (bytes done, bytes in total).
+    Files that have not changed since they were imported are passed over, unless told to
+    read them `again`. Bad records are counted and listed in the report. What cannot be
+    imported at all raises StoreError, and so does an import while another one is
+    running. Progress is told as (bytes done, bytes in total).
     """
     importer = importers.load(kind)
     with _translated(path):
         sources = importer.sources(path)
     return import_sources(
-        store, kind, sources, me=me, mapping=mapping, progress=progress
+        store, kind, sources, me=me, mapping=mapping, progress=progress, again=again
     )
 
 
@@ -77,6 +89,7 @@ def import_sources(
     me: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    again: bool = False,
 ) -> ImportReport:
     """The same for sources that the importer of this kind found before."""
     importer = importers.load(kind)
@@ -85,7 +98,9 @@ def import_sources(
         check_room(store.path, sources, is_mail=is_mail)
         size = sum(source.size for source in sources)
         with Readers(processes_for(size)) as readers:
-            work = _Import(store, kind, importer, sources, mapping or {}, readers)
+            work = _Import(
+                store, kind, importer, sources, mapping or {}, readers, again
+            )
             work.learn_owner(me)
             work.read_all(_Told(progress, size))
         if is_mail and work.report.added:
@@ -106,6 +121,8 @@ class _Import:
     sources: Sequence[Source]
     mapping: Mapping[str, str]
     readers: Readers
+    again: bool
+    """Whether files are read that have not changed."""
     report: ImportReport = field(default_factory=ImportReport)
     newest_before: int = 0
     """The largest id that this import found in the store; 0 if it goes on with one."""
@@ -163,8 +180,9 @@ class _Import:
 
     def explain_nothing_own(self) -> None:
         """Texts of others alone were probably written under another address or name."""
-        own = self.report.added or self.report.updated or self.report.reasons[KNOWN]
-        if own or not self.report.reasons[BY_OTHERS]:
+        known = self.report.reasons[KNOWN] - self.report.met
+        own = self.report.added or self.report.updated or known
+        if own or not (self.report.received or self.report.met):
             return
         if isinstance(self.importer, TalkImporter):
             people = self.importer.people(self.sources[0])
@@ -181,15 +199,49 @@ class _Import:
             raise SourceError(source.fault)
         options = self._options(source)
         fixed = json.dumps([VERSION, dict(sorted(options.mapping.items()))])
-        known = read_before(self.store.db, source, options.me, fixed)
-        run = ImportRun.begin(self.store.db, self.kind, source, options.me, fixed)
+        db = self.store.db
+        mark = mark_of(source, time_ns())
+        before = Before.of(db, self.kind, source, told_as(fixed, options.me))
+        if before is not None and not self.again:
+            if mark and mark == before.mark:
+                self.report.reasons[UNCHANGED] += before.things
+                self.report.failures += before.failures(db)
+                return
+            grown = self._grown(source, before)
+        else:
+            grown = 0
+        known = read_before(db, source, options.me, fixed)
+        run = ImportRun.begin(db, self.kind, source, options.me, fixed)
         if run.position and not known:
             percent = 100 * run.position // source.size
             self.report.notes.append(f"{source.name}: going on at {percent} %")
             self.newest_before = 0
-        start = max(run.position, known)
+        elif grown and before is not None:
+            with immediate(db):
+                carry_over(db, before, run.id)
+            self.report.reasons[UNCHANGED] += before.things
+            self.report.failures += before.failures(db)
+        start = max(run.position, known, grown)
+        digest = self._digest(source)
         self._write(run, self._items(source, replace(options, start=start)), told)
-        run.end()
+        is_still = mark == mark_of(source, time_ns())  # else it was written meanwhile
+        run.end(reader(db), mark if is_still else "", digest if is_still else "")
+
+    def _grown(self, source: Source, before: Before) -> int:
+        """Where what has come to a mailbox begins; 0 where that cannot be proven."""
+        grows = isinstance(self.importer, GrowingImporter) and source.content is None
+        if not grows or not before.digest or not before.size < source.size:
+            return 0
+        assert isinstance(self.importer, GrowingImporter)
+        if not self.importer.begins_at(source, before.size):
+            return 0
+        same = digest_of(source.path, before.size) == before.digest
+        return before.size if same else 0
+
+    def _digest(self, source: Source) -> str:
+        if isinstance(self.importer, GrowingImporter) and source.content is None:
+            return digest_of(source.path, source.size)
+        return ""
 
     def _items(self, source: Source, options: ReadOptions) -> Iterator[Item]:
         if isinstance(self.importer, LetterImporter):

@@ -4,18 +4,16 @@ import importlib
 import os
 import secrets
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from personal_store.errors import StoreError, StoreLockedError
+from personal_store.extras import how_to_add
 
 VARIABLE = "SPECSTEER_STORE_KEY"
 """Environment variable that holds the passphrase."""
 _SERVICE = "specsteer"
-_MISSING = (
-    "An encrypted store needs the extra 'encryption': "
-    "pip install 'specsteer[encryption]'."
-)
 
 ask: Callable[[str], str] | None = None
 """Asks the person for a passphrase; set by a program that has a terminal."""
@@ -26,9 +24,20 @@ _known: dict[str, str] = {}
 def cipher() -> Any:
     """The SQLCipher library; raises StoreError where the extra is not installed."""
     try:
-        return importlib.import_module("sqlcipher3.dbapi2")
+        library = importlib.import_module("sqlcipher3.dbapi2")
     except ImportError as error:
-        raise StoreError(_MISSING) from error
+        raise StoreError(_missing()) from error
+    _quieten(library)
+    return library
+
+
+@cache
+def _quieten(library: Any) -> None:
+    """Keep SQLCipher from writing to the terminal what is wrong with a key: it raises
+    an error as well. The setting is that of the process."""
+    connection = library.connect(":memory:")
+    connection.execute("PRAGMA cipher_log_level = NONE")
+    connection.close()
 
 
 def known(path: Path) -> str | None:
@@ -86,7 +95,7 @@ def put_in_keyring(path: Path, key: str) -> None:
         keyring = importlib.import_module("keyring")
         keyring.set_password(_SERVICE, str(path.resolve()), key)
     except ImportError as error:
-        raise StoreError(_MISSING) from error
+        raise StoreError(_missing()) from error
     except Exception as error:
         if not (_is_of_keyring(error) or isinstance(error, RuntimeError)):
             raise
@@ -101,6 +110,10 @@ def forget_in_keyring(path: Path) -> None:
         importlib.import_module("keyring").delete_password(
             _SERVICE, str(path.resolve())
         )
+
+
+def _missing() -> str:
+    return f"An encrypted store needs more libraries: {how_to_add('encryption')}"
 
 
 def _is_of_keyring(error: Exception) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from personal_store.errors import StoreBusyError
+from personal_store.owner_only import open_private
 
 if sys.platform == "win32":
     import msvcrt
@@ -43,7 +44,7 @@ def importing_alone(store: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> IO[str]:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = open_private(path, os.O_RDWR | os.O_CREAT)
     return os.fdopen(handle, "r+", encoding="utf-8")
 
 

@@ -15,7 +15,7 @@ from personal_store.errors import StoreTooNewError
 from personal_store.lengths import write_lengths
 from personal_store.records import UNREAD
 
-NEWEST = 6
+NEWEST = 7
 """Grows with each step below; written to the file as `user_version`."""
 
 steps = Migrations("personal_store")
@@ -75,6 +75,15 @@ def m005_lengths(db: Database) -> None:
 def m006_unread(db: Database) -> None:
     """Received mail that waits to be cleaned is found at once."""
     db.execute(f"CREATE INDEX record_unread ON record(id) WHERE cleaning = {UNREAD}")
+
+
+@steps()
+def m007_unchanged(db: Database) -> None:
+    """What a source was like when it was read to its end, and how it was read."""
+    for column in ("reader", "mark", "digest"):
+        db.execute(
+            f"ALTER TABLE import_run ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
+        )
 
 
 def _move_lengths(db: Database, name: str) -> None:

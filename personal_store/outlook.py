@@ -21,16 +21,13 @@ from typing import Any
 from personal_store.archives import Spill
 from personal_store.charset import decode, storable
 from personal_store.errors import SourceError
+from personal_store.extras import how_to_add
 from personal_store.files import Source
 from personal_store.labels import unwanted
 
 FAULTS = (OSError, ValueError, OverflowError, MemoryError, TypeError, AttributeError)
 """What libpff raises on damaged bytes, or lacks on what is no message after all."""
 
-_MISSING = (
-    "Outlook archives need the extra 'pst': pip install 'specsteer[pst]'. Or make "
-    "mailboxes of it, which 'import mbox' reads: readpst -r -o FOLDER FILE."
-)
 _SEARCH_FOLDER = 0x03
 _DEEPEST = 64
 _LONGEST = 2_000_000
@@ -83,7 +80,10 @@ def opened(source: Source) -> Iterator[Any]:
     try:
         library = importlib.import_module("pypff")
     except ImportError as error:
-        raise SourceError(_MISSING) from error
+        raise SourceError(
+            f"Outlook archives need a library more: {how_to_add('pst')}. Or make "
+            "mailboxes of it, which 'import mbox' reads: readpst -r -o FOLDER FILE."
+        ) from error
     with source.open() as stream:
         # It is read here and there, which in a zip means from the start each time.
         seekable = Spill().keep(stream, source)() if source.member else stream

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import IO
 
+from personal_store import python_child
 from personal_store.errors import StoreError
 from personal_store.letters import Letter, read_now
 from personal_store.records import Item
@@ -42,10 +43,10 @@ _CHUNKS = 24
 """Chunks for each process that are read ahead, however small."""
 _PATIENCE = 5.0
 """Seconds that a process which has closed its output may take to end."""
-_COMMAND = (
-    "import sys; sys.path[:] = sys.argv[1:]; "
-    "from personal_store.parallel import serve; serve()"
-)
+_ENTRY = "personal_store.parallel:serve"
+_FRUGAL = {"MALLOC_MMAP_THRESHOLD_": "2000000", "MALLOC_TRIM_THRESHOLD_": "2000000"}
+"""Memory that one large letter took is given back (glibc); that of a usual portion is
+not, as it is wanted again at once."""
 
 Unread = Letter | Item
 Chunk = list[Unread]
@@ -152,10 +153,12 @@ class _Reader:
     @classmethod
     def started(cls) -> "_Reader":
         complaints = tempfile.TemporaryFile()  # noqa: SIM115  (close ends it)
-        command = [sys.executable, "-c", _COMMAND, *sys.path]
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=complaints, env=_frugal()
+        process = python_child.start(
+            _ENTRY,
+            more=_FRUGAL,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
         )
         _widen(process.stdin)
         _widen(process.stdout)
@@ -236,16 +239,6 @@ def _widen(pipe: IO[bytes] | None) -> None:
     if sys.platform == "linux" and pipe is not None:
         with suppress(OSError):
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _BYTES)
-
-
-def _frugal() -> dict[str, str]:
-    """The environment, but memory that one large letter took is given back (glibc);
-    that of a usual portion is not, as it is wanted again at once."""
-    return {
-        **os.environ,
-        "MALLOC_MMAP_THRESHOLD_": "2000000",
-        "MALLOC_TRIM_THRESHOLD_": "2000000",
-    }
 
 
 def _cores() -> int:

@@ -12,15 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from personal_store.errors import StoreError
+from personal_store.owner_only import create, make_folder
 
 _CHUNK = 1 << 20
 
 
 def make_private(path: Path) -> None:
-    """Folder 0700 where we make it, file 0600; SQLite gives -wal and -shm the same."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Folders 0700 where we make them, file 0600; SQLite gives -wal and -shm that."""
+    make_folder(path.parent)
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        create(path).close()
     except FileExistsError:
         path.chmod(0o600)
 

@@ -1,232 +1,243 @@
-"""The proof of forgetting: pieces of the forgotten texts, looked for in the bytes.
+"""The proof of forgetting: a store holds what its rows say, and nothing else.
 
-Before a text goes, pieces of it are noted: windows of 16 bytes all along its fields and
-its packed body, and the first and last 8 bytes of its longer words, as a full-text
-index would hold them. Pieces that texts which stay hold as well are left out, found by
-reading every row of every table that is not an index; they prove nothing, and would be
-false alarms. What remains must be nowhere in the files.
+Nobody can tell by looking at bytes whether "balloons" in a file is a word that was
+forgotten, or the word "balloon" of a text that stays, beside a number that looks like
+an "s". So no words are looked for in the store. Instead everything in it is accounted
+for, without knowing what was forgotten:
 
-Not seen are texts under 8 bytes, and pieces that are split between two pages of the
-file; a text has many pieces, so one split does not hide it. An encrypted file shows no
-piece anyway: there the check speaks for plain copies that lie beside it.
+1. Its rows. Every table is one that this program made, every row belongs to a record
+   that is there, no record has a key that was forgotten, and the indexes say what the
+   records say, to the last count.
+2. Its bytes. From these rows SQLite writes a second file (VACUUM INTO). A store that
+   was just built anew (VACUUM) equals it byte for byte, but for five numbers in the
+   header. So there is no free page, no gap inside a page, no end of an overflow chain
+   that holds anything else.
+3. What lies beside it. The backup equals the second file too; log and journal are
+   empty.
+
+Files of which it is not known what they should hold are searched for pieces of the
+texts: see traces.py. ADR 18 has the reasons, and what is proven of encrypted stores.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlite_utils import Database
 
-from personal_store.tokens import tokens
+from personal_store import keys
+from personal_store.attaching import ciphered
+from personal_store.connecting import connect_as_it_is
+from personal_store.copies import backup_path
+from personal_store.derived import unexplained
+from personal_store.encryption import digest, is_encrypted
+from personal_store.errors import StoreBusyError, faults
+from personal_store.migrations import immediate, migrate
+from personal_store.private_files import beside, scratch
+from personal_store.tombstones import Tombstones
 
-WINDOW, WORD = 16, 8
-"""Bytes of a piece of text, and of a piece of a word."""
-_PER_TEXT = 64
-_IN_ALL = 200_000
-_FEWEST_LETTERS = 6
+_HEAD = (slice(18, 20), slice(24, 28), slice(40, 44), slice(92, 100))
+"""Of a SQLite file: whether it has a log, the counts of changes to the file and to the
+schema, and the version of SQLite that wrote it. A copy differs there."""
 _CHUNK = 1 << 22
-_BITS = 22
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_NOTHING = np.empty(0, np.uint64)
+_NAMED = 5
+"""Pages that are named where many differ."""
+_ROWS = 0.6
+"""The share of the work that looking at the rows is."""
 
-Numbers = NDArray[np.uint64]
+Told = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What looking at the bytes came to."""
+    """What looking came to."""
 
-    pieces: int
-    """How many pieces of the forgotten texts were looked for."""
-    shared: int
-    """How many were not, as texts that stay say the same."""
+    pages: int
+    """Pages of the store; in a plain store each was compared."""
     files: tuple[Path, ...]
-    left_in: tuple[Path, ...]
-    """Files that still hold a piece; none if all is forgotten."""
+    """The files that were looked at."""
+    left: tuple[str, ...] = ()
+    """What is not accounted for, as sentences; none if all is forgotten."""
+
+    def sentence(self) -> str:
+        """What is proven, to be shown to the owner of a store."""
+        names = " and ".join(file.name for file in self.files)
+        hold = "holds" if len(self.files) == 1 else "hold"
+        return (
+            f"{names} {hold} the texts that stay and nothing else "
+            f"({self.pages:,} pages checked)"
+        )
 
 
-@dataclass(slots=True)
-class Traces:
-    """Pieces of texts that are about to go."""
+def prove(db: Database, path: Path, told: Told | None = None) -> Proof:
+    """Account for all that the store and its backup hold, right after `overwrite`.
 
-    windows: Numbers = field(default_factory=lambda: _NOTHING)
-    words: Numbers = field(default_factory=lambda: _NOTHING)
-    shared: int = 0
+    No other program can write meanwhile. `told` hears how much of how much is done.
+    """
+    files = tuple(file for file in (path, backup_path(path)) if file.exists())
+    left = _not_empty(path)
+    if left:  # nothing is opened then: SQLite would play back a journal, or wait
+        return Proof(0, files, tuple(left))
+    left = unaccounted(db, told)
+    guard = connect_as_it_is(path)  # a connection of its own reads what is on the disk
+    try:
+        with scratch(path) as reference, immediate(guard):
+            left += _not_empty(path)  # somebody has written meanwhile
+            db.execute("VACUUM INTO ?", [str(reference)])
+            (pages,) = guard.execute("PRAGMA page_count").fetchone()
+            if is_encrypted(path):
+                left += _unlike_sealed(guard, path, reference)
+            else:
+                left += _unlike(BytesIO(guard.conn.serialize()), reference, path)
+                if path.stat().st_size != reference.stat().st_size:
+                    left.append(f"{path.name} goes on behind its last page")
+            if backup_path(path).exists():
+                left += _backup_unlike(path, reference)
+    except faults() as error:
+        raise StoreBusyError(
+            f"What {path} holds cannot be checked now ({error}): close other programs "
+            "that use it, then run 'specsteer store tidy'."
+        ) from error
+    finally:
+        guard.close()
+    if told is not None:
+        told(1, 1)
+    return Proof(pages, files, tuple(left))
 
-    @classmethod
-    def of(cls, db: Database, ids: Sequence[int]) -> "Traces":
-        """Those of these records; of very many texts fewer each."""
-        each = max(4, min(_PER_TEXT, _IN_ALL // max(1, len(ids))))
-        windows: set[bytes] = set()
-        words: set[bytes] = set()
-        for record_id in ids:
-            for text in _fields(db, record_id):
-                data = (
-                    text.encode("utf-8", "replace") if isinstance(text, str) else text
-                )
-                windows.update(_spread(data, each))
-                if isinstance(text, str):
-                    words.update(_ends(text, each))
-        return cls(_hashes(windows, WINDOW), _hashes(words, WORD))
 
-    def without_those_in(self, db: Database) -> "Traces":
-        """Only the pieces that no record which stays holds as well."""
-        windows, words = self.windows, self.words
-        for data in _chunks(_cells(db)):
-            windows = windows[~np.isin(windows, _present(data, WINDOW, windows))]
-            words = words[~np.isin(words, _present(data, WORD, words))]
-        dropped = len(self.windows) + len(self.words) - len(windows) - len(words)
-        return Traces(windows, words, self.shared + dropped)
+def _not_empty(path: Path) -> list[str]:
+    """Logs and journals of a store and its backup that hold something."""
+    return [
+        f"{file.name} is not empty: another program may have the store open"
+        for file in [*beside(path), *beside(backup_path(path))]
+        if not file.name.endswith("-shm") and file.exists() and file.stat().st_size
+    ]
 
-    def look_in(self, files: Iterable[Path]) -> Proof:
-        """Look for the pieces in the bytes of these files.
 
-        Call it when no connection of this process has one of them open: closing a file
-        gives up the locks that the process holds on it.
-        """
-        there = tuple(file for file in files if file.is_file())
-        left = tuple(file for file in there if self._is_in(file))
-        return Proof(len(self.windows) + len(self.words), self.shared, there, left)
+def unaccounted(db: Database, told: Told | None = None) -> list[str]:
+    """Rows of a store that none of its records explain, as sentences."""
+    (texts,) = db.execute("SELECT sum(texts) FROM total").fetchone()
+    seen = 0
 
-    def _is_in(self, file: Path) -> bool:
-        with file.open("rb") as stream:
-            page, tail = _page_size(stream.read(18)), b""
-            stream.seek(0)
-            while data := stream.read(_CHUNK):
-                data = tail + _without_pointers(data, page)
-                if len(_present(data, WINDOW, self.windows)):
-                    return True
-                if len(_present(data, WORD, self.words)):
-                    return True
-                tail = data[-WINDOW:]
-        return False
+    def tell(more: int) -> None:
+        nonlocal seen
+        seen += more
+        if told is not None:
+            told(seen, max(seen, int(texts / _ROWS)))
+
+    left = [
+        f"{name} was not made by SpecSteer, so it cannot be told what it holds"
+        for name in sorted(_columns(db) - _our_columns())
+    ]
+    forgotten = Tombstones.of(db)
+    if forgotten.secrets:
+        left += [
+            f"record {record_id} was forgotten and is there"
+            for record_id, key in db.execute("SELECT id, key FROM main.record")
+            if forgotten.cover_key(key)
+        ]
+    return left + unexplained(db, tell)
+
+
+@cache
+def _our_columns() -> set[str]:
+    """Those of a new store."""
+    fresh = Database(memory=True, execute_plugins=False)
+    try:
+        migrate(fresh)
+        return _columns(fresh)
+    finally:
+        fresh.close()
+
+
+def _columns(db: Database) -> set[str]:
+    """Everything the schema names, as in 'column record.title'."""
+    names = {
+        f"{kind} {name}"
+        for kind, name in db.execute(
+            """SELECT type, name FROM main.sqlite_schema
+               WHERE name NOT LIKE 'sqlite_autoindex%'"""
+        )
+    }
+    columns = db.execute(
+        """SELECT one.name, field.name FROM main.sqlite_schema AS one
+           JOIN pragma_table_xinfo(one.name) AS field WHERE one.type = 'table'"""
+    )
+    return names | {f"column {table}.{column}" for table, column in columns}
+
+
+def _unlike(stream: IO[bytes], reference: Path, path: Path) -> list[str]:
+    """Where a file's bytes are not those of the reference."""
+    differing: list[int] = []
+    with reference.open("rb") as other:
+        size = _page_size(other.read(18))
+        other.seek(0)
+        at = 0
+        while True:
+            mine, theirs = (
+                _plain(stream.read(_CHUNK), at),
+                _plain(other.read(_CHUNK), at),
+            )
+            if not len(mine) and not len(theirs):
+                break
+            same = min(len(mine), len(theirs))
+            odd = np.flatnonzero(mine[:same] != theirs[:same])
+            if len(mine) != len(theirs):
+                odd = np.append(odd, same)
+            differing += (1 + np.unique((odd + at) // size)).tolist()
+            at += _CHUNK
+    if not differing:
+        return []
+    shown = ", ".join(map(str, differing[:_NAMED]))
+    more = ", ..." if len(differing) > _NAMED else ""
+    pages = "page" if len(differing) == 1 else "pages"
+    return [f"{path.name} holds bytes that no row explains, in {pages} {shown}{more}"]
+
+
+def _plain(data: bytes, at: int) -> NDArray[np.uint8]:
+    """Bytes (N,) that stand `at` in a file, without what differs between copies."""
+    found = np.frombuffer(data, np.uint8)
+    if at == 0 and len(found):
+        found = found.copy()
+        for part in _HEAD:
+            found[part] = 0
+    return found
 
 
 def _page_size(head: bytes) -> int:
-    """Bytes of a page of a SQLite file that starts like this; 0 for other files."""
-    if not head.startswith(b"SQLite format 3\0"):
-        return 0
     size = int.from_bytes(head[16:18], "big")
     return 65_536 if size == 1 else size
 
 
-def _without_pointers(data: bytes, page: int) -> bytes:
-    """Whole pages without their first four bytes, which are never text: a page number
-    there may look like a letter before the text that follows."""
-    if not page:
-        return data
-    plain = np.frombuffer(data, np.uint8).copy()
-    for place in range(4):
-        plain[place::page] = 0
-    return plain.tobytes()
+def _unlike_sealed(db: Database, path: Path, reference: Path) -> list[str]:
+    """Of an encrypted store the bytes mean nothing. Every page has its seal, belongs
+    to a table, and there are as many as the rows take."""
+    seals = [row[0] for row in db.execute("PRAGMA cipher_integrity_check")]
+    pages = [row[0] for row in db.execute("PRAGMA integrity_check")]
+    left = [f"{path.name}: {line}" for line in [*seals, *pages] if line != "ok"]
+    if path.stat().st_size != reference.stat().st_size:
+        left.append(f"{path.name} holds pages that no row explains")
+    return left
 
 
-def files_of(path: Path) -> list[Path]:
-    """A store and all that lies beside it under its name: log, backup, leftovers."""
-    return sorted(file for file in path.parent.glob(f"{path.stem}*") if file.is_file())
-
-
-def _fields(db: Database, record_id: int) -> Iterator[str | bytes]:
-    """Every text that is stored for a record, and its packed body."""
-    queries = (
-        """SELECT key, title, body, recipient, recipient_address, sender, thread,
-                  reply_to FROM record WHERE id = ?""",
-        "SELECT data FROM raw WHERE record_id = ?",
-        "SELECT tok FROM doc WHERE id = ?",
-        "SELECT label FROM record_label WHERE record_id = ?",
-    )
-    for query in queries:
-        for row in db.execute(query, [record_id]):
-            yield from row
-
-
-def _spread(data: bytes, most: int) -> Iterator[bytes]:
-    """Windows from the first to the last byte, evenly spread; not of one letter."""
-    last = len(data) - WINDOW
-    if last < 0:
-        return  # its words stand for a short text
-    for at in np.unique(np.linspace(0, last, most).astype(int)):
-        window = data[at : at + WINDOW]
-        if len(set(window)) >= _FEWEST_LETTERS:
-            yield window
-
-
-def _ends(text: str, most: int) -> Iterator[bytes]:
-    """First and last bytes of the longest words, in lower case and as written."""
-    long = sorted({*tokens(text), *text.split()}, key=len, reverse=True)[:most]
-    for word in long:
-        data = word.encode("utf-8", "replace")
-        for piece in (data[:WORD], data[-WORD:]):
-            if len(piece) == WORD and len(set(piece)) >= _FEWEST_LETTERS:
-                yield piece
-
-
-def _cells(db: Database) -> Iterator[bytes]:
-    """Everything in tables that hold texts themselves, not an index over them."""
-    tables = db.execute(
-        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
-    ).fetchall()
-    for (table,) in tables:
-        for row in db.execute(f'SELECT * FROM "{table}"'):  # noqa: S608
-            for cell in row:
-                if isinstance(cell, str):
-                    yield cell.encode("utf-8", "replace")
-                elif isinstance(cell, bytes):
-                    yield cell
-
-
-def _chunks(cells: Iterable[bytes]) -> Iterator[bytes]:
-    """Cells side by side, a zero byte between them, some megabytes at a time."""
-    waiting: list[bytes] = []
-    size = 0
-    for cell in cells:
-        waiting.append(cell)
-        size += len(cell) + 1
-        if size >= _CHUNK:
-            yield b"\0".join(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield b"\0".join(waiting)
-
-
-def _hashes(pieces: Iterable[bytes], length: int) -> Numbers:
-    """Each piece (N,) as a number, sorted."""
-    joined = b"".join(pieces)
-    return np.unique(_numbers(joined, 0, length, length))
-
-
-def _present(data: bytes, length: int, wanted: Numbers) -> Numbers:
-    """Those of the wanted numbers whose piece stands in the data, at any offset."""
-    found: list[Numbers] = [_NOTHING]
-    if not len(wanted):
-        return _NOTHING
-    likely = np.zeros(1 << _BITS, bool)  # most of a file is told apart by this alone
-    likely[_slot(wanted)] = True
-    for offset in range(WORD):
-        here = _numbers(data, offset, length, WORD)
-        here = here[likely[_slot(here)]]
-        at = np.searchsorted(wanted, here)
-        at[at == len(wanted)] = 0
-        found.append(here[wanted[at] == here])
-    return np.unique(np.concatenate(found))
-
-
-def _slot(numbers: Numbers) -> Numbers:
-    """The first bits of numbers, once these are mixed well."""
-    slots: Numbers = (numbers * _MIX) >> np.uint64(64 - _BITS)
-    return slots
-
-
-def _numbers(data: bytes, offset: int, length: int, step: int) -> Numbers:
-    """A number for the piece at every step-th byte: for 8 bytes they are their number,
-    for 16 two numbers are mixed, which 64 bits hardly ever do to two pieces alike."""
-    count = max(0, len(data) - offset) // WORD
-    if count < length // WORD:
-        return _NOTHING
-    eights = np.frombuffer(data, "<u8", count, offset).astype(np.uint64)
-    if length == WORD:
-        return eights
-    mixed: Numbers = eights[:-1] * _MIX ^ (eights[1:] + (eights[:-1] >> np.uint64(29)))
-    return mixed[:: step // WORD]
+def _backup_unlike(path: Path, reference: Path) -> list[str]:
+    """Where the backup is another one than the store gives now."""
+    backup = backup_path(path)
+    key = keys.known(path)
+    if key is None:
+        with backup.open("rb") as stream:
+            return _unlike(stream, reference, backup)
+    digests = set()
+    for file in (backup, reference):
+        keys.remember(file, key)
+        with ciphered(file) as copy:
+            digests.add(digest(copy))
+        keys.remember(file, None)
+    if len(digests) == 1 and backup.stat().st_size == reference.stat().st_size:
+        return []
+    return [f"{backup.name} holds other rows than {path.name}"]

@@ -157,6 +157,8 @@ class ImportReport:
     """Own texts that were known but read differently before."""
     received: int = 0
     """Texts of others stored by this run, in case their writer turns out to be you."""
+    met: int = 0
+    """Texts of others that were stored before; they are counted as skipped."""
     failures: list[ImportFailure] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
     """Why things were skipped."""
@@ -183,8 +185,10 @@ class ImportReport:
     def summary(self) -> str:
         """The last line to print."""
         updated = f"updated {self.updated}, " if self.updated else ""
+        others = f"{self.received} by others, " if self.received else ""
         return (
-            f"added {self.added}, {updated}skipped {self.skipped}, failed {self.failed}"
+            f"added {self.added}, {updated}{others}skipped {self.skipped}, "
+            f"failed {self.failed}"
         )
 
 

@@ -53,6 +53,18 @@ def split(stream: IO[bytes], start: int = 0) -> Iterator[RawMessage]:
         yield _taken_out(b"".join(message.kept), message.begin, message.end)
 
 
+def begins_message(stream: IO[bytes], position: int) -> bool:
+    """Whether a message that `split` finds begins at this offset."""
+    stream.seek(0)
+    dated = _DATED.match(_first_line(stream)) is not None
+    first = max(0, position - 4)
+    stream.seek(first)
+    window = stream.read(4 + _LOOKAHEAD)
+    return window[position - first :].startswith(b"From ") and _begins_message(
+        window, position - first, dated
+    )
+
+
 def stretches(path: Path, start: int = 0) -> Iterator["Stretch"]:
     """Where the same messages lie in a file, for others to read."""
     with path.open("rb") as stream:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -10,8 +11,9 @@ from sqlite_utils import Database
 
 from personal_store import identities as owner
 from personal_store import received, trash, unread
+from personal_store.asking import Asked
 from personal_store.connecting import connect
-from personal_store.derived import FINDABLE, HEARD, OWN_TEXTS
+from personal_store.derived import BY_OTHERS, FINDABLE, HEARD, OWN_TEXTS, RECEIVED
 from personal_store.errors import StoreError, faults
 from personal_store.index import EXHAUSTIVE, Index
 from personal_store.private_files import make_private
@@ -107,22 +109,44 @@ class Store:
         wanted = Wanted(limit, kind, recipient, excluded, only, telling)
         return self._passages(self._searcher().search(tokens(query), wanted))
 
-    def search_received(
+    def find(
         self,
-        query: str,
+        typed: str,
         *,
         limit: int = 5,
+        recipient: str | None = None,
         which: Which | None = None,
+        received_ones: bool = False,
         told: received.Told | None = None,
     ) -> list[Passage]:
-        """Texts by others that share telling words with the query, best first: to be
-        answered, never to be imitated.
+        """What a person looks for, best first: own texts, or texts by others, which
+        can be answered and are never imitated. `typed` may hold "phrases" and -words:
+        see asking.py.
 
-        The first search after an import indexes them; `told` hears how far it is.
+        Words of at most half of the texts rank them; where these find nothing, all do,
+        and where those have no weight, the newest come first. The first search of
+        received texts after an import indexes them; `told` hears how far it is.
         """
-        index = received.index(self.db, told)
-        wanted = Wanted(limit, only=self._only(which, HEARD), telling=True)
-        return self._passages(index.search(tokens(query), wanted), _HEARD)
+        asked = Asked.of(typed)
+        texts, sql = (RECEIVED, _HEARD) if received_ones else (OWN_TEXTS, _FOUND)
+        searcher: Searcher
+        if received_ones:
+            searcher = received.index(self.db, told)
+        else:
+            searcher = self._searcher()
+        only = self._only(which, texts.condition)
+        fitting = asked.fitting(self.db, texts)
+        if fitting is not None:
+            only = fitting if only is None else only & fitting
+        wanted = Wanted(limit, recipient=recipient, only=only, telling=True)
+        hits = searcher.search(asked.terms, wanted)
+        if not hits:
+            hits = searcher.search(asked.terms, replace(wanted, telling=False))
+        if not hits:
+            common = asked.with_any(self.db, texts)
+            only = common if only is None else only & common
+            hits = searcher.recent(replace(wanted, only=only))
+        return self._passages(hits, sql)
 
     def recent(
         self,
@@ -168,11 +192,7 @@ class Store:
         )
         counts: dict[str, int] = dict(rows.fetchall())
         own, words = self._one("SELECT count(*), coalesce(sum(n), 0) FROM doc")
-        mine = tuple(map(int, OWN))
-        (received,) = self._one(
-            f"SELECT count(*) FROM record WHERE author NOT IN {mine} "  # noqa: S608
-            "AND trashed_at IS NULL"
-        )
+        (received,) = self._one(f"SELECT count(*) FROM record WHERE {BY_OTHERS}")  # noqa: S608
         return counts | {"own": own, "received": received, "words": words}
 
     def identities(self) -> list[str]:

@@ -9,13 +9,12 @@ from typing import Any
 from sqlite_utils import Database
 
 from personal_store.copies import backup_path, made_at
-from personal_store.derived import FINDABLE
+from personal_store.derived import BY_OTHERS, FINDABLE
 from personal_store.forgetting import is_untidy
 from personal_store.keys import known
 from personal_store.private_files import size_of
 from personal_store.rawtext import is_wanted
 from personal_store.recleaning import is_behind
-from personal_store.records import OWN
 from personal_store.tombstones import count as forgotten
 
 SAMPLE = 1_000
@@ -66,7 +65,7 @@ def summarise(db: Database, path: Path) -> Summary:
         sources=_counts(db, "source.kind || ': ' || label"),
         years=_counts(db, "coalesce(strftime('%Y', sent_at, 'unixepoch'), 'undated')"),
         languages=_languages(db),
-        received=_number(db, f"author NOT IN {tuple(map(int, OWN))}"),
+        received=_number(db, BY_OTHERS),
         excluded=_number(db, "excluded AND trashed_at IS NULL"),
         trash=_number(db, "trashed_at IS NOT NULL"),
         forgotten=forgotten(db),

@@ -12,7 +12,6 @@ _UNSPACED = (
 _RUN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 
-_FIRST_UNSPACED = "\u0e00"
 _FEW_MARKS = 64
 
 Shingles = frozenset[tuple[str, ...]]
@@ -22,7 +21,7 @@ def tokens(text: str) -> list[str]:
     """Lower-cased words of a text; runs of unspaced script as overlapping pairs."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     characters = set(folded)
-    if max(characters, default="") < _FIRST_UNSPACED:
+    if not _UNSPACED_RUN.search("".join(characters)):
         # Some replacements of one character are several times faster than one pattern.
         marks = [mark for mark in characters if not mark.isalnum()]
         if len(marks) <= _FEW_MARKS:

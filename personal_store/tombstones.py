@@ -36,12 +36,21 @@ class Tombstones:
     def cover(self, key: str, text: str) -> bool:
         """Whether this text was forgotten: by its key, or by its words."""
         return any(
-            self.db.execute(
-                "SELECT 1 FROM tombstone WHERE key_id = ? AND mark = ?", [key_id, mark]
-            ).fetchone()
+            self._is_there(key_id, mark)
             for key_id, secret in self.secrets.items()
             for _, mark in marks(secret, key, text)
         )
+
+    def cover_key(self, key: str) -> bool:
+        """Whether the text of this key was forgotten, whatever its words."""
+        return any(
+            self._is_there(key_id, _mark(secret, "key", key))
+            for key_id, secret in self.secrets.items()
+        )
+
+    def _is_there(self, key_id: int, mark: bytes) -> bool:
+        sql = "SELECT 1 FROM tombstone WHERE key_id = ? AND mark = ?"
+        return self.db.execute(sql, [key_id, mark]).fetchone() is not None
 
 
 def bury(db: Database, key: str, text: str) -> None:

@@ -30,10 +30,10 @@ from personal_store.records import (
 from personal_store.sources import Source
 from personal_store.tombstones import Tombstones
 
-__all__ = ["BY_OTHERS", "FORGOTTEN", "KNOWN", "ImportRun", "is_full", "newest"]
+__all__ = ["FORGOTTEN", "KNOWN", "UNCHANGED", "ImportRun", "is_full", "newest"]
 
 KNOWN = "already stored"
-BY_OTHERS = "written by others"
+UNCHANGED = "in files that have not changed"
 FORGOTTEN = "forgotten before"
 
 _INSERT = """
@@ -78,8 +78,7 @@ class ImportRun:
         cls, db: Database, kind: str, source: Source, me: frozenset[str], options: str
     ) -> "ImportRun":
         """A new run, or the interrupted one over the same file, equally told."""
-        told = f"{options} {sorted(me)}"
-        same = [source.place, source.size, source.fingerprint(), told]
+        same = [source.place, source.size, source.fingerprint(), told_as(options, me)]
         with immediate(db):
             source_id = source_id_of(db, kind, source.name)
             row = db.execute(
@@ -106,18 +105,22 @@ class ImportRun:
         report.added += batch.report.added
         report.updated += batch.report.updated
         report.received += batch.report.received
+        report.met += batch.report.met
         report.reasons += batch.report.reasons
         report.failures += batch.report.failures
 
-    def end(self) -> None:
-        """Say that the source was read to its end."""
+    def end(self, reader: str, mark: str, digest: str) -> None:
+        """Say that the source was read to its end, how, and what it was like."""
         with immediate(self.db):
             self.db.execute(
-                "UPDATE import_run SET ended = ? WHERE id = ?", [_now(), self.id]
+                """UPDATE import_run SET ended = ?, reader = ?, mark = ?, digest = ?
+                   WHERE id = ?""",
+                [_now(), reader, mark, digest, self.id],
             )
 
     def _advance(self, position: int, batch: ImportReport) -> None:
-        counts = [batch.added, batch.updated, batch.skipped, batch.failed]
+        others = batch.skipped + batch.received
+        counts = [batch.added, batch.updated, others, batch.failed]
         self.db.execute(_ADVANCE_RUN, [position, *counts, self.id])
 
 
@@ -193,7 +196,6 @@ class _Batch:
             self.changed.append(record_id)
         else:
             self.report.received += 1
-            self.report.reasons[BY_OTHERS] += 1
 
     def _lacks_raw(self, record_id: int, cleaning: int) -> bool:
         """Not if it is kept already, or newer rules than ours have read the text."""
@@ -213,7 +215,8 @@ class _Batch:
             "SELECT id, body_sha, cleaning FROM record WHERE key = ?", [document.key]
         ).fetchone()
         if author not in OWN:
-            self.report.reasons[BY_OTHERS] += 1
+            self.report.reasons[KNOWN] += 1
+            self.report.met += 1
         elif known_sha == sha or document.cleaning < cleaning:
             self.report.reasons[KNOWN] += 1
         else:
@@ -295,6 +298,11 @@ def _fingerprint(document: Document) -> bytes:
 def fingerprint(title: str, rating: float | None, text: str) -> bytes:
     """Says whether a record reads as it did before."""
     return hashlib.sha256(f"{title}\0{rating}\0{text}".encode()).digest()
+
+
+def told_as(options: str, me: frozenset[str]) -> str:
+    """What an import was told, as it is stored with a run."""
+    return f"{options} {sorted(me)}"
 
 
 def newest(db: Database) -> int:

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,22 @@ def test_the_contracts_between_the_packages_hold():
         ("edge_app.decode_loop", "textual httpx llama_cpp torch"),
         ("edge_app.cli", "textual llama_cpp fastapi torch"),
         ("edge_app.desk", "textual fastapi torch"),
-        ("cloud_api.app", "textual personal_store torch"),
+        (
+            "cloud_api.cli, cloud_api.serving, models.engines.llama_cpp",
+            "edge_app personal_store textual httpx requests torch",
+        ),
+        (
+            "models.engines.probe_child",
+            "edge_app personal_store textual httpx requests torch",
+        ),
+        (
+            "models.template_child",
+            "edge_app personal_store textual httpx llama_cpp numpy sqlite3",
+        ),
+        (
+            "personal_store.parallel",
+            "edge_app models decoding_core textual httpx llama_cpp numpy",
+        ),
         (
             "personal_store.store, personal_store.importing",
             "textual httpx llama_cpp fastapi torch decoding_core models",
@@ -78,3 +94,32 @@ def test_no_mail_of_anybody_is_in_the_repository():
     ).stdout.split()
     allowed = ("edge_app/sample/", "tests/")
     assert [path for path in listed if not path.startswith(allowed)] == []
+
+
+def test_one_place_starts_processes():
+    """Isolated from the current folder; the store has a copy, as it stands alone."""
+    starting = re.compile(
+        r"multiprocessing|ProcessPool|Popen\(|subprocess\.(run|call|check_\w+)\("
+        r"|os\.(exec|spawn|posix_spawn|system|popen|fork)"
+    )
+    found = {
+        str(p.relative_to(ROOT)) for p in SOURCES if starting.search(p.read_text())
+    }
+    assert found == {"models/python_child.py", "personal_store/python_child.py"}
+
+
+def test_every_program_leaves_the_current_folder():
+    """The first lines of the packages that `python -m` can be given, word for word."""
+    packages = ("benchmarks", "cloud_api", "edge_app", "models")
+    codes = [(ROOT / name / "__init__.py").read_text() for name in packages]
+    assert len({code.partition("\n")[2] for code in codes}) == 1
+    assert "del sys.path[0]" in codes[0]
+
+
+@pytest.mark.parametrize("name", ["python_child.py", "owner_only.py"])
+def test_what_the_store_carries_a_copy_of(name):
+    """It stands alone: docs/adr/0019-copies-of-what-stands-below.md."""
+    copies = {
+        (ROOT / folder / name).read_text() for folder in ("models", "personal_store")
+    }
+    assert len(copies) == 1

@@ -14,6 +14,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.commands.write import command as write
 from edge_app.settings import Settings
 from personal_store import importers
+from tests import file_list
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -116,6 +117,19 @@ def test_every_relative_link_leads_to_a_file(path):
         assert target.exists(), f"{path.name} links to {link}"
         if anchor:
             assert anchor in anchors(target), f"{path.name} links to {link}"
+
+
+def test_the_list_of_files_is_that_of_the_tree():
+    """It is written by `python -m tests.file_list`."""
+    assert file_list.PAGE.read_text("utf-8") == file_list.listed()
+
+
+@pytest.mark.parametrize(
+    "row", re.findall(r"^\| `([^`]+/)`", page("architecture.md"), re.M)
+)
+def test_the_folders_that_are_told_are_there(row):
+    """Those beside the modules."""
+    assert (ROOT / row).is_dir()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

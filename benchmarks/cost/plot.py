@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.cost.report import Line
 from decoding_core.errors import InvalidSettingsError
+from personal_store.extras import how_to_add
 
 
 def plot(found: Sequence[Line], title: str, path: Path) -> None:
@@ -20,7 +21,7 @@ def plot(found: Sequence[Line], title: str, path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise InvalidSettingsError(
-            "--plot needs matplotlib: pip install 'specsteer[train]'"
+            f"--plot needs more libraries: {how_to_add('bench')}"
         ) from error
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     FigureCanvasAgg(figure)

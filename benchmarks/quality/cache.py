@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from decoding_core.errors import InvalidSettingsError
+from models.owner_only import make_folder, open_private
 
 Body = dict[str, Any]
 
@@ -29,8 +30,8 @@ class Cache:
         """
         self.path = path
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            make_folder(path.parent)
+            self._file = open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
             raise InvalidSettingsError(
                 f"results cannot be kept in {path.parent}; --cache names another folder"

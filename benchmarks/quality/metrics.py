@@ -15,8 +15,7 @@ from typing import Any, cast
 
 from benchmarks.quality.query import Query
 from decoding_core.errors import InvalidSettingsError
-
-NEEDED = "ROUGE and METEOR need the extra 'bench': pip install 'specsteer[bench]'"
+from personal_store.extras import how_to_add
 
 
 def check_extra() -> None:
@@ -25,7 +24,9 @@ def check_extra() -> None:
         _rouge()
         _words()
     except ImportError as error:
-        raise InvalidSettingsError(NEEDED) from error
+        raise InvalidSettingsError(
+            f"ROUGE and METEOR need more libraries: {how_to_add('bench')}"
+        ) from error
 
 
 def scores(query: Query, text: str) -> dict[str, float]:

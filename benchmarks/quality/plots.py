@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.quality.summary import Row
 from decoding_core.errors import InvalidSettingsError
+from personal_store.extras import how_to_add
 
-NEEDED = "plots need the extra 'bench': pip install 'specsteer[bench]'"
 _QUALITY = ("rougeL", "accuracy", "mae", "score", "nats")
 _WORDS = {
     "rougeL": "ROUGE-L",
@@ -31,7 +31,9 @@ def check_extra() -> None:
     try:
         _matplotlib()
     except ImportError as error:
-        raise InvalidSettingsError(NEEDED) from error
+        raise InvalidSettingsError(
+            f"plots need more libraries: {how_to_add('bench')}"
+        ) from error
 
 
 def draw(rows: Sequence[Row], folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.quality.summary import Row
 from benchmarks.quality.sweep import Arm
-from edge_app.commands.output import printable
+from decoding_core.foreign_text import one_line
 from edge_app.evaluation.table import Rows, aligned
 
 LEGEND = (
@@ -50,7 +50,7 @@ _NAMES = ["set", "method", "threshold", "strength"]
 def plain(rows: Sequence[Row]) -> str:
     """For a terminal."""
     lines = aligned([_heading(rows), *_cells(rows)], left=2)
-    return "\n".join(map(printable, lines))
+    return "\n".join(map(one_line, lines))
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -59,7 +59,7 @@ def markdown(rows: Sequence[Row]) -> str:
     rule = ["---", "---", *["---:"] * (len(heading) - 2)]
     body = [[cell.replace("|", "\\|") for cell in cells] for cells in _cells(rows)]
     lines = [f"| {' | '.join(cells)} |" for cells in [heading, rule, *body]]
-    return "\n".join(map(printable, lines))
+    return "\n".join(map(one_line, lines))
 
 
 def refusals(rows: Sequence[Row]) -> list[str]:

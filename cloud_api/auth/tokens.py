@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
 from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
+from models.owner_only import close_to_others, create
 
 FILE_NAME = "cloud-token"
 _PREFIX = "specsteer_"
@@ -32,24 +32,26 @@ def check_token(token: str) -> str:
 
 
 def stored_token(folder: Path) -> str:
-    """The token kept in `folder`, made there on the first call."""
+    """The token kept in `folder`, made there on the first call, readable by its owner
+    alone."""
     path = folder / FILE_NAME
     if not path.exists():
         _store(path, make_token())
+    close_to_others(path)
     return check_token(path.read_text("utf-8").strip())
 
 
 def _store(path: Path, token: str) -> None:
     """Write `token` unless another process was faster; never a half-written file."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    draft.touch(0o600)
-    draft.write_text(token + "\n", "utf-8")
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
+        with create(draft) as file:
+            file.write(f"{token}\n".encode())
         path.hardlink_to(draft)
     except FileExistsError:
         return
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)
 
 
 def carries(authorization: str, token: str) -> bool:

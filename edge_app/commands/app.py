@@ -10,6 +10,8 @@ from edge_app.commands.equipment import equipment
 from edge_app.desk import WritingDesk
 from edge_app.settings import read_settings, store_path
 from edge_app.tui.app import SpecSteerApp, run_app
+from edge_app.tui.recovery import RecoveryFolder
+from models.folders import state_folder
 from models.prompts import Request
 from personal_store import Store
 
@@ -26,5 +28,6 @@ def open_app() -> None:
         save_folder=Path.cwd(),
         first_request=first,
         defaults=settings.method,
+        recovery=RecoveryFolder(state_folder() / "kept"),
     )
     sys.exit(run_app(app))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 
-from edge_app.commands.output import printable
+from decoding_core.foreign_text import one_line
 
 _MOST = 12
 _LABEL = 34
@@ -18,7 +18,7 @@ def bars(counts: Mapping[str, int], width: int | None = None) -> list[str]:
     Names in the order of the counts given; `width` in characters, else the terminal's.
     """
     width = width or shutil.get_terminal_size().columns
-    shown = _largest(counts)
+    shown = {one_line(name): number for name, number in _largest(counts).items()}
     label = min(_LABEL, max((len(name) for name in shown), default=0))
     digits = max((len(f"{n:,}") for n in shown.values()), default=0)
     room = max(_NARROWEST, width - label - digits - 6)
@@ -26,8 +26,7 @@ def bars(counts: Mapping[str, int], width: int | None = None) -> list[str]:
     lines = []
     for name, number in shown.items():
         bar = "#" * max(1 if number else 0, round(room * number / top))
-        short = printable(name)[:label]
-        lines.append(f"  {short:<{label}}  {number:>{digits},}  {bar}")
+        lines.append(f"  {name[:label]:<{label}}  {number:>{digits},}  {bar}")
     return lines
 
 

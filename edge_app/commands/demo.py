@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import click
 
+from decoding_core.foreign_text import one_line
 from edge_app import sample
-from edge_app.commands.output import Output, printable
+from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
 from edge_app.orders import Order
 from edge_app.sample_store import fill
@@ -49,4 +50,4 @@ def command(seed: int) -> None:
         sys.exit(_STOPPED)
     click.echo("\nread for it, on this device alone:")
     for source in output.sources:
-        click.echo(f"  {source.score:5.2f}  {printable(source.title)}")
+        click.echo(f"  {source.score:5.2f}  {one_line(source.title)}")

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import sys
 from collections.abc import Callable
 
 import click
 
-from decoding_core.errors import DecodingError
+from decoding_core.errors import DecodingError, InvalidSettingsError
+from decoding_core.foreign_text import one_line
 from edge_app.settings import Settings, read_settings, store_path
+from models.folders import state_folder
+from models.owner_only import exposure
 from personal_store import Store
 from personal_store.errors import StoreError
+from personal_store.forgetting import UNTIDY, is_untidy
+
+_PRIVATE = (
+    *("settings.toml", "store*", "sample*", "ledger*", "cloud-token", "engine-*"),
+)
+"""What is ours in the state folder, which may hold other things as well."""
 
 
 @click.command("doctor")
@@ -23,6 +33,7 @@ def command() -> None:
         "llama.cpp": _library,
         "extra buffers": _extra_buffers,
         "models": _models,
+        "folder": _folder,
         "store": _store,
         "server": _server,
     }
@@ -50,7 +61,7 @@ def _report(name: str, check: Callable[[Settings], str], settings: Settings) -> 
 
 
 def _say(name: str, words: str, *, sound: bool) -> None:
-    click.echo(f"{'ok ' if sound else 'BAD'}  {name:14}{words}")
+    click.echo(f"{'ok ' if sound else 'BAD'}  {name:14}{one_line(words)}")
 
 
 def _library(_: Settings) -> str:
@@ -94,22 +105,45 @@ def _models(settings: Settings) -> str:
         generalist.close()
 
 
+def _folder(_: Settings) -> str:
+    """The state folder and what lies in it are for their owner's eyes alone."""
+    folder = state_folder()
+    there = [path for pattern in _PRIVATE for path in sorted(folder.glob(pattern))]
+    # In a closed folder, nobody comes to a file that is open; a link leads out of it.
+    reachable = [p for p in there if exposure(folder) or p.is_symlink()]
+    exposed = {path: how for path in (folder, *reachable) if (how := exposure(path))}
+    if exposed:
+        paths = " ".join(shlex.quote(str(path)) for path in exposed)
+        raise InvalidSettingsError(
+            "; ".join(f"{path} {how}" for path, how in exposed.items())
+            + f". 'chmod go= {paths}' hides what is yours; what is another "
+            "user's does not belong here"
+        )
+    return f"{folder} is for your eyes alone"
+
+
 def _store(_: Settings) -> str:
     with Store.open(store_path()) as store:
+        if is_untidy(store.db):
+            raise StoreError(UNTIDY)
         return f"{store.counts()['own']} own texts in {store_path()}"
 
 
 def _server(settings: Settings) -> str:
+    from edge_app.addresses import check_token_goes_safely
     from edge_app.cloud_client import Connection
     from edge_app.commands.equipment import equipment
 
     chosen = equipment(settings)
     if not chosen.server:
         return "none set; one is started on this machine when needed"
+    check_token_goes_safely(chosen.server, chosen.token, in_clear=chosen.token_in_clear)
     connection = Connection(chosen.server, chosen.token, lambda _: None)
     try:
         connection.request("ready", "GET", "/readyz")
-        connection.request("models", "GET", "/v1/models")
+        models = connection.request("models", "GET", "/v1/models")
     finally:
         connection.close()
+    if "generalist" not in models:
+        raise DecodingError(f"what answers at {chosen.server} is no SpecSteer server")
     return f"{chosen.server} answers"

@@ -45,6 +45,7 @@ def equipment(
         sample_store=sample_store_path() if sample or may_sample else None,
         server=address,
         token=settings.token or _token_of_this_machine(address),
+        token_in_clear=settings.token_in_clear,
         engine=settings.engine(),
         personalisation=settings.personalisation,
         reranker=find(_expanded(settings.reranker)) if settings.reranker else None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decoding_core.errors import ContextFullError, InvalidSettingsError
+from decoding_core.foreign_text import legible
 from edge_app.commands.measuring import (
     STOPPED,
     Result,
@@ -23,7 +24,6 @@ from edge_app.commands.measuring import (
     tell_what_is_missing,
     texts_and_models,
 )
-from edge_app.commands.output import printable
 from edge_app.commands.stopping import stoppable
 from edge_app.settings import read_settings
 
@@ -143,4 +143,4 @@ def _print(groups: Sequence[Group], options: dict[str, Any], *, own: bool) -> No
 
 
 def _lines(text: str) -> str:
-    return "\n".join(map(printable, text.split("\n")))
+    return legible(text)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
 from edge_app.settings import store_path
 from personal_store import Store, received
 from personal_store.forgetting import forget, forget_everything
-from personal_store.proof import Proof, Traces, files_of
+from personal_store.proof import Proof
+from personal_store.traces import Traces, strangers
 
 
 @click.command("forget")
@@ -24,9 +27,9 @@ def command(everything: bool, yes: bool, **options: Any) -> None:
     """Forget texts for good, so that no byte of them is left in the store.
 
     Conditions add up. What fits is shown first. A forgotten text stays forgotten when
-    its source is imported again. The backup is made anew without it, and a look at the
-    bytes of all files proves that nothing is left. docs/store.md says what this cannot
-    reach: the export you imported from, snapshots, drafts that were sent.
+    its source is imported again. The backup is made anew without it, and every byte of
+    both files is accounted for afterwards. docs/store.md says what this cannot reach:
+    the export you imported from, snapshots, drafts that were sent.
 
     \b
         specsteer forget 17 18
@@ -43,13 +46,33 @@ def command(everything: bool, yes: bool, **options: Any) -> None:
         if not agreed(store, ids, "forgotten for good", yes=yes):
             return
         traces = _traces(store, ids, everything)
-        if everything:
-            forget_everything(store.db, path)
-        else:
-            forget(store.db, path, ids)
-        traces = traces.without_those_in(store.db)
-    _drop_profile(path, ids)
-    _tell(len(ids), traces.look_in(files_of(path)))
+        with Progress("forgetting") as progress:
+            if everything:
+                proof = forget_everything(store.db, path, progress.show)
+            else:
+                proof = forget(store.db, path, ids, progress.show)
+        _drop_profile(path, ids)
+        others = strangers(path)
+        if others:
+            traces = traces.without_those_in(store.db)
+            left = tuple(
+                f"{file} holds pieces of them" for file in traces.found_in(others)
+            )
+            proof = replace(proof, left=proof.left + left)
+    tell_proof(proof, f"forgot {len(ids):,}; ")
+
+
+def tell_proof(proof: Proof, done: str) -> None:
+    """Say what is proven after `done`, or what is left; exit status 1 then."""
+    if proof.left:
+        click.echo(
+            f"{done}not all of it is proven to be gone: {'; '.join(proof.left)}. Close "
+            "other programs that use the store and run 'specsteer store tidy'; delete "
+            "files that are none of the store's own.",
+            err=True,
+        )
+        sys.exit(1)
+    click.echo(done + proof.sentence())
 
 
 def _ids(store: Store, everything: bool, options: dict[str, Any]) -> list[int]:
@@ -74,21 +97,3 @@ def _drop_profile(path: Path, ids: Sequence[int]) -> None:
     if kept.exists() and (profile is None or set(profile.read) & set(ids)):
         kept.unlink()
         click.echo("the profile that was written from them is forgotten", err=True)
-
-
-def _tell(texts: int, proof: Proof) -> None:
-    if proof.left_in:
-        names = ", ".join(str(file) for file in proof.left_in)
-        click.echo(
-            f"pieces of the text are still in {names}: close other programs that use "
-            "the store and run 'specsteer store tidy'; delete the file if it is none "
-            "of the store's own",
-            err=True,
-        )
-        sys.exit(1)
-    more = f" ({proof.shared:,} more stand in texts that stay)"
-    shared = more if proof.shared else ""
-    click.echo(
-        f"forgot {texts:,}; none of {proof.pieces:,} pieces{shared} is left in "
-        f"{len(proof.files)} files"
-    )

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
+from decoding_core.foreign_text import one_line
+from edge_app.commands.asking import confirm
 from edge_app.commands.import_reports import joined, narrate
-from edge_app.commands.output import printable
 from edge_app.commands.progress import Progress
 from personal_store import ImportReport, Store
 from personal_store.discovery import Discovery, Found, discover
@@ -32,6 +33,8 @@ class Owner:
     mapping: Mapping[str, str] | None = None
     mine: bool = False
     """Whether files that do not say who wrote them are the person's."""
+    again: bool = False
+    """Read files that have not changed since, too."""
 
 
 def import_everything(store: Store, path: Path, owner: Owner, *, agreed: bool) -> None:
@@ -62,7 +65,7 @@ def import_found(
         except StoreBusyError:
             raise
         except SourceError as error:
-            click.echo(f"{found.kind}: {error}", err=True)
+            click.echo(f"{found.kind}: {one_line(str(error))}", err=True)
     return reports
 
 
@@ -75,6 +78,7 @@ def _import(store: Store, found: Found, owner: Owner) -> ImportReport:
             me=owner.me,
             mapping=owner.mapping,
             progress=progress.show,
+            again=owner.again,
         )
     click.echo(f"{found.kind}: {report.summary()}", err=True)
     narrate(report, indent="  ")
@@ -88,9 +92,9 @@ def _show(path: Path, discovery: Discovery) -> None:
         files = "1 file" if found.files == 1 else f"{found.files:,} files"
         click.echo(f"  {found.kind:<{width}}  {files}, {in_words(found.size)}")
     for line in unread(discovery):
-        click.echo(f"  {printable(line)}")
+        click.echo(f"  {one_line(line)}")
     for fault in discovery.faults:
-        click.echo(f"  {printable(fault)}")
+        click.echo(f"  {one_line(str(fault))}")
 
 
 def unread(discovery: Discovery) -> Iterator[str]:
@@ -140,7 +144,7 @@ def _asked(path: Path) -> bool:
             f"in 'specsteer import KIND {path}'."
         )
         return False
-    if click.confirm("Import this as your own writing?", default=True, err=True):
+    if confirm("Import this as your own writing?", default=True):
         return True
     click.echo("Nothing is imported.", err=True)
     return False

@@ -6,11 +6,13 @@ import sys
 
 import click
 
+from edge_app.commands.asking import ask_secret
 from edge_app.commands.import_auto import Owner
 from edge_app.commands.import_reports import narrate
 from edge_app.commands.progress import Progress
 from personal_store import Store
 from personal_store.errors import SourceError
+from personal_store.extras import how_to_install
 from personal_store.importers import imap
 from personal_store.importing import import_sources
 
@@ -45,9 +47,10 @@ def _password(server: str, user: str) -> str:
     if not sys.stdin.isatty():
         raise SourceError(
             f"There is no password for {user}: run this in a terminal, or store it "
-            f"with 'keyring set specsteer:{server} {user}' (pip install keyring)."
+            f"with 'keyring set specsteer:{server} {user}', after "
+            f"'{how_to_install('keyring')}'."
         )
-    return str(click.prompt(f"Password of {user}", hide_input=True, err=True))
+    return ask_secret(f"Password of {user}")
 
 
 def _from_keyring(service: str, user: str) -> str | None:

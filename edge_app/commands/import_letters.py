@@ -23,9 +23,10 @@ PATH is a file, a folder, or an export as it was downloaded (zip, tgz). KIND is 
 which finds out what is in it, says so and asks, or one of:
 {", ".join(importers.available())}.
 
-Importing the same file again adds nothing; an import that was stopped goes on where it
-was. The last line counts what was added, skipped and failed. Where each service hides
-its export: docs/importing.md.
+Importing the same file again adds nothing, and a file that has not changed is not read
+again; an import that was stopped goes on where it was. The last line counts what was
+added, skipped and failed, and what others wrote: that is stored, and never imitated.
+Where each service hides its export: docs/importing.md.
 
 \b
     specsteer import auto takeout-20240312.zip
@@ -67,6 +68,7 @@ its export: docs/importing.md.
     "wrote them, are all yours.",
 )
 @click.option("--yes", "agreed", is_flag=True, help="With auto: do not ask.")
+@click.option("--again", is_flag=True, help="Read files too that have not changed.")
 @click.option("--watch", is_flag=True, help="Stay, and import again when files change.")
 def command(
     kind: str,
@@ -77,10 +79,12 @@ def command(
     folder: str,
     mine: bool,
     agreed: bool,
+    again: bool,
     watch: bool,
 ) -> None:
     """Choose between the ways to import."""
-    owner = Owner(me, dict(_pair(item) for item in mapping) or None, mine)
+    mappings = dict(_pair(item) for item in mapping) or None
+    owner = Owner(me, mappings, mine, again)
     _check_names(kind, me)
     if mine and kind != "auto":
         raise click.UsageError(f"--mine is for auto: '{kind}' takes what it is given")
@@ -106,6 +110,7 @@ def _import(store: Store, kind: str, path: Path, owner: Owner) -> None:
             me=owner.me,
             mapping=owner.mapping,
             progress=progress.show,
+            again=owner.again,
         )
     narrate(report)
     click.echo(report.summary())

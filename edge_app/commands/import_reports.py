@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from decoding_core.foreign_text import one_line
 from personal_store import ImportReport
 
 _SHOWN = 20
@@ -17,7 +18,7 @@ def narrate(report: ImportReport, indent: str = "") -> None:
     if report.details():
         lines.append(report.details())
     for line in lines:
-        click.echo(indent + line, err=True)
+        click.echo(indent + one_line(line), err=True)
 
 
 def joined(reports: list[ImportReport]) -> ImportReport:
@@ -27,6 +28,7 @@ def joined(reports: list[ImportReport]) -> ImportReport:
         total.added += report.added
         total.updated += report.updated
         total.received += report.received
+        total.met += report.met
         total.failures += report.failures
         total.reasons += report.reasons
     return total

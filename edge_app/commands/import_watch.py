@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from decoding_core.foreign_text import one_line
 from edge_app.commands.import_auto import Owner, import_found, unread
 from edge_app.commands.import_reports import joined, narrate
-from edge_app.commands.output import printable
 from edge_app.commands.progress import Progress
 from personal_store import ImportReport, Store, import_source, watching
 from personal_store.discovery import discover_in, may_hold_text
@@ -59,7 +59,7 @@ def _import(
         changed = list(opened(files, may_hold_text))
         found = discover_in(path, changed, mine=owner.mine, beside=beside)
         for line in (*unread(found), *found.faults):
-            click.echo(printable(line), err=True)
+            click.echo(one_line(line), err=True)
         return import_found(store, found, owner)
     if path.is_file():
         return [_one(store, kind, path, owner)]
@@ -68,7 +68,7 @@ def _import(
             return [_one(store, kind, path, owner)]
         except SourceError as error:
             if selection.picked:  # else nothing of this kind has changed
-                click.echo(str(error), err=True)
+                click.echo(one_line(str(error)), err=True)
             return []
 
 

@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from edge_app.commands.output import printable
+from decoding_core.foreign_text import one_line
+from edge_app.commands.asking import confirm
 from edge_app.settings import store_path
 from personal_store import Store
 from personal_store.identities import (
@@ -46,7 +47,7 @@ def show() -> None:
         found = identities(store.db)
     for one in found:
         sure = one.why if one.confirmed else f"{one.why}; 'me add' confirms it"
-        click.echo(f"{printable(one.address)}  {one.texts:,} texts  ({sure})")
+        click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({sure})")
     if not found:
         click.echo("no address known yet; 'specsteer me suggest' looks", err=True)
 
@@ -75,7 +76,7 @@ def suggest() -> None:
     with Store.open(store_path()) as store:
         found = suggestions(store.db)
         for one in found:
-            click.echo(f"{printable(one.address)}  {one.texts:,} texts  ({one.why})")
+            click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({one.why})")
             if sys.stdin.isatty():
                 _decide(store, one)
     if not found:
@@ -83,7 +84,7 @@ def suggest() -> None:
 
 
 def _decide(store: Store, one: Suggestion) -> None:
-    if click.confirm(f"Is {printable(one.address)} yours?", err=True):
+    if confirm(f"Is {one.address} yours?"):
         turned = add_identities(store.db, [one.address])
         click.echo(f"{turned:,} stored texts turn out to be yours", err=True)
     else:

@@ -8,10 +8,11 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
-from unicodedata import category
 
 import click
 
+from decoding_core.foreign_text import legible, one_line
+from decoding_core.gated_streams import ungated
 from edge_app.events import (
     Event,
     Finished,
@@ -31,7 +32,7 @@ _BROKEN_OFF = {
     "full": "there is no more room in the model",
     "refused": "the server refused every draft; a lower --threshold refuses fewer",
 }
-_UNDERLINED, _PLAIN = "\x1b[4m", "\x1b[0m"
+BOLD, UNDERLINED, CYAN, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[36m", "\x1b[0m"
 
 
 class Output:
@@ -83,7 +84,7 @@ class Output:
         if self._as_json:
             click.echo(json.dumps(self._as_object()))
         elif self._plain:
-            lines = (line.strip() for line in _SENTENCE.split(self.text))
+            lines = (line.strip() for line in _SENTENCE.split(legible(self.text)))
             click.echo("\n".join(line for line in lines if line))
         elif self._tokens:
             click.echo()
@@ -103,9 +104,10 @@ class Output:
 
     def _stream(self, tokens: tuple[Token, ...]) -> None:
         for token in tokens:
-            replaced = self._looks and token.origin == "recovered"
-            word = f"{_UNDERLINED}{token.text}{_PLAIN}" if replaced else token.text
-            click.echo(word, nl=False)
+            if self._looks and token.origin == "recovered":
+                echo_ours(styled(token.text, UNDERLINED), nl=False)
+            else:
+                click.echo(legible(token.text), nl=False)
 
     def _read(self) -> list[str]:
         """How many texts were read, and how they were chosen."""
@@ -115,7 +117,7 @@ class Output:
         return [f"read {texts} ({self._found.personalisation})"]
 
     def _say(self, sentence: str) -> None:
-        click.echo(sentence, err=self._aside)
+        click.echo(one_line(sentence), err=self._aside)
 
     def _statistics(self) -> Statistics:
         if self._finished is None:
@@ -147,9 +149,25 @@ def may_style() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
-def printable(text: str) -> str:
-    """`text` without what would steer a terminal; a stranger's subject may hold it."""
-    return "".join(" " if category(letter) == "Cc" else letter for letter in text)
+def styled(text: str, look: str) -> str:
+    """`text` in a look of ours, for `echo_ours`."""
+    return f"{look}{legible(text)}{_PLAIN}"
+
+
+def echo_ours(text: str, *, nl: bool = True) -> None:
+    """Write to stdout what is made of our own words and of what `styled` gave: it goes
+    around the gate, which knows no look of ours from one in a stranger's text."""
+    stream = ungated(sys.stdout)
+    stream.write(text + "\n" * nl)
+    stream.flush()
+
+
+def heading(text: str) -> None:
+    """Write `text` as a line of its own on stdout, bold where that may be."""
+    if may_style():
+        echo_ours(styled(text, BOLD))
+    else:
+        click.echo(text)
 
 
 def _exactness(left_out: float) -> str:

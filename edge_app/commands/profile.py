@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decoding_core.errors import InvalidSettingsError, StoppedError
-from edge_app.commands.output import printable
+from decoding_core.foreign_text import legible
 from edge_app.commands.stopping import stoppable
 from edge_app.events import Event, Notice
 from edge_app.settings import read_settings, sample_store_path, store_path
@@ -82,7 +82,7 @@ def _tell(event: Event) -> None:
 
 
 def _show(profile: Profile) -> None:
-    click.echo("\n".join(map(printable, profile.text.split("\n"))))
+    click.echo(legible(profile.text))
     click.echo(
         f"written {profile.written} from {len(profile.read)} of {profile.texts} texts "
         f"by {Path(profile.specialist).name}",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from decoding_core.foreign_text import one_line
+from decoding_core.gated_streams import ungated
 from personal_store.room import in_words
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ class Progress:
     """
 
     def __init__(self, label: str = "reading", *, in_bytes: bool = False) -> None:
-        self._label = label
+        self._label = one_line(label)
         self._in_bytes = in_bytes
         self._bar: Any = None  # rich is imported when there is something to draw
         self._task: Any = None
@@ -84,11 +86,12 @@ def _bar(in_bytes: bool) -> Any:
     if in_bytes:
         amount = [DownloadColumn(), TransferSpeedColumn()]
     return Bar(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         *amount,
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        # Its bars are drawn with sequences of our own; the label is gated above.
+        console=Console(file=ungated(sys.stderr)),
     )
 
 

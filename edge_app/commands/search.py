@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from edge_app.commands.output import may_style, printable
+from decoding_core.foreign_text import one_line
+from edge_app.commands.output import heading
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import condition, filtering
 from edge_app.context import title
@@ -16,6 +17,11 @@ from edge_app.sample_store import make_ready
 from edge_app.settings import sample_store_path, store_path
 from personal_store import Passage, Store
 
+_EMPTY = {
+    False: "there is no text of yours in the store yet: 'specsteer import --help' says "
+    "how to give it some, and --sample searches the sample letters",
+    True: "there is no text by others in the store: they come with the mail you import",
+}
 _EXCERPT = 240
 _INDENT = " " * 8
 
@@ -32,22 +38,25 @@ _INDENT = " " * 8
 def command(explain: bool, as_json: bool, **options: Any) -> None:
     """Find your own texts that match QUERY, best first.
 
-    Texts that say nearly the same are shown once. With --received, what others wrote
-    is searched instead; it is never imitated, but can be answered:
+    Words are compared as they are, in any case: "boat" does not find "boats". What
+    stands in quotes is found as a phrase, and no text with a -word is shown. Texts that
+    say nearly the same are shown once. With --received, what others wrote is searched
+    instead; it is never imitated, but can be answered:
 
     \b
+        specsteer search 'boat -harbour "next summer"'
         specsteer search --person Ana --since 2024-01-01 "the boat"
         specsteer search --received "invitation"
         specsteer write --reply-to 812 "Say yes, gladly"
     """
-    found = _found(**options)
+    found, held = _found(**options)
     for passage in found:
         if as_json:
             click.echo(json.dumps(asdict(passage), default=str))
         else:
             _show(passage, explain)
     if not found:
-        click.echo("nothing matches", err=True)
+        click.echo("nothing matches" if held else _EMPTY[options["received"]], err=True)
 
 
 def _found(
@@ -57,30 +66,34 @@ def _found(
     received: bool,
     sample: bool,
     **options: Any,
-) -> list[Passage]:
-    which = condition(options)
-    with Store.open(sample_store_path() if sample else store_path()) as store:
+) -> tuple[list[Passage], int]:
+    """The texts, and among how many was looked."""
+    if received and recipient:
+        raise click.UsageError("--to is for texts of yours: use --person")
+    with (
+        Store.open(sample_store_path() if sample else store_path()) as store,
+        Progress("reading received texts") as progress,
+    ):
         if sample:
             make_ready(store)
-        if not received:
-            return store.search(
-                query, limit=limit, recipient=recipient, which=which, telling=True
-            )
-        if recipient:
-            raise click.UsageError("--to is for texts of yours: use --person")
-        with Progress("reading received texts") as progress:
-            return store.search_received(
-                query, limit=limit, which=which, told=progress.show
-            )
+        found = store.find(
+            query,
+            limit=limit,
+            recipient=recipient,
+            which=condition(options),
+            received_ones=received,
+            told=progress.show,
+        )
+        return found, store.counts()["received" if received else "own"]
 
 
 def _show(passage: Passage, explain: bool) -> None:
-    heading = f"{passage.score:6.2f}  {passage.record_id}  {_title(passage)}"
-    click.secho(printable(heading), bold=may_style() or None)
-    excerpt = " ".join(printable(passage.text).split())
+    named = f"{passage.score:6.2f}  {passage.record_id}  {_title(passage)}"
+    heading(one_line(named))
+    excerpt = " ".join(one_line(passage.text).split())
     click.echo(_INDENT + excerpt[:_EXCERPT])
     if explain:
-        click.echo(_INDENT + printable(_explained(passage)))
+        click.echo(_INDENT + one_line(_explained(passage)))
 
 
 def _title(passage: Passage) -> str:

@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 
 import click
 
-from edge_app.commands.output import printable
+from decoding_core.foreign_text import one_line
+from edge_app.commands.asking import confirm
 from edge_app.commands.progress import Progress
 from personal_store import Store
+from personal_store.errors import StoreError
 from personal_store.kinds import KINDS
 from personal_store.selectors import Outline, Which, outlines
 
@@ -79,7 +81,7 @@ def agreed(
     store: Store, ids: Sequence[int], what: str, *, yes: bool, again: str = ""
 ) -> bool:
     """Show what is meant and ask, unless told yes. Without a terminal to ask in, only
-    the preview is shown."""
+    the preview is shown, and the exit status is 1."""
     if not ids:
         click.echo("no text fits", err=True)
         return False
@@ -88,19 +90,24 @@ def agreed(
     if len(ids) > _SHOWN:
         click.echo(f"and {len(ids) - _SHOWN:,} more", err=True)
     texts = "1 text" if len(ids) == 1 else f"{len(ids):,} texts"
-    if yes:
-        return True
-    if not sys.stdin.isatty():
+    if not (yes or sys.stdin.isatty()):
         click.echo(f"{texts} would be {what}; --yes does it", err=True)
-        return False
-    return click.confirm(f"{texts}: {again or what}?", err=True)
+        raise click.exceptions.Exit(1)
+    return yes or confirm(f"{texts}: {again or what}?")
+
+
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Ask, unless told yes; raises StoreError where there is no terminal to ask in."""
+    if not (yes or sys.stdin.isatty()):
+        raise StoreError(f"{question} There is no terminal to ask in: --yes does it.")
+    return yes or confirm(question)
 
 
 def outline(line: Outline) -> str:
     """A text on one line."""
     day = f"{line.date:%Y-%m-%d}" if line.date else "undated   "
-    title = printable(line.title)[:_TITLE]
-    return f"{line.id:7}  {day}  {line.kind:7}  {printable(line.person):24.24}  {title}"
+    title = one_line(line.title)[:_TITLE]
+    return f"{line.id:7}  {day}  {line.kind:7}  {one_line(line.person):24.24}  {title}"
 
 
 def _with(options: Sequence[Callable[[Any], Any]], command: _Command) -> _Command:

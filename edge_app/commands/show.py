@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from edge_app.commands.output import printable
+from decoding_core.foreign_text import legible
 from edge_app.commands.selecting import outline
 from edge_app.settings import store_path
 from personal_store import Store, StoreError, received
@@ -36,7 +36,7 @@ def command(record_id: int, raw: bool, clean: bool) -> None:
             raise StoreError(f"There is no text with the id {record_id}.")
         click.echo(outline(lines[0]), err=True)
         text = _raw(store, record_id) if raw else _clean(store, record_id)
-    click.echo("\n".join(map(printable, text.split("\n"))))
+    click.echo(legible(text))
 
 
 def _clean(store: Store, record_id: int) -> str:

@@ -8,8 +8,9 @@ from dataclasses import asdict
 
 import click
 
+from decoding_core.foreign_text import one_line
 from edge_app.commands.chart import bars
-from edge_app.commands.output import may_style, printable
+from edge_app.commands.output import heading
 from edge_app.privacy.ledger import read_ledger
 from edge_app.settings import (
     Settings,
@@ -20,6 +21,8 @@ from edge_app.settings import (
 )
 from models.folders import state_folder
 from personal_store import Store
+from personal_store.extras import how_to_add
+from personal_store.forgetting import UNTIDY
 from personal_store.room import in_words
 from personal_store.summary import Summary, summarise
 
@@ -41,7 +44,7 @@ def command(as_json: bool) -> None:
         click.echo(json.dumps(_plain(summary, addresses, settings)))
         return
     for line in (*_head(summary, addresses, settings), *_store(summary)):
-        click.echo(line)
+        click.echo(one_line(line))
     _charts(summary)
 
 
@@ -75,27 +78,24 @@ def _store(summary: Summary) -> Iterator[str]:
     failed = sum(summary.failed.values())
     yield f"failed      {f'{failed:,} could not be read' if failed else 'nothing'}"
     for reason, times in list(summary.failed.items())[:_REASONS]:
-        yield f"            {times:,} x {printable(reason)}"
+        yield f"            {times:,} x {reason}"
     if summary.behind:
         yield (
             "attention   mails were cleaned by older rules than those of this version: "
             "run 'specsteer reclean'"
         )
     if summary.untidy:
-        yield (
-            "attention   traces of forgotten texts are not yet overwritten: run "
-            "'specsteer store tidy'"
-        )
+        yield f"attention   {UNTIDY}"
 
 
 def _charts(summary: Summary) -> None:
     for title, counts in _charted(summary).items():
         if counts:
             click.echo()
-            click.secho(title, bold=may_style() or None)
+            heading(title)
             click.echo("\n".join(bars(counts)))
     if summary.languages is None and summary.usable:
-        click.echo("\nlanguages need 'pip install specsteer[languages]'", err=True)
+        click.echo(f"\nto count languages as well: {how_to_add('languages')}", err=True)
 
 
 def _charted(summary: Summary) -> dict[str, Mapping[str, int]]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
+from decoding_core.foreign_text import escaped_json, legible
+from decoding_core.gated_streams import ungated
+from edge_app.commands.asking import ask_secret
+from edge_app.commands.forget import tell_proof
 from edge_app.commands.progress import Progress
-from edge_app.commands.selecting import assume_yes
+from edge_app.commands.selecting import assume_yes, confirmed
 from edge_app.settings import store_path
 from personal_store import Store, StoreError, received
 from personal_store import rawtext as bodies
@@ -23,6 +28,7 @@ from personal_store.private_files import part_of, put_in_place, shred
 from personal_store.restoring import put_back
 from personal_store.restoring import restore as restore_store
 
+_THERE = "{} is there already: --force replaces it."
 _FORMATS = {"jsonl": as_lines, "mbox": as_mailbox}
 _OTHER = click.argument("other", metavar="FILE", type=click.Path(path_type=Path))
 
@@ -47,22 +53,30 @@ def command() -> None:
     type=click.Choice(list(_FORMATS)),
     help="By the ending of the name, else jsonl.",
 )
-def export(file: Path, kind: str | None) -> None:
-    """Write everything to FILE ('-' for the standard output).
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+def export(file: Path, kind: str | None, force: bool) -> None:
+    """Write everything to FILE ('-' for the standard output). A file that is there is
+    left alone unless --force is given, and replaced as a whole then.
 
     jsonl holds every field of every record; 'specsteer import jsonl FILE' reads it back
     with nothing lost. mbox holds your own mails as other programs read them, as they
-    are stored: your words, without quotes and attachments.
+    are stored: your words, without quotes and attachments. In jsonl, control characters
+    are spelled out (\u001b) and so do nothing to a terminal; an mbox that is shown in
+    one has them replaced.
     """
+    if str(file) != "-" and not force and os.path.lexists(file):
+        raise StoreError(_THERE.format(file))
     kind = kind or ("mbox" if file.suffix == ".mbox" else "jsonl")
     with Store.open(store_path()) as store:
         if kind == "jsonl":
             _clean_received(store)
         lines = _FORMATS[kind](store.db)
+        if kind == "jsonl":
+            lines = (escaped_json(line.decode()).encode() for line in lines)
         if str(file) == "-":
             texts = sum(map(_to_stdout, lines))
         else:
-            texts = _to_file(file, lines)
+            texts = _to_file(file, lines, force)
             click.echo(f"exported {texts:,} texts to {file}")
 
 
@@ -91,7 +105,7 @@ def restore(other: Path | None, yes: bool) -> None:
     chosen = other or backup_path(path)
     if not chosen.exists():
         raise StoreError(f"There is no backup {chosen}.")
-    if not (yes or click.confirm(f"Replace the store by {chosen}?", err=True)):
+    if not confirmed(f"Replace the store by {chosen}?", yes=yes):
         return
     try:
         store = Store.open(path)
@@ -128,17 +142,22 @@ def merge(other: Path) -> None:
 
 @command.command("tidy")
 def tidy() -> None:
-    """Overwrite what deleted texts have left in the file, and check the whole store."""
-    with Store.open(store_path()) as store:
-        tidy_up(store.db, store.path)
+    """Overwrite what deleted texts have left, and account for all that the store holds.
+
+    It ends what 'specsteer forget' could not, and checks the whole store.
+    """
+    with Store.open(store_path()) as store, Progress("checking") as progress:
         try:
             wrong = check(store.db)
         except faults() as error:
             wrong = [str(error)]
-    if wrong:
-        lines = "; ".join(wrong[:3])
-        raise StoreError(f"The store is damaged ('store restore' may help): {lines}.")
-    click.echo("tidy and sound")
+        if wrong:
+            lines = "; ".join(wrong[:3])
+            raise StoreError(
+                f"The store is damaged ('store restore' may help): {lines}."
+            )
+        proof = tidy_up(store.db, store.path, progress.show)
+    tell_proof(proof, "tidy and sound: ")
 
 
 @command.command("raw")
@@ -155,7 +174,9 @@ def raw(what: str) -> None:
             _clean_received(store)
         dropped = bodies.want(store.db, what == "on")
         if what == "off":
-            tidy_up(store.db, store.path)
+            proof = tidy_up(store.db, store.path)
+            if proof.left:
+                tell_proof(proof, f"dropped {dropped:,}; ")
     kept = "kept from the next import on" if what == "on" else "no longer kept"
     click.echo(f"raw bodies are {kept}" + (f"; dropped {dropped:,}" if dropped else ""))
 
@@ -168,7 +189,7 @@ def encrypt(keyring: bool) -> None:
     The passphrase is asked for, or read from SPECSTEER_STORE_KEY; so it is whenever
     the store is opened. With --keyring it is the system's keyring that opens the store;
     the random key is printed once: keep a copy, as nothing opens the store without it.
-    Needs the extra: pip install 'specsteer[encryption]'.
+    Needs more libraries; without them, the command that adds them is printed.
     """
     from personal_store import encryption, keys
 
@@ -192,15 +213,16 @@ def decrypt(yes: bool) -> None:
     """Make the store and its backup plain files again."""
     from personal_store import encryption, keys
 
-    if yes or click.confirm("Store your texts unencrypted?", err=True):
+    Store.open(store_path()).close()
+    if not encryption.is_encrypted(store_path()):
+        raise StoreError(f"The store {store_path()} is plain: it is not encrypted.")
+    if confirmed("Store your texts unencrypted?", yes=yes):
         encryption.decrypt(store_path())
         keys.forget_in_keyring(store_path())
         click.echo("the store is not encrypted any more", err=True)
 
 
 def _new_passphrase() -> str:
-    import os
-
     from personal_store.keys import VARIABLE
 
     given = os.environ.get(VARIABLE)
@@ -208,10 +230,7 @@ def _new_passphrase() -> str:
         return given
     if not sys.stdin.isatty():
         raise StoreError(f"Give the passphrase in {VARIABLE}, or run it in a terminal.")
-    asked: str = click.prompt(
-        "New passphrase", hide_input=True, confirmation_prompt=True, err=True
-    )
-    return asked
+    return ask_secret("New passphrase", twice=True)
 
 
 def _clean_received(store: Store) -> None:
@@ -219,17 +238,22 @@ def _clean_received(store: Store) -> None:
         received.read_all(store.db, told=progress.show)
 
 
-def _to_stdout(line: bytes) -> int:
-    click.echo(line, nl=False)
+def _to_stdout(text: bytes) -> int:
+    if sys.stdout.isatty():
+        click.echo(legible(text.decode("utf-8", "replace")), nl=False)
+    else:
+        ungated(sys.stdout).buffer.write(text)
     return 1
 
 
-def _to_file(file: Path, lines: Iterable[bytes]) -> int:
+def _to_file(file: Path, lines: Iterable[bytes], force: bool) -> int:
     """Whole or not at all, readable by its owner alone."""
     part = part_of(file)
     try:
         with part.open("wb") as stream:
             texts = sum(1 for line in lines if stream.write(line))
+        if not force and os.path.lexists(file):  # it has come meanwhile
+            raise StoreError(_THERE.format(file))
         put_in_place(part, file)
     finally:
         shred(part)

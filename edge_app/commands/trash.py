@@ -16,6 +16,7 @@ from edge_app.commands.selecting import (
 )
 from edge_app.settings import store_path
 from personal_store import Store
+from personal_store.forgetting import UNTIDY, is_untidy
 from personal_store.selectors import outlines
 from personal_store.trash import DAYS, in_trash, put_into_trash, restore
 
@@ -37,6 +38,8 @@ def command(listing: bool, back: bool, yes: bool, **options: Any) -> None:
         specsteer trash --restore 17
     """
     with Store.open(store_path()) as store:
+        if is_untidy(store.db):  # what lay here for long enough was forgotten just now
+            click.echo(UNTIDY, err=True)
         if listing:
             for line in outlines(store.db, in_trash(store.db)):
                 click.echo(outline(line))

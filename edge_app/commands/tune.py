@@ -27,7 +27,7 @@ from edge_app.commands.measuring import (
     tell_what_is_missing,
     texts_and_models,
 )
-from edge_app.commands.output import may_style
+from edge_app.commands.output import CYAN, echo_ours, may_style, styled
 from edge_app.commands.stopping import stoppable
 from edge_app.settings import read_settings
 
@@ -154,15 +154,15 @@ def _print(found: Tuned, *, automatic: bool) -> None:
 
     width, full = shutil.get_terminal_size().columns, _full()
     look = (full, _coloured)
-    click.echo(curves.strength_table(found.strength, width, *look) + "\n")
-    click.echo(curves.threshold_table(found.threshold, width, *look) + "\n")
+    echo_ours(curves.strength_table(found.strength, width, *look) + "\n")
+    echo_ours(curves.threshold_table(found.threshold, width, *look) + "\n")
     for sentence in curves.in_words(found, automatic=automatic):
         click.echo(click.wrap_text(sentence, min(width, 80)))
     click.echo("\n" + click.wrap_text(curves.LEGEND, min(width, 80)), err=True)
 
 
 def _coloured(bar: str) -> str:
-    return click.style(bar, fg="cyan") if may_style() else bar
+    return styled(bar, CYAN) if may_style() else bar
 
 
 def _full() -> str:

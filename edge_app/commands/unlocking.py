@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import click
-
+from edge_app.commands.asking import ask_secret
 from personal_store import keys
 
 
@@ -17,5 +16,4 @@ def ask_in_terminal() -> None:
 def _ask(question: str) -> str:
     if not sys.stdin.isatty():
         return ""
-    answer: str = click.prompt(question, hide_input=True, err=True)
-    return answer
+    return ask_secret(question)

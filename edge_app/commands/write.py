@@ -91,6 +91,11 @@ class _Write(click.Command):
 @click.option("--max-tokens", type=int, default=300, show_default=True)
 @click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
 @click.option("--token", help="The server's token; better set SPECSTEER_TOKEN.")
+@click.option(
+    "--token-in-clear",
+    is_flag=True,
+    help="Send it to an http address, too: you know who listens there.",
+)
 @click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
 @click.option(
     "--generalist",
@@ -123,6 +128,8 @@ def command(request: str, **options: Any) -> None:
     settings = read_settings()
     if options["token"]:
         settings = replace(settings, token=options["token"])
+    if options["token_in_clear"]:
+        settings = replace(settings, token_in_clear=True)
     order = _order(request, options, settings)
     build(order.settings)  # an unknown method is told before any model is loaded
     personalisation.build(order.personalisation)

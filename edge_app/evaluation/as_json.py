@@ -12,6 +12,7 @@ from typing import Any
 from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES, Estimate
 from edge_app.evaluation.pair import Measured, Measuring
 from edge_app.evaluation.report import NATS_PER_BIT, Change, Group
+from models.owner_only import write_whole
 
 Object = dict[str, Any]
 
@@ -34,9 +35,7 @@ def document(
 
 def write(path: Path, body: Object) -> None:
     """Write it whole or not at all."""
-    fresh = path.with_name(f"{path.name}.part")
-    fresh.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    write_whole(path, f"{json.dumps(body, indent=1)}\n".encode())
 
 
 def file_of(path: Path) -> Object:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from edge_app.events import Event, Received, Sent, to_json
+from models.owner_only import open_to_append
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,7 @@ class Ledger:
     """Appends to the ledger; a reader of the event stream."""
 
     def __init__(self, path: Path) -> None:
-        path.touch(mode=0o600, exist_ok=True)
-        self._file = path.open("a", buffering=1, encoding="utf-8")
+        self._file = open_to_append(path)
 
     def add(self, event: Event) -> None:
         """Keep the event if bytes moved."""

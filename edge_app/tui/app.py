@@ -1,33 +1,48 @@
-"""The terminal app: a page, its drawers, and a clean way out."""
+"""The terminal app: a page, its drawers, and a way out on which nothing is lost."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar
+from textwrap import shorten
+from typing import ClassVar, TextIO, cast
 
-from textual import on
+import rich
+from rich.console import Console, RenderableType
+from rich.traceback import Traceback
+from textual import events, on
 from textual.actions import SkipAction
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
+from decoding_core.foreign_text import legible
+from decoding_core.gated_streams import GatedStream
 from decoding_core.settings import MethodSettings
 from edge_app.events import Emit
 from edge_app.orders import Desk
+from edge_app.tui.gate import ForeignText
 from edge_app.tui.keys import ACTIONS, show_key
+from edge_app.tui.recovery import KeptSitting, RecoveryFolder
+from edge_app.tui.saving import why_not
 from edge_app.tui.screens.compare import CompareDrawer
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.help import HelpDrawer
 from edge_app.tui.screens.import_letters import ImportDrawer
 from edge_app.tui.screens.numbers import NumbersDrawer
 from edge_app.tui.screens.page import Page
+from edge_app.tui.screens.question import LeaveQuestion, RestoreQuestion
 from edge_app.tui.screens.sent import SentDrawer
 from edge_app.tui.screens.sources import SourcesDrawer
+from edge_app.tui.terminal_input import put_right, without_letter
 from edge_app.tui.widgets.title_line import TitleLine
 from edge_app.tui.writing import Writing
 from models.prompts import Request
@@ -60,14 +75,25 @@ class SpecSteerApp(App[None]):
         defaults: MethodSettings | None = None,
         ledger: Emit | None = None,
         clock: Callable[[], float] = time.monotonic,
+        recovery: RecoveryFolder | None = None,
     ) -> None:
         """`first_request` fills the brief where the store holds sample letters only;
-        `ledger` is a further reader of the events, called from the desk's threads."""
+        `ledger` is a further reader of the events, called from the desk's threads;
+        `recovery` is where drafts are kept that would be lost, None: nowhere."""
+        put_right()
         no_color = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if no_color else None)
+        # Of an unexpected fault Textual prints what it holds: plain, through the gate.
+        self.error_console = Console(
+            file=cast(TextIO, GatedStream(sys.stderr)), color_system=None, markup=False
+        )
+        self._foreign_text = ForeignText()
         self.animation_level = "none"
         self.writing = Writing(desk, defaults or MethodSettings(), ledger, clock)
         self.page = Page(self.writing, first_request, save_folder)
+        self._recovery = recovery
+        self.last_words = ""
+        """What is said on the terminal when the app has left it."""
         self._drawers: dict[str, Callable[[], Drawer]] = {
             "help": HelpDrawer,
             "sources": lambda: SourcesDrawer(self.writing),
@@ -77,36 +103,190 @@ class SpecSteerApp(App[None]):
             "import": lambda: ImportDrawer(self.writing),
         }
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's own, behind the gate for what is not ours."""
+        return [self._foreign_text, *super().get_line_filters()]
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,  # noqa: ARG002 (a widget's `notify` always says True)
+    ) -> None:
+        """As Textual's, but what a message holds is never markup."""
+        super().notify(
+            legible(message),
+            title=title,
+            severity=severity,
+            timeout=timeout,
+            markup=False,
+        )
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """As Textual's, by OSC 52; pasted into a shell it must not be a command."""
+        super().copy_to_clipboard(legible(text))
+
     def get_default_screen(self) -> Screen[None]:
         """The page is the screen at the bottom."""
         return self.page
+
+    async def on_event(self, event: events.Event) -> None:
+        """All keys come through here first."""
+        if isinstance(event, events.Key):
+            event = without_letter(event)
+        await super().on_event(event)
 
     def on_mount(self) -> None:
         """Load the models once the page has been painted."""
         if not self.is_headless:
             self._leave_on_signals()
         self.call_after_refresh(self.writing.prepare)
+        self.call_after_refresh(self._offer_kept)
 
     def _leave_on_signals(self) -> None:
         """A closed window or `kill` restores the terminal and ends the server too."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._leave, 128 + number)
+            loop.add_signal_handler(number, self._leave_unasked, 128 + number)
+
+    def _leave_unasked(self, code: int) -> None:
+        self.keep_draft()
+        self._leave(code)
 
     def _leave(self, code: int) -> None:
         self.writing.stop()
         self.exit(return_code=code)
 
     async def action_quit(self) -> None:
-        """Leave."""
-        self._leave(0)
+        """Leave, after a question where words would be lost."""
+        self._ask_to_leave(0)
 
     def action_leave(self) -> None:
         """Leave as Ctrl-C does everywhere else; but it copies what is selected."""
         selected = getattr(self.focused, "selected_text", "")
         if selected or self.screen.get_selected_text():
             raise SkipAction
-        self._leave(INTERRUPTED)
+        self._ask_to_leave(INTERRUPTED)
+
+    def _ask_to_leave(self, code: int) -> None:
+        if isinstance(self.screen, LeaveQuestion):
+            self.screen.dismiss("keep")
+            return
+        self.page.pane.keep_edits()
+        unsaved = self._unsaved()
+        if unsaved:
+            self.push_screen(
+                LeaveQuestion(unsaved), lambda answer: self._answered(answer, code)
+            )
+        else:
+            self._forget_kept()
+            self._leave(code)
+
+    def _answered(self, answer: str | None, code: int) -> None:
+        match answer:
+            case "save":
+                self.page.action_save(then=lambda: self._ask_to_leave(code))
+            case "keep":
+                if self.keep_draft():
+                    self._leave(code)
+                else:
+                    self.notify(self.last_words, severity="error", markup=False)
+                    self.last_words = ""
+            case "discard":
+                self._forget_kept()
+                self._leave(code)
+
+    def _unsaved(self) -> str:
+        """What leaving would lose, in a sentence; empty where there is nothing."""
+        numbers = [
+            f"version {at}"
+            for at, known in enumerate(self.writing.variants, 1)
+            if any(known is unsaved for unsaved in self.writing.unsaved())
+        ]
+        if len(self.writing.variants) == 1 and numbers:
+            numbers = ["the text"]
+        if self.page.brief_alone():
+            numbers.append("what you ask for")
+        if not numbers:
+            return ""
+        verb = "is" if len(numbers) == 1 else "are"
+        sentence = f"{', '.join(numbers)} {verb} not saved."
+        return sentence[0].upper() + sentence[1:]
+
+    def keep_draft(self) -> bool:
+        """Keep what would be lost for the next start; `last_words` says where, or why
+        it could not be. Asked for at any time, after any error, it raises nothing."""
+        sitting = self.page.sitting()
+        try:
+            alone = self.page.brief_alone()
+        except Exception:  # noqa: BLE001 - the page may be what broke
+            alone = bool(sitting.request.text)
+        if not alone and all(known.text == known.saved for known in sitting.variants):
+            return True
+        try:
+            if self._recovery is None:
+                raise OSError("there is no folder for it")
+            path = self._recovery.keep(sitting)
+        except Exception as error:  # noqa: BLE001 - nothing comes after this net
+            why = why_not(error) if isinstance(error, OSError) else str(error)
+            self.last_words = f"The draft could not be kept: {why}."
+            if sitting.variants:
+                text = sitting.variants[sitting.current].text
+                self.last_words += f" It reads:\n\n{_harmless(text)}"
+            return False
+        self.last_words = (
+            f"What was not saved is kept in {path}; specsteer offers it when it is "
+            "started again."
+        )
+        return True
+
+    def _forget_kept(self) -> None:
+        """What was kept of this sitting is saved, or unwanted."""
+        if self._recovery is not None:
+            with suppress(OSError):
+                self._recovery.clear()
+
+    def _offer_kept(self) -> None:
+        """Ask about the latest sitting that ended with words in it."""
+        if self._recovery is None:
+            return
+        kept, damaged = self._recovery.kept()
+        for path in damaged:
+            self.notify(
+                f"a kept draft cannot be read: {path}",
+                severity="warning",
+                markup=False,
+            )
+        if kept:
+            question = RestoreQuestion(_kept_in_words(kept))
+            self.push_screen(question, lambda answer: self._bring(kept[0], answer))
+
+    def _bring(self, kept: KeptSitting, answer: str | None) -> None:
+        assert self._recovery is not None
+        if answer is not None:
+            self._recovery.go_on_from(kept)
+        if answer == "back":
+            self.page.bring_back(kept.sitting)
+        if answer == "discard":
+            self._forget_kept()
+            self._offer_kept()
+
+    def panic(self, *renderables: RenderableType) -> None:
+        """The last net, first half: an error outside of the message loop."""
+        self.keep_draft()
+        super().panic(*renderables)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """The last net: keep what is written before anything is said of the error."""
+        self.keep_draft()
+        super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        """As Textual does, without the values of variables: they hold the text."""
+        self.panic(Traceback(show_locals=False, width=None, suppress=[rich]))
 
     def action_drawer(self, name: str) -> None:
         """Open a drawer, change to it from another, or close it."""
@@ -125,8 +305,8 @@ class SpecSteerApp(App[None]):
         self.notify(f"the next draft is written {where}")
         self.page.refresh_all()
 
-    @on(TitleLine.Clicked)
-    def _title_clicked(self) -> None:
+    @on(TitleLine.Switched)
+    def _switched(self) -> None:
         self.action_offline()
 
     def get_key_display(self, binding: Binding) -> str:
@@ -146,10 +326,43 @@ class SpecSteerApp(App[None]):
         return run
 
 
+def _harmless(text: str) -> str:
+    """Lines without what would steer a terminal."""
+    return legible(text)
+
+
+def _kept_in_words(kept: list[KeptSitting]) -> str:
+    """When the latest sitting ended, and what it begins with."""
+    latest, sitting = kept[0], kept[0].sitting
+    count = len(sitting.variants)
+    what = "a brief" if not count else "a text" if count == 1 else f"{count} versions"
+    words = sitting.variants[sitting.current].text if count else sitting.request.text
+    more = f" {len(kept) - 1} older ones wait, too." if len(kept) > 1 else ""
+    return (
+        f"On {latest.ended:%Y-%m-%d at %H:%M} the app ended with {what} that no file "
+        f"has: “{shorten(words, 60, placeholder='…')}”{more}"
+    )
+
+
 def run_app(app: SpecSteerApp) -> int:
-    """Run until the person leaves; the exit code. The desk is closed in any case."""
+    """Run until the person leaves; the exit code. The desk is closed in any case.
+
+    Where a thread cannot be ended, such as one that waits for a disk to give it a
+    model, the process ends here: Python's own way out would pull the libraries away
+    from under that thread.
+    """
     try:
         app.run()
+    except BaseException:
+        app.keep_draft()
+        raise
     finally:
-        app.writing.close()
-    return app.return_code or 0
+        if app.last_words:
+            with suppress(OSError):  # the terminal may be gone
+                sys.stderr.write(app.last_words + "\n")
+                sys.stderr.flush()
+        ended = app.writing.close()
+    code = app.return_code or 0
+    if not ended:
+        os._exit(code)
+    return code

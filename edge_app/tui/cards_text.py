@@ -7,6 +7,7 @@ from datetime import datetime
 
 from rich.text import Text
 
+from decoding_core.foreign_text import one_line
 from edge_app.events import Sent
 from edge_app.tui.meters import Numbers, bar, in_bytes, numbers, shares
 from edge_app.tui.writing import Writing
@@ -39,7 +40,8 @@ def sources_card(writing: Writing) -> Text:
 
 def short_title(title: str) -> str:
     """`email to Ana, 2024-08-19: pier photos` as `Ana 2024-08 pier photos`."""
-    return re.sub(r"^\w+ (?:to|of|for) (.+?), (\d{4}-\d\d)-\d\d:", r"\1 \2", title)
+    named = r"^\w+ (?:to|of|for) (.+?), (\d{4}-\d\d)-\d\d:"
+    return re.sub(named, r"\1 \2", one_line(title))
 
 
 def letters_line(writing: Writing) -> str:
@@ -68,9 +70,9 @@ def sent_card(writing: Writing) -> Text:
 
 
 def phrases_line(writing: Writing) -> str:
-    """How many phrases of letters can be read in what left, of all versions."""
-    found = {phrase for known in writing.variants for phrase in known.left.phrases}
-    unreadable = sum(known.left.unreadable for known in writing.variants)
+    """How many phrases of letters can be read in what left, of all attempts."""
+    found = {phrase for known in writing.attempts for phrase in known.left.phrases}
+    unreadable = sum(known.left.unreadable for known in writing.attempts)
     if unreadable:
         return f"{len(found)}, {unreadable} unread"
     return str(len(found)) if found else "none"

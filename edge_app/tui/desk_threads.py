@@ -1,6 +1,7 @@
 """The desk's blocking calls, each in a thread that knows an inbox and nothing else.
 
-The threads are daemons: leaving the app never waits for a model that is loading.
+The threads are daemons, and `close` waits for none that loads a model: leaving the app
+never does. A thread that cannot be ended is left to the end of the process.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from edge_app.tui.outcomes import (
 from edge_app.tui.variant import Variant
 from personal_store.errors import StoreError
 
+_MOMENT = 0.2  # seconds; a load that can be given up is given up within one tensor
+
 
 class DeskThreads:
     """Calls the desk; what comes of it arrives in `inbox`."""
@@ -37,11 +40,14 @@ class DeskThreads:
         self._desk = desk
         self._ledger = ledger
         self._threads: list[threading.Thread] = []
+        self._loading: threading.Thread | None = None
         self._closing = threading.Event()
 
     def prepare(self) -> None:
         """Load the models."""
-        self._start(lambda: Prepared(self._desk.prepare()), PrepareFailed)
+        self._loading = self._start(
+            lambda: Prepared(self._desk.prepare()), PrepareFailed
+        )
 
     def count(self) -> None:
         """Ask how many own texts there are."""
@@ -53,7 +59,7 @@ class DeskThreads:
         def find() -> Outcome:
             return Found(query, tuple(self._desk.search(query)))
 
-        self._start(find, lambda _: Found(query, ()))
+        self._start(find, lambda problem: Found(query, (), problem))
 
     def write(self, variant: Variant, stop: threading.Event) -> None:
         """Write a text."""
@@ -83,17 +89,22 @@ class DeskThreads:
 
         self._start(read, lambda problem: ImportEnded(problem, failed=True))
 
-    def close(self, patience: float = 3.0) -> None:
-        """Give the threads a little time to end, then end the desk."""
+    def close(self, patience: float = 3.0) -> bool:
+        """End the desk, after a little time for the threads that write to the store or
+        talk to the server; whether all have ended."""
         self._closing.set()
         deadline = time.monotonic() + patience
         for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+            if thread is not self._loading:
+                thread.join(max(0.0, deadline - time.monotonic()))
         self._desk.close()
+        if self._loading is not None:
+            self._loading.join(_MOMENT)
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _start(
         self, work: Callable[[], Outcome], failed: Callable[[str], Outcome]
-    ) -> None:
+    ) -> threading.Thread:
         def run() -> None:
             self.inbox.append(_outcome(work, failed))
 
@@ -101,6 +112,7 @@ class DeskThreads:
         self._threads = [known for known in self._threads if known.is_alive()]
         self._threads.append(thread)
         thread.start()
+        return thread
 
 
 def _outcome(work: Callable[[], Outcome], failed: Callable[[str], Outcome]) -> Outcome:

@@ -67,9 +67,11 @@ DRAWER_BINDINGS: list[BindingType] = [
     action.binding() for action in ACTIONS if action.everywhere
 ]
 
+_NAMED = {"escape": "Esc", "enter": "Enter", "delete": "Del"}
+
 
 def show_key(key: str) -> str:
-    """`ctrl+j` as `^J`, `f2` as `F2`."""
-    if key == "escape":
-        return "Esc"
+    """`ctrl+j` as `^J`, `f2` as `F2`, `delete` as `Del`."""
+    if key in _NAMED:
+        return _NAMED[key]
     return key.replace("ctrl+", "^").replace("alt+", "alt-").upper()

@@ -118,5 +118,5 @@ def bar(share: float, width: int) -> str:
 def _speed(variant: Variant, now: float) -> float | None:
     if variant.statistics is not None and variant.statistics.tokens_per_second:
         return variant.statistics.tokens_per_second
-    seconds = (variant.ended or now) - variant.started
+    seconds = (now if variant.ended is None else variant.ended) - variant.started
     return len(variant.settled) / seconds if variant.settled and seconds > 0 else None

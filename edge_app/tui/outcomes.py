@@ -67,6 +67,8 @@ class Found:
 
     query: str
     sources: tuple[Source, ...]
+    problem: str = ""
+    """Why there is no answer."""
 
 
 Outcome = (

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from decoding_core.gated_streams import gate_output
 from edge_app.events import Event
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.tape import TapeDesk, read_tape, runs_of
@@ -62,4 +63,5 @@ def main(
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

@@ -1,40 +1,172 @@
-"""Files that the app writes; nothing is ever overwritten without being asked."""
+"""Files that the app reads and writes where a person says; nothing is ever overwritten
+without being asked, and every path that cannot be has a sentence."""
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import secrets
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from edge_app.events import Sent, to_json
+from models.owner_only import create, make_folder
 from models.prompts import Request
+
+_LONGEST_STEM = 120
+"""Bytes of a proposed name; file systems take 255, and some programs add to them."""
+
+_SENTENCES = {
+    errno.ENAMETOOLONG: "the name is too long for this disk",
+    errno.ENOTDIR: "a part of this path is a file, not a folder",
+    errno.EEXIST: "a part of this path is a file, not a folder",
+    errno.ELOOP: "the links on this path run in a circle",
+    errno.EACCES: "you have no permission for this path",
+    errno.EPERM: "you have no permission for this path",
+    errno.EROFS: "this disk can only be read",
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "your share of this disk is full",
+}
+
+
+class PathError(Exception):
+    """A path cannot be used; the message says why and is shown beside the field."""
+
+
+class TakenError(PathError):
+    """There is a file already; `found` goes to `save` to overwrite this very one."""
+
+    def __init__(self, found: FileState) -> None:
+        super().__init__("this file exists; enter once more overwrites it")
+        self.found = found
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """Which file stood at a path, and as of when."""
+
+    device: int
+    inode: int
+    changed: int
+    """Nanoseconds since 1970."""
+    size: int
+
+
+def typed_path(typed: str) -> Path:
+    """The path that a person typed, `~` resolved; raises PathError."""
+    typed = typed.strip()
+    if not typed:
+        raise PathError("type the name of a file first")
+    if "\0" in typed:
+        raise PathError("a path cannot hold a zero byte")
+    try:
+        path = Path(typed).expanduser()
+        os.fsencode(path)
+    except RuntimeError as error:
+        user = typed.split("/")[0]
+        raise PathError(f"there is no user {user} on this machine") from error
+    except UnicodeEncodeError as error:
+        raise PathError("this path holds a character that no file can have") from error
+    return path
+
+
+def why_not(error: OSError) -> str:
+    """What the system has against a path, in a sentence."""
+    said = _SENTENCES.get(error.errno or 0)
+    return said or (error.strerror or str(error)).lower()
 
 
 def propose(folder: Path, request: Request, suffix: str = ".txt") -> Path:
     """A name that is free, such as `email-ana-2.txt`."""
     words = re.findall(r"\w+", f"{request.task} {request.recipient}".casefold())
-    return free(folder / ("-".join(words[:6]) + suffix))
+    stem = "-".join(words[:6]).encode("utf-8", "ignore")[:_LONGEST_STEM]
+    return free(folder / (stem.decode("utf-8", "ignore") + suffix))
 
 
 def free(path: Path) -> Path:
     """`path`, or the same with the first number that is not taken."""
     number, found = 1, path
-    while found.exists():
+    while os.path.lexists(found):
         number += 1
         found = path.with_stem(f"{path.stem}-{number}")
     return found
 
 
-def save(path: Path, text: str, *, overwrite: bool = False) -> Path:
-    """Write `text`, ended by a newline; FileExistsError unless told to overwrite."""
-    path = path.expanduser()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w" if overwrite else "x", encoding="utf-8") as file:
-        file.write(text if text.endswith("\n") else text + "\n")
+def save(path: Path, text: str, *, instead_of: FileState | None = None) -> Path:
+    """Write `text`, ended by a newline, to a new file or `instead_of` one.
+
+    Where it fails, what stood there stands there still.
+
+    Raises:
+        TakenError: there is a file, and not the one given as `instead_of`.
+        PathError: nothing can be written there.
+    """
+    if not text.endswith("\n"):
+        text += "\n"
+    body = text.encode("utf-8", "replace")
+    try:
+        found = _file_at(path)
+        if found is None:
+            make_folder(path.parent)
+            _create(path, body)
+        elif found == instead_of:
+            _replace(path.resolve(), body)
+        else:
+            raise TakenError(found)
+    except OSError as error:
+        raise PathError(f"cannot write there: {why_not(error)}") from error
     return path
 
 
 def export_sent(folder: Path, sent: Iterable[Sent]) -> Path:
-    """Every message that left, one line of JSON each."""
+    """Every message that left, one line of JSON each; raises PathError."""
     lines = "".join(to_json(event) + "\n" for event in sent)
     return save(free(folder / "what-left.jsonl"), lines)
+
+
+def _file_at(path: Path) -> FileState | None:
+    """The file at `path`, None where there is nothing; raises PathError for what is
+    neither."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise PathError("this is a link that leads nowhere") from None
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise PathError("this is a folder; add the name of a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise PathError("this is a device or a pipe; choose the name of a file")
+    return FileState(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+def _create(path: Path, body: bytes) -> None:
+    """A new private file with all of `body`, or none."""
+    try:
+        with create(path) as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise  # somebody was faster: it is not ours to remove
+    except OSError:
+        with suppress(OSError):
+            path.unlink()
+        raise
+
+
+def _replace(path: Path, body: bytes) -> None:
+    """Put a finished file in the place of the old one, with its permissions."""
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    _create(part, body)
+    try:
+        part.chmod(stat.S_IMODE(path.stat().st_mode))
+        part.replace(path)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
+        raise

@@ -73,6 +73,8 @@ class Variant:
     stopped: bool = False
     edited: list[Run] | None = None
     """The text as the person left it; None while it is as it was written."""
+    saved: str | None = None
+    """The text as it stands in a file; None while there is no file."""
 
     def __post_init__(self) -> None:
         self.left.request = self.order.request.text
@@ -148,6 +150,11 @@ class Variant:
     def text(self) -> str:
         """The text as it now reads, without waiting words."""
         return "".join(text for text, _ in self.runs())
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no word in it."""
+        return not self.text.strip()
 
     def runs(self) -> list[Run]:
         """The settled text, or what the person made of it."""

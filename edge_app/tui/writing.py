@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from decoding_core.settings import MethodSettings
-from edge_app.events import Emit, Notice, Source
+from edge_app.events import Emit, FinishReason, Notice, Source
 from edge_app.orders import Desk, Order
 from edge_app.tui.desk_threads import DeskThreads
 from edge_app.tui.meters import Traffic
@@ -25,11 +25,18 @@ from edge_app.tui.outcomes import (
     Told,
     WriteEnded,
 )
+from edge_app.tui.recovery import Sitting
 from edge_app.tui.variant import Variant
 from models.prompts import Request
 
 AGAIN_TEMPERATURE = 0.7
 """Used for another version when the settings leave nothing to chance."""
+
+_NO_WORDS: dict[FinishReason | None, str] = {
+    "full": "no word was written: what is to be read leaves no room in the model",
+    "refused": "no word was written: the checker refused every draft",
+}
+_NO_WORD = "no word was written; ^R tries again in another way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,12 @@ class Writing:
         self.settings = settings
         self.clock = clock
         self.variants: list[Variant] = []
+        """What can be shown: versions with words, and the one that is being written."""
+        self.attempts: list[Variant] = []
+        """All that was ever ordered: each took a seed, and may have sent something."""
         self.current = -1
+        self.reason = ""
+        """Why the last attempt ended without a text, until the next action."""
         self.traffic = Traffic()
         self.offline = False
         self.excluded: dict[int, Source] = {}
@@ -67,6 +79,8 @@ class Writing:
         self._stop = threading.Event()
         self._at_desk: Variant | None = None
         self._next: Variant | None = None
+        self._before: Variant | None = None
+        """What was shown before the newest attempt."""
 
     @property
     def variant(self) -> Variant | None:
@@ -95,9 +109,10 @@ class Writing:
         self.threads.prepare()
 
     def draft(self, request: Request) -> None:
-        """Write `request`; what was already written that way is written anew."""
+        """Write `request`; what came to an end that way is written in another way."""
         order = self._order(request, self.settings)
-        if any(known.order == order and known.text for known in self.variants):
+        same = [known for known in self.attempts if known.order == order]
+        if any(known.text or known.reason not in (None, "stopped") for known in same):
             self.again(request)
         else:
             self._queue(order)
@@ -106,24 +121,48 @@ class Writing:
         """Write another version: the next seed, and some chance."""
         settings = replace(
             self.settings,
-            seed=self.settings.seed + len(self.variants),
+            seed=self.settings.seed + len(self.attempts),
             temperature=self.settings.temperature or AGAIN_TEMPERATURE,
         )
         self._queue(self._order(request, settings))
 
-    def stop(self) -> None:
-        """Stop writing now; what is settled stays."""
+    def stop(self, *, keep_empty: bool = False) -> None:
+        """Stop writing now; what is settled stays. A version without a word gives way
+        to the one before it, unless the person is to go on from it."""
         self._stop.set()
         self._next = None
-        if self.variant is not None and self.variant.writing:
-            self.variant.stop(self.clock())
+        self.reason = ""
+        stopped = self.variant
+        if stopped is not None and stopped.writing:
+            stopped.stop(self.clock())
+            if not keep_empty:
+                self._give_way(stopped)
 
     def flip(self, step: int) -> bool:
         """Show an earlier or later version; False when there is none."""
         if not 0 <= self.current + step < len(self.variants):
             return False
         self.current += step
+        self.reason = ""
         return True
+
+    def unsaved(self) -> list[Variant]:
+        """Versions whose leaving would be a loss: the one on screen, and those that the
+        person worked on, unless a file has them as they are."""
+        return [
+            known
+            for known in self.variants
+            if not known.empty
+            and known.text != known.saved
+            and (known is self.variant or known.edited is not None)
+        ]
+
+    def bring_back(self, sitting: Sitting) -> None:
+        """Go on from a sitting that ended; its versions come before those of this."""
+        at = self.current
+        self.attempts = [*sitting.variants, *self.attempts]
+        self.variants = [*sitting.variants, *self.variants]
+        self.current = sitting.current if at < 0 else at + len(sitting.variants)
 
     def exclude(self, source: Source) -> bool:
         """Leave a source out of the next draft, or take it in again."""
@@ -137,10 +176,10 @@ class Writing:
         self.importing, self.imported = ImportAdvanced(0, 0), None
         self.threads.import_letters(kind, path, me)
 
-    def close(self) -> None:
-        """Stop everything and end the desk."""
+    def close(self) -> bool:
+        """Stop everything and end the desk; whether all its threads have ended."""
         self._stop.set()
-        self.threads.close()
+        return self.threads.close()
 
     def drain(self) -> list[News] | None:
         """Take in all that has happened; None when nothing has."""
@@ -163,12 +202,24 @@ class Writing:
     def _queue(self, order: Order) -> None:
         """The desk writes one text at a time; the next waits until it is free."""
         self.stop()
-        self.variants = [known for known in self.variants if known.text]
+        self._before = self.variant
         variant = Variant(order, started=self.clock())
+        self.attempts.append(variant)
+        self.variants = [known for known in self.variants if not known.empty]
         self.variants.append(variant)
         self.current = len(self.variants) - 1
         self._next = variant
+        if self.problem:  # what was missing may be there now
+            self.prepare()
         self._begin()
+
+    def _give_way(self, variant: Variant) -> None:
+        """Show again what was shown before a version that has no word."""
+        if not variant.empty or all(known is not variant for known in self.variants):
+            return
+        self.variants = [known for known in self.variants if known is not variant]
+        places = [at for at, one in enumerate(self.variants) if one is self._before]
+        self.current = places[0] if places else len(self.variants) - 1
 
     def _begin(self) -> None:
         if self._next is None or not self.ready or self._at_desk is not None:
@@ -216,11 +267,18 @@ class Writing:
         variant.end(self.clock())
         self._at_desk = None
         self._begin()
+        wanted = variant is self.attempts[-1] and not variant.stopped
+        if not problem and wanted and variant.empty:
+            problem = _NO_WORDS.get(variant.reason, _NO_WORD)
+        if wanted:
+            self.reason = problem
+            self._give_way(variant)
         return [News(problem, "error")] if problem else []
 
     def _cannot(self, problem: str) -> list[News]:
-        self.problem = problem
+        self.problem = self.reason = problem
         if self._next is not None:
             self._next.end(self.clock())
+            self._give_way(self._next)
             self._next = None
         return [News(problem, "error")]

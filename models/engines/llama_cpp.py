@@ -41,13 +41,20 @@ _NO_SLOT, _ABORTED = 1, 2
 class LlamaModel:
     """The weights and the vocabulary of a GGUF file."""
 
-    def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
-        """Load the model at `path`.
+    def __init__(
+        self,
+        path: Path,
+        settings: EngineSettings | None = None,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Load the model at `path`; another thread may set `stop` to give it up.
 
         Raises:
             ModelError: it is missing, damaged or of a kind that llama.cpp cannot run.
+            StoppedError: `stop` was set.
         """
         self.settings = settings or EngineSettings()
+        self._stop = stop or threading.Event()
         header = read_header(find(path))
         check_vocabulary(path, header)
         self.path = path
@@ -79,9 +86,16 @@ class LlamaModel:
         parameters = self._library.llama_model_default_params()
         parameters.n_gpu_layers = self.settings.gpu_layers
         parameters.use_extra_bufts = extra_buffers_work() if wanted is None else wanted
+        # Asked about every tensor, which is how often a load can be given up.
+        go_on = self._library.llama_progress_callback(
+            lambda _share, _data: not self._stop.is_set()
+        )
+        parameters.progress_callback = go_on
         handle = self._library.llama_model_load_from_file(
             str(path).encode(), parameters
         )
+        if not handle and self._stop.is_set():
+            raise StoppedError("stopped while the model was loading")
         if not handle:
             raise ModelError(f"llama.cpp cannot load {path}: {last_complaint()}")
         return handle

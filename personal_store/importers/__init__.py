@@ -7,6 +7,9 @@ of mail also have `envelopes(source)`, which yields headers only, and may have
 messages signed with names have `people(source)`, those of tables `names(source)` and
 `columns(source, mapping)`.
 
+`begins_at(source, position)` says that files grow at their end, and where reading may
+begin.
+
 `recognises(source)` is for `import auto`: where an importer would take any file of a
 common type, it says whether this one is likely meant for it. Without it, what
 `sources` wants is what it recognises. `is_certain(source)` says of a format that has no
@@ -59,6 +62,15 @@ class LetterImporter(MailImporter, Protocol):
 
     def letters(self, source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
         """What `read` yields, but messages as they are, to be read elsewhere."""
+
+
+@runtime_checkable
+class GrowingImporter(Importer, Protocol):
+    """An importer of files to whose end programs add, and that can be read from any
+    place at which something begins."""
+
+    def begins_at(self, source: Source, position: int) -> bool:
+        """Whether `options.start` may be this position."""
 
 
 @runtime_checkable

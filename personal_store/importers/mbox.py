@@ -12,6 +12,7 @@ from personal_store.sources import Source, locate
 from personal_store.splitting import (
     RawMessage,
     Stretch,
+    begins_message,
     looks_like_mailbox,
     split,
     stretches,
@@ -33,6 +34,12 @@ def envelopes(source: Source) -> Iterator[Mail]:
     with source.open() as stream:
         for message in split(stream):
             yield parse_headers(message.content)
+
+
+def begins_at(source: Source, position: int) -> bool:
+    """Whether a message begins there, as `split` finds them."""
+    with source.open() as stream:
+        return begins_message(stream, position)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
@@ -35,6 +36,7 @@ from cloud_api.served import Models
 from cloud_api.server import is_loopback
 from decoding_core import wire_json
 from decoding_core.wire import Kind, Problem
+from tests.hostile import HOSTILE, dangers
 
 SCRIPT = Path(__file__).with_name("fake_cloud_server.py")
 ROOT = Path(__file__).parents[2]
@@ -387,3 +389,27 @@ def drive_streams(url):
     with pytest.raises(InvalidStatus) as denied:
         connect(base + CANARY_TEXT + "/stream", additional_headers=HEADERS)
     yield denied.value.response.body.decode()
+
+
+def test_hostile_requests(command, environment):
+    """Whatever a stranger sends, before and behind the token."""
+    with process(command, environment) as child:
+        address = urlsplit(url_of(child))
+        where = (address.hostname, address.port)
+        said = HOSTILE.encode()
+        for request in (
+            said + b"\r\n\r\n",
+            b"GET /" + said + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+            b"GET /healthz HTTP/1.1\r\nHost: " + said + b"\r\n\r\n",
+            b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: " + said[:20] + b"\r\n\r\n",
+            b"GET /v1/sessions/x/stream HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
+            b"Connection: Upgrade\r\nSec-WebSocket-Key: " + said[:9] + b"\r\n\r\n",
+        ):
+            with socket.create_connection(where) as connection:
+                connection.sendall(request)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(4096):
+                    pass
+        child.terminate()
+        _, log = child.communicate()
+    assert dangers(log) == []

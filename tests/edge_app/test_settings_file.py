@@ -21,7 +21,8 @@ strength = 1.0  # beta
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_other_lines_and_comments_stay(tmp_path, ends):
-    """Also their line ends, and who may read the file."""
+    """Also their line ends. Others who could read the file cannot any more: it may hold
+    a token."""
     path = tmp_path / "settings.toml"
     path.write_bytes(FILE.replace("\n", ends).encode())
     path.chmod(0o640)
@@ -32,7 +33,7 @@ def test_other_lines_and_comments_stay(tmp_path, ends):
     assert after[7] == f"strength = 1.5  # beta{ends}"
     assert after[8].strip() == "threshold = 0.1"
     assert len(after) == 9
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     settings = read_settings(path)
     assert (settings.method.strength, settings.method.threshold) == (1.5, 0.1)
     assert settings.token == "secret"

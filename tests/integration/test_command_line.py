@@ -26,6 +26,7 @@ from models.files import locate
 from models.gguf_header import read_header
 from models.prompts import Request
 
+CLEAR = "--token-in-clear"
 LONG = (
     *("--method", "generalist", "--temperature", "10", "--top-p", "1"),
     *("--seed", "1"),
@@ -57,7 +58,7 @@ def write(server):
     """`specsteer write` with the server of the tests; its result."""
 
     def call(*arguments, **options):
-        at = ("--server", server.url, "--token", server.token)
+        at = ("--server", server.url, "--token", server.token, CLEAR)
         return run("write", *at, *arguments, **options)
 
     return call
@@ -167,7 +168,7 @@ def _in_process(settings):
 
 def test_a_wrong_token_is_one_sentence(server):
     """And no reason to write on alone."""
-    result = run("write", "x", "--server", server.url, "--token", "wrong")
+    result = run("write", "x", "--server", server.url, "--token", "wrong", CLEAR)
     assert "refused the token" in sentence(result)
     assert result.exit_code == 1
 
@@ -240,7 +241,7 @@ def test_a_server_killed_in_mid_text(monkeypatch, option):
                 child._process.wait()
 
         monkeypatch.setattr(write_command.Output, "add", add)
-        at = ("--server", child.url, "--token", child.token)
+        at = ("--server", child.url, "--token", child.token, CLEAR)
         result = run("write", "--json", *at, *LONG, "--max-tokens", "24", *option, "x")
     body = json.loads(result.stdout)
     assert body["text"]
@@ -256,7 +257,9 @@ def test_a_server_killed_in_mid_text(monkeypatch, option):
 def test_doctor_finds_all_well_and_says_what_is_not(home, server, other_vocabulary):
     """One line for each thing; status 1 when one is bad."""
     settings = home / "settings.toml"
-    settings.write_text(f"server = '{server.url}'\ntoken = '{server.token}'\n")
+    settings.write_text(
+        f"server = '{server.url}'\ntoken = '{server.token}'\ntoken_in_clear = true\n"
+    )
     well = run("doctor")
     assert well.exit_code == 0, well.stdout
     assert f"{server.url} answers" in well.stdout

@@ -15,6 +15,7 @@ from edge_app.privacy.ledger import read_ledger
 from edge_app.settings import ledger_path
 from models.engines.probe import probe
 
+CLEAR = "--token-in-clear"
 LONG = (
     *("--method", "generalist", "--temperature", "10", "--top-p", "1"),
     *("--seed", "1"),
@@ -135,7 +136,7 @@ def test_a_server_started_by_hand():
     process = subprocess.Popen([serve, "serve", "--port", "0"], stdout=subprocess.PIPE)
     try:
         url = json.loads(process.stdout.readline())["url"]
-        written = specsteer("write", "x", "--server", url, "--max-tokens", "5")
+        written = specsteer("write", "x", "--server", url, CLEAR, "--max-tokens", "5")
         out, err = written.communicate(timeout=60)
         assert written.returncode == 0, err
         assert out

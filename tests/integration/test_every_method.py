@@ -24,6 +24,7 @@ from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
 
+CLEAR = "--token-in-clear"
 ON_THE_SERVER = [
     name
     for name in available()
@@ -126,7 +127,7 @@ def _drafts(method):
 @pytest.mark.parametrize("method", available())
 def test_the_command_writes_with_every_method(method, server, letters):
     """`specsteer write --method NAME`, over the socket where it needs one."""
-    at = ("--server", server.url, "--token", server.token)
+    at = ("--server", server.url, "--token", server.token, CLEAR)
     limit = ("--max-tokens", "6", "--no-offline", "--json")
     result = run("--method", method, *at, *limit, "Thank Ana.")
     assert result.exit_code == 0, result.stderr
@@ -148,7 +149,7 @@ def test_the_command_writes_with_every_method(method, server, letters):
 
 def test_the_command_with_the_base_on_this_device(server):
     """The same text at temperature 0."""
-    at = ("--server", server.url, "--token", server.token, "--json")
+    at = ("--server", server.url, "--token", server.token, CLEAR, "--json")
     texts = [
         json.loads(run(*at, "--base", base, *options, "Thank Ana.").stdout)["text"]
         for base in ("cloud", "edge")
@@ -159,7 +160,7 @@ def test_the_command_with_the_base_on_this_device(server):
 
 def test_the_automatic_threshold_from_the_command_line(server):
     """As a word; and what is neither word nor number is wrong usage."""
-    at = ("--server", server.url, "--token", server.token, "--json")
+    at = ("--server", server.url, "--token", server.token, CLEAR, "--json")
     result = run(*at, "--threshold", "auto", "--max-tokens", "6", "Thank Ana.")
     assert json.loads(result.stdout)["settings"]["threshold"] == "auto"
     assert run("--threshold", "many", "x").exit_code == 2
@@ -209,6 +210,7 @@ def test_who_reads_the_history(method, server, tmp_path):
             server.url,
             server.token,
             EngineSettings(extra_buffers=False),
+            token_in_clear=True,
         )
     )
     events = []

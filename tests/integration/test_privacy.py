@@ -28,13 +28,13 @@ NOTES = "Secretnotes Wombatfjord"
 def socket_bytes(monkeypatch):
     """Every buffer that is handed to the socket."""
     buffers = []
-    write = traffic._CountingStream.write
+    write = traffic._WatchedStream.write
 
     def recording(self, buffer, timeout=None):
         buffers.append(bytes(buffer))
         write(self, buffer, timeout)
 
-    monkeypatch.setattr(traffic._CountingStream, "write", recording)
+    monkeypatch.setattr(traffic._WatchedStream, "write", recording)
     return buffers
 
 
@@ -74,6 +74,7 @@ def desk(tmp_path, server):
             server.url,
             server.token,
             EngineSettings(extra_buffers=False),
+            token_in_clear=True,
         )
     )
     yield desk

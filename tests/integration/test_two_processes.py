@@ -31,6 +31,7 @@ def equipment(tmp_path, server, token=None):
         server.url if server else "",
         token or (server.token if server else ""),
         PLAIN,
+        token_in_clear=True,
     )
 
 
@@ -134,6 +135,7 @@ def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
             "http://127.0.0.1:9",
             "x",
             PLAIN,
+            token_in_clear=True,
         )
     )
     events = write(desk, order())

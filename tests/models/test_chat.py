@@ -1,6 +1,7 @@
 import pytest
 
 from decoding_core.errors import ModelError
+from models import chat
 from models.chat import prompt_ids, render
 from models.prompts import Excerpt, Message, Request, private_messages, public_messages
 
@@ -47,6 +48,102 @@ def test_a_template_that_cannot_be_used_is_an_error(template):
     """A model's file is not trusted: it runs in a sandbox and may not lose a text."""
     with pytest.raises(ModelError, match="template"):
         render(template, [Message("user", "hi")])
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ 'a' * 10**9 }}",
+        "{{ 'a' * 10**12 }}",
+        "{% set t = 'a' * 10**9 %}",
+        "{{ 'a' | center(10**10) }}",
+        "{{ 'a' | center(10**6) }}",
+        "{{ '%0900000000d' % 1 }}{{ '{:>900000000}'.format(1) }}",
+        pytest.param(
+            "{% set n = namespace(t='ab') %}{% for _ in range(60) %}"
+            "{% set n.t = n.t + n.t %}{% endfor %}{{ n.t }}",
+            marks=pytest.mark.slow,
+        ),
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{% for _ in range(99999) %}{{ messages[0]['content'] }}xxxx{% endfor %}",
+        "{{ range(10**9) | list | length }}",
+        "{{ 1 // 0 }}",
+        "{{ [1][5] + 1 }}",
+        "{{ messages[0]['content'].encode('utf-99') }}",
+        "{{ '\\ud800' }}{{ messages[0]['content'] }}",
+        "{{ raise_exception('\\ud800') }}",
+        "{{ raise_exception(messages) }}",
+        "{{ '\ue000' }}{{ '9' * 5000 }}{{ '\ue001' }}",
+        "{{ '\ue000\u0663\ue001' }}",
+        "(" * 300_000,
+        "{{ " + "(" * 5_000 + ")" * 5_000 + " }}",
+        "{{ " + "-" * 60_000 + "1 }}",
+        "\udcff{{ messages[0]['content'] }}",
+    ],
+    ids=range(22),
+)
+def test_a_template_made_to_harm_is_a_sentence(template):
+    """It takes no memory of ours, writes no endless prompt, and ends nothing but the
+    process that renders it."""
+    with pytest.raises(ModelError, match="template") as caught:
+        render(template, [Message("user", "hi")])
+    assert len(str(caught.value)) < 300
+    str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}"
+        "{% endfor %}",
+        pytest.param("{{ 9 ** (9 ** 9) }}", marks=pytest.mark.slow),
+    ],
+    ids=["loops", "power"],
+)
+def test_a_template_without_end_is_ended(monkeypatch, template):
+    """By the system, after so many seconds of computing."""
+    monkeypatch.setattr(chat, "_SECONDS", 1)
+    with pytest.raises(ModelError, match="too much time or memory"):
+        render(template, [Message("user", "hi")])
+
+
+def test_a_template_that_loses_nothing_may_still_write_too_much():
+    """Its own words would fill every prompt."""
+    template = "{{ messages[0]['content'] }}{{ 'a' | center(300000) }}"
+    with pytest.raises(ModelError, match="characters of its own"):
+        render(template, [Message("user", "hi")])
+
+
+def test_one_process_renders_what_a_text_needs(monkeypatch):
+    """Both prompts of any number of texts; other conversations have their own."""
+    started = []
+    start = chat.python_child.start
+
+    def counted(*words, **streams):
+        started.append(words)
+        return start(*words, **streams)
+
+    monkeypatch.setattr(chat.python_child, "start", counted)
+    chat._rendered.cache_clear()
+    for number in range(3):
+        render(CHATML, [Message("user", f"say {number}")])
+        segments = render(CHATML, [Message("system", "s"), Message("user", "u")])
+    assert [s.text for s in segments if not s.control] == ["s", "u"]
+    assert len(started) == 1
+    turns = [Message("user", "a"), Message("assistant", "b"), Message("user", "c")]
+    assert [s.text for s in render(CHATML, turns) if not s.control] == ["a", "b", "c"]
+    assert len(started) == 2
+
+
+def test_a_model_without_a_system_role_serves_requests():
+    """Its template refuses one kind of prompt and renders the other."""
+    template = (
+        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system') }}"
+        "{% endif %}" + CHATML
+    )
+    assert render(template, [Message("user", "hi")])
+    with pytest.raises(ModelError, match="no system"):
+        render(template, [Message("system", "s"), Message("user", "u")])
 
 
 def test_the_request_reads_the_same_in_both_prompts():

@@ -53,6 +53,22 @@ def ids_of(model, count=40):
     return model.vocabulary.tokenize(text)[:count]
 
 
+def test_a_load_is_given_up_between_two_tensors():
+    """Not only before it begins: another thread says so in the middle."""
+
+    class StopsInTheMiddle(threading.Event):
+        asked = 0
+
+        def is_set(self):
+            self.asked += 1
+            return self.asked > 3
+
+    stop = StopsInTheMiddle()
+    with pytest.raises(StoppedError):
+        LlamaModel(locate("specialist"), EngineSettings(extra_buffers=False), stop)
+    assert stop.asked > 3
+
+
 @pytest.mark.parametrize("text", AWKWARD)
 def test_text_survives_tokenisation(model, text):
     """Every byte comes back."""

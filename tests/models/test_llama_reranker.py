@@ -62,7 +62,7 @@ def write_reranker(path, template=None, pooling=4):
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(header["tokenizer.ggml.tokens"])
-    writer.add_token_types(header["tokenizer.ggml.token_type"])
+    writer.add_token_types(list(header["tokenizer.ggml.token_type"]))
     writer.add_token_merges(header["tokenizer.ggml.merges"])
     writer.add_token_type_count(1)
     writer.add_bos_token_id(BEGIN)

@@ -43,14 +43,11 @@ def test_the_person_may_override(monkeypatch, wish, works):
 
 def test_a_crash_of_the_child_means_no(monkeypatch, tmp_path):
     """The signal is named, and this process lives."""
-    crash = tmp_path / "crash.py"
-    crash.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
-    run = probing.subprocess.run
-    monkeypatch.setattr(
-        probing.subprocess,
-        "run",
-        lambda command, **options: run([command[0], str(crash)], **options),
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "crash.py").write_text(
+        "import os, signal\ndef main(): os.kill(os.getpid(), signal.SIGSEGV)"
     )
+    monkeypatch.setattr(probing, "_TRIAL", "crash:main")
     answer = probing._try_in_child(tmp_path)
     assert answer == Answer(False, "the trial was ended by signal 11")
 

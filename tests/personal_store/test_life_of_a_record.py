@@ -9,9 +9,9 @@ from personal_store import Store, import_source
 from personal_store.copies import back_up, backup_path
 from personal_store.derived import check
 from personal_store.forgetting import forget, forget_everything, is_untidy
-from personal_store.proof import Traces, files_of
 from personal_store.selectors import Which, outlines
 from personal_store.tombstones import count
+from personal_store.traces import Traces
 from personal_store.trash import (
     empty_if_due,
     exclude,
@@ -133,15 +133,15 @@ def test_forgetting_everything_leaves_a_new_store(store, tmp_path):
     """With no memory of it: an import brings texts back."""
     back_up(store.db, store.path)
     traces = Traces.of(store.db, ids(store))
-    forget_everything(store.db, store.path)
+    proof = forget_everything(store.db, store.path)
     traces = traces.without_those_in(store.db)
     path = store.path
     store.close()
 
     assert not backup_path(path).exists()
-    proof = traces.look_in([path])
-    assert proof.left_in == ()
-    assert proof.pieces > 100
+    assert proof.left == ()
+    assert len(traces.windows) > 100
+    assert traces.found_in([path]) == []
     assert b"anna@example.org" not in path.read_bytes()
     with Store.open(path) as again:
         assert again.identities() == []
@@ -167,10 +167,3 @@ def test_forgetting_everything_leaves_a_new_store(store, tmp_path):
 def test_selectors(store, chosen, titles):
     """Conditions add up."""
     assert [one.title for one in outlines(store.db, chosen.find(store.db))] == titles
-
-
-def test_files_of_a_store_are_found(store):
-    """Log and backup too."""
-    back_up(store.db, store.path)
-    names = {path.name for path in files_of(store.path)}
-    assert {"store.db", "store.db-wal", "store-backup.db"} <= names

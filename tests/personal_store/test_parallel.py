@@ -47,14 +47,13 @@ with Store.open(Path(sys.argv[1])) as store:
     import_source(store, "mbox", Path(sys.argv[2]), me=["sam@example.com"])
 """
 FAULTY = """
-import sys; sys.path[:] = sys.argv[1:]
 from personal_store import parallel
 def read(one):
     if one.position == 41:
         raise MemoryError("at 41")
     return right(one)
 right, parallel.read_now = parallel.read_now, read
-parallel.serve()
+serve = parallel.serve
 """
 
 
@@ -87,7 +86,7 @@ def test_many_processes_make_the_same_store(tmp_path, monkeypatch, small_counts)
         file.write(mailbox([b"Subject: by nobody\n\nThree words here.\n"]))
     started = []
     monkeypatch.setattr(
-        "personal_store.parallel.subprocess.Popen",
+        "personal_store.python_child.subprocess.Popen",
         lambda *a, **k: started.append(subprocess_popen(*a, **k)) or started[-1],
     )
     together = stored(tmp_path / "together.db", box)
@@ -151,9 +150,16 @@ def test_damage_keeps_the_last_batch(tmp_path, small_counts, monkeypatch):
         assert store.counts()["own"] > 5
 
 
-def test_a_fault_in_reading_stops_where_it_is(small_counts, monkeypatch):
+def read_by(code, folder, monkeypatch):
+    """Readers run this code instead of ours."""
+    (folder / "other_reader.py").write_text(code)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(parallel, "_ENTRY", "other_reader:serve")
+
+
+def test_a_fault_in_reading_stops_where_it_is(tmp_path, small_counts, monkeypatch):
     """Nothing behind it is taken for read: its place would be passed over."""
-    monkeypatch.setattr(parallel, "_COMMAND", FAULTY)
+    read_by(FAULTY, tmp_path, monkeypatch)
     found = []
     with Readers(2) as readers, pytest.raises(MemoryError, match="at 41"):
         found.extend(readers.read(letters(100)))
@@ -172,8 +178,8 @@ def test_a_killed_reader_is_a_sentence(small_counts):
     assert all(one.process.returncode is not None for one in readers._all)
 
 
-def test_a_reader_that_cannot_start_says_why(small_counts, monkeypatch):
-    monkeypatch.setattr(parallel, "_COMMAND", "raise SystemExit('no module here')")
+def test_a_reader_that_cannot_start_says_why(tmp_path, small_counts, monkeypatch):
+    read_by("raise SystemExit('no module here')", tmp_path, monkeypatch)
     with (
         Readers(1) as readers,
         pytest.raises(StoreError, match="exit 1: no module here"),

@@ -29,7 +29,7 @@ def bring(store, folder, first, count):
 
 
 def heard(store, query):
-    return [p.record_id for p in store.search_received(query, limit=50)]
+    return [p.record_id for p in store.find(query, limit=50, received_ones=True)]
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_only_own_bodies_are_kept(store):
     assert ids(store, "id IN (SELECT record_id FROM raw)") == ids(
         store, "kind = 'email'"
     )
-    store.search_received("garden")
+    store.find("garden", received_ones=True)
     assert ids(store, "id IN (SELECT record_id FROM raw)") == own
 
 

@@ -1,5 +1,6 @@
 """The store's file: private, versioned, safe with several processes and threads."""
 
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from personal_store import Store, StoreError, StoreTooNewError, import_source
 from personal_store.migrations import NEWEST
+from personal_store.private_files import put_in_place, shred
 from tests.mailboxes import mailbox, message
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +36,41 @@ def test_deleted_text_is_overwritten_and_the_log_is_on(tmp_path):
         }
 
     assert found == {"secure_delete": 1, "journal_mode": "wal", "foreign_keys": 1}
+
+
+def test_the_log_waits_for_a_writer(tmp_path, monkeypatch):
+    """SQLite gives up at once where a file that is written to shall get a log."""
+    path = tmp_path / "store.db"
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("CREATE TABLE any(thing)")
+    writer.execute("BEGIN IMMEDIATE")
+    waits = []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        writer.close()
+
+    monkeypatch.setattr("personal_store.connecting.time.sleep", sleep)
+    with Store.open(path) as store:
+        assert store.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert len(waits) == 1
+
+
+def test_what_is_removed_is_overwritten(tmp_path):
+    """Who has the file open sees it, as whoever reads the disk would."""
+    path, part = tmp_path / "store.db", tmp_path / "store.db.part"
+    path.write_bytes(b"secret" * 300_000)
+    with path.open("rb") as before:
+        shred(path)
+        assert not path.exists()
+        assert before.read() == bytes(1_800_000)
+
+    path.write_bytes(b"secret" * 300)
+    part.write_bytes(b"new")
+    with path.open("rb") as before:
+        put_in_place(part, path)
+        assert before.read() == bytes(1_800)
+    assert path.read_bytes() == b"new"
 
 
 def test_a_newer_store_is_refused(tmp_path):

@@ -22,9 +22,10 @@ def test_both_ways_find_the_same_words(text):
         ("STRASSE Straße ﬁne", ["strasse", "strasse", "fine"]),
         ("東京都 tea", ["東京", "京都", "tea"]),
         ("".join(chr(c) for c in range(0x2190, 0x2190 + 80)) + "x", ["x"]),
+        ("Ana’s “late” – ½ 😀", ["ana", "s", "late", "1", "2"]),
         ("", []),
     ],
-    ids=["latin", "folded", "unspaced", "many marks", "empty"],
+    ids=["latin", "folded", "unspaced", "many marks", "quotes", "empty"],
 )
 def test_words_of_a_text(text, words):
     assert tokens(text) == words

@@ -79,13 +79,13 @@ def test_received_mail_waits(store):
 
 def test_a_search_cleans_it_once(store):
     """Then its body goes; nothing waits any more."""
-    (passage,) = store.search_received("observatory")
+    (passage,) = store.find("observatory", received_ones=True)
 
     assert passage.text == SAID
     assert row(store) == (SAID, VERSION, 0)
     assert bodies(store) == 1
     assert unread.waiting(store.db) == []
-    assert store.search_received("quixotic") == []
+    assert store.find("quixotic", received_ones=True) == []
     assert check(store.db) == []
 
 
@@ -130,7 +130,7 @@ def test_what_says_nothing_of_its_own_stays_somebody_elses(store):
     add_identities(store.db, ["sam@work.example"])
     add_identities(store.db, ["sam@work.example"])
     assert row(store, where="sender = 'sam@work.example'") == ("", VERSION, 0)
-    assert store.search_received("came") == []
+    assert store.find("came", received_ones=True) == []
 
 
 def test_forgotten_words_stay_forgotten(store):
@@ -138,7 +138,7 @@ def test_forgotten_words_stay_forgotten(store):
     import_mails(store, [came(40, SAID, subject="Again")])
     forget(store.db, store.path, ids(store, "title = 'Garden'"))
     assert row(store, where="title = 'Again'") is not None
-    store.search_received("observatory")
+    store.find("observatory", received_ones=True)
     assert row(store, where="title = 'Again'") is None
     assert check(store.db) == []
 
@@ -167,7 +167,9 @@ def test_a_merge_brings_it_packed(store, tmp_path, keeps):
         merge(second.db, second.path, store.path)
         assert row(second) == ("", UNREAD, 0)
         assert bodies(second) == 1 + keeps
-        assert [hit.text for hit in second.search_received("observatory")] == [SAID]
+        assert [hit.text for hit in second.find("observatory", received_ones=True)] == [
+            SAID
+        ]
         merge(store.db, store.path, second.path)
     assert row(store) == (SAID, VERSION, 0)
     assert bodies(store) == 1
@@ -227,7 +229,7 @@ def test_a_second_import_changes_nothing(store, tmp_path):
         before = row(store, "body, cleaning, body_sha"), bodies(store)
         assert fill(store, tmp_path, [CAME]).received == 0
         assert (row(store, "body, cleaning, body_sha"), bodies(store)) == before
-        store.search_received("observatory")
+        store.find("observatory", received_ones=True)
 
 
 def test_a_lost_body_does_not_stop_the_others(store):
@@ -237,7 +239,7 @@ def test_a_lost_body_does_not_stop_the_others(store):
     )
     store.db.commit()
     import_mails(store, [came(70, "An observatory after all.")])
-    assert [hit.text for hit in store.search_received("observatory")] == [
+    assert [hit.text for hit in store.find("observatory", received_ones=True)] == [
         "An observatory after all."
     ]
 

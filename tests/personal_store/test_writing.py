@@ -1,12 +1,19 @@
 """A batch is written partly at its end: what stands in it twice must not show it."""
 
-import pytest
+import sqlite3
+from itertools import count
+from pkgutil import resolve_name as resolve
 
-from personal_store import Store
+import pytest
+from stores import content
+
+from personal_store import Store, StoreError, import_source, importing
+from personal_store.derived import check
 from personal_store.files import of_file
 from personal_store.packing import pack
 from personal_store.records import Document, ImportReport, RawText
 from personal_store.writing import ImportRun
+from tests.mailboxes import mailbox, message
 
 ME = "sam@example.com"
 
@@ -84,3 +91,44 @@ def test_what_sqlite_refuses_is_left_out(store, tmp_path, text, stored):
     bare = Document(1, "a", "email", text, sender=ME)
     assert written(store, tmp_path, [bare]).added == 1
     assert [record.text for record in store.records()] == [stored]
+
+
+@pytest.mark.parametrize("step", ["rawtext.keep", "refresh", "count_change"])
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_a_fault_at_the_end_of_a_batch_takes_all_of_it_back(
+    tmp_path, monkeypatch, step, batch
+):
+    """Rows, bodies, index and position are one transaction; the same import then ends
+    with the store of one that was left alone."""
+    monkeypatch.setattr(importing, "BATCH", 4)
+    letters = tmp_path / "letters.mbox"
+    letters.write_bytes(
+        mailbox(
+            [message(f"This is letter number {n:2}.", number=n) for n in range(10, 22)]
+        )
+    )
+    with Store.open(tmp_path / "alone.db") as alone:
+        import_source(alone, "mbox", letters, me=[ME])
+        whole = content(alone)
+
+    with Store.open(tmp_path / "store.db") as store, monkeypatch.context() as patch:
+        name = f"personal_store.writing.{step}"
+        real, calls = resolve(name), count(1)
+
+        def fail(*given):
+            real(*given)
+            if next(calls) == batch:
+                raise sqlite3.OperationalError("a fault")
+
+        patch.setattr(name, fail)
+        with pytest.raises(StoreError, match="a fault"):
+            import_source(store, "mbox", letters, me=[ME])
+
+    with Store.open(tmp_path / "store.db") as store:
+        assert check(store.db) == []
+        stored = 4 * (batch - 1)
+        assert store.counts()["own"] == stored
+        (position,) = store.db.execute("SELECT position FROM import_run").fetchone()
+        assert position == letters.stat().st_size * stored // 12
+        assert import_source(store, "mbox", letters, me=[ME]).added == 12 - stored
+        assert content(store) == whole

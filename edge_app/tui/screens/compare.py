@@ -11,6 +11,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
+from decoding_core.foreign_text import legible
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.words_differ import Change, differences
 from edge_app.tui.writing import Writing
@@ -37,8 +38,8 @@ class CompareDrawer(Drawer):
 
     def contents(self) -> Iterable[Widget]:
         """A heading, the texts in one."""
-        yield Static(classes="note")
-        yield VerticalScroll(Static(id="text"))
+        yield Static(classes="note", markup=False)
+        yield VerticalScroll(Static(id="text", markup=False))
 
     def on_mount(self) -> None:
         """Compare with the latest other version."""
@@ -60,11 +61,16 @@ class CompareDrawer(Drawer):
         name, other = self._texts[self._other]
         here = f"version {self.writing.current + 1}"
         note.update(
-            f"[s dim]only in {name}[/] · [b u]only in {here}[/] · plain in both"
+            Text.assemble(
+                (f"only in {name}", _LOOKS["gone"]),
+                " · ",
+                (f"only in {here}", _LOOKS["new"]),
+                " · plain in both",
+            )
         )
         text = Text()
         for piece, change in differences(other, variant.text):
-            text.append(piece, _LOOKS[change])
+            text.append(legible(piece), _LOOKS[change])
         self.query_one("#text", Static).update(text)
 
 

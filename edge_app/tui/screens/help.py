@@ -22,7 +22,8 @@ _LOOKS = (
 _ABOUT = (
     "Your letters stay on this device. Your request and the drafted words go to the "
     "checker, a server that you run; F3 shows every byte. ^T does without it.\n\n"
-    "Tab moves between the brief and the text. ^P lists every action. ^Q leaves.\n"
+    "Tab moves between the brief and the text. ^P lists every action. ^Q leaves; "
+    "what is not saved, it asks about.\n"
 )
 
 
@@ -34,7 +35,8 @@ class HelpDrawer(Drawer):
 
     def contents(self) -> Iterable[Widget]:
         """The keys, the looks, and what goes where."""
-        yield VerticalScroll(Static(_keys()), Static(_looks()), Static(_ABOUT))
+        parts = (_keys(), _looks(), _ABOUT)
+        yield VerticalScroll(*(Static(part, markup=False) for part in parts))
 
     def on_mount(self) -> None:
         """Let arrows scroll."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from textual import on
 from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Input, Label, ProgressBar, Select, Static
 
+from decoding_core.foreign_text import legible
+from edge_app.tui.saving import PathError, typed_path, why_not
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
 from edge_app.tui.widgets.path_input import PathInput
@@ -35,6 +36,7 @@ class ImportDrawer(Drawer):
             "A mailbox or another export of what you wrote. It is read on this device "
             "and stays here. → completes a path.",
             classes="note",
+            markup=False,
         )
         yield _field("file or folder", PathInput())
         kinds = [(kind, kind) for kind in available()]
@@ -44,7 +46,7 @@ class ImportDrawer(Drawer):
         yield _field("your addresses", me)
         yield Button("Read them", id="read", compact=True)
         yield ProgressBar(id="bar", show_eta=False)
-        yield Static(id="result")
+        yield Static(id="result", markup=False)
 
     def on_mount(self) -> None:
         """Show a reading that goes on already."""
@@ -61,11 +63,18 @@ class ImportDrawer(Drawer):
     @on(Input.Submitted)
     @on(Button.Pressed)
     def _read(self) -> None:
-        path = Path(self.query_one("#path", Input).value.strip()).expanduser()
         if self.writing.importing is not None:
             self._say("one reading at a time: this one is not finished")
-        elif not self.query_one("#path", Input).value.strip() or not path.exists():
+            return
+        try:
+            path = typed_path(self.query_one("#path", Input).value)
+            path.stat()
+        except PathError as error:
+            self._say(str(error))
+        except FileNotFoundError:
             self._say(f"there is no {path}")
+        except OSError as error:
+            self._say(f"{path} cannot be read: {why_not(error)}")
         else:
             me = self.query_one("#me", Input).value.replace(",", " ").split()
             kind = str(self.query_one("#kind", Select).value)
@@ -82,7 +91,7 @@ class ImportDrawer(Drawer):
             self._say(ended.sentence)
 
     def _say(self, sentence: str) -> None:
-        self.query_one("#result", Static).update(sentence)
+        self.query_one("#result", Static).update(legible(sentence))
 
 
 def guess_kind(path: str) -> str | None:
@@ -97,4 +106,4 @@ def guess_kind(path: str) -> str | None:
 
 
 def _field(label: str, widget: Widget) -> Horizontal:
-    return Horizontal(Label(label), widget, classes="field")
+    return Horizontal(Label(label, markup=False), widget, classes="field")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.table import Table
+from rich.text import Text
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
@@ -30,7 +31,7 @@ class NumbersDrawer(Drawer):
 
     def contents(self) -> Iterable[Widget]:
         """One table."""
-        yield VerticalScroll(Static(id="table"))
+        yield VerticalScroll(Static(id="table", markup=False))
 
     def on_mount(self) -> None:
         """Keep the table up to date."""
@@ -43,7 +44,7 @@ class NumbersDrawer(Drawer):
         for column in ("bold", "", "dim"):
             table.add_column(style=column)
         for row in rows(self.writing):
-            table.add_row(*row)
+            table.add_row(*map(Text, row))  # a string would be markup
         self.query_one("#table", Static).update(table)
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from edge_app.tui import cards_text
 from edge_app.tui.hints import next_step
 from edge_app.tui.keys import PAGE_BINDINGS
+from edge_app.tui.recovery import Sitting
 from edge_app.tui.saving import propose
 from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.widgets import title_line
@@ -57,7 +60,8 @@ class Page(Screen[None]):
             with Vertical(id="page"):
                 yield Brief(self._first)
                 yield DraftPane()
-                yield Static(LEGEND, id="legend")
+                yield Static(id="reason", markup=False)
+                yield Static(Content.from_markup(LEGEND), id="legend", markup=False)
             with Vertical(id="rail"):
                 yield Card("sources", "From your letters", "F2")
                 yield Card("sent", "Left this device", "F3")
@@ -70,6 +74,31 @@ class Page(Screen[None]):
         self.query_one(Brief).focus_text()
         self.refresh_all()
         self.set_interval(FRAME_SECONDS, self.tick)
+
+    def sitting(self) -> Sitting:
+        """What is written on the page, as far as the page still works."""
+        with suppress(Exception):  # asked after any error, too
+            self.pane.keep_edits()
+        request = self._first or Request("")
+        with suppress(Exception):
+            request = self.brief.request
+        variants = [known for known in self.writing.variants if not known.empty]
+        shown = [at for at, v in enumerate(variants) if v is self.writing.variant]
+        return Sitting(request, variants, shown[0] if shown else len(variants) - 1)
+
+    def bring_back(self, sitting: Sitting) -> None:
+        """Go on from a sitting that ended."""
+        self.pane.keep_edits()
+        self.writing.bring_back(sitting)
+        self.brief.request = sitting.request
+        self.refresh_all()
+
+    def brief_alone(self) -> bool:
+        """Whether the person wrote a brief that nothing was drafted from."""
+        request = self.brief.request
+        known = [attempt.order.request.text for attempt in self.writing.attempts]
+        first = self._first.text if self._first is not None else ""
+        return request.text.strip() not in ("", first.strip(), *map(str.strip, known))
 
     @property
     def brief(self) -> Brief:
@@ -93,8 +122,16 @@ class Page(Screen[None]):
         hint = next_step(self.writing, samples=self._first is not None)
         if hint != self.pane.border_subtitle:  # each setting paints the pane anew
             self.pane.border_subtitle = hint
+        self._say_reason()
         self._stale = True
         self._refresh_cards()
+
+    def _say_reason(self) -> None:
+        """Why there is no new text, for as long as nothing else is done."""
+        line = self.query_one("#reason", Static)
+        if self.writing.reason != line.content:
+            line.update(self.writing.reason)
+            line.display = bool(self.writing.reason)
 
     def _refresh_cards(self) -> None:
         writing, now = self.writing, self.writing.clock()
@@ -118,7 +155,7 @@ class Page(Screen[None]):
         """Thirty times a second: take in what the desk's threads have told."""
         news = self.writing.drain()
         for item in news or ():
-            self.notify(item.text, severity=item.severity, markup=False)
+            self.notify(item.text, severity=item.severity)
         if news is not None or self.writing.busy:
             self.advance()
         elif self._stale:
@@ -165,26 +202,34 @@ class Page(Screen[None]):
         self.app.copy_to_clipboard(self.writing.variant.text)
         self.notify("copied")
 
-    def action_save(self) -> None:
-        """Ask where, then save."""
+    def action_save(self, then: Callable[[], None] | None = None) -> None:
+        """Ask where, save, and do what was to be done after that."""
         self.pane.keep_edits()
         variant = self.writing.variant
         if variant is None or not variant.text:
             self.notify("there is no text to save yet", severity="warning")
             return
         path = propose(self._save_folder, variant.order.request)
-        self.app.push_screen(SaveDialog(path, variant.text), self._saved)
+        text = variant.text
 
-    def _saved(self, path: Path | None) -> None:
-        if path is not None:
-            self.notify(f"saved to {path}", markup=False)
+        def saved(path: Path | None) -> None:
+            if path is None:
+                return
+            variant.saved = text
+            self.notify(f"saved to {path}")
+            if then is not None:
+                then()
+
+        self.app.push_screen(SaveDialog(path, text), saved)
 
     @on(DraftView.Typed)
     def _edit(self, event: DraftView.Typed) -> None:
         """The first typed letter ends the writing and goes into the text."""
         if self.writing.variant is None:
             return
-        self.action_stop()
+        self.tick()
+        self.writing.stop(keep_empty=True)
+        self.refresh_all()
         self.pane.type(event.text)
 
     @on(Brief.Changed)

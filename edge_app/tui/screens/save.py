@@ -12,12 +12,13 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from edge_app.tui.saving import save
+from decoding_core.foreign_text import legible
+from edge_app.tui.saving import FileState, PathError, TakenError, save, typed_path
 from edge_app.tui.widgets.path_input import PathInput
 
 
 class SaveDialog(ModalScreen[Path]):
-    """Asks for a file name; a second enter overwrites what is there."""
+    """Asks for a file name; a second enter overwrites the file that was asked about."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False)]
 
@@ -25,7 +26,7 @@ class SaveDialog(ModalScreen[Path]):
         super().__init__()
         self._path = path
         self._text = text
-        self._overwrite: Path | None = None
+        self._asked: FileState | None = None
 
     def compose(self) -> ComposeResult:
         """A path, and what is wrong with it."""
@@ -33,7 +34,7 @@ class SaveDialog(ModalScreen[Path]):
             box.border_title = "Save the text"
             box.border_subtitle = "enter saves · esc does not"
             yield PathInput(str(self._path))
-            yield Static(id="problem")
+            yield Static(id="problem", markup=False)
 
     def on_mount(self) -> None:
         """The cursor waits behind the name."""
@@ -41,16 +42,24 @@ class SaveDialog(ModalScreen[Path]):
 
     @on(Input.Submitted)
     def _save(self, event: Input.Submitted) -> None:
-        path = Path(event.value).expanduser()
         try:
-            saved = save(path, self._text, overwrite=path == self._overwrite)
-        except FileExistsError:
-            self._overwrite = path
-            self._complain("this file exists; enter once more overwrites it")
-        except OSError as error:
-            self._complain(f"cannot write there: {error.strerror or error}")
+            path = typed_path(event.value)
+            if event.value.rstrip().endswith("/"):
+                raise PathError("this is a folder; add the name of a file")
+            saved = save(path, self._text, instead_of=self._asked)
+        except TakenError as error:
+            self._asked = error.found
+            self._complain(str(error))
+        except PathError as error:
+            self._complain(str(error))
         else:
             self.dismiss(saved)
 
+    @on(Input.Changed)
+    def _think_again(self) -> None:
+        """Another name is another question."""
+        self._asked = None
+        self._complain("")
+
     def _complain(self, problem: str) -> None:
-        self.query_one("#problem", Static).update(problem)
+        self.query_one("#problem", Static).update(legible(problem))

@@ -14,11 +14,12 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
+from decoding_core.foreign_text import legible, one_line
 from edge_app.events import Sent
 from edge_app.tui.cards_text import phrases_line
 from edge_app.tui.meters import in_bytes
 from edge_app.tui.phrases import PHRASE_WORDS
-from edge_app.tui.saving import export_sent
+from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.writing import Writing
 
@@ -43,9 +44,9 @@ class SentDrawer(Drawer):
 
     def contents(self) -> Iterable[Widget]:
         """A summary, the table, the bytes."""
-        yield Static(classes="note")
+        yield Static(classes="note", markup=False)
         yield DataTable(cursor_type="row", zebra_stripes=False)
-        yield VerticalScroll(Static(id="text"), id="reader")
+        yield VerticalScroll(Static(id="text", markup=False), id="reader")
 
     def on_mount(self) -> None:
         """Fill the table, and go on filling it."""
@@ -60,12 +61,12 @@ class SentDrawer(Drawer):
         for number in range(self._shown, len(sent)):
             self.query_one(DataTable).add_row(*_cells(sent[number]), key=str(number))
         self._shown = len(sent)
-        self.query_one(".note", Static).update(self._note())
+        self.query_one(".note", Static).update(legible(self._note()))
 
     def _note(self) -> str:
         traffic = self.writing.traffic
         if not traffic.sent:
-            return "Nothing has left this device."
+            return "Nothing has left this device since the app was started."
         return (
             f"{len(traffic.sent)} messages, {in_bytes(traffic.bytes_up)} in all: your "
             f"request, and drafted words as token ids, which the server can read. "
@@ -75,7 +76,7 @@ class SentDrawer(Drawer):
 
     def _phrases(self) -> str:
         found = (
-            f"“{p}”" for known in self.writing.variants for p in known.left.phrases
+            f"“{p}”" for known in self.writing.attempts for p in known.left.phrases
         )
         return "".join(f"\n  {phrase}" for phrase in list(dict.fromkeys(found))[:4])
 
@@ -84,7 +85,7 @@ class SentDrawer(Drawer):
         if event.row_key.value is None:
             return
         sent = self.writing.traffic.sent[int(event.row_key.value)]
-        text = Text.assemble((f"{sent.url}\n", "bold"), self._words(sent))
+        text = Text.assemble((f"{one_line(sent.url)}\n", "bold"), self._words(sent))
         text.append(f"{sent.size} bytes with headers; the message itself, ")
         text.append(f"{len(sent.payload)} bytes:\n\n{hex_dump(sent.payload)}")
         self.query_one("#text", Static).update(text)
@@ -95,7 +96,7 @@ class SentDrawer(Drawer):
         if not sent.token_ids:
             return ""
         texts: dict[int, str] = {}
-        for variant in self.writing.variants:
+        for variant in self.writing.attempts:
             texts |= variant.left.texts
         words = "·".join(texts.get(token, f"<{token}>") for token in sent.token_ids)
         return f"ids    {' '.join(map(str, sent.token_ids))}\nwords  {words!r}\n"
@@ -108,10 +109,10 @@ class SentDrawer(Drawer):
         """Write all messages to a file."""
         try:
             path = export_sent(self._folder, self.writing.traffic.sent)
-        except OSError as error:
-            self.notify(f"cannot write: {error}", severity="error", markup=False)
+        except PathError as error:
+            self.notify(str(error), severity="error")
         else:
-            self.notify(f"exported to {path}", markup=False)
+            self.notify(f"exported to {path}")
 
 
 def hex_dump(payload: bytes) -> str:
@@ -124,7 +125,8 @@ def hex_dump(payload: bytes) -> str:
     return "\n".join(rows)
 
 
-def _cells(sent: Sent) -> tuple[str, ...]:
+def _cells(sent: Sent) -> tuple[Text, ...]:
     clock = datetime.fromtimestamp(sent.time).strftime("%H:%M:%S.%f")[:-4]
     ids = str(len(sent.token_ids)) if sent.token_ids else ""
-    return clock, sent.what, str(sent.size), ids, sent.url
+    cells = (clock, sent.what, str(sent.size), ids, sent.url)
+    return tuple(Text(one_line(cell)) for cell in cells)  # a string would be markup

@@ -13,8 +13,10 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from decoding_core.foreign_text import legible, one_line
 from edge_app.events import Source
 from edge_app.tui.meters import shares
+from edge_app.tui.outcomes import Found
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
 from edge_app.tui.writing import Writing
@@ -36,13 +38,14 @@ class SourcesDrawer(Drawer):
         self.writing = writing
         self._listed: list[Source] = []
         self._query = ""
+        self._answer: Found | None = None
 
     def contents(self) -> Iterable[Widget]:
         """A search line, the list, the text."""
         yield LineInput(name="search", placeholder="search your letters")
-        yield Static(classes="note")
+        yield Static(classes="note", markup=False)
         yield OptionList(id="list")
-        yield VerticalScroll(Static(id="text"), id="reader")
+        yield VerticalScroll(Static(id="text", markup=False), id="reader")
 
     def on_mount(self) -> None:
         """Show what the draft was written from."""
@@ -64,7 +67,7 @@ class SourcesDrawer(Drawer):
         options.clear_options()
         options.add_options([Option(line) for line in self._lines()])
         options.highlighted = min(at, len(sources) - 1) if sources else None
-        self.query_one(".note", Static).update(self._note())
+        self.query_one(".note", Static).update(legible(self._note()))
         if not sources:
             self.query_one("#text", Static).update("")
 
@@ -73,11 +76,15 @@ class SourcesDrawer(Drawer):
         for source, share in zip(self._listed, shares(self._listed), strict=True):
             out = source.record_id in self.writing.excluded
             mark = "- " if out else "  "
-            line = Text(f"{mark}{share:4.0%}  {source.title}", "strike" if out else "")
-            lines.append(line)
+            line = f"{mark}{share:4.0%}  {one_line(source.title)}"
+            lines.append(Text(line, "strike" if out else ""))
         return lines
 
     def _note(self) -> str:
+        if self._query and self._answer is not None and self._answer.problem:
+            return f"cannot search: {self._answer.problem}"
+        if self._query and not (self._listed or self.writing.counts.get("own", 1)):
+            return "There is no letter of yours yet. Esc, then ^O imports some."
         if self._query:
             return f"{len(self._listed)} found for “{self._query}”"
         if not self._listed:
@@ -92,7 +99,11 @@ class SourcesDrawer(Drawer):
             return
         source = self._listed[event.option_index]
         parts = "  ".join(f"{k} {v:.2f}" for k, v in source.score_parts.items())
-        text = Text.assemble((source.title, "bold"), f"\n{parts}\n\n", source.excerpt)
+        text = Text.assemble(
+            (one_line(source.title), "bold"),
+            f"\n{parts}\n\n",
+            legible(source.excerpt),
+        )
         self.query_one("#text", Static).update(text)
         self.query_one("#reader").scroll_home(animate=False)
 
@@ -126,6 +137,6 @@ class SourcesDrawer(Drawer):
 
     def _answered(self) -> None:
         found = self.writing.found
-        is_new = self._listed != list(found.sources)
-        if self._query and found.query == self._query and is_new:
+        if self._query and found.query == self._query and found is not self._answer:
+            self._answer = found
             self._list(list(found.sources))

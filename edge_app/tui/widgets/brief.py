@@ -38,7 +38,7 @@ class Brief(Vertical):
                 id="task",
                 compact=True,
             )
-            yield Label(id="before")
+            yield Label(id="before", markup=False)
             yield LineInput(self._first.recipient, name="recipient")
         yield PageText(self._first.text, "request")
 
@@ -50,6 +50,12 @@ class Brief(Vertical):
             task=self.kind,
             recipient=self.query_one("#recipient", Input).value.strip(),
         )
+
+    @request.setter
+    def request(self, request: Request) -> None:
+        self.query_one("#task", Select).value = request.task
+        self.query_one("#recipient", Input).value = request.recipient
+        self.query_one("#request", PageText).text = request.text
 
     @property
     def kind(self) -> str:

@@ -7,7 +7,11 @@ from itertools import accumulate, groupby
 from typing import ClassVar
 
 from rich.text import Text
+from textual.document._document import Document
+from textual.widgets import TextArea
+from textual.widgets.text_area import Edit, EditResult
 
+from decoding_core.foreign_text import legible
 from edge_app.tui.variant import Run, State
 from edge_app.tui.widgets.page_text import PageText
 
@@ -15,58 +19,65 @@ _STATES: tuple[State, ...] = ("typed", "kept", "replaced")  # 0 is what edits pu
 
 
 class DraftEditor(PageText):
-    """One state byte a letter; typing, pasting and undoing need no hook."""
+    """One state byte a letter. What an edit removes, its undoing brings back with the
+    states it had."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"draft--replaced"}
 
     def __init__(self, name: str) -> None:
-        self._bytes = bytearray()
-        self._known = ""
+        self.states = bytearray()
+        """The state of every letter; line breaks are letters."""
         self._starts: list[int] | None = None
         super().__init__("", name)
 
     def show_runs(self, runs: Iterable[Run]) -> None:
-        """Replace the whole text."""
-        runs = list(runs)
-        self._bytes = bytearray().join(
+        """Replace the whole text by what a person can read of it: a carriage return or
+        U+2028 would be a line to the text area and none to `get_line`. What was done
+        to the text before cannot be undone."""
+        runs = [(legible(text), state) for text, state in runs]
+        text = "".join(text for text, _ in runs)
+        states = bytearray().join(
             bytes([_STATES.index(state)]) * len(text) for text, state in runs
         )
-        self._known, self._starts = "".join(text for text, _ in runs), None
-        self.text = self._known
+        self.text, self.states = _with_plain_breaks(text, states)
+        self._starts = None
         self.move_cursor(self.document.end)
 
     def runs(self) -> list[Run]:
         """The text as it now is, in runs of one state."""
-        self._sync()
-        runs: list[Run] = []
-        at = 0
-        for state, group in groupby(self._bytes):
+        text, runs, at = self.text, [], 0
+        for state, group in groupby(self.states):
             length = len(list(group))
-            runs.append((self._known[at : at + length], _STATES[state]))
+            runs.append((text[at : at + length], _STATES[state]))
             at += length
         return runs
 
-    def _sync(self) -> None:
-        """Splice what changed, found from both ends of the text."""
-        text = self.text
-        if text == self._known:
-            return
-        head = _common(text, self._known)
-        room = min(len(text), len(self._known)) - head
-        tail = min(room, _common(text[::-1], self._known[::-1]))
-        changed = bytes(len(text) - tail - head)
-        self._bytes[head : len(self._known) - tail] = changed
-        self._known, self._starts = text, None
+    def edit(self, edit: Edit) -> EditResult:
+        """Every change but undoing and redoing, which call the same edit again."""
+        return super().edit(
+            _TracedEdit(
+                edit.text,
+                edit.from_location,
+                edit.to_location,
+                edit.maintain_selection_offset,
+            )
+        )
+
+    def splice(self, start: int, length: int, states: bytes) -> bytes:
+        """Put `states` in the place of `length` letters; the states these had."""
+        removed = bytes(self.states[start : start + length])
+        self.states[start : start + length] = states
+        self._starts = None
+        return removed
 
     def get_line(self, line_index: int) -> Text:
         """A line, with replaced words underlined."""
-        self._sync()
         line = self.document.get_line(line_index)
         text = Text(line, end="", no_wrap=True)
         start = self._line_starts()[line_index]
         style = self.get_component_rich_style("draft--replaced")
         at = 0
-        for state, group in groupby(self._bytes[start : start + len(line)]):
+        for state, group in groupby(self.states[start : start + len(line)]):
             length = len(list(group))
             if _STATES[state] == "replaced":
                 spaces = len(line[at : at + length]) - len(
@@ -78,13 +89,42 @@ class DraftEditor(PageText):
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:
-            lengths = (len(line) + 1 for line in self._known.split("\n"))
+            lengths = (len(line) + 1 for line in self.document.lines)
             self._starts = list(accumulate(lengths, initial=0))
         return self._starts
 
 
-def _common(first: str, second: str) -> int:
-    """How many letters both begin with."""
-    pairs = enumerate(zip(first, second, strict=False))
-    shorter = min(len(first), len(second))
-    return next((at for at, (one, other) in pairs if one != other), shorter)
+class _TracedEdit(Edit):
+    """An edit that takes the states of its letters along, there and back."""
+
+    def do(self, text_area: TextArea, record_selection: bool = True) -> EditResult:
+        """Do it, or redo it: what comes in is typed."""
+        assert isinstance(text_area, DraftEditor)
+        assert isinstance(text_area.document, Document)
+        self._start = text_area.document.get_index_from_location(self.top)
+        before = len(text_area.text)
+        result = super().do(text_area, record_selection)
+        gone = len(result.replaced_text)
+        # Not the length of `self.text`: a document breaks lines in its own way.
+        self._inserted = len(text_area.text) - before + gone
+        self._removed = text_area.splice(self._start, gone, bytes(self._inserted))
+        return result
+
+    def undo(self, text_area: TextArea) -> EditResult:
+        """Undo it: what it removed is what it was."""
+        assert isinstance(text_area, DraftEditor)
+        result = super().undo(text_area)
+        text_area.splice(self._start, self._inserted, self._removed)
+        return result
+
+
+def _with_plain_breaks(text: str, states: bytearray) -> tuple[str, bytearray]:
+    """The text as a document keeps it, each line break one newline."""
+    plain, kept, at = "", bytearray(), 0
+    for line in text.splitlines(keepends=True):
+        bare = line.splitlines()[0]
+        broken = len(line) > len(bare)
+        plain += bare + "\n" * broken
+        kept += states[at : at + len(bare) + broken]
+        at += len(line)
+    return plain, kept

@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from decoding_core.foreign_text import legible
 from edge_app.tui.variant import Run, Variant
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.draft_view import DraftView
@@ -48,6 +49,8 @@ class DraftPane(Vertical):
             self.keep_edits()
             self._variant, self._steady = variant, 0
             self._swap(self.view, self.editor)
+        if variant is None:
+            self.view.rewrite(0, [])
         if variant is None or self.editing:
             return
         if variant.writing:
@@ -56,7 +59,8 @@ class DraftPane(Vertical):
             self.edit(variant)
 
     def _advance(self, variant: Variant, now: float) -> None:
-        runs = variant.tail(self._steady, now)
+        tail = variant.tail(self._steady, now)
+        runs = [(legible(text).replace("\t", "    "), state) for text, state in tail]
         self.view.rewrite(self._steady, runs)
         self._steady = variant.steady()
 

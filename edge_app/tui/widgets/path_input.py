@@ -6,6 +6,7 @@ from pathlib import Path
 
 from textual.suggester import Suggester
 
+from edge_app.tui.saving import PathError, typed_path
 from edge_app.tui.widgets.line_input import LineInput
 
 
@@ -30,12 +31,15 @@ class PathInput(LineInput):
 def complete(value: str) -> str | None:
     """`value` with the first name that it begins; folders end in a slash."""
     head, slash, start = value.rpartition("/")
-    folder = Path(head + slash).expanduser() if slash else Path()
     try:
+        folder = typed_path(head + slash) if slash else Path()
         names = sorted(path for path in folder.iterdir() if start)
-    except OSError:
+    except (PathError, OSError):
         return None
     for path in names:
+        # A name that no terminal can show would not be the one that is typed.
+        if not path.name.isprintable():
+            continue
         if path.name.startswith(start) and path.name != start:
             return f"{head}{slash}{path.name}{'/' if path.is_dir() else ''}"
     return None

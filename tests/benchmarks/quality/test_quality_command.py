@@ -18,6 +18,7 @@ from benchmarks.quality import lab
 from decoding_core.methods import available
 from edge_app.cli import cli
 from edge_app.commands import installed
+from personal_store.extras import how_to_add
 
 ROOT = Path(module.__file__).parents[2]
 FEW = ("--max-tokens", "5", "--threads", "1", "--passages", "1")
@@ -220,7 +221,7 @@ def test_a_missing_extra_is_a_sentence(run, walks, library, more, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
     result = run("--data", walks, *(("--plots", *more) if more else ()))
     assert result.exit_code == 1
-    assert "pip install 'specsteer[bench]'" in result.stderr
+    assert how_to_add("bench") in result.stderr
 
 
 @pytest.mark.slow

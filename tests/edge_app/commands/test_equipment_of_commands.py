@@ -2,11 +2,15 @@
 
 import pytest
 
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.methods import build
 from edge_app.commands.equipment import equipment
 from edge_app.commands.write import _desk
 from edge_app.desk import WritingDesk
+from edge_app.orders import Order
 from edge_app.settings import Settings
 from models.files import locate
+from models.prompts import Request
 
 KEPT = "the-token-of-the-server-on-this-machine"
 
@@ -38,6 +42,33 @@ def test_a_token_that_was_set_is_used(home):
     (home / "cloud-token").write_text(KEPT)
     settings = Settings(server="http://192.168.1.20:8765", token="mine")
     assert equipment(settings).token == "mine"
+
+
+@pytest.mark.parametrize(
+    ("server", "goes"),
+    [
+        ("http://127.0.0.1:8765", False),
+        ("http://localhost:8765", False),
+        ("http://192.168.1.20:8765", False),
+        ("HTTP://box", False),
+        ("https.example.org", False),
+        ("https://box", True),
+        ("HTTPS://127.0.0.1:9443", True),
+        ("", True),
+    ],
+)
+def test_a_token_goes_in_clear_only_where_the_person_said_so(home, server, goes):
+    """Before anything is sent, and with what to do; without one nothing is at risk."""
+    for token, in_clear in (("mine", False), ("mine", True), ("", False)):
+        settings = Settings(server=server, token=token, token_in_clear=in_clear)
+        desk = WritingDesk(equipment(settings))
+        method = build(settings.method)
+        if token and not in_clear and not goes:
+            with pytest.raises(InvalidSettingsError, match="--token-in-clear"):
+                desk._check(Order(Request("x")), method)
+        else:
+            desk._check(Order(Request("x")), method)
+        desk._check(Order(Request("x"), offline=True), method)
 
 
 def test_a_token_file_that_is_none(home):

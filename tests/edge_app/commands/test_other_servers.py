@@ -9,12 +9,16 @@ import pytest
 from decoding_core.errors import (
     CloudRefusedError,
     CloudUnreachableError,
+    DecodingError,
+    InvalidSettingsError,
     MessageError,
 )
 from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
 from edge_app.cloud_client import Connection
 from edge_app.cloud_verifier import CloudVerifier
+from edge_app.commands import doctor
+from edge_app.settings import Settings
 
 SESSION = {"session_id": "s", "generalist": "g", "base": "b"}
 
@@ -65,7 +69,9 @@ def judge(url, token="t"):
         (200, b"[]", MessageError, "not an object"),
         (200, b"{}", MessageError, "no session"),
         (200, b"", MessageError, "no session"),
-        (302, b"", MessageError, "no session"),
+        (302, b"", CloudRefusedError, "sends its visitors elsewhere .status 302."),
+        (308, b"{}", CloudRefusedError, "give the server's own address"),
+        (304, b"", CloudRefusedError, "not followed"),
         (404, b"\xff", CloudRefusedError, "there is no SpecSteer server at http://127"),
         (405, b"", CloudRefusedError, "there is no SpecSteer server"),
         (501, b"", CloudRefusedError, "there is no SpecSteer server"),
@@ -100,6 +106,33 @@ def test_what_is_no_token(token):
     """Is not sent."""
     with pytest.raises(CloudRefusedError, match="no token has"):
         Connection("http://127.0.0.1:9", token, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (302, b"", "sends its visitors elsewhere"),
+        (204, b"", "no SpecSteer server"),
+        (200, b"{}", "no SpecSteer server"),
+        (200, b"<html>Welcome to the hotel</html>", "not JSON"),
+    ],
+)
+def test_doctor_takes_no_other_answer_for_a_server(other, home, status, body, words):
+    """As a hotel's page for its guests gives it."""
+    other.answer = (status, body)
+    settings = Settings(server=other.url, token="t", token_in_clear=True)
+    with pytest.raises((CloudRefusedError, DecodingError), match=words):
+        doctor._server(settings)
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1", "localhost"])
+def test_doctor_sends_no_token_in_clear_unasked(other, home, server):
+    """Whoever listens on the port of a server that has ended would be given it."""
+    address = other.url.replace("127.0.0.1", server)
+    (home / "cloud-token").write_text("the-token-of-this-machine")
+    with pytest.raises(InvalidSettingsError, match="--token-in-clear"):
+        doctor._server(Settings(server=address))
+    assert other.seen == []
 
 
 def test_without_a_token_the_server_says_what_is_missing(other):

@@ -42,10 +42,11 @@ def test_forget_shows_first_and_does_it_when_told(run, texts):
     shown = run("forget", "--words", "balloon")
     assert "Balloon" in shown.stderr
     assert "1 text would be forgotten for good; --yes does it" in shown.stderr
+    assert shown.exit_code == 1
     assert held() == [1]
 
     done = run("forget", "--words", "balloon", "--yes")
-    assert done.stdout.startswith("forgot 1; none of ")
+    assert done.stdout.startswith("forgot 1; store.db holds the texts that stay and no")
     assert held() == []
     again = run("import", "mbox", texts)
     assert "1 forgotten before" in again.stderr
@@ -173,14 +174,16 @@ def test_merge(run, texts, tmp_path):
 
 
 def test_tidy_raw_and_reclean(run, texts):
-    assert run("store", "tidy").stdout.strip() == "tidy and sound"
+    said = run("store", "tidy").stdout
+    assert said.startswith(
+        "tidy and sound: store.db holds the texts that stay and noth"
+    )
     assert "dropped 2" in run("store", "raw", "off").stdout
     assert "cleaned 0 again" in run("reclean").stdout
 
 
 def test_encrypt_and_decrypt(run, texts, monkeypatch):
     """The passphrase comes from the environment here."""
-    pytest.importorskip("sqlcipher3", reason="the extra 'encryption' is not installed")
     from personal_store import keys
 
     monkeypatch.setattr(keys, "_known", {})
@@ -197,3 +200,118 @@ def test_encrypt_and_decrypt(run, texts, monkeypatch):
     monkeypatch.setenv("SPECSTEER_STORE_KEY", "a long passphrase")
     assert run("store", "decrypt", "--yes").exit_code == 0
     assert "not encrypted" in run("status").stdout
+
+
+COMMANDS = [
+    *("search pier", "search --received pier", "status", "show 1", "me", "me suggest"),
+    *("exclude 1 --yes", "trash 1 --yes", "trash --list", "forget 1 --yes", "reclean"),
+    *("store tidy", "store backup", "store restore --yes", "store raw off"),
+    *("store export -", "store merge x.db", "store encrypt", "store decrypt --yes"),
+    *("import mbox {}", "import auto {} --yes", "write hello", "evaluate"),
+]  # fmt: skip
+
+
+def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
+    """And exit status 1; nothing is changed."""
+    from personal_store import encryption, keys
+
+    monkeypatch.setattr(keys, "_known", {})
+    monkeypatch.setattr(keys, "in_keyring", lambda _: "")
+    run("store", "backup")
+    encryption.encrypt(store_path(), keys.fresh())
+    before = store_path().read_bytes()
+    another = keys.fresh()
+    for wrong in (another, "a wrong passphrase", "x'12'", "x'" + 64 * "g" + "'"):
+        monkeypatch.setattr(keys, "_known", {})
+        monkeypatch.setenv("SPECSTEER_STORE_KEY", wrong)
+        for command in COMMANDS if wrong == another else COMMANDS[:1]:
+            done = run(*command.format(texts).split(" "))
+            assert done.exit_code == 1, command
+            assert done.stdout == "", command
+            assert done.stderr.startswith("Error: The store "), command
+            assert "the key does not fit" in done.stderr, command
+            assert done.stderr.count("\n") == 1, command
+        assert "the key does not fit" in run("doctor").stdout
+    assert store_path().read_bytes() == before
+    assert capfd.readouterr() == ("", "")  # the library itself says nothing
+
+
+def test_decrypting_a_plain_store_says_that_it_is_plain(run, texts):
+    """Before anything is asked."""
+    done = run("store", "decrypt")
+    assert done.exit_code == 1
+    assert "is plain: it is not encrypted" in done.stderr
+    assert "unencrypted?" not in done.stderr
+
+
+def test_without_a_terminal_it_is_said_which_option_does_it(run, texts, monkeypatch):
+    from personal_store import encryption, keys
+
+    run("store", "backup")
+    for command in ("store restore", "exclude 1", "trash 1", "forget 1"):
+        done = run(*command.split())
+        assert done.exit_code == 1, command
+        assert "--yes does it" in done.stderr, command
+    assert held() == [1]
+    monkeypatch.setattr(keys, "_known", {})
+    encryption.encrypt(store_path(), keys.fresh())
+    done = run("store", "decrypt")
+    assert (done.exit_code, "--yes does it" in done.stderr) == (1, True)
+
+
+def test_an_export_replaces_a_file_only_when_told(run, texts, tmp_path):
+    """Whole, and else not at all."""
+    file = tmp_path / "mine.jsonl"
+    assert "exported 3 texts" in run("store", "export", file).stdout
+    whole = file.read_bytes()
+    file.write_text("something of mine")
+    done = run("store", "export", file)
+    assert done.exit_code == 1
+    assert "is there already: --force replaces it" in done.stderr
+    assert file.read_text() == "something of mine"
+    assert "exported 3 texts" in run("store", "export", file, "--force").stdout
+    assert file.read_bytes() == whole
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(tmp_path / "nowhere")
+    assert "is there already" in run("store", "export", link).stderr
+    assert not [one for one in tmp_path.iterdir() if ".part" in one.name]
+
+
+def test_import_and_status_count_alike(run, texts):
+    """The same words, the same numbers."""
+    path = texts.with_name("more.mbox")
+    path.write_text(texts.read_text().replace("@x.example>", "@y.example>"))
+    said = run("import", "mbox", path)
+    assert said.stdout == "added 2, 1 by others, skipped 0, failed 0\n"
+    counted = run("status").stdout
+    assert "2 by others" in counted
+    assert "your texts  4 emails" in counted
+    again = run("import", "mbox", path, "--again")
+    assert again.stdout == "added 0, skipped 3, failed 0\n"
+    assert "skipped: 3 already stored" in again.stderr
+    run("exclude", "3", "--yes")
+    assert "1 by others, 1 excluded" in run("status").stdout
+
+
+def test_all_say_that_a_store_is_untidy_until_it_is_proven(run, texts):
+    """`forget`, `trash`, `status`, `doctor` and `store tidy`, in the same words."""
+    with Store.open(store_path()) as store:
+        store.db.execute("CREATE TABLE mine(text)")
+    done = run("forget", "1", "--yes")
+    assert done.exit_code == 1
+    assert "table mine was not made by SpecSteer" in done.stderr
+    words = (
+        "traces of forgotten texts may be left in the store: run 'specsteer store tidy'"
+    )
+    assert words in run("status").stdout
+    assert words in run("doctor").stdout
+    assert words in run("trash", "--list").stderr
+    done = run("store", "tidy")
+    assert done.exit_code == 1
+    assert "table mine was not made by SpecSteer" in done.stderr
+    with Store.open(store_path()) as store:
+        store.db.execute("DROP TABLE mine")
+    assert "tidy and sound: store.db holds" in run("store", "tidy").stdout
+    for command in ("status", "doctor", "trash --list"):
+        done = run(*command.split())
+        assert words not in done.stdout + done.stderr

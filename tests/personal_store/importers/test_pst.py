@@ -208,7 +208,7 @@ def test_an_archive_in_a_zip_is_found_and_read(tmp_path):
 def test_without_the_extra_it_is_one_sentence(store, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pypff", None)
 
-    with pytest.raises(SourceError, match=r"specsteer\[pst\].*readpst"):
+    with pytest.raises(SourceError, match=r"pip install.*\[pst\].*readpst"):
         import_source(store, "pst", put(tmp_path, box(sent=[sent()])))
 
 

@@ -1,0 +1,94 @@
+"""A question with a few answers, each by key, by arrows and enter, or by a click.
+
+No answer has a letter as its key: who goes on typing answers nothing by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from edge_app.tui.keys import show_key
+
+Answer = tuple[str, str, str]
+"""Key, name, and what it does; the first answer may do with enter."""
+
+
+class Question(ModalScreen[str]):
+    """Gives the name of the chosen answer; None when Esc puts the question off."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False)]
+
+    def __init__(self, title: str, sentence: str, answers: Sequence[Answer]) -> None:
+        super().__init__()
+        self._title = title
+        self._sentence = sentence
+        self._answers = answers
+
+    def compose(self) -> ComposeResult:
+        """The sentence, then one line for each answer."""
+        with Vertical(id="box") as box:
+            box.border_title = self._title
+            yield Static(self._sentence, id="sentence", markup=False)
+            yield OptionList(
+                *(
+                    Option(
+                        Text.assemble((f"{show_key(key or 'enter'):<8}", "bold"), does),
+                        id=name,
+                    )
+                    for key, name, does in self._answers
+                )
+            )
+
+    def on_mount(self) -> None:
+        """Enter takes the first answer, which loses nothing."""
+        self.query_one(OptionList).focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Take an answer by its key."""
+        for key, name, _ in self._answers:
+            if event.key == key:
+                event.stop()
+                self.dismiss(name)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+
+class LeaveQuestion(Question):
+    """Asked when words would be lost."""
+
+    def __init__(self, unsaved: str) -> None:
+        super().__init__(
+            "Leave?",
+            f"{unsaved} Esc stays.",
+            (
+                ("ctrl+s", "save", "save it to a file"),
+                ("ctrl+q", "keep", "leave, and find it here at the next start"),
+                ("delete", "discard", "leave, and throw it away"),
+            ),
+        )
+
+
+class RestoreQuestion(Question):
+    """Asked at the start, when words were kept."""
+
+    def __init__(self, kept: str) -> None:
+        super().__init__(
+            "A draft was kept",
+            f"{kept} Esc asks again at the next start.",
+            (
+                ("", "back", "bring it back"),
+                ("delete", "discard", "throw it away"),
+            ),
+        )

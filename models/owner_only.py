@@ -1,0 +1,116 @@
+"""Files and folders for the eyes of their owner alone.
+
+Whatever the umask, files are made 0600 and folders 0700, those above them that lack
+included. Nothing is written through a link or into a file of somebody else: in a folder
+where others may write, either could have been planted.
+
+The store stands alone, so it carries a copy of this file. A test holds both equal.
+"""
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe without a reader is refused
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder where there is none; `mkdir` itself would make those above it as
+    the umask says."""
+    lacking = [path]
+    while not lacking[-1].parent.exists():
+        lacking.append(lacking[-1].parent)
+    for folder in reversed(lacking):
+        folder.mkdir(0o700, exist_ok=True)
+
+
+def open_private(path: Path, flags: int) -> int:
+    """`os.open`, but a file that is made is private, and a link is not followed."""
+    try:
+        return os.open(path, flags | _NO_LINK, 0o600)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _refusal(path, "it is a link and may lead anywhere") from error
+        raise
+
+
+def create(path: Path) -> IO[bytes]:
+    """A new private file, to be written; raises FileExistsError if the name is taken,
+    be it by a link."""
+    handle = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    return os.fdopen(handle, "wb")
+
+
+def open_to_append(path: Path) -> IO[str]:
+    """A private file, made or added to; raises OSError if it is not the owner's own."""
+    handle = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _AT_ONCE)
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise _refusal(path, "it is no file")
+        if not _is_ours(found):
+            raise _refusal(path, "it belongs to somebody else")
+        if found.st_mode & 0o077 and hasattr(os, "fchmod"):
+            os.fchmod(handle, 0o600)
+        return os.fdopen(handle, "a", buffering=1, encoding="utf-8")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put a private file in place, whole or not at all; it takes the place of a link of
+    that name."""
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with create(fresh) as file:
+            file.write(data)
+        fresh.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            fresh.unlink()
+        raise
+
+
+def close_to_others(path: Path) -> None:
+    """Take all rights of others on a folder or file of ours away."""
+    found = path.stat()
+    if os.name == "posix" and _is_ours(found) and found.st_mode & 0o077:
+        path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+
+
+def exposure(path: Path) -> str:
+    """What others can do with a file or folder, as the end of a sentence about it;
+    empty where they can do nothing. Raises OSError if nothing is there."""
+    found = path.stat()
+    if os.name != "posix":
+        return ""  # rights are told otherwise there
+    if not _is_ours(found):
+        return f"belongs to another user (number {found.st_uid})"
+    if found.st_mode & 0o022:
+        return "can be changed by other users of this machine"
+    return "can be read by other users of this machine" if found.st_mode & 0o077 else ""
+
+
+def may_be_swapped(folder: Path) -> bool:
+    """Whether somebody else could put another file in the place of one in this folder.
+    Folders such as /tmp, where each may remove only what is theirs, are safe."""
+    found = folder.stat()
+    if os.name != "posix":
+        return False
+    foreign = not _is_ours(found) and found.st_uid != 0
+    anybody = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
+    return foreign or bool(anybody)
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    return os.name != "posix" or found.st_uid == os.geteuid()
+
+
+def _refusal(path: Path, why: str) -> OSError:
+    return OSError(errno.EPERM, f"{why}; nothing was written", str(path))

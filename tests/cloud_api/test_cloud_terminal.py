@@ -1,0 +1,57 @@
+"""What the server's own terminal and log show of what others send."""
+
+import logging
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from cloud_api import logs
+from cloud_api.cli import main
+from tests.hostile import HOSTILE, MARK, dangers
+
+CASES = {
+    "serve": [
+        ["--{hostile}"],
+        ["{hostile}"],
+        ["--host", "{hostile}"],
+        ["--port", "{hostile}"],
+        ["--generalist", "{hostile}"],
+        ["--generalist", "{gguf}", "--no-base"],
+        ["--announce", "{hostile}/no/such"],
+        ["--sessions", "{hostile}"],
+    ]
+}
+
+
+def test_every_command_has_a_case():
+    assert set(CASES) == set(main.list_commands(click.Context(main)))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [(name, arguments) for name, cases in CASES.items() for arguments in cases],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_hostile_arguments(name, arguments, tmp_path):
+    """Names of files, addresses and models that are none."""
+    model = tmp_path / f"{MARK}\x1b[2J\x9b.gguf"
+    model.write_bytes(b"GGUF" + HOSTILE.encode())
+    world = {"hostile": HOSTILE, "gguf": model}
+    filled = [argument.format_map(world) for argument in arguments]
+    result = CliRunner(charset="utf-8").invoke(main, [name, *filled])
+    assert result.exit_code in (1, 2)
+    assert MARK in result.output
+    assert dangers(result.output) == []
+
+
+def test_a_line_of_the_log_is_one_line():
+    """Else a path with a new line in it could forge the next one."""
+    record = logging.makeLogRecord(
+        {"msg": "path %s", "args": (f"{HOSTILE}\nERROR forged\t",), "levelname": "INFO"}
+    )
+    said = logs.NamingFormatter("%(levelname)s %(message)s").format(record)
+    assert said.startswith("INFO path HOSTILE\\x1b]52")
+    assert said.endswith("HOSTILE\\nERROR forged\\t")
+    assert dangers(said) == []
+    assert len(said.splitlines()) == 1

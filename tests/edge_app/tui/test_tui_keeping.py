@@ -1,0 +1,468 @@
+"""Files that a person names, drafts that are kept, versions that stay."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import random
+import threading
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_tui_variant import LETTER
+from test_tui_writing import writing_at
+from textual.app import App
+from textual.widgets import Input, Static
+from tui_helpers import (
+    SECOND,
+    GatedDesk,
+    desk,
+    drafted,
+    make_app,
+    play,
+    said,
+    settle,
+    until,
+)
+from tui_tapes import REQUEST, letter_tape, plain_tape
+
+from decoding_core.settings import MethodSettings
+from edge_app.events import Finished, Opened, Statistics, Token
+from edge_app.orders import Order
+from edge_app.tui import saving
+from edge_app.tui.desk_threads import DeskThreads
+from edge_app.tui.recovery import RecoveryFolder, Sitting
+from edge_app.tui.saving import PathError, TakenError, propose, save, typed_path
+from edge_app.tui.variant import Variant
+from edge_app.tui.widgets.draft_editor import DraftEditor
+from edge_app.tui.widgets.path_input import complete
+from models.prompts import Request
+
+EMPTY = [Opened("own server", local=False), Finished("end", Statistics())]
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("  ", "type the name"),
+        ("~of-no-name/a", "no user ~of-no-name"),
+        ("a\0b", "zero byte"),
+        ("a\ud800", "a character that no file can have"),
+    ],
+)
+def test_what_cannot_be_a_path_is_said(typed, sentence):
+    with pytest.raises(PathError, match=sentence):
+        typed_path(typed)
+
+
+@pytest.mark.parametrize("typed", ["~of-no-name/a", "a\0b/c", "a\ud800/c", "n" * 300])
+def test_what_cannot_be_a_path_is_not_completed(typed):
+    assert complete(typed) is None
+
+
+def test_a_name_that_no_terminal_shows_is_not_proposed(tmp_path):
+    (tmp_path / "a\x1b[2J").touch()
+    (tmp_path / os.fsdecode(b"a\xff")).touch()
+    assert complete(f"{tmp_path}/a") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EROFS, "this disk can only be read"),
+        (errno.EACCES, "you have no permission"),
+        (errno.EIO, "input/output error"),
+    ],
+)
+def test_a_save_that_fails_leaves_what_was_there(tmp_path, monkeypatch, code, sentence):
+    """The disk says no at the last moment; nothing half-written stays."""
+    path = tmp_path / "letter.txt"
+    path.write_text("before")
+    path.chmod(0o640)
+    with pytest.raises(TakenError) as taken:
+        save(path, "after")
+
+    def refuse(_file):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(saving.os, "fsync", refuse)
+    with pytest.raises(PathError, match=sentence):
+        save(path, "after", instead_of=taken.value.found)
+    with pytest.raises(PathError, match=sentence):
+        save(tmp_path / "new.txt", "new")
+    assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
+    assert path.read_text() == "before"
+
+    monkeypatch.undo()
+    save(path, "after", instead_of=taken.value.found)
+    assert path.read_text() == "after\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_the_consent_is_for_one_file_as_it_was(tmp_path):
+    """Not for another, and not for what somebody has put there since."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text("1")
+    other.write_text("2")
+    with pytest.raises(TakenError) as taken:
+        save(one, "mine")
+    with pytest.raises(TakenError):
+        save(other, "mine", instead_of=taken.value.found)
+    one.write_text("changed since")
+    with pytest.raises(TakenError):
+        save(one, "mine", instead_of=taken.value.found)
+    assert (one.read_text(), other.read_text()) == ("changed since", "2")
+
+
+def test_a_second_enter_overwrites_only_what_was_asked_about(tmp_path):
+    """Warned of one file, then another name, or the same name once more."""
+    for name in "AB":
+        (tmp_path / name).write_text(name)
+    app = make_app(desk(), tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await pilot.press("ctrl+s")
+        field = app.screen.query_one("#path", Input)
+        for name in "ABAA":
+            field.value = ""
+            await pilot.pause()
+            field.value = str(tmp_path / name)
+            await pilot.pause()
+            assert not said(app, "#problem")
+            await pilot.press("enter")
+            assert "this file exists" in said(app, "#problem")
+            assert [(tmp_path / name).read_text() for name in "AB"] == ["A", "B"]
+        await pilot.press("enter")
+
+    play(app, steps)
+    assert (tmp_path / "A").read_text() == LETTER + "\n"
+    assert (tmp_path / "B").read_text() == "B"
+
+
+def test_a_link_stays_a_link_and_one_that_leads_nowhere_is_not_followed(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    link.symlink_to(target)
+    with pytest.raises(PathError, match="leads nowhere"):
+        save(link, "text")
+    target.write_text("before")
+    with pytest.raises(TakenError) as taken:
+        save(link, "text")
+    save(link, "text", instead_of=taken.value.found)
+    assert link.is_symlink()
+    assert target.read_text() == "text\n"
+
+
+@pytest.mark.parametrize(
+    "recipient", ["n" * 300, "語" * 300, "/", "..", "a\0b", "\ud800"]
+)
+def test_a_name_is_proposed_for_every_recipient(tmp_path, recipient):
+    for number in (1, 2):
+        path = propose(tmp_path, Request("", "email", recipient))
+        assert path.parent == tmp_path
+        save(path, f"text {number}")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_another_version_takes_a_new_seed_after_an_empty_one():
+    """And the last good version is shown again, with the reason until the next act."""
+    fake = desk()
+    fake.tapes = [letter_tape(), EMPTY, EMPTY, plain_tape(SECOND)]
+    with writing_at(fake, MethodSettings(seed=4)) as writing:
+        for order in (writing.draft, writing.again, writing.draft):
+            order(REQUEST)
+            settle(writing, lambda: not writing.at_desk)
+            assert writing.variant.text == LETTER
+        assert "no word was written" in writing.reason
+        writing.again(REQUEST)
+        assert not writing.reason
+        settle(writing, lambda: not writing.at_desk)
+        assert [known.text for known in writing.variants] == [LETTER, SECOND]
+    assert [order.settings.seed for order in fake.orders] == [4, 5, 6, 7]
+
+
+def test_a_first_draft_that_is_empty_is_not_written_the_same_way_again():
+    fake = desk()
+    fake.tapes = [EMPTY, letter_tape()]
+    with writing_at(fake) as writing:
+        for _ in range(2):
+            writing.draft(REQUEST)
+            settle(writing, lambda: not writing.at_desk)
+        assert writing.variant.text == LETTER
+    assert [order.settings.seed for order in fake.orders] == [0, 1]
+
+
+def test_what_an_empty_attempt_sent_is_counted_on():
+    """Its phrases left this device, whether a version stands for them or not."""
+    fake = desk()
+    tape = letter_tape()
+    sent = [event for event in tape if type(event).__name__ != "Settled"]
+    fake.tapes = [sent, letter_tape()]
+    with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.at_desk)
+        assert not writing.variants
+        (attempt,) = writing.attempts
+        assert attempt.left.phrases or attempt.left.unreadable
+
+
+def test_the_reason_stays_on_the_page_until_the_next_action(tmp_path):
+    fake = desk()
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        fake.problem, fake.tapes = "The model [/file] is broken.", [EMPTY]
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: bool(app.writing.reason))
+        app.clear_notifications()
+        await pilot.press("a")
+        assert app.page.pane.editor.text == LETTER + "a"
+        assert said(app, "#reason") == fake.problem
+        assert app.query_one("#reason", Static).display
+        await pilot.press("escape")
+        assert not app.query_one("#reason", Static).display
+
+    play(app, steps)
+
+
+def test_a_refused_first_attempt_leaves_an_empty_page(tmp_path):
+    """Words that were waiting do not stay on it."""
+    fake = desk()
+    fake.problem, fake.tapes = "No.", [letter_tape()[:9]]
+    fake.gates[8] = threading.Event()
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.writing.ready)
+        await pilot.press("ctrl+j")
+        await until(pilot, lambda: "Dear" in app.page.pane.view.texts)
+        fake.gates[8].set()
+        await until(pilot, lambda: bool(app.writing.reason))
+        assert app.writing.variant is None
+        assert not app.page.pane.view.texts
+
+    play(app, steps)
+
+
+def test_drafting_tries_again_when_the_models_could_not_be_loaded():
+    fake = desk()
+    fake.unprepared = "No model file."
+    with writing_at(fake) as writing:
+        settle(writing, lambda: bool(writing.problem))
+        fake.unprepared = ""
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.at_desk)
+        assert writing.variant.text == LETTER
+
+
+class EditorApp(App):
+    def compose(self):
+        yield DraftEditor("editor")
+
+
+def test_undo_and_redo_bring_back_where_words_came_from():
+    """Whatever was typed, pasted, cut and undone: the origins are those of the text as
+    it was then."""
+    breaks = ["", "x", "two\nlines", "a\r\nb", "\u2028", "q\x85\n", "\r"]
+
+    async def edit() -> None:
+        app = EditorApp()
+        async with app.run_test(size=(40, 12)):
+            editor = app.query_one(DraftEditor)
+            for seed in range(60):
+                chance = random.Random(seed)
+                editor.show_runs(
+                    [
+                        ("Dear,\n\nat", "kept"),
+                        (" Whit\r\nby", "replaced"),
+                        ("\x0b", "kept"),
+                    ]
+                )
+                stages = [editor.runs()]
+                for _ in range(8):
+                    start, end = place(editor, chance), place(editor, chance)
+                    editor.replace(chance.choice(breaks), start, end)
+                    editor.history.checkpoint()
+                    if editor.runs() != stages[-1]:
+                        stages.append(editor.runs())
+                undone = [editor.runs()]
+                while editor.history.undo_stack:
+                    editor.undo()
+                    undone.append(editor.runs())
+                assert undone[-1] == stages[0]
+                assert all(stage in undone for stage in stages)
+                while editor.history.redo_stack:
+                    editor.redo()
+                assert editor.runs() == stages[-1]
+
+    asyncio.run(edit())
+
+
+def place(editor, chance):
+    row = chance.randrange(editor.document.line_count)
+    return row, chance.randint(0, len(editor.document.get_line(row)))
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0")) | st.just(
+    "\ud800"
+)
+runs = st.lists(st.tuples(texts, st.sampled_from(["kept", "replaced", "typed"])))
+versions = st.builds(
+    Variant,
+    order=st.builds(
+        Order,
+        st.builds(Request, texts, st.just("email"), texts),
+        settings=st.builds(MethodSettings, seed=st.integers(0, 1 << 60)),
+    ),
+    settled=st.lists(
+        st.builds(
+            Token,
+            st.integers(0, 99),
+            texts,
+            st.sampled_from(["accepted", "recovered", "bonus", "local"]),
+        )
+    ),
+    edited=st.none() | runs,
+    saved=st.none() | texts,
+)
+
+
+@settings(max_examples=15)  # each is synced to the disk
+@given(
+    st.lists(versions, max_size=3), st.builds(Request, texts, st.just("note"), texts)
+)
+def test_what_is_kept_is_read_as_it_was(tmp_path_factory, variants, request):
+    folder = RecoveryFolder(tmp_path_factory.getbasetemp() / "kept")
+    folder.keep(Sitting(request, variants, len(variants) - 1))
+    ((kept,), damaged) = folder.kept()
+    assert not damaged
+    assert kept.sitting.request == request
+    assert kept.sitting.current == len(variants) - 1
+    wanted = [replace(variant, ended=0.0) for variant in variants]
+    assert kept.sitting.variants == wanted
+    folder.clear()
+    assert folder.kept() == ([], [])
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "[]", "[" * 100_000, '{"versions": [{}], "current": 0}', "\xff"],
+    ids=["empty", "no object", "deep", "a version without words", "no text"],
+)
+def test_a_damaged_file_is_named_and_left(home, tmp_path, body):
+    folder = home / "kept"
+    folder.mkdir()
+    (folder / "draft-1.json").write_text(body, encoding="latin-1")
+    app = make_app(desk(), tmp_path, recovery=RecoveryFolder(folder))
+
+    async def steps(pilot):
+        await until(pilot, lambda: bool(app._notifications))
+        (toast,) = app._notifications
+        assert str(folder / "draft-1.json") in toast.message
+
+    play(app, steps)
+    assert (folder / "draft-1.json").exists()
+
+
+def test_a_draft_that_cannot_be_kept_is_said_and_leaving_waits(home, tmp_path):
+    """Nobody leaves on a promise that was not kept; an unasked end prints the text."""
+    (home / "kept").write_text("a file where the folder should be")
+    app = make_app(desk(), tmp_path, recovery=RecoveryFolder(home / "kept"))
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await pilot.press("\x1b", "ctrl+q", "ctrl+q")
+        assert app.is_running
+        assert app.screen is app.page
+        toasts = " ".join(toast.message for toast in app._notifications)
+        assert "could not be kept" in toasts
+        assert not app.keep_draft()
+        assert LETTER in app.last_words
+        await pilot.press("ctrl+q", "delete")
+
+    play(app, steps)
+    assert app.return_code == 0
+
+
+def test_saving_from_the_question_saves_and_leaves(tmp_path):
+    app = make_app(desk(), tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await pilot.press("ctrl+q", "ctrl+s", "enter")
+
+    play(app, steps)
+    assert (tmp_path / "email-ana.txt").read_text() == LETTER + "\n"
+    assert app.return_code == 0
+
+
+def test_a_brief_that_was_not_drafted_is_asked_about_too(tmp_path):
+    app = make_app(desk(), tmp_path, first_request=None)
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.writing.ready)
+        await pilot.press(*"my long thoughts", "ctrl+q")
+        assert "What you ask for is not saved." in said(app, "#sentence")
+        await pilot.press("delete")
+
+    play(app, steps)
+    assert app.return_code == 0
+
+
+@pytest.mark.parametrize("fault", [None, ZeroDivisionError("by [/zero]")])
+def test_a_search_is_answered_when_there_is_nothing(tmp_path, fault):
+    """Also where nothing was listed before, and where the search failed."""
+    fake = desk()
+    app = make_app(fake, tmp_path)
+
+    def search(query, limit=20):
+        if fault:
+            raise fault
+        return []
+
+    fake.search = search
+
+    async def steps(pilot):
+        await pilot.press("f2", "slash", *"[/x]", "enter")
+        wanted = "cannot search: Unexpected" if fault else "0 found for “[/x]”"
+        await until(pilot, lambda: wanted in said(app, ".note"))
+
+    play(app, steps)
+
+
+def test_there_is_no_patience_with_a_load():
+    """The desk is told at once, however long others would be waited for."""
+    gate, told = threading.Event(), threading.Event()
+
+    class Held(GatedDesk):
+        def prepare(self):
+            gate.wait()
+            return self.server
+
+        def close(self):
+            told.set()
+
+    threads = DeskThreads(Held([]))
+    threads.prepare()
+    closing = threading.Thread(target=threads.close, args=(10_000.0,))
+    closing.start()
+    try:
+        assert told.wait(30)
+    finally:
+        gate.set()
+        closing.join()
+
+
+def test_a_loading_thread_is_left_to_itself():
+    """`close` says whether all have ended; an import is given its time."""
+    fake = desk(ready=False)
+    with writing_at(fake) as writing:
+        assert not writing.close()
+        fake.ready.set()
+        writing.threads._loading.join()
+        assert writing.close()

@@ -1,0 +1,206 @@
+"""Both programs in a real terminal: each escape sequence that reaches it is one that
+the program makes by itself."""
+
+import base64
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from hostile_world import NAME, fill
+
+from edge_app.settings import settings_path
+from tests.hostile import HOSTILE, MARK, dangers, dangers_in_terminal
+from tests.mailboxes import ME
+from tests.terminals import in_terminal
+
+HERE = Path(__file__).parent
+CODE = {"PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parents[1])])}
+
+
+def python(script, *arguments, steps=(), **options):
+    """What a script writes to a terminal, and its exit status."""
+    command = [sys.executable, "-c", script, *arguments]
+    return in_terminal(command, steps, env=CODE, **options)
+
+
+COMMANDS = """
+import json, sys
+from edge_app import cli, desk
+from edge_app.commands import status
+from hostile_world import HostileDesk
+from edge_app.settings import settings_path
+from tests.hostile import HOSTILE
+
+desk.WritingDesk = HostileDesk
+for arguments in json.loads(sys.argv[1]):
+    print("AT", arguments[0], flush=True)
+    sys.argv[1:] = arguments
+    try:
+        cli.main()
+    except SystemExit as end:
+        print("EXIT", end.code)
+status.summarise = lambda *_: {}[HOSTILE]  # a fault that nobody expects
+sys.argv[1:] = ["status"]
+cli.main()
+"""
+
+
+@pytest.fixture
+def names(tmp_path, monkeypatch):
+    """Hostile files, and a home with a hostile name."""
+    monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path / "home" / NAME))
+    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    (tmp_path / "home").mkdir()
+    return fill(tmp_path)
+
+
+def test_commands_in_a_terminal(names):
+    """With colours, bars and questions; both are of our own making."""
+    commands = [
+        ["import", "auto", names["zip"], "--me", ME],
+        ["import", "jsonl", names["jsonl"]],
+        ["search", "photos", "--explain"],
+        ["show", "1"],
+        ["show", "1", "--raw"],
+        ["status"],
+        ["write", "x"],
+        ["demo"],
+        ["store", "export", "-"],
+        ["store", "export", "-", "--format", "mbox"],
+        ["store", "backup"],
+        ["store", "restore"],
+        ["forget", "--words", "photos"],
+        ["me", "suggest"],
+        ["import", "imap", HOSTILE, "--server", HOSTILE.replace("\r", "")],
+        ["import", "mbox", names["missing"]],
+        ["doctor"],
+        ["bench", "cost", "--specialist", names["gguf"]],
+        [HOSTILE],
+        ["status"],
+    ]
+    settings_path().parent.mkdir(exist_ok=True)
+    model = json.dumps(names["gguf"])
+    settings_path().write_text(f"specialist = {model}\nserver = {model}\n")
+    steps = [
+        ("Import this as your own", "y\n"),
+        ("Replace the store", "n\n"),
+        ("forgotten for good?", "n\n"),
+        ("yours?", "n\n"),
+        ("Password of", "no\n"),
+    ]
+    shown, status = python(COMMANDS, json.dumps(commands), steps=steps)
+    assert status == 1
+    assert "KeyError" in shown, "the traceback of the last"
+    assert dangers_in_terminal(shown) == []
+    for part in shown.split("\nAT ")[1:]:
+        assert MARK in part.upper(), part
+    assert "\x1b[1m" in shown, "headings are bold in a terminal"
+    assert "\x1b[4m" in shown, "and words that were replaced underlined"
+
+
+APP = """
+import asyncio, sys
+from pathlib import Path
+from textual.events import Paste
+from textual.widgets import Input, Static
+from hostile_world import HostileDesk
+from edge_app.tui.app import SpecSteerApp
+from edge_app.tui.widgets import title_line
+from models.prompts import Request
+from edge_app.settings import settings_path
+from tests.hostile import BLANK, CLIPBOARD, HOSTILE, MARK
+
+folder, fault = Path(sys.argv[1]), sys.argv[2:]
+app = SpecSteerApp(
+    HostileDesk(), save_folder=folder, first_request=Request(HOSTILE, "email", HOSTILE)
+)
+
+async def steps(pilot):
+    async def until(true):
+        while not true():
+            await pilot.pause(0.01)
+        await pilot.pause()
+
+    async def paste(field, text):
+        app.screen.query_one(field).focus()
+        await pilot.pause()
+        app.screen.query_one(field).value = ""
+        app.post_message(Paste(text))
+        await until(lambda: app.screen.query_one(field).value)
+
+    def said(part):
+        return lambda: any(part in str(s.render()) for s in app.screen.query(Static))
+
+    def told(part):
+        return lambda: any(part in n.message for n in app._notifications)
+
+    await until(lambda: app.writing.ready)
+    await pilot.press("ctrl+j")
+    await until(lambda: not app.writing.at_desk and app.page.pane.editing)
+    if fault:
+        title_line.title = lambda *_: {}[HOSTILE]
+        app.page.refresh_all()
+    await pilot.press("f2", "down", "x")
+    await paste("#search", f"{MARK}{BLANK}{CLIPBOARD}[/x]")
+    await pilot.press("enter")
+    await until(said("0 found for"))
+    await pilot.press("f3", "down", "e")
+    await until(told("exported to"))
+    await pilot.press("f4", "f1", "f1", "ctrl+r")
+    await until(lambda: len(app.writing.variants) > 1 and app.page.pane.editing)
+    await pilot.press("f9", "f9", "ctrl+o")
+    for name in (MARK, "~" + HOSTILE.replace("\\r", ""), f"[/x]{HOSTILE}"):
+        await paste("#path", str(folder / name))
+        await pilot.press("enter")
+        await until(said("there is no"))
+    app.screen.query_one("#path").value = str(folder)
+    await pilot.press("enter")
+    await until(told("[/x]"))
+    await pilot.press("escape", "ctrl+s")
+    app.screen.query_one("#path").value = str(folder)
+    await pilot.press("enter")
+    await until(lambda: str(app.screen.query_one("#problem").render()))
+    await paste("#path", str(folder / f"[/x]{MARK}{BLANK}{CLIPBOARD}"))
+    await pilot.press("enter")
+    await until(told("saved to"))
+    await pilot.press("alt+c")
+    await until(told("copied"))
+    await pilot.press("ctrl+p")
+    await pilot.pause()
+    await pilot.press("escape", "ctrl+t")
+    await until(told("on this device alone"))
+    await pilot.press("ctrl+q")
+
+app.run(auto_pilot=steps)
+app.writing.close()
+sys.exit(app.return_code)
+"""
+
+
+@pytest.mark.slow
+def test_the_app_in_a_terminal(names):
+    """Every drawer and dialog; what is pasted into them is hostile, too."""
+    shown, status = python(APP, names["folder"])
+    assert status == 0, shown[-3000:]
+    copied = re.findall(r"\x1b\]52;c;([^\x07]*)\x07", shown)
+    text = base64.b64decode(copied.pop()).decode()
+    assert copied == [], "nothing is copied but by the person's key"
+    assert MARK in text
+    assert dangers(text) == []
+    shown = re.sub(r"\x1b\]52;c;[^\x07]*\x07", "", shown)
+    assert dangers_in_terminal(shown) == []
+    assert shown.count(MARK) > 50
+
+
+@pytest.mark.slow
+def test_a_fault_of_the_app(names):
+    """What Textual then prints quotes what the app holds, and is plain text."""
+    shown, status = python(APP, names["folder"], "fault")
+    assert status == 1
+    assert "KeyError" in shown
+    assert dangers_in_terminal(shown) == []
+    assert "\x1b[" not in shown[shown.rindex("\x1b[?1049l") + 100 :]
