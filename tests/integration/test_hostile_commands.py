@@ -192,7 +192,9 @@ def test_a_hostile_server(status, world):
     with spiteful_server() as server:
         server.status = status
         url = f"http://127.0.0.1:{server.server_port}"
-        settings_path().write_text(f'server = "{url}"\ntoken = "t"\n')
+        settings_path().write_text(
+            f'server = "{url}"\ntoken = "t"\ntoken_in_clear = true\n'
+        )
         shown = [call("doctor"), call("write", "x", "--no-offline")]
     assert [dangers(words) for words in shown] == [[], []]
     shows_detail = status in (422, 500)
