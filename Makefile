@@ -10,6 +10,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SCALE ?= full
+# Errors alone: pip warns of each place of a person's settings where it finds nothing.
+INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
 .PHONY: run test check lint format models mutants bench clean setup setup-dev setup-train
@@ -56,15 +58,15 @@ $(VENV)/bin/python:
 # llama.cpp is compiled here, which takes some minutes the first time.
 $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml
 	@echo "setting up; the first time, llama.cpp is compiled (about five minutes)" >&2
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(INSTALL) .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@$(INSTALL) '.[dev]'
 	@touch $@
 
 $(VENV)/.train: $(VENV)/.runtime
-	@$(BIN)/python -m pip install --quiet --editable '.[train]'
+	@$(INSTALL) '.[train]'
 	@touch $@
 
 clean:
