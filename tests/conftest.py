@@ -21,6 +21,8 @@ def home(homes, monkeypatch):
     folder = next(homes)
     folder.mkdir(0o700)
     monkeypatch.setenv("SPECSTEER_HOME", str(folder))
+    # A test that asks a keyring brings its own.
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     for name in ("SPECSTEER_TOKEN", "SPECSTEER_CLOUD_TOKEN", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     return folder
