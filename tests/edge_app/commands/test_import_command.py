@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import types
 import zipfile
 
@@ -19,6 +18,7 @@ from edge_app.commands import progress as progress_module
 from edge_app.commands.progress import Progress
 from personal_store import SourceError
 from tests.mailboxes import ME, mailbox, message
+from tests.waiting import PATIENCE, ROOT, wait_until
 
 LINES = '{"body": "The weather was fine all week."}\n'
 CHAT = "message_id,username,message\n1,ben,What Ben wrote to me.\n"
@@ -131,13 +131,6 @@ main()
 """
 
 
-def wait_for(condition, what):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("kind", [("auto", "--mine"), ("jsonl",)], ids=" ".join)
 def test_a_watched_folder_is_imported_again(tmp_path, kind):
     """What comes later is read; Ctrl-C ends it with the counts and status 0."""
@@ -155,26 +148,27 @@ def test_a_watched_folder_is_imported_again(tmp_path, kind):
     ) as child:
         reader = threading.Thread(target=lambda: told.extend(child.stderr))
         reader.start()
-        wait_for(lambda: "added 1" in "".join(told), "the first file")
+        wait_until(lambda: "added 1" in "".join(told), "the first file")
         (folder / "c.jsonl").write_text('{"body": "It came a little later."}\n')
-        wait_for(lambda: "".join(told).count("added 1") == 2, "the second file")
+        wait_until(lambda: "".join(told).count("added 1") == 2, "the second file")
         child.send_signal(signal.SIGINT)
         assert child.stdout.read() == "added 2, skipped 0, failed 0\n"
-        assert child.wait(30) == 0
+        assert child.wait(PATIENCE) == 0
         reader.join()
 
 
-SLOWLY = """
-import signal, sys, time
+HELD = """
+import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from personal_store import importing, parallel
 from personal_store.writing import ImportRun
+from tests.waiting import forever
 parallel.WORTHWHILE, importing.BATCH, commit = 0, 10, ImportRun.commit
-def slowly(*whatever):
+def held(*whatever):
     commit(*whatever)
     print("committed", flush=True)
-    time.sleep(0.1)
-ImportRun.commit = slowly
+    forever()
+ImportRun.commit = held
 from edge_app.cli import main
 sys.argv = ["specsteer", "import", "mbox", *sys.argv[1:]]
 main()
@@ -188,7 +182,8 @@ def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
     box = tmp_path / "sent.mbox"
     box.write_bytes(mailbox(message(number=n) for n in range(300)))
     with subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, str(box), "--me", ME],
+        [sys.executable, "-c", HELD, str(box), "--me", ME],
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -196,7 +191,7 @@ def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
     ) as child:
         assert child.stdout.readline() == "committed\n"
         os.killpg(child.pid, signal.SIGINT)
-        told = child.communicate(timeout=30)[1]
+        told = child.communicate(timeout=PATIENCE)[1]
     assert child.returncode == 130
     assert "is kept; the same import goes on" in told
     with pytest.raises(ProcessLookupError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from edge_app.events import Event
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.tape import TapeDesk
 from edge_app.tui.writing import Writing
+from tests.waiting import PATIENCE, moments
 
 SECOND = "Dear Ana, thank you for the photographs. I will come."
 
@@ -35,7 +35,7 @@ class GatedDesk(TapeDesk):
     played: int = 0
 
     def prepare(self):
-        self.ready.wait(5)
+        assert self.ready.wait(PATIENCE)
         if self.unprepared:
             raise DecodingError(self.unprepared)
         return self.server
@@ -60,7 +60,7 @@ class GatedDesk(TapeDesk):
     def import_letters(self, kind, path, me, progress):
         self.imported.append((kind, path, list(me)))
         progress(3, 10)
-        self.reading.wait(5)
+        assert self.reading.wait(PATIENCE)
         progress(10, 10)
         return f"10 letters of {path.name} read."
 
@@ -101,15 +101,13 @@ def play(app: SpecSteerApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> N
         app.writing.close()
 
 
-async def until(pilot: Pilot, true: Callable[[], bool], seconds: float = 30) -> None:
+async def until(pilot: Pilot, true: Callable[[], bool]) -> None:
     """Wait for what threads do."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    for _ in moments("of the app", pause=0):
         if true():
             await pilot.pause()
             return
         await asyncio.sleep(0.01)
-    raise AssertionError("waited in vain")
 
 
 def said(app: SpecSteerApp, selector: str) -> str:
@@ -125,12 +123,11 @@ async def drafted(pilot: Pilot) -> None:
     await until(pilot, lambda: not app.writing.at_desk and app.page.pane.editing)
 
 
-def settle(writing: Writing, true: Callable[[], bool], seconds: float = 30) -> list:
+def settle(writing: Writing, true: Callable[[], bool]) -> list:
     """Take in what the desk's threads tell until it is `true`; all the news."""
-    news, deadline = [], time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    news: list = []
+    for _ in moments("of the desk's threads"):
         news += writing.drain() or []
         if true():
-            return news
-        time.sleep(0.002)
-    raise AssertionError("waited in vain")
+            break
+    return news
