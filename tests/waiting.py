@@ -5,6 +5,7 @@ another thread or process it waits for a fact, and PATIENCE only turns a hang in
 failure. How fast things are is measured in benchmarks/.
 """
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -31,6 +32,14 @@ def wait_until(fact, what="it did not happen"):
     for _ in moments(what):
         if fact():
             return
+
+
+async def until_true(fact, what="it did not happen"):
+    """The same in a coroutine, which lets the others run."""
+    for _ in moments(what, pause=0):
+        if fact():
+            return
+        await asyncio.sleep(0.01)
 
 
 def forever():

@@ -17,7 +17,7 @@ from edge_app.events import Event
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.tape import TapeDesk
 from edge_app.tui.writing import Writing
-from tests.waiting import PATIENCE, moments
+from tests.waiting import PATIENCE, until_true, wait_until
 
 SECOND = "Dear Ana, thank you for the photographs. I will come."
 
@@ -46,8 +46,8 @@ class GatedDesk(TapeDesk):
         def pace(_event: Event) -> None:
             gate = self.gates.get(self.played)
             self.played += 1
-            while gate is not None and not gate.wait(0.005) and not stop.is_set():
-                pass
+            if gate is not None:
+                wait_until(lambda: gate.is_set() or stop.is_set(), "for its gate")
 
         self.pace = pace
         super().write(order, emit, stop)
@@ -103,11 +103,8 @@ def play(app: SpecSteerApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> N
 
 async def until(pilot: Pilot, true: Callable[[], bool]) -> None:
     """Wait for what threads do."""
-    for _ in moments("of the app", pause=0):
-        if true():
-            await pilot.pause()
-            return
-        await asyncio.sleep(0.01)
+    await until_true(true, "of the app")
+    await pilot.pause()
 
 
 def said(app: SpecSteerApp, selector: str) -> str:
@@ -126,8 +123,10 @@ async def drafted(pilot: Pilot) -> None:
 def settle(writing: Writing, true: Callable[[], bool]) -> list:
     """Take in what the desk's threads tell until it is `true`; all the news."""
     news: list = []
-    for _ in moments("of the desk's threads"):
-        news += writing.drain() or []
-        if true():
-            break
+
+    def drained() -> bool:
+        news.extend(writing.drain() or [])
+        return true()
+
+    wait_until(drained, "of the desk's threads")
     return news
