@@ -13,10 +13,10 @@ import zipfile
 
 import pytest
 
-from edge_app.commands import import_auto, import_imap
+from edge_app.commands import import_auto, import_imap, import_watch
 from edge_app.commands import progress as progress_module
 from edge_app.commands.progress import Progress
-from personal_store import SourceError
+from personal_store import SourceError, watching
 from tests.mailboxes import ME, mailbox, message
 from tests.waiting import PATIENCE, ROOT, wait_until
 
@@ -123,7 +123,12 @@ def test_nothing_that_is_known_is_one_sentence(run, tmp_path):
 WATCH = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
+from edge_app.commands import import_watch
 from personal_store import watching
+def looking(rounds, look=import_watch._next):
+    print("looking", file=sys.stderr, flush=True)
+    return look(rounds)
+import_watch._next = looking
 watching.settled.__defaults__ = (0.05, *watching.settled.__defaults__[1:])
 from edge_app.cli import main
 sys.argv = ["specsteer", "import", *sys.argv[1:], "--watch"]
@@ -151,10 +156,30 @@ def test_a_watched_folder_is_imported_again(tmp_path, kind):
         wait_until(lambda: "added 1" in "".join(told), "the first file")
         (folder / "c.jsonl").write_text('{"body": "It came a little later."}\n')
         wait_until(lambda: "".join(told).count("added 1") == 2, "the second file")
+        wait_until(lambda: told[-1] == "looking\n", "it looks for no more")
         child.send_signal(signal.SIGINT)
         assert child.stdout.read() == "added 2, skipped 0, failed 0\n"
         assert child.wait(PATIENCE) == 0
         reader.join()
+
+
+@pytest.mark.parametrize("kind", [("auto", "--mine"), ("jsonl",)], ids=" ".join)
+def test_what_was_imported_counts_however_soon_it_is_stopped(
+    run, tmp_path, monkeypatch, kind
+):
+    """Also where Ctrl-C comes before a word was said about it."""
+    (tmp_path / "a.jsonl").write_text(LINES)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_auto, "narrate", stop)
+    monkeypatch.setattr(import_watch, "narrate", stop)
+    monkeypatch.setattr(watching.settled, "__defaults__", (0.0, lambda _: None))
+    result = run("import", *kind, tmp_path, "--watch")
+
+    assert result.exit_code == 1
+    assert result.stdout == "added 1, skipped 0, failed 0\n"
 
 
 HELD = """
