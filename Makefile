@@ -25,7 +25,7 @@ run: setup
 
 # Without compiled files, every process would compile the sources and tests again.
 test: setup-dev
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 soak: setup-dev
 	@$(BIN)/python -m tests.soak --runs $(RUNS) --busy $(BUSY)

@@ -27,8 +27,9 @@ from tests.waiting import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[2]
 IMPORT = """
-import sys
+import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
 from personal_store import Store, import_source, importing, parallel
 from tests.waiting import forever
 importing.BATCH = 20
