@@ -26,6 +26,7 @@ from edge_app import cloud_client
 from edge_app.cloud_client import Connection
 from edge_app.cloud_problems import error_of, error_of_signal
 from edge_app.cloud_verifier import CloudVerifier
+from tests.waiting import moments
 
 TERMS = MethodSettings(draft_length=2).terms()
 FRAMES = duty_of(TERMS).frames
@@ -120,7 +121,9 @@ def frame_head(size, *, opcode=2, final=True):
 def drip(server, peer, head=b""):
     """One byte now and then, for ever."""
     peer.sendall(head)
-    while not server.over.wait(0.01):
+    for _ in moments("the server is not told that it is over", pause=0.01):
+        if server.over.is_set():
+            return
         peer.sendall(b" ")
         server.reached.set()
 
