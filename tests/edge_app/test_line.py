@@ -26,11 +26,18 @@ from edge_app import cloud_client
 from edge_app.cloud_client import Connection
 from edge_app.cloud_problems import error_of, error_of_signal
 from edge_app.cloud_verifier import CloudVerifier
-from tests.waiting import moments
+from tests.waiting import PATIENCE, moments
 
 TERMS = MethodSettings(draft_length=2).terms()
 FRAMES = duty_of(TERMS).frames
 OPENED = json.dumps({"session_id": "s", "generalist": "g", "base": "b"}).encode()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A busy machine is no silent server: only the wait under test is short."""
+    monkeypatch.setattr(cloud_client, "_CONNECT_SECONDS", PATIENCE)
+    monkeypatch.setattr(cloud_client, "_REQUEST_SECONDS", PATIENCE)
 
 
 class Spiteful:
