@@ -161,7 +161,7 @@ def open_then(after):
             peer.recv(65536)
             after(server, peer)
         else:
-            answer(peer, OPENED, b"201 Created")
+            answer(peer, OPENED, b"201 Created", b"Connection: close")
 
     return serve
 
@@ -282,7 +282,12 @@ def test_a_session_is_closed_on_the_server_after_a_stop():
     def serve(_, peer):
         head = request_of(peer)
         seen.append(head.split(b" ")[0])
-        answer(peer, OPENED if head.startswith(b"POST") else b"")
+        answer(
+            peer,
+            OPENED if head.startswith(b"POST") else b"",
+            b"200 OK",
+            b"Connection: close",
+        )
 
     with Spiteful(serve) as server:
         verifier = CloudVerifier(server.url, "", lambda _: None, stop)
