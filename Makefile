@@ -1,6 +1,7 @@
 # make run     set everything up and write (the app in a terminal, a letter without)
 # make test    set everything up and pass the tests
 # make check   format, lint, types, contracts, tests
+# make soak    the tests RUNS times, beside BUSY processes that only compute
 # make lint    format, lint, types, contracts
 # make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
 # make mutants plant errors in the code, one at a time: how many do the tests notice?
@@ -10,16 +11,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SCALE ?= full
+RUNS ?= 20
+BUSY ?= 0
+# Errors alone: pip warns of each place of a person's settings where it finds nothing.
+INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
-.PHONY: run test check lint format models mutants bench clean setup setup-dev setup-train
+.PHONY: run test soak check lint format models mutants bench clean setup setup-dev
+.PHONY: setup-train
 
 run: setup
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/specsteer; else $(BIN)/specsteer demo; fi
 
 # Without compiled files, every process would compile the sources and tests again.
 test: setup-dev
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+
+soak: setup-dev
+	@$(BIN)/python -m tests.soak --runs $(RUNS) --busy $(BUSY)
 
 check: lint test
 
@@ -56,15 +65,15 @@ $(VENV)/bin/python:
 # llama.cpp is compiled here, which takes some minutes the first time.
 $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml
 	@echo "setting up; the first time, llama.cpp is compiled (about five minutes)" >&2
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(INSTALL) .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime
-	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@$(INSTALL) '.[dev]'
 	@touch $@
 
 $(VENV)/.train: $(VENV)/.runtime
-	@$(BIN)/python -m pip install --quiet --editable '.[train]'
+	@$(INSTALL) '.[train]'
 	@touch $@
 
 clean:

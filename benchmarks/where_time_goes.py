@@ -30,7 +30,7 @@ from edge_app.drafter import Drafter
 from edge_app.events import Event
 from edge_app.narrator import Narrator
 from edge_app.privacy.ledger import Ledger
-from edge_app.sample_store import fill
+from edge_app.sample_store import make_ready
 from edge_app.statistics import Tally
 from edge_app.verifier_session import VerifierSession
 from models.engines.llama_cpp import LlamaContext, LlamaModel
@@ -175,7 +175,7 @@ def _keep(rows: Sequence[Row], threads: int) -> None:
 
 def _prompts(model: LlamaModel, path: Path) -> Prompts:
     with Store.open(path) as store:
-        fill(store)
+        make_ready(store)
         passages = store.search(
             sample.REQUEST, limit=5, kind="email", recipient=sample.RECIPIENT
         )

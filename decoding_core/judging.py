@@ -19,7 +19,7 @@ from decoding_core.messages import (
     DraftBlock,
     Verdict,
 )
-from decoding_core.sampling import Floats, Noise, log_softmax
+from decoding_core.sampling import Floats, Noise, likeliest_ids, log_softmax
 
 
 def judge(
@@ -81,7 +81,10 @@ def _candidates(
         contrast = generalist - duty.method.delta_weight * base.astype(np.float64)
     if duty.terms.candidate_rule == "contrast":
         scores = contrast
-    wanted = [_top(scores, duty.terms.candidates), np.asarray(drafted, np.intp)]
+    wanted = [
+        likeliest_ids(scores, duty.terms.candidates),
+        np.asarray(drafted, np.intp),
+    ]
     ids = np.unique(np.concatenate(wanted)).astype(np.int32)
     return Candidates(
         ids,
@@ -102,9 +105,3 @@ def _largest_outside(values: Floats, ids: NDArray[np.int32]) -> float:
     if rounded < largest:
         rounded = np.nextafter(rounded, np.float32(np.inf))
     return float(rounded)
-
-
-def _top(scores: Floats, count: int) -> NDArray[np.intp]:
-    if count >= len(scores):
-        return np.arange(len(scores))
-    return np.argpartition(scores, -count)[-count:]

@@ -3,10 +3,16 @@
 V vocabulary, N rows; nats everywhere. A temperature of 0 means greedy: the
 log-probabilities are then those of temperature 1, and the token is their argmax.
 Methods return probabilities; only `sample` draws.
+
+Whatever cuts sharply, an argmax, top-p, the last of K candidates, a threshold, treats
+log-probabilities no more than `TIED` apart as equal, and equal ones by a rule that does
+not look at their order. So the last bits of a sum, which differ between machines and
+between ways to write one formula, decide nothing where tokens really are equal.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -20,6 +26,11 @@ from decoding_core.errors import InvalidSettingsError
 
 Floats = NDArray[np.floating[Any]]
 Ids = NDArray[np.int32]
+
+TIED = 1e-4
+"""Log-probabilities no farther apart than this are equal, in nats. Those of 32 nats are
+off by 1e-6 as float32, a target at strength 2.5 and temperature 0.5 by some 1e-5."""
+_AS_LIKELY = math.exp(-TIED)
 
 _KEY = struct.Struct("<QQQ")
 _GUMBELS_KEPT = 72  # a draft and what follows it
@@ -105,14 +116,40 @@ def weights_of(logits: Floats, temperature: float) -> Floats:
     return weights
 
 
+def likeliest(logits: Floats) -> int:
+    """Index of the largest of logits (V,); the lowest index of those tied."""
+    return int((logits >= logits.max() - TIED).argmax())
+
+
+def _heaviest(weights: Floats) -> int:
+    """The same from weights (V,)."""
+    return int((weights >= _AS_LIKELY * weights.max()).argmax())
+
+
+def likeliest_ids(logits: Floats, count: int) -> NDArray[np.intp]:
+    """Indices of the `count` largest of logits (V,), rising; of those tied with the
+    last of them, the lowest indices."""
+    if count >= len(logits):
+        return np.arange(len(logits))
+    last = np.partition(logits, -count)[-count]
+    above = np.flatnonzero(logits > last + TIED)
+    tied = np.flatnonzero((logits >= last - TIED) & (logits <= last + TIED))
+    return np.sort(np.concatenate([above, tied[: count - len(above)]]))
+
+
 def nucleus(weights: Floats, top_p: float) -> NDArray[np.intp]:
-    """Indices of the fewest likeliest of weights (V,) that hold the share `top_p`."""
-    total = float(weights.sum())
+    """Indices, rising, of the fewest likeliest of weights (V,) that hold the share
+    `top_p`, and of all those tied with the last of them."""
+    total = float(weights.sum(dtype=np.float64))
+    # Weights that are each off by a factor of up to 1 + TIED / 2 move a share of p by
+    # up to TIED * p * (1 - p); a share that is reached but for that is reached.
+    share = top_p * (1.0 - TIED * (1.0 - top_p))
     # All tokens below this together hold less than 1 - top_p, so none is needed.
-    likely = np.flatnonzero(weights > (1.0 - top_p) * total / len(weights))
-    order = likely[np.argsort(-weights[likely], kind="stable")]
-    mass = np.cumsum(weights[order])
-    return order[: int(np.searchsorted(mass, top_p * total)) + 1]
+    needless = _AS_LIKELY * (1.0 - top_p) * total / len(weights)
+    likely = np.sort(weights[weights > needless])[::-1]
+    mass = np.cumsum(likely, dtype=np.float64)
+    last = likely[min(int(np.searchsorted(mass, share * total)), len(likely) - 1)]
+    return np.flatnonzero(weights >= _AS_LIKELY * last)
 
 
 def sample(weights: Floats, uniform: float) -> int:
@@ -144,7 +181,7 @@ class Draw:
         top-p is applied; at temperature 0 the likeliest token has all."""
         probs = np.zeros(len(weights))
         if self.temperature == 0.0:
-            probs[weights.argmax()] = 1.0
+            probs[_heaviest(weights)] = 1.0
             return probs
         kept = slice(None) if self.top_p >= 1.0 else nucleus(weights, self.top_p)
         probs[kept] = weights[kept]
@@ -163,7 +200,7 @@ class Draw:
     ) -> int:
         """Token id drawn from logits (V,)."""
         if self.temperature == 0.0:
-            return int(logits.argmax())
+            return likeliest(logits)
         weights = weights_of(logits, self.temperature)
         return self.from_probs(weights, use, position, attempt)
 
@@ -177,7 +214,7 @@ class Draw:
         The more two distributions agree, the more often they give the same token.
         """
         if self.temperature == 0.0:
-            return int(logprobs.argmax())
+            return likeliest(logprobs)
         if self.top_p < 1.0:
             kept = nucleus(weights_of(logprobs, 1.0), self.top_p)
             ids = kept if token_ids is None else token_ids[kept]
@@ -193,7 +230,7 @@ class Draw:
     ) -> int:
         """Index drawn in proportion to probs (V,), already at this temperature."""
         if self.temperature == 0.0:
-            return int(probs.argmax())
+            return _heaviest(probs)
         uniform = self.noise.uniform(use, position, attempt)
         if self.top_p >= 1.0:
             return sample(probs, uniform)

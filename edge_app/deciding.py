@@ -11,7 +11,7 @@ from decoding_core.errors import ContextFullError
 from decoding_core.messages import Candidates, Origin, Verdict
 from decoding_core.protocols import Method
 from decoding_core.residual import keep_probability, residual
-from decoding_core.sampling import Draw, Floats, Use, log_softmax
+from decoding_core.sampling import Draw, Floats, Use, likeliest, log_softmax
 from edge_app.drafter import Draft, Drafter
 
 _NOTHING = np.empty(0)
@@ -90,8 +90,8 @@ class Decider:
         would break it off."""
         if not (self._method.bonus_can_wait and kept):
             return False
-        likeliest = self._drafter.logits_at(self._text, kept).argmax()
-        return int(likeliest) not in row.token_ids
+        own = likeliest(self._drafter.logits_at(self._text, kept))
+        return own not in row.token_ids
 
     def _compare(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         """The device decides: keep the draft while it may stand for the target."""

@@ -76,7 +76,6 @@ class WritingDesk:
     def __init__(self, equipment: Equipment) -> None:
         self._equipment = equipment
         self._lock = threading.Lock()
-        self._filling = threading.Lock()
         self._closing = threading.Event()
         self._child: ChildServer | None = None
         self._model: LlamaModel | None = None
@@ -275,9 +274,8 @@ class WritingDesk:
             if store.counts()["own"]:
                 return store
             store.close()
-        with self._filling:
-            store = Store.open(sample)
-            make_ready(store)
+        store = Store.open(sample)
+        make_ready(store)
         return store
 
     def _start_child(self) -> None:

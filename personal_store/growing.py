@@ -1,4 +1,4 @@
-"""Sources that only ever grow: how far earlier imports have read them."""
+"""How far earlier imports have read a source."""
 
 from sqlite_utils import Database
 
@@ -7,7 +7,8 @@ from personal_store.writing import told_as
 
 
 def read_before(db: Database, source: Source, me: frozenset[str], options: str) -> int:
-    """The furthest place that any run over the same source has committed, told alike.
+    """The furthest place that any run over a source that only ever grows has
+    committed, told alike.
 
     0 for an ordinary source: there a run after one that ended begins anew, for the
     source may have changed anywhere.
@@ -20,3 +21,14 @@ def read_before(db: Database, source: Source, me: frozenset[str], options: str) 
         [source.place, source.fingerprint(), told_as(options, me)],
     )
     return int(row.fetchone()[0])
+
+
+def ended_before(db: Database, source: Source) -> bool:
+    """Whether an import has read a source of this content to its end, wherever the
+    file lay then."""
+    row = db.execute(
+        "SELECT 1 FROM import_run WHERE ended IS NOT NULL AND size = ?"
+        " AND fingerprint = ? LIMIT 1",
+        [source.size, source.fingerprint()],
+    )
+    return row.fetchone() is not None

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import monotonic, time_ns
@@ -20,7 +21,7 @@ from personal_store.cleaning import VERSION
 from personal_store.errors import SourceError, StoreError, faults
 from personal_store.files import Source
 from personal_store.files import why as reason_of
-from personal_store.growing import read_before
+from personal_store.growing import ended_before, read_before
 from personal_store.importers import (
     GrowingImporter,
     Importer,
@@ -103,12 +104,19 @@ def import_sources(
             )
             work.learn_owner(me)
             work.read_all(_Told(progress, size))
-        if is_mail and work.report.added:
+        if is_mail and (work.report.added or not work.newest_before):
             compare_threads(store.db, work.newest_before)
         if is_mail and not rawtext.is_wanted(store.db):
             received.read_all(store.db)  # else their bodies wait as they came
+        work.end()
         work.explain_nothing_own()
     return work.report
+
+
+def is_imported(store: Store, kind: str, path: Path) -> bool:
+    """Whether all that lies behind a path has been read to its end, as it is now."""
+    every = importers.load(kind).sources(path)
+    return all(ended_before(store.db, source) for source in every)
 
 
 @dataclass(slots=True)
@@ -126,6 +134,8 @@ class _Import:
     report: ImportReport = field(default_factory=ImportReport)
     newest_before: int = 0
     """The largest id that this import found in the store; 0 if it goes on with one."""
+    ends: list[Callable[[], None]] = field(default_factory=list)
+    """Note that a source was read to its end, one each."""
 
     def learn_owner(self, me: Sequence[str]) -> None:
         """Note the addresses or names given; without any, find out whose texts these
@@ -178,6 +188,12 @@ class _Import:
             done += source.size
         told.at(done)
 
+    def end(self) -> None:
+        """Note that the sources were read, once all is done that follows from it: an
+        import that was stopped before goes on, and does the rest."""
+        for end in self.ends:
+            end()
+
     def explain_nothing_own(self) -> None:
         """Texts of others alone were probably written under another address or name."""
         known = self.report.reasons[KNOWN] - self.report.met
@@ -212,10 +228,11 @@ class _Import:
             grown = 0
         known = read_before(db, source, options.me, fixed)
         run = ImportRun.begin(db, self.kind, source, options.me, fixed)
-        if run.position and not known:
-            percent = 100 * run.position // source.size
-            self.report.notes.append(f"{source.name}: going on at {percent} %")
+        if run.position:
             self.newest_before = 0
+            if not known:
+                percent = 100 * run.position // source.size
+                self.report.notes.append(f"{source.name}: going on at {percent} %")
         elif grown and before is not None:
             with immediate(db):
                 carry_over(db, before, run.id)
@@ -224,8 +241,9 @@ class _Import:
         start = max(run.position, known, grown)
         digest = self._digest(source)
         self._write(run, self._items(source, replace(options, start=start)), told)
-        is_still = mark == mark_of(source, time_ns())  # else it was written meanwhile
-        run.end(reader(db), mark if is_still else "", digest if is_still else "")
+        if mark != mark_of(source, time_ns()):  # it was written meanwhile
+            mark = digest = ""
+        self.ends.append(partial(run.end, reader(db), mark, digest))
 
     def _grown(self, source: Source, before: Before) -> int:
         """Where what has come to a mailbox begins; 0 where that cannot be proven."""

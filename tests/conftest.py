@@ -1,10 +1,30 @@
 import itertools
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+# `--hypothesis-profile=thorough` looks long for what sixty examples do not show.
 settings.register_profile("project", deadline=None, max_examples=60)
+settings.register_profile(
+    "thorough",
+    deadline=None,
+    max_examples=10_000,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("project")
+
+
+def pytest_collection_modifyitems(items):
+    """In the thorough profile also the tests that chose a number for the usual one."""
+    wanted = settings.default.max_examples
+    if wanted <= 60:
+        return
+    for item in items:
+        test = getattr(item, "obj", None)
+        if getattr(test, "is_hypothesis_test", False):
+            name = "_hypothesis_internal_use_settings"
+            of_test = getattr(test, "__func__", test)
+            setattr(of_test, name, settings(getattr(test, name), max_examples=wanted))
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +41,8 @@ def home(homes, monkeypatch):
     folder = next(homes)
     folder.mkdir(0o700)
     monkeypatch.setenv("SPECSTEER_HOME", str(folder))
+    # A test that asks a keyring brings its own.
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     for name in ("SPECSTEER_TOKEN", "SPECSTEER_CLOUD_TOKEN", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     return folder

@@ -22,7 +22,7 @@ import numpy as np
 
 from decoding_core.messages import Candidates
 from decoding_core.methods.steering import log_steered
-from decoding_core.sampling import Floats, log_softmax
+from decoding_core.sampling import TIED, Floats, log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.usual import UsualMethod
 
@@ -32,7 +32,8 @@ def plausible(specialist: Floats, share: float) -> Floats:
     infinity (V,), from log-probabilities (V,) that may lack a constant."""
     if share == 0.0:
         return np.zeros_like(specialist)
-    return np.where(specialist >= specialist.max() + np.log(share), 0.0, -np.inf)
+    least = specialist.max() + np.log(share) - TIED
+    return np.where(specialist >= least, 0.0, -np.inf)
 
 
 @dataclass(frozen=True, slots=True)

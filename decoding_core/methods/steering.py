@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from decoding_core.messages import AcceptanceRule, Candidates
-from decoding_core.sampling import Floats, log_softmax
+from decoding_core.sampling import TIED, Floats, log_softmax
 from decoding_core.settings import BonusFrom, MethodSettings
 from decoding_core.usual import UsualMethod
 
@@ -73,7 +73,7 @@ class Method(UsualMethod):
         log_ratio = generalist - base
         if self.rule == "stochastic" or threshold == 0.0:
             return clipped_share(log_ratio, threshold)
-        return np.where(log_ratio - np.log(threshold) > 0.0, 1.0, 0.0)
+        return np.where(log_ratio - np.log(threshold) > TIED, 1.0, 0.0)
 
     def target(self, specialist: Floats, row: Candidates) -> Floats:
         """T on the row's candidates."""

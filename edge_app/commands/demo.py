@@ -13,7 +13,7 @@ from edge_app import sample
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
 from edge_app.orders import Order
-from edge_app.sample_store import fill
+from edge_app.sample_store import make_ready
 from edge_app.settings import read_settings
 from models.prompts import Request
 from personal_store import Store
@@ -41,7 +41,7 @@ def command(seed: int) -> None:
     )
     chosen = equipment(settings, server="", sample=True)
     with Store.open(chosen.store) as store:
-        click.echo(f"sample letters: {fill(store)}")
+        click.echo(f"sample letters: {make_ready(store)}")
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
     output = Output(order, as_json=False, plain=False, aside=False)
     with stoppable() as stop, closing(WritingDesk(chosen)) as desk, closing(output):

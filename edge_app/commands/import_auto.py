@@ -48,30 +48,31 @@ def import_everything(store: Store, path: Path, owner: Owner, *, agreed: bool) -
         raise SourceError(f"Nothing in {path} can be imported by itself: {hint}.")
     if not (agreed or _asked(path)):
         return
-    reports = import_found(store, discovery, owner)
+    reports: list[ImportReport] = []
+    import_found(store, discovery, owner, reports)
     click.echo(joined(reports).summary())
     if len(reports) < len(discovery.found):
         raise click.exceptions.Exit(1)
 
 
 def import_found(
-    store: Store, discovery: Discovery, owner: Owner
-) -> list[ImportReport]:
-    """One report per kind; a kind that cannot be imported says why, others go on."""
-    reports = []
+    store: Store, discovery: Discovery, owner: Owner, reports: list[ImportReport]
+) -> None:
+    """Add one report per kind, before it is told: who stops then has it counted. A kind
+    that cannot be imported says why, others go on."""
     for found in discovery.found:
         try:
             reports.append(_import(store, found, owner))
+            _tell(found, reports[-1])
         except StoreBusyError:
             raise
         except SourceError as error:
             click.echo(f"{found.kind}: {one_line(str(error))}", err=True)
-    return reports
 
 
 def _import(store: Store, found: Found, owner: Owner) -> ImportReport:
     with Progress(found.kind, in_bytes=True) as progress:
-        report = import_sources(
+        return import_sources(
             store,
             found.kind,
             found.sources,
@@ -80,9 +81,11 @@ def _import(store: Store, found: Found, owner: Owner) -> ImportReport:
             progress=progress.show,
             again=owner.again,
         )
+
+
+def _tell(found: Found, report: ImportReport) -> None:
     click.echo(f"{found.kind}: {report.summary()}", err=True)
     narrate(report, indent="  ")
-    return report
 
 
 def _show(path: Path, discovery: Discovery) -> None:

@@ -30,7 +30,7 @@ def import_and_watch(store: Store, kind: str, path: Path, owner: Owner) -> None:
     click.echo(f"watching {path}; Ctrl-C ends it", err=True)
     while (files := _next(rounds)) is not None:
         with _told_when_stopped(reports):
-            reports += _import(store, kind, path, files, owner)
+            _import(store, kind, path, files, owner, reports)
     click.echo(joined(reports).summary())
 
 
@@ -51,8 +51,13 @@ def _told_when_stopped(reports: list[ImportReport]) -> Iterator[None]:
 
 
 def _import(
-    store: Store, kind: str, path: Path, files: list[Source], owner: Owner
-) -> list[ImportReport]:
+    store: Store,
+    kind: str,
+    path: Path,
+    files: list[Source],
+    owner: Owner,
+    reports: list[ImportReport],
+) -> None:
     if kind == "auto":
         # What has not changed tells in whose export the changed files lie.
         beside = everything(path, may_hold_text) if owner.mine else []
@@ -60,19 +65,22 @@ def _import(
         found = discover_in(path, changed, mine=owner.mine, beside=beside)
         for line in (*unread(found), *found.faults):
             click.echo(one_line(line), err=True)
-        return import_found(store, found, owner)
+        import_found(store, found, owner, reports)
+        return
     if path.is_file():
-        return [_one(store, kind, path, owner)]
+        _one(store, kind, path, owner, reports)
+        return
     with only(Selection(list(opened(files, may_hold_text)))) as selection:
         try:
-            return [_one(store, kind, path, owner)]
+            _one(store, kind, path, owner, reports)
         except SourceError as error:
             if selection.picked:  # else nothing of this kind has changed
                 click.echo(one_line(str(error)), err=True)
-            return []
 
 
-def _one(store: Store, kind: str, path: Path, owner: Owner) -> ImportReport:
+def _one(
+    store: Store, kind: str, path: Path, owner: Owner, reports: list[ImportReport]
+) -> None:
     with Progress(in_bytes=True) as progress:
         report = import_source(
             store,
@@ -82,6 +90,6 @@ def _one(store: Store, kind: str, path: Path, owner: Owner) -> ImportReport:
             mapping=owner.mapping,
             progress=progress.show,
         )
+    reports.append(report)
     narrate(report)
     click.echo(report.summary(), err=True)
-    return report

@@ -19,7 +19,7 @@ from decoding_core.errors import (
 from decoding_core.settings import MethodSettings
 from edge_app import personalisation
 from edge_app.commands.progress import Progress
-from edge_app.sample_store import fill
+from edge_app.sample_store import make_ready
 from edge_app.settings import Settings, sample_store_path, store_path
 from personal_store import Store
 
@@ -114,8 +114,8 @@ def _own_cases(opened: ExitStack, options: dict[str, Any]) -> list[Case]:
     sample = options["sample"]
     path = sample_store_path() if sample else store_path()
     store = opened.enter_context(Store.open(path))
-    if sample and not store.counts()["own"]:
-        fill(store)
+    if sample:
+        make_ready(store)
     if not store.counts()["own"]:
         raise InvalidSettingsError(
             "there is no history yet; 'specsteer import --help' says how to give it, "

@@ -19,6 +19,7 @@ from decoding_core import wire_json
 from decoding_core.duty import duty_of
 from decoding_core.errors import ContextFullError
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
+from tests.waiting import PATIENCE, wait_until
 
 TOKEN = "specsteer_test-token"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
@@ -60,7 +61,7 @@ class FakeModel:
     def evaluate(self, readings):
         self.threads.add(threading.current_thread().name)
         self.entered.set()
-        assert self.gate.wait(20)
+        assert self.gate.wait(PATIENCE)
         self.calls.append(list(readings))
         assert len({r.seat for r in readings}) == len(readings)
         for reading in readings:
@@ -141,7 +142,7 @@ class RunningServer:
 
     def start(self):
         self._thread.start()
-        assert self._listening.wait(10)
+        assert self._listening.wait(PATIENCE)
 
     def on_loop(self, function):
         """What a function gives where the server runs."""
@@ -157,7 +158,7 @@ class RunningServer:
 
     def stop(self):
         self.ask_to_stop()
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
 
@@ -177,16 +178,14 @@ def running(load=fake_models, wait=True, **options):
 
 def wait_until_ready(url):
     with httpx.Client(base_url=url, verify=PLAIN) as client:
-        for _ in range(1000):
-            if client.get("/readyz").status_code == 200:
-                return
-            threading.Event().wait(0.005)
-    raise AssertionError("the server did not get ready")
+        wait_until(
+            lambda: client.get("/readyz").status_code == 200, "the server is not ready"
+        )
 
 
 def client_of(server):
     url = server if isinstance(server, str) else server.url
-    return httpx.Client(base_url=url, headers=HEADERS, timeout=10, verify=PLAIN)
+    return httpx.Client(base_url=url, headers=HEADERS, timeout=PATIENCE, verify=PLAIN)
 
 
 def ask(method, url, **options):

@@ -1,23 +1,30 @@
 """The command `specsteer-cloud` over fake models: run by tests as a process."""
 
 import os
-import time
+import sys
 
 from cloud_fakes import fake_models
 
 from cloud_api import serving
 from cloud_api.cli import main
+from tests.waiting import forever
+
+
+def stay(_):
+    sys.stderr.write("stuck\n")
+    sys.stderr.flush()
+    forever()
 
 
 def load(options):
     kind = os.environ.get("FAKE_MODELS", "")
     if kind == "slow":
-        time.sleep(60)
+        forever()
     models = fake_models(seats=options.seats)
     if kind == "faulty":
         models.base.fault = lambda _: RuntimeError(f"canary-4242 {models.base.held}")
     if kind == "stuck":
-        models.base.fault = lambda _: time.sleep(60)
+        models.base.fault = stay
     return models
 
 

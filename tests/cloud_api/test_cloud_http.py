@@ -19,6 +19,7 @@ from cloud_fakes import (
 from cloud_api.served import Models
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +213,7 @@ def test_a_server_that_loads_says_so():
     go_on = threading.Event()
 
     def load():
-        go_on.wait(10)
+        assert go_on.wait(PATIENCE)
         return fake_models()
 
     with running(load, wait=False) as server, client_of(server) as client:
@@ -231,8 +232,6 @@ def test_a_server_that_loads_says_so():
 def test_idle_sessions_are_forgotten():
     with running(idle_seconds=0.0) as server, client_of(server) as client:
         session_id = open_session(client)
-        threading.Event().wait(0.01)
-
         response = post_block(client, session_id, block_after((), (1,)))
 
         assert problem_of(response) == (404, "session-lost")

@@ -33,6 +33,7 @@ from decoding_core.messages import DraftBlock, Verdict
 from decoding_core.methods import available, build_for_server
 from decoding_core.verifier import EngineVerifier
 from decoding_core.wire import Kind, Problem, Signal
+from tests.waiting import PATIENCE, wait_until
 
 METHODS = available()
 
@@ -156,7 +157,7 @@ def test_a_device_that_hangs_up_finds_the_answer_when_it_comes_back():
         models.generalist.gate.clear()
         with stream(server, session_id) as socket:
             socket.send(frames.encode_block(block))
-            assert models.generalist.entered.wait(5)
+            assert models.generalist.entered.wait(PATIENCE)
         with stream(server, session_id) as socket:
             socket.send(frames.encode_block(block))
             models.generalist.gate.set()
@@ -220,7 +221,7 @@ def test_more_blocks_than_the_window_are_told_to_wait():
         threads = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
         for n, thread in enumerate(threads):
             thread.start()
-            wait_for(lambda n=n: len(server.service._running) == n + 1)
+            wait_until(lambda n=n: len(server.service._running) == n + 1)
         answers[4] = post_block(client, session_id, blocks[4]).json()
         models.generalist.gate.set()
         for thread in threads:
@@ -242,10 +243,10 @@ def test_sessions_that_wait_together_are_judged_together():
 
         threads = [threading.Thread(target=ask, args=(one,)) for one in sessions]
         threads[0].start()
-        assert models.generalist.entered.wait(5)
+        assert models.generalist.entered.wait(PATIENCE)
         for thread in threads[1:]:
             thread.start()
-        wait_for(lambda: len(server.service._running) == 4)
+        wait_until(lambda: len(server.service._running) == 4)
         models.generalist.gate.set()
         for thread in threads:
             thread.join()
@@ -421,7 +422,7 @@ def test_a_stop_finishes_the_round_and_says_goodbye():
         ):
             models.generalist.gate.clear()
             socket.send(frames.encode_block(block_after((), (1, 2))))
-            assert models.generalist.entered.wait(5)
+            assert models.generalist.entered.wait(PATIENCE)
             server.ask_to_stop()
             goodbye = frames.decode_answer(silent.recv())
             models.generalist.gate.set()

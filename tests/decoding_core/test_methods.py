@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
@@ -18,7 +18,7 @@ from decoding_core.methods import (
     steering,
 )
 from decoding_core.residual import left_out
-from decoding_core.sampling import log_softmax
+from decoding_core.sampling import TIED, log_softmax
 from decoding_core.settings import MethodSettings
 from tests.exact import (
     cut,
@@ -92,7 +92,7 @@ def test_stochastic_steering_is_exact_above_the_largest_ratio(small, large, base
 @given(logprobs, logprobs, logprobs, st.floats(0.05, 3))
 def test_greedy_steering_keeps_what_lies_above(small, large, base, threshold):
     """The page's formula: S * [L/B > threshold] in the place of the clipped part."""
-    keep = large - base > np.log(threshold)
+    keep = large - base > np.log(threshold) + TIED
     kept = np.exp(small) * keep
     expected = kept + (1 - kept.sum()) * steered(small, large, base, 1.0)
     found = emitted(steering.Method(), small, large, base, threshold)
@@ -118,10 +118,21 @@ def test_an_endless_threshold_is_steering_token_by_token(
     assert_allclose(found, steered(small, large, base, strength), atol=1e-9)
 
 
-@given(logprobs)
-def test_equality_refuses(large):
-    """The greedy rule keeps only above the threshold."""
-    assert not steering.Method().acceptance(large, large, 1.0).any()
+@given(logprobs, st.floats(0.05, 3), st.lists(st.integers(-3, 3), min_size=SIZE))
+def test_equality_refuses(base, threshold, by):
+    """The greedy rule keeps only above the threshold, whatever the last bits say."""
+    large = base + np.log(threshold) + np.array(by[:SIZE]) * np.spacing(np.float32(16))
+    assert not steering.Method().acceptance(large, base, threshold).any()
+    assert steering.Method().acceptance(large + 0.001, base, threshold).all()
+
+
+@given(logprobs, st.sampled_from([0.1, 0.5, 1.0]), st.integers(-3, 3))
+def test_a_plausible_token_is_one_whatever_its_last_bits(small, share, by):
+    """One that has the least share of the likeliest, more or less."""
+    small = np.append(small, small.max() + np.log(share))
+    small[-1] += by * np.spacing(np.float32(16))
+    target = contrast.Method(0.0, share).target(small, row_of(small, small))
+    assert target[-1] > 0
 
 
 @pytest.mark.parametrize("rule", ["greedy", "stochastic"])
@@ -255,11 +266,17 @@ def contrasted(small, base, strength, share):
     """S * (S/B)^strength on the plausible tokens, without logarithms."""
     probs = np.exp(small)
     weights = probs * (probs / np.exp(base)) ** strength
-    weights[probs < share * probs.max() * (1 - 1e-9)] = 0.0
+    weights[probs < share * probs.max() * (1 - TIED)] = 0.0
     return weights / weights.sum()
 
 
+EIGHT_TIED = [log_softmax(np.log([larger] + [1.0] * 8)) for larger in (22.0, 62.0)]
+"""A first few of them hold 0.9, but for the last bits."""
+
+
 @given(logprobs, logprobs, strengths, st.sampled_from([0.0, 0.1, 0.5, 1.0]), top_ps)
+@example(EIGHT_TIED[0], EIGHT_TIED[0], 1.0, 0.0, 0.9)
+@example(EIGHT_TIED[1], EIGHT_TIED[1], 1.0, 0.0, 0.9)
 def test_the_contrast_is_emitted_exactly(small, base, strength, share, top_p):
     """Whatever is drafted, at any strength, plausibility and top-p; what the row holds
     of a generalist plays no part."""

@@ -1,17 +1,20 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.sampling import (
+    TIED,
     Draw,
     Noise,
     Use,
     acceptance_seed,
     check_draw,
+    likeliest,
+    likeliest_ids,
     log_softmax,
     nucleus,
     sample,
@@ -39,15 +42,65 @@ def test_a_constant_changes_nothing(values, constant):
 
 @given(logits, st.floats(0.05, 1))
 def test_top_p_keeps_the_likeliest_and_enough(values, top_p):
-    """What is kept holds the share, and is likelier than all that is dropped."""
+    """What is kept holds the share, without those tied with the last it would not, and
+    it is likelier than all that is dropped."""
     probs = np.exp(log_softmax(values))
     kept = nucleus(probs, top_p)
-    mass = probs[kept].sum()
-    assert mass >= top_p - 1e-9
-    assert mass - probs[kept].min() <= top_p + 1e-9
+    last = probs[kept].min()
+    assert probs[kept].sum() >= top_p - TIED
+    assert probs[probs > last * (1 + 2 * TIED)].sum() <= top_p + 1e-9
+    assert list(kept) == sorted(kept)
     dropped = np.delete(probs, kept)
     if dropped.size:
-        assert probs[kept].min() >= dropped.max() - 1e-12
+        assert last > dropped.max()
+
+
+# Many of these are equal, sums of their weights are often round shares, and those that
+# differ do so by far more than the last bits.
+coarse = hnp.arrays(
+    np.int8, st.integers(2, 12), elements=st.integers(-6, 6), fill=st.nothing()
+).map(lambda halves: np.log(2.0) * halves)
+shares = st.integers(2, 12).flatmap(
+    lambda whole: st.integers(1, whole - 1).map(lambda part: part / whole)
+)
+steps = st.lists(st.integers(-3, 3), min_size=12, max_size=12)
+precisions = st.sampled_from([np.float32, np.float64])
+
+
+def nudged(values, by, precision):
+    """Values (V,) with each moved by some last bits of logits of up to 32 nats."""
+    bits = np.array(by[: len(values)]) * np.spacing(precision(16))
+    return (values.astype(precision) + bits).astype(precision)
+
+
+@given(coarse, shares, steps, precisions, st.sampled_from([1.0, 0.5]))
+@example(np.log([32.0] + [1.0] * 8), 0.9, [1, -1, 0, 2, -2, 1] * 2, np.float64, 1.0)
+@example(np.zeros(10), 0.9, [-3, 3] * 6, np.float32, 1.0)
+def test_last_bits_decide_no_cut(values, top_p, by, precision, temperature):
+    """Top-p, argmax and candidates choose the same tokens of the logits of one machine
+    and of another's; so does whoever draws from what is left."""
+    other = nudged(values, by, precision)
+    one, two = weights_of(values, temperature), weights_of(other, temperature)
+    assert list(nucleus(one, top_p)) == list(nucleus(two, top_p))
+    assert likeliest(values) == likeliest(other) == int(values.argmax())
+    for count in range(1, len(values)):
+        assert list(likeliest_ids(values, count)) == list(likeliest_ids(other, count))
+    for draw in (Draw(temperature, top_p, Noise(1)), Draw(0.0, 1.0, Noise(1))):
+        assert_allclose(draw.distribution(one), draw.distribution(two), atol=TIED)
+        assert draw.from_probs(one, Use.DRAFT, 3) == draw.from_probs(two, Use.DRAFT, 3)
+        logits = np.log(one), np.log(two)
+        assert draw.coupled(logits[0], 3) == draw.coupled(logits[1], 3)
+
+
+@given(logits, st.data())
+def test_candidates_are_the_likeliest(values, data):
+    """So many, each once, rising, and none left out is likelier but by a tie."""
+    count = data.draw(st.integers(1, len(values)))
+    ids = likeliest_ids(values, count)
+    assert list(ids) == sorted(set(ids.tolist()))
+    assert len(ids) == count
+    if count < len(values):
+        assert values[ids].min() >= np.delete(values, ids).max() - 2 * TIED
 
 
 @given(logits, st.floats(0, 1, exclude_max=True))

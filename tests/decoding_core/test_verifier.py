@@ -13,7 +13,7 @@ from decoding_core.messages import (
     Terms,
     digest,
 )
-from decoding_core.sampling import log_softmax
+from decoding_core.sampling import TIED, log_softmax
 from decoding_core.verifier import EngineVerifier
 from tests.fakes import HashEngine
 
@@ -30,8 +30,8 @@ def block(position=0, settled=(), drafted=(4, 5), text=(), threshold=0.5):
 
 
 def test_the_greedy_rule_is_applied_position_by_position():
-    """The count is that of the first token whose ratio is not above the threshold; the
-    mean is that of all ratios."""
+    """The count is that of the first token whose ratio is not above the threshold by
+    more than a tie; the mean is that of all ratios."""
     rng = np.random.default_rng(0)
     duty = duty_of(Terms("steering", draft_limit=6))
     for _ in range(200):
@@ -40,7 +40,7 @@ def test_the_greedy_rule_is_applied_position_by_position():
         verdict = judge(block(drafted=drafted), large, base, duty)
         ratios = np.exp(log_softmax(large) - log_softmax(base))
         ratio = ratios[np.arange(6), drafted]
-        assert verdict.accepted == [*(ratio > 0.5), False].index(False)
+        assert verdict.accepted == [*(ratio > 0.5 * np.exp(TIED)), False].index(False)
         assert verdict.mean_ratio == np.float32(ratio.mean())
 
 
@@ -79,6 +79,17 @@ def test_candidates_by_contrast():
     )
     expected = {*np.argsort(scores)[-10:].tolist(), 3}
     assert set(verdict.rows[0].token_ids.tolist()) == expected
+
+
+def test_of_candidates_as_likely_as_the_last_the_lowest_are_sent():
+    """Whatever the last bits of their logits."""
+    rng = np.random.default_rng(3)
+    large = np.repeat([[2.0, 1.0, 0.0]], 100, axis=0).reshape(1, -1).repeat(2, axis=0)
+    for _ in range(20):
+        nudged = large + rng.integers(-3, 4, large.shape) * np.spacing(np.float32(16))
+        verdict = judged(299, nudged, nudged, candidates=150)
+        expected = [*range(0, 300, 3), *range(1, 150, 3), 299]
+        assert sorted(expected) == verdict.rows[0].token_ids.tolist()
 
 
 @pytest.mark.parametrize("method", ["lossless", "coupled", "speculative"])

@@ -26,10 +26,18 @@ from edge_app import cloud_client
 from edge_app.cloud_client import Connection
 from edge_app.cloud_problems import error_of, error_of_signal
 from edge_app.cloud_verifier import CloudVerifier
+from tests.waiting import PATIENCE, moments
 
 TERMS = MethodSettings(draft_length=2).terms()
 FRAMES = duty_of(TERMS).frames
 OPENED = json.dumps({"session_id": "s", "generalist": "g", "base": "b"}).encode()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A busy machine is no silent server: only the wait under test is short."""
+    monkeypatch.setattr(cloud_client, "_CONNECT_SECONDS", PATIENCE)
+    monkeypatch.setattr(cloud_client, "_REQUEST_SECONDS", PATIENCE)
 
 
 class Spiteful:
@@ -120,7 +128,9 @@ def frame_head(size, *, opcode=2, final=True):
 def drip(server, peer, head=b""):
     """One byte now and then, for ever."""
     peer.sendall(head)
-    while not server.over.wait(0.01):
+    for _ in moments("the server is not told that it is over", pause=0.01):
+        if server.over.is_set():
+            return
         peer.sendall(b" ")
         server.reached.set()
 
@@ -151,7 +161,7 @@ def open_then(after):
             peer.recv(65536)
             after(server, peer)
         else:
-            answer(peer, OPENED, b"201 Created")
+            answer(peer, OPENED, b"201 Created", b"Connection: close")
 
     return serve
 
@@ -272,7 +282,12 @@ def test_a_session_is_closed_on_the_server_after_a_stop():
     def serve(_, peer):
         head = request_of(peer)
         seen.append(head.split(b" ")[0])
-        answer(peer, OPENED if head.startswith(b"POST") else b"")
+        answer(
+            peer,
+            OPENED if head.startswith(b"POST") else b"",
+            b"200 OK",
+            b"Connection: close",
+        )
 
     with Spiteful(serve) as server:
         verifier = CloudVerifier(server.url, "", lambda _: None, stop)

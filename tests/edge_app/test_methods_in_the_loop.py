@@ -214,11 +214,11 @@ class FixedEngine(HashEngine):
 def test_top_p_does_not_cut_a_residual_once_more():
     """The specialist is sure of another token, so the residual is the target: three
     tokens of it are left by top-p, and all three are drawn."""
-    large = np.log([1e-9, 0.3, 0.3, 0.2, 0.2])
+    large = np.log([1e-9, 0.3, 0.3, 0.21, 0.19])
     drawn = []
     for seed in range(100):
         settings = MethodSettings(
-            method="speculative", temperature=1.0, top_p=0.75, seed=seed
+            method="speculative", temperature=1.0, top_p=0.74, seed=seed
         )
         verifier = EngineVerifier(FixedEngine(large))
         small = FixedEngine([30.0, 0.0, 0.0, 0.0, 0.0])

@@ -6,6 +6,7 @@ import json
 import mailbox
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import default
@@ -14,10 +15,13 @@ from typing import Any
 
 import pytest
 
-from edge_app import sample
+from edge_app import sample, sample_store
 from edge_app.sample_store import make_ready
-from personal_store import Store
+from personal_store import Store, import_source
+from personal_store.errors import StoreBusyError
+from personal_store.locking import importing_alone
 from personal_store.records import OWN
+from tests.waiting import at_once
 
 CONTRACTION = re.compile(
     r"\b\w+(?:n't|'(?:ll|ve|re|m|d))\b"
@@ -245,6 +249,73 @@ def test_reviews_have_the_shape_of_a_takeout(places):
     urls = {place["properties"]["google_maps_url"] for place in places}
     names = {place["properties"]["location"]["name"] for place in places}
     assert len(urls) == len(names) == len(places)
+
+
+FILL = """
+import sys
+from pathlib import Path
+from edge_app.sample_store import make_ready
+from personal_store import Store
+print("ready", flush=True)
+sys.stdin.readline()
+with Store.open(Path(sys.argv[1])) as store:
+    print(make_ready(store), len(list(store.records())))
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What a store holds that one program filled, alone."""
+    with Store.open(tmp_path_factory.mktemp("whole") / "sample.db") as store:
+        make_ready(store)
+        return kept(store)
+
+
+def kept(store):
+    return sorted((r.key, r.kind, r.title, r.text) for r in store.records())
+
+
+def test_a_half_filled_store_is_filled(tmp_path, whole):
+    """As one leaves it that is killed, or is still busy when another looks."""
+    with Store.open(tmp_path / "sample.db") as store:
+        import_source(store, "mbox", sample.LETTERS, me=[sample.ADDRESS])
+        assert len(kept(store)) < len(whole)
+        make_ready(store)
+        assert kept(store) == whole
+
+
+def test_who_finds_the_store_being_filled_waits(tmp_path, monkeypatch, whole):
+    """And fills it in turn if the other did not."""
+    waits = []
+    with Store.open(tmp_path / "sample.db") as store, ExitStack() as other:
+        other.enter_context(importing_alone(store.path))
+
+        def wait(_):
+            waits.append(len(kept(store)))
+            if len(waits) == 3:
+                other.close()
+
+        monkeypatch.setattr(sample_store.time, "sleep", wait)
+        make_ready(store)
+        assert waits == [0, 0, 0]
+        assert kept(store) == whole
+
+
+def test_waiting_for_a_store_has_an_end(tmp_path, monkeypatch):
+    """It is said what is in the way."""
+    monkeypatch.setattr(sample_store, "_PATIENCE", 0.0)
+    busy = pytest.raises(StoreBusyError, match="is running since")
+    with Store.open(tmp_path / "sample.db") as store, importing_alone(store.path), busy:
+        make_ready(store)
+
+
+def test_programs_that_start_together_fill_one_store(tmp_path, whole):
+    """Each finds it whole."""
+    said = at_once(FILL, *[[tmp_path / "sample.db"]] * 2)
+    assert len(set(said)) == 1
+    assert said[0].split()[-1] == str(len(whole))
+    with Store.open(tmp_path / "sample.db") as store:
+        assert kept(store) == whole
 
 
 def test_the_stored_letters_keep_her_name(tmp_path):

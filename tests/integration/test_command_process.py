@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ import pytest
 from edge_app.privacy.ledger import read_ledger
 from edge_app.settings import ledger_path
 from models.engines.probe import probe
+from tests.waiting import PATIENCE, wait_until
 
 CLEAR = "--token-in-clear"
 LONG = (
@@ -21,6 +22,28 @@ LONG = (
     *("--seed", "1"),
 )
 """So hot that hardly any text ends by itself, and a round for each token."""
+
+HELD = """
+import os, sys
+from edge_app.child_server import ChildServer
+from edge_app.commands.write import Output
+from edge_app.events import Settled
+where, gate = sys.argv.pop(1), int(sys.argv.pop(1))
+def add(output, event, shown=Output.add):
+    shown(output, event)
+    if isinstance(event, Settled):
+        os.read(gate, 1)
+def wait(*arguments, waited=ChildServer.wait):
+    os.read(gate, 1)
+    return waited(*arguments)
+if where == "text":
+    Output.add = add
+else:
+    ChildServer.wait = wait
+from edge_app.cli import main
+main()
+"""
+"""The command, held after a word of the text or while its server loads."""
 
 
 @pytest.fixture(autouse=True)
@@ -32,10 +55,10 @@ def same_kernels(monkeypatch):
     probe.cache_clear()
 
 
-def specsteer(*arguments, **options):
+def specsteer(*arguments, program=("-m", "edge_app.cli"), **options):
     """The real command, in a process group as a shell would put it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "edge_app.cli", *arguments],
+        [sys.executable, *program, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -44,27 +67,40 @@ def specsteer(*arguments, **options):
     )
 
 
+@contextmanager
+def held(where, *arguments):
+    """The command at a place that it does not leave before the block ends, and what
+    it was seen to print there."""
+    gate, ours = os.pipe()
+    program = ("-c", HELD, where, str(gate))
+    process = specsteer(*arguments, program=program, pass_fds=(gate,))
+    os.close(gate)
+    try:
+        yield process, process.stdout.read(1) if where == "text" else b""
+    finally:
+        os.close(ours)
+
+
 def children(process):
     """Processes that a process has started; empty where there is no /proc."""
     listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     return [int(pid) for pid in listed.read_text().split()] if listed.exists() else []
 
 
-def wait_for_end_of(pids, seconds=20):
-    deadline = time.monotonic() + seconds
-    while any(Path(f"/proc/{pid}").exists() for pid in pids):
-        assert time.monotonic() < deadline, "a server was left behind"
-        time.sleep(0.05)
+def wait_for_end_of(pids):
+    wait_until(
+        lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids),
+        "a server was left behind",
+    )
 
 
 def test_ctrl_c_in_mid_text():
     """A terminal sends it to the whole group: what is settled is shown, the status is
     130, and no server is left behind."""
-    process = specsteer("write", *LONG, "--max-tokens", "900", "x")
-    first = process.stdout.read(1)
-    started = children(process)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    with held("text", "write", *LONG, "--max-tokens", "900", "x") as (process, first):
+        started = children(process)
+        os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     assert len(first + out) > 1
     assert b"alone" not in err
@@ -75,13 +111,11 @@ def test_ctrl_c_in_mid_text():
 @pytest.mark.slow
 def test_ctrl_c_while_the_server_loads():
     """It is not mistaken for a server that failed."""
-    process = specsteer("write", *LONG, "x")
-    deadline = time.monotonic() + 20
-    while not children(process) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    started = children(process)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    with held("loading", "write", *LONG, "x") as (process, _):
+        wait_until(lambda: children(process), "no server was started")
+        started = children(process)
+        os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     assert not out.strip()
     assert b"Error" not in err
@@ -92,22 +126,22 @@ def test_ctrl_c_while_the_server_loads():
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
 def test_the_server_ends_with_the_command(deadly):
     """However the command ends."""
-    process = specsteer("write", *LONG, "--max-tokens", "900", "x")
-    process.stdout.read(1)
-    started = children(process)
-    process.send_signal(deadly)
-    process.communicate(timeout=20)
+    with held("text", "write", *LONG, "--max-tokens", "900", "x") as (process, _):
+        started = children(process)
+        process.send_signal(deadly)
+        process.wait(PATIENCE)
+    process.communicate(timeout=PATIENCE)
     wait_for_end_of(started)
 
 
 @pytest.mark.slow
 def test_the_server_of_the_command_killed_in_mid_text():
     """kill -9 of the child server: a complete text and a sentence, status 0."""
-    process = specsteer("write", *LONG, "--max-tokens", "200", "x")
-    first = process.stdout.read(1)
-    for pid in children(process):
-        os.kill(pid, signal.SIGKILL)
-    out, err = process.communicate(timeout=60)
+    with held("text", "write", *LONG, "--max-tokens", "200", "x") as (process, first):
+        assert children(process)
+        for pid in children(process):
+            os.kill(pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert len(first + out) > 200
     assert b"the rest is written on this device alone" in err
@@ -116,11 +150,10 @@ def test_the_server_of_the_command_killed_in_mid_text():
 @pytest.mark.slow
 def test_a_reader_that_has_enough():
     """`| head -c 5`: no traceback, no server left behind."""
-    process = specsteer("write", *LONG, "--max-tokens", "900", "x")
-    process.stdout.read(1)
-    started = children(process)
-    process.stdout.close()
-    process.wait(30)
+    with held("text", "write", *LONG, "--max-tokens", "900", "x") as (process, _):
+        started = children(process)
+        process.stdout.close()
+    process.wait(PATIENCE)
     err = process.stderr.read()
     process.stderr.close()
     assert b"Traceback" not in err
@@ -137,13 +170,13 @@ def test_a_server_started_by_hand():
     try:
         url = json.loads(process.stdout.readline())["url"]
         written = specsteer("write", "x", "--server", url, CLEAR, "--max-tokens", "5")
-        out, err = written.communicate(timeout=60)
+        out, err = written.communicate(timeout=PATIENCE)
         assert written.returncode == 0, err
         assert out
         assert b"alone" not in err
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
         process.stdout.close()
 
 
@@ -154,7 +187,7 @@ def test_two_commands_at_once():
         specsteer("write", "--sample", "--max-tokens", "40", f"x{n}") for n in (1, 2)
     ]
     for process in both:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
         assert out
     lines = ledger_path().read_text().splitlines()
@@ -166,7 +199,7 @@ def test_two_commands_at_once():
 def test_the_demo():
     """A letter, the counts and its sources on stdout; status 0."""
     process = specsteer("demo")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     letter, _, sources = out.decode().partition("read for it, on this device alone:")
     assert letter.strip()

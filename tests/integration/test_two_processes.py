@@ -1,7 +1,6 @@
 """The device and a server process, as a person runs them."""
 
 import threading
-import time
 from contextlib import closing
 
 import pytest
@@ -155,22 +154,18 @@ def test_a_wrong_token_is_refused_with_a_sentence(tmp_path, server):
     desk.close()
 
 
-def test_stop_is_quick_and_keeps_the_settled_text(desk):
-    """Within 200 ms on a quiet machine; the bound here only shows that nothing waits
-    for the end of the text."""
-    stop, events, stopped = threading.Event(), [], []
+def test_stop_waits_for_no_more_words_and_keeps_the_settled_text(desk):
+    """At most the block in flight is added to it, of 800 tokens that were wanted."""
+    stop, events = threading.Event(), []
 
     def emit(event):
         events.append(event)
         if ids_of(events) and not stop.is_set():
             stop.set()
-            stopped.append(time.monotonic())
 
     desk.write(order(max_tokens=800, draft_length=2), emit, stop)
-    took = time.monotonic() - stopped[0]
     assert events[-1].reason == "stopped"
     assert 0 < len(ids_of(events)) <= 6
-    assert took < 5
 
 
 def test_one_server_serves_many_texts_and_ends_with_the_desk(tmp_path):

@@ -1,9 +1,7 @@
 """50 random kills, 20 full disks, 4 processes at once: nothing lost, nothing twice."""
 
-import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,51 +13,37 @@ from personal_store import Store, StoreError, import_source
 from personal_store.copies import back_up, backup_path
 from personal_store.derived import check
 from personal_store.forgetting import forget
+from tests.dying import run_to
 from tests.mailboxes import ME, mailbox, many
+from tests.waiting import at_once
 
 ROOT = Path(__file__).parents[2]
 IMPORT = """
-import sys, time
+import sys
 from pathlib import Path
 from personal_store import Store, import_source, importing
 from personal_store.errors import StoreBusyError
+from tests.waiting import moments
 importing.BATCH = 25
 print("ready", flush=True)
+sys.stdin.readline()
 with Store.open(Path(sys.argv[1])) as store:
     for path in sys.argv[2:]:
-        while True:
+        for _ in moments("the other imports do not end"):
             try:
                 import_source(store, "mbox", Path(path), me=["sam@example.com"])
                 break
             except StoreBusyError:
-                time.sleep(0.05)
-print("done", flush=True)
+                pass
 """
 FORGET = """
 import sys
 from pathlib import Path
 from personal_store import Store
 from personal_store.forgetting import forget
-print("ready", flush=True)
 with Store.open(Path(sys.argv[1])) as store:
     forget(store.db, store.path, list(range(1, 60)))
 """
-
-
-def child_of(code, *arguments):
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
-
-
-def killed(code, wait, *arguments):
-    """Whether it came to its end before it was killed."""
-    with child_of(code, *arguments) as child:
-        assert child.stdout.readline() == b"ready\n"
-        try:
-            child.wait(wait)
-        except subprocess.TimeoutExpired:
-            os.kill(child.pid, signal.SIGKILL)
-        return child.wait() == 0
 
 
 def without_ids(path):
@@ -89,23 +73,25 @@ def sources(folder, count, size, seed=3):
 @pytest.mark.slow
 def test_fifty_kills_during_imports(tmp_path):
     """A mailbox is imported again and again, into a new store when it is done."""
-    (path,) = sources(tmp_path, 1, 2500)
+    (path,) = sources(tmp_path, 1, 800)
+    _, steps = run_to(0, IMPORT, tmp_path, tmp_path / "steps.db", path)
     expected = clean_import(tmp_path, path)
     rng = random.Random(11)
-    kills, stores, longest = 0, 0, 0.4
+    kills, stores = 0, 0
     while kills < 50:
         store = tmp_path / f"killed{stores}.db"
-        if killed(IMPORT, rng.uniform(0.01, longest), store, path):
-            assert without_ids(store) == expected
-            stores += 1
-        else:
-            kills += 1
-            longest *= 1.02  # a slow machine must come to an end as well
+        died, _ = run_to(rng.randint(1, steps), IMPORT, tmp_path, store, path)
+        kills += died
+        if died:
             with Store.open(store) as opened:
                 assert check(opened.db) == []
-    while not killed(IMPORT, 600, store, path):
-        pass
+        else:
+            assert without_ids(store) == expected
+            stores += 1
+    died, _ = run_to(0, IMPORT, tmp_path, store, path)
+    assert not died
     assert without_ids(store) == expected
+    assert stores > 5
 
 
 @pytest.mark.slow
@@ -113,20 +99,28 @@ def test_kills_while_forgetting(tmp_path):
     """Wherever it dies: gone or not, never half, and sound; the next one ends it."""
     (path,) = sources(tmp_path, 1, 600)
     clean_import(tmp_path, path)
-    rng = random.Random(5)
-    for number in range(15):
-        store = tmp_path / f"{number}.db"
-        shutil.copy(tmp_path / "clean.db", store)
+
+    def with_a_backup(name):
+        store = shutil.copy(tmp_path / "clean.db", tmp_path / f"{name}.db")
         with Store.open(store) as opened:
-            before = len(ids(opened))
             back_up(opened.db, store)
-        killed(FORGET, rng.uniform(0.05, 1.0), store)
+            return store, len(ids(opened))
+
+    store, before = with_a_backup("whole")
+    _, steps = run_to(0, FORGET, tmp_path, store)
+    counts = []
+    for number in range(40):
+        store, _ = with_a_backup(number)
+        died, _ = run_to(1 + number * (steps - 1) // 39, FORGET, tmp_path, store)
+        assert died
         with Store.open(store) as opened:
             assert check(opened.db) == []
-            assert before - len(ids(opened)) in (0, 59)
+            counts.append(before - len(ids(opened)))
             forget(opened.db, store, list(range(1, 60)))
             assert len(ids(opened)) == before - 59
         assert list(tmp_path.glob("*.part*")) == []
+    assert counts == sorted(counts)
+    assert set(counts) == {0, 59}
 
 
 @pytest.mark.slow
@@ -182,14 +176,11 @@ def test_four_processes_at_once(tmp_path, monkeypatch):
     """Overlapping mailboxes from four sides into a store that does not exist yet."""
     paths = sources(tmp_path, 4, 120)
     clean_import(tmp_path, *paths)
-    children = [
-        child_of(IMPORT, tmp_path / "store.db", *paths[turn:], *paths[:turn])
-        for turn in range(4)
-    ]
-    for child in children:
-        child.communicate(timeout=300)
+    at_once(
+        IMPORT,
+        *([tmp_path / "store.db", *paths[turn:], *paths[:turn]] for turn in range(4)),
+    )
 
-    assert [child.returncode for child in children] == [0, 0, 0, 0]
     mine, clean = (content_of(tmp_path / f"{name}.db") for name in ("store", "clean"))
     assert mine == clean
 

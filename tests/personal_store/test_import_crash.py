@@ -1,26 +1,20 @@
 """A killed import, run again, ends with the same rows as one that was left alone."""
 
 import random
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from personal_store import Store, import_source, importing
-from tests.mailboxes import mailbox, many
+from tests.dying import run_to
+from tests.mailboxes import ME, mailbox, many, message
 
-ROOT = Path(__file__).parents[2]
 IMPORT = """
 import sys
 from pathlib import Path
 from personal_store import Store, import_source, importing
 importing.BATCH = 50
-print("ready", flush=True)
 with Store.open(Path(sys.argv[1])) as store:
     import_source(store, "mbox", Path(sys.argv[2]))
-print("done", flush=True)
 """
 COLUMNS = (
     "key, kind, title, body, recipient, recipient_address, sender, sent_at, rating,"
@@ -43,50 +37,72 @@ def rows(path):
         ]
 
 
-def import_in_child(store, path, wait):
-    """Start an import and kill it after `wait` seconds of work; whether it ended."""
-    command = [sys.executable, "-c", IMPORT, str(store), str(path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
-        assert child.stdout.readline() == b"ready\n"
-        time.sleep(wait)
-        child.kill()
-        return b"done" in child.stdout.read()
+def letters(count, seed=1):
+    """Messages of all sorts; some answer one that comes later, and repeat it."""
+    messages = many(count, seed)
+    for number in range(1000, 1000 + count // 50):
+        first, second = (f"The question of part {one} is open." for one in (number, 2))
+        asked = f"{first} It will be long.\n{second} We shall see what they say."
+        answer = message(
+            f"Yes, {number} times.\n\n{asked}",
+            number=number,
+            headers=f"In-Reply-To: <{number}a@example.org>",
+        )
+        question = message(
+            asked,
+            sender="P <p@example.org>",
+            to=ME,
+            number=None,
+            headers=f"Message-ID: <{number}a@example.org>",
+        )
+        messages.insert(7 * (number - 1000), answer)
+        messages.append(question)
+    return messages
 
 
-def killed_until_done(tmp_path, path, seed, longest):
-    rng = random.Random(seed)
-    kills = 0
-    while not import_in_child(tmp_path / "killed.db", path, rng.uniform(0.02, longest)):
-        kills += 1
-        longest *= 1.1  # a slow machine must come to an end as well
-    return kills
+def steps_of(folder, path):
+    """How many steps an undisturbed import takes; its rows."""
+    died, steps = run_to(0, IMPORT, folder, folder / "clean.db", path)
+    assert not died
+    return steps, rows(folder / "clean.db")
 
 
 def test_a_killed_import_goes_on(tmp_path):
-    """Killed again and again at random moments."""
+    """Killed again and again, each time before its end; or once, when all was stored
+    and answers were compared with what they answer."""
     path = tmp_path / "letters.mbox"
-    path.write_bytes(mailbox(many(900)))
-    with Store.open(tmp_path / "clean.db") as store:
-        import_source(store, "mbox", path)
+    path.write_bytes(mailbox(letters(300)))
+    steps, clean = steps_of(tmp_path, path)
 
-    kills = killed_until_done(tmp_path, path, seed=4, longest=0.6)
-
-    assert kills > 0
-    assert rows(tmp_path / "killed.db") == rows(tmp_path / "clean.db")
+    for name, places in (("often", (0.3, 0.5)), ("late", (0.995,))):
+        store = tmp_path / f"{name}.db"
+        for part in places:
+            died, _ = run_to(int(part * steps), IMPORT, tmp_path, store, path)
+            assert died
+        with Store.open(store) as killed:
+            import_source(killed, "mbox", path)
+        assert rows(store) == clean
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_many_killed_imports_go_on(tmp_path, seed):
-    """The same with other mailboxes and moments."""
-    path = tmp_path / "letters.mbox"
-    path.write_bytes(mailbox(many(4000, seed)))
-    with Store.open(tmp_path / "clean.db") as store:
-        import_source(store, "mbox", path)
+    """The same with other mailboxes: each store is killed at one of ten places, the
+    last of them in the last steps of all, and then at random until it is done."""
+    path, rng = tmp_path / "letters.mbox", random.Random(seed)
+    path.write_bytes(mailbox(letters(800, seed)))
+    steps, clean = steps_of(tmp_path, path)
+    places = [int(steps * tenth / 9) for tenth in range(1, 9)] + [steps - seed]
 
-    killed_until_done(tmp_path, path, seed, longest=0.6)
-
-    assert rows(tmp_path / "killed.db") == rows(tmp_path / "clean.db")
+    for place in places:
+        store = tmp_path / f"killed{place}.db"
+        died, _ = run_to(place, IMPORT, tmp_path, store, path)
+        assert died
+        kills = 1
+        while died:
+            died, _ = run_to(rng.randint(1, steps), IMPORT, tmp_path, store, path)
+            kills += died
+        assert rows(store) == clean, (place, kills)
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, monkeypatch):

@@ -17,12 +17,13 @@ from tests.mailboxes import ME, mailbox, message
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
-import sys, time
+import sys
 from pathlib import Path
 from personal_store.locking import importing_alone
+from tests.waiting import forever
 with importing_alone(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    forever()
 """
 
 

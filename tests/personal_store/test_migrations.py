@@ -1,8 +1,6 @@
 """A store that an older schema wrote comes to the newest, whole, once, backed up."""
 
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,13 +12,14 @@ from personal_store.derived import OWN_TEXTS, check
 from personal_store.identities import identities
 from personal_store.index import Index
 from personal_store.migrations import NEWEST, version
+from tests.waiting import at_once
 
-ROOT = Path(__file__).parents[2]
 SCHEMAS = Path(__file__).parent / "schemas"
 OPEN = """
 import sys
 from pathlib import Path
 from personal_store import Store
+print("ready", flush=True)
 sys.stdin.readline()
 with Store.open(Path(sys.argv[1])) as store:
     print(len(list(store.records())))
@@ -123,20 +122,10 @@ def test_the_migrated_schema_is_that_of_a_new_store(path):
         assert old.db.execute(query).fetchall() == new.db.execute(query).fetchall()
 
 
-def test_four_processes_at_once(path):
+def test_processes_at_once(path):
     """Each opens the old store at the same moment."""
-    command = [sys.executable, "-c", OPEN, str(path)]
-    pipe = subprocess.PIPE
-    children = [
-        subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
-        for _ in range(4)
-    ]
-    for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    said = [child.communicate(timeout=120)[0] for child in children]
+    said = at_once(OPEN, *[[path]] * 3)
 
-    assert [child.returncode for child in children] == [0, 0, 0, 0]
     assert len(set(said)) == 1
     with Store.open(path) as store:
         assert check(store.db) == []

@@ -6,7 +6,6 @@ import email.parser
 import email.policy
 import email.utils
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from benchmarks.takeout import messages
 from personal_store.charset import header_text, unfolded
 from personal_store.mail import addresses, parse
 from personal_store.mime import content_of, message_of
+from tests.waiting import no_hang
 
 AWKWARD = sorted((Path(__file__).parent / "awkward").glob("*.eml"))
 
@@ -203,11 +203,8 @@ def test_no_text_is_invented_or_lost(lines, ending):
     ids=["one line", "many parts", "long line", "dashes"],
 )
 def test_hostile_boundaries_take_no_long_time(body):
-    started = time.process_time()
-
-    list(message_of(TOP + body).leaves())
-
-    assert time.process_time() - started < 3
+    with no_hang():
+        list(message_of(TOP + body).leaves())
 
 
 @pytest.mark.parametrize(
@@ -216,16 +213,13 @@ def test_hostile_boundaries_take_no_long_time(body):
         "text/plain" + " " * 2_000_000 + "x",
         "text/plain" + "; a=b" * 100_000,
         "text/plain; a=" + "b" * 2_000_000 + '"',
-        "text/plain;" + " ;" * 20_000,
+        "text/plain;" + " ;" * 80_000,
     ],
     ids=["blanks", "many", "long", "empty"],
 )
 def test_hostile_parameters_take_no_long_time(value):
-    started = time.process_time()
-
-    content_of(value)
-
-    assert time.process_time() - started < 3
+    with no_hang():
+        content_of(value)
 
 
 @pytest.mark.parametrize(
@@ -239,11 +233,8 @@ def test_hostile_parameters_take_no_long_time(value):
     ids=["many", "no colon", "folded", "nameless"],
 )
 def test_hostile_headers_take_no_long_time(head):
-    started = time.process_time()
-
-    message_of(head)
-
-    assert time.process_time() - started < 3
+    with no_hang():
+        message_of(head)
 
 
 @pytest.mark.parametrize(

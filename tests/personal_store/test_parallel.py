@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -24,25 +23,27 @@ from personal_store.letters import Letter, read_now
 from personal_store.parallel import Readers, processes_for
 from personal_store.records import Skipped
 from tests.mailboxes import mailbox, many, message
+from tests.waiting import PATIENCE, wait_until
 
 ROOT = Path(__file__).parents[2]
 IMPORT = """
-import sys, time
+import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
 from personal_store import Store, import_source, importing, parallel
+from tests.waiting import forever
 importing.BATCH = 20
 parallel.WORTHWHILE = 0
 parallel._LETTERS = 10
-class Slow(parallel.Readers):
+class Held(parallel.Readers):
     def read(self, letters):
         for item in super().read(letters):
-            time.sleep(0.01)
-            if item.position > 30_000 and self.number:
+            if item.position > 30_000:
                 print(*(one.process.pid for one in self._all), flush=True)
-                self.number = 0
+                forever()
             yield item
-if "slow" in sys.argv:
-    importing.Readers = Slow
+if "held" in sys.argv:
+    importing.Readers = Held
 with Store.open(Path(sys.argv[1])) as store:
     import_source(store, "mbox", Path(sys.argv[2]), me=["sam@example.com"])
 """
@@ -224,7 +225,7 @@ def started(tmp_path, *, count=900):
     box = tmp_path / "letters.mbox"
     box.write_bytes(mailbox(many(count)))
     command = [sys.executable, "-c", IMPORT, str(tmp_path / "store.db"), str(box)]
-    child = subprocess_popen([*command, "slow"], cwd=ROOT, stdout=subprocess.PIPE)
+    child = subprocess_popen([*command, "held"], cwd=ROOT, stdout=subprocess.PIPE)
     return child, [int(pid) for pid in child.stdout.readline().split()], command
 
 
@@ -243,13 +244,11 @@ def test_a_stopped_import_leaves_nobody_and_goes_on(tmp_path, how):
     child, readers, command = started(tmp_path)
     assert len(readers) > 0
     child.send_signal(how)
-    child.wait(30)
+    child.wait(PATIENCE)
     child.stdout.close()
-    deadline = time.monotonic() + 30
-    while any(map(is_there, readers)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    subprocess.run(command, cwd=ROOT, check=True, timeout=120)
+    assert child.returncode in (-how, 128 + how)
+    wait_until(lambda: not any(map(is_there, readers)), "readers were left behind")
+    subprocess.run(command, cwd=ROOT, check=True, timeout=PATIENCE)
     with Store.open(tmp_path / "clean.db") as store:
         import_source(store, "mbox", tmp_path / "letters.mbox", me=[ME])
         expected = content(store)

@@ -2,19 +2,16 @@
 
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 
 from personal_store import Store, StoreError, StoreTooNewError, import_source
+from personal_store.derived import check
 from personal_store.migrations import NEWEST
 from personal_store.private_files import put_in_place, shred
 from tests.mailboxes import mailbox, message
-
-ROOT = Path(__file__).parents[2]
+from tests.waiting import at_once
 
 
 def test_only_the_owner_may_read_it(tmp_path):
@@ -96,16 +93,13 @@ def test_another_file_is_refused_and_left_alone(tmp_path, content):
 def test_processes_may_start_at_the_same_time(tmp_path):
     """On a store that does not exist yet."""
     code = "import sys; from pathlib import Path; from personal_store import Store\n"
-    code += "sys.stdin.readline(); Store.open(Path(sys.argv[1])).close()"
-    command = [sys.executable, "-c", code, str(tmp_path / "store.db")]
-    children = [
-        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, text=True)
-        for _ in range(4)
-    ]
-    for child in children:
-        child.communicate("go\n", timeout=60)
+    code += "print('ready', flush=True); sys.stdin.readline()\n"
+    code += "Store.open(Path(sys.argv[1])).close()"
 
-    assert [child.returncode for child in children] == [0, 0, 0, 0]
+    at_once(code, *[[tmp_path / "store.db"]] * 4)
+
+    with Store.open(tmp_path / "store.db") as store:
+        assert check(store.db) == []
 
 
 def test_threads_open_the_store_for_themselves(tmp_path):

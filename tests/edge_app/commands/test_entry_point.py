@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 ASK = """
 import json, sys
 from edge_app.cli import cli
@@ -25,7 +27,7 @@ def specsteer(command, **environment):
         ["bash", "-c", line],
         capture_output=True,
         env={**os.environ, **environment},
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

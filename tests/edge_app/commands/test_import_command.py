@@ -8,17 +8,17 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import types
 import zipfile
 
 import pytest
 
-from edge_app.commands import import_auto, import_imap
+from edge_app.commands import import_auto, import_imap, import_watch
 from edge_app.commands import progress as progress_module
 from edge_app.commands.progress import Progress
-from personal_store import SourceError
+from personal_store import SourceError, watching
 from tests.mailboxes import ME, mailbox, message
+from tests.waiting import PATIENCE, ROOT, wait_until
 
 LINES = '{"body": "The weather was fine all week."}\n'
 CHAT = "message_id,username,message\n1,ben,What Ben wrote to me.\n"
@@ -123,19 +123,17 @@ def test_nothing_that_is_known_is_one_sentence(run, tmp_path):
 WATCH = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
+from edge_app.commands import import_watch
 from personal_store import watching
+def looking(rounds, look=import_watch._next):
+    print("looking", file=sys.stderr, flush=True)
+    return look(rounds)
+import_watch._next = looking
 watching.settled.__defaults__ = (0.05, *watching.settled.__defaults__[1:])
 from edge_app.cli import main
 sys.argv = ["specsteer", "import", *sys.argv[1:], "--watch"]
 main()
 """
-
-
-def wait_for(condition, what):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("kind", [("auto", "--mine"), ("jsonl",)], ids=" ".join)
@@ -155,26 +153,47 @@ def test_a_watched_folder_is_imported_again(tmp_path, kind):
     ) as child:
         reader = threading.Thread(target=lambda: told.extend(child.stderr))
         reader.start()
-        wait_for(lambda: "added 1" in "".join(told), "the first file")
+        wait_until(lambda: "added 1" in "".join(told), "the first file")
         (folder / "c.jsonl").write_text('{"body": "It came a little later."}\n')
-        wait_for(lambda: "".join(told).count("added 1") == 2, "the second file")
+        wait_until(lambda: "".join(told).count("added 1") == 2, "the second file")
+        wait_until(lambda: told[-1] == "looking\n", "it looks for no more")
         child.send_signal(signal.SIGINT)
         assert child.stdout.read() == "added 2, skipped 0, failed 0\n"
-        assert child.wait(30) == 0
+        assert child.wait(PATIENCE) == 0
         reader.join()
 
 
-SLOWLY = """
-import signal, sys, time
+@pytest.mark.parametrize("kind", [("auto", "--mine"), ("jsonl",)], ids=" ".join)
+def test_what_was_imported_counts_however_soon_it_is_stopped(
+    run, tmp_path, monkeypatch, kind
+):
+    """Also where Ctrl-C comes before a word was said about it."""
+    (tmp_path / "a.jsonl").write_text(LINES)
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_auto, "narrate", stop)
+    monkeypatch.setattr(import_watch, "narrate", stop)
+    monkeypatch.setattr(watching.settled, "__defaults__", (0.0, lambda _: None))
+    result = run("import", *kind, tmp_path, "--watch")
+
+    assert result.exit_code == 1
+    assert result.stdout == "added 1, skipped 0, failed 0\n"
+
+
+HELD = """
+import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from personal_store import importing, parallel
 from personal_store.writing import ImportRun
+from tests.waiting import forever
 parallel.WORTHWHILE, importing.BATCH, commit = 0, 10, ImportRun.commit
-def slowly(*whatever):
+def held(*whatever):
     commit(*whatever)
     print("committed", flush=True)
-    time.sleep(0.1)
-ImportRun.commit = slowly
+    forever()
+ImportRun.commit = held
 from edge_app.cli import main
 sys.argv = ["specsteer", "import", "mbox", *sys.argv[1:]]
 main()
@@ -188,7 +207,8 @@ def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
     box = tmp_path / "sent.mbox"
     box.write_bytes(mailbox(message(number=n) for n in range(300)))
     with subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, str(box), "--me", ME],
+        [sys.executable, "-c", HELD, str(box), "--me", ME],
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -196,7 +216,7 @@ def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
     ) as child:
         assert child.stdout.readline() == "committed\n"
         os.killpg(child.pid, signal.SIGINT)
-        told = child.communicate(timeout=30)[1]
+        told = child.communicate(timeout=PATIENCE)[1]
     assert child.returncode == 130
     assert "is kept; the same import goes on" in told
     with pytest.raises(ProcessLookupError):

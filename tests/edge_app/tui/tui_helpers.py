@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from edge_app.events import Event
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.tape import TapeDesk
 from edge_app.tui.writing import Writing
+from tests.waiting import PATIENCE, until_true, wait_until
 
 SECOND = "Dear Ana, thank you for the photographs. I will come."
 
@@ -35,7 +35,7 @@ class GatedDesk(TapeDesk):
     played: int = 0
 
     def prepare(self):
-        self.ready.wait(5)
+        assert self.ready.wait(PATIENCE)
         if self.unprepared:
             raise DecodingError(self.unprepared)
         return self.server
@@ -46,8 +46,8 @@ class GatedDesk(TapeDesk):
         def pace(_event: Event) -> None:
             gate = self.gates.get(self.played)
             self.played += 1
-            while gate is not None and not gate.wait(0.005) and not stop.is_set():
-                pass
+            if gate is not None:
+                wait_until(lambda: gate.is_set() or stop.is_set(), "for its gate")
 
         self.pace = pace
         super().write(order, emit, stop)
@@ -60,7 +60,7 @@ class GatedDesk(TapeDesk):
     def import_letters(self, kind, path, me, progress):
         self.imported.append((kind, path, list(me)))
         progress(3, 10)
-        self.reading.wait(5)
+        assert self.reading.wait(PATIENCE)
         progress(10, 10)
         return f"10 letters of {path.name} read."
 
@@ -101,15 +101,10 @@ def play(app: SpecSteerApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> N
         app.writing.close()
 
 
-async def until(pilot: Pilot, true: Callable[[], bool], seconds: float = 30) -> None:
+async def until(pilot: Pilot, true: Callable[[], bool]) -> None:
     """Wait for what threads do."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if true():
-            await pilot.pause()
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("waited in vain")
+    await until_true(true, "of the app")
+    await pilot.pause()
 
 
 def said(app: SpecSteerApp, selector: str) -> str:
@@ -125,12 +120,13 @@ async def drafted(pilot: Pilot) -> None:
     await until(pilot, lambda: not app.writing.at_desk and app.page.pane.editing)
 
 
-def settle(writing: Writing, true: Callable[[], bool], seconds: float = 30) -> list:
+def settle(writing: Writing, true: Callable[[], bool]) -> list:
     """Take in what the desk's threads tell until it is `true`; all the news."""
-    news, deadline = [], time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        news += writing.drain() or []
-        if true():
-            return news
-        time.sleep(0.002)
-    raise AssertionError("waited in vain")
+    news: list = []
+
+    def drained() -> bool:
+        news.extend(writing.drain() or [])
+        return true()
+
+    wait_until(drained, "of the desk's threads")
+    return news

@@ -1,0 +1,165 @@
+"""How long a person waits for the program to do as told: Esc, Ctrl-C, leaving.
+
+Each is tried some times with the embedded pair and a server of one's own. A line says
+the median, the longest and what we promise; the status is 1 where a promise is broken.
+The tests hold what happens then, and leave to this file how soon.
+
+    python -m benchmarks.latency [--runs 20]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import click
+
+from decoding_core.errors import StoppedError
+from decoding_core.settings import MethodSettings
+from edge_app import sample
+from edge_app.desk import Equipment, WritingDesk
+from edge_app.events import Event, Settled
+from edge_app.orders import Order
+from edge_app.tui.app import SpecSteerApp
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.files import locate
+from models.prompts import Request
+
+_REQUEST = Request(sample.REQUEST, "email", sample.RECIPIENT)
+_LONG = 800
+"""Tokens wanted, so that no text ends by itself."""
+
+
+def main_desk(folder: Path) -> WritingDesk:
+    """The sample letters, the embedded pair and a server of its own."""
+    return WritingDesk(
+        Equipment(
+            locate("specialist"),
+            locate("generalist"),
+            folder / "sample.db",
+            folder / "ledger.jsonl",
+            sample_store=folder / "sample.db",
+        )
+    )
+
+
+def stop_of_a_text(desk: WritingDesk, seed: int, *, offline: bool) -> float:
+    """Seconds from the wish to stop to the end of a text."""
+    stop, wished = threading.Event(), [0.0]
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Settled) and not stop.is_set():
+            wished[0] = time.perf_counter()
+            stop.set()
+
+    settings = MethodSettings(temperature=0.7, top_p=0.95, seed=seed)
+    order = Order(_REQUEST, settings=settings, max_tokens=_LONG, offline=offline)
+    desk.write(order, hear, stop)
+    return time.perf_counter() - wished[0]
+
+
+def stop_of_reading(context: LlamaContext) -> float:
+    """Seconds from the wish to stop to the end of a pass over a long prompt."""
+    sequence, wished = context.sequence(), [0.0]
+    sequence.rollback(0)
+    context.stop.clear()
+
+    def wish() -> None:
+        wished[0] = time.perf_counter()
+        context.stop.set()
+
+    threading.Timer(0.05, wish).start()
+    try:
+        while True:
+            sequence.evaluate([7] * 2000)
+            sequence.rollback(0)
+    except StoppedError:
+        return time.perf_counter() - wished[0]
+
+
+def esc_in_the_app(desk: WritingDesk, folder: Path) -> float:
+    """Seconds from Esc in mid-draft to a text that can be edited."""
+
+    async def run() -> float:
+        app = SpecSteerApp(desk, save_folder=folder, first_request=_REQUEST)
+        async with app.run_test(size=(100, 30)) as pilot:
+
+            async def until(shown: str) -> None:
+                while not getattr(app.writing, shown):
+                    await asyncio.sleep(0.005)
+
+            await until("ready")
+            await pilot.press("ctrl+j")
+            await until("at_desk")
+            while not app.page.pane.view.texts:
+                await asyncio.sleep(0.005)
+            began = time.perf_counter()
+            pressed = asyncio.create_task(pilot.press("escape"))
+            while not app.page.pane.editing:
+                await asyncio.sleep(0.001)
+            took = time.perf_counter() - began
+            await pressed
+            return took
+
+    return asyncio.run(run())
+
+
+@contextmanager
+def reading() -> Iterator[LlamaContext]:
+    """A context of the specialist with room for a long prompt."""
+    model = LlamaModel(locate("specialist"))
+    context = LlamaContext(model, 1, 2048)
+    context.stop = threading.Event()
+    with closing(model), closing(context):
+        yield context
+
+
+@click.command()
+@click.option("--runs", default=20, show_default=True)
+def main(runs: int) -> None:
+    """Print how long each takes."""
+    figures: dict[str, tuple[float, list[float]]] = {}
+    with tempfile.TemporaryDirectory() as name, closing(main_desk(Path(name))) as desk:
+        desk.prepare()
+        figures["stop a text, with the server"] = (
+            0.2,
+            [stop_of_a_text(desk, seed, offline=False) for seed in range(runs)],
+        )
+        figures["stop a text, offline"] = (
+            0.2,
+            [stop_of_a_text(desk, seed, offline=True) for seed in range(runs)],
+        )
+        with reading() as context:
+            figures["stop while a prompt is read"] = (
+                0.2,
+                [stop_of_reading(context) for _ in range(runs)],
+            )
+    with tempfile.TemporaryDirectory() as name:
+        esc, leave = [], []
+        for _ in range(max(1, runs // 4)):
+            desk = main_desk(Path(name))
+            esc.append(esc_in_the_app(desk, Path(name)))
+            began = time.perf_counter()
+            desk.close()
+            leave.append(time.perf_counter() - began)
+        figures["Esc in the app"] = 0.2, esc
+        figures["leave, and end the server"] = 1.0, leave
+    print(f"{'':32}{'median':>9}{'longest':>9}{'promise':>9}")
+    broken = False
+    for what, (promise, seconds) in figures.items():
+        longest = max(seconds)
+        broken |= longest > promise
+        told = (statistics.median(seconds), longest, promise)
+        print(f"{what:32}" + "".join(f"{1000 * one:6.0f} ms" for one in told))
+    sys.exit(broken)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Run the suite again and again: does it always pass, and how long does it take?
+
+    make soak                    twenty times, and nothing else runs
+    make soak RUNS=5 BUSY=2      beside two processes that only compute
+
+Prints a line a run and a summary; the status is 1 if any run failed. The output of
+failed runs stays in a folder that is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SUITE = ("make", "--silent", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of the suite."""
+
+    seconds: float
+    status: int
+    failed: tuple[str, ...]
+    """Lines of the tests that failed, as pytest's summary has them."""
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Processes beside the block that take what computing time they can get."""
+    loops = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(count)
+    ]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def run(command: Sequence[str], output: Path) -> Run:
+    """Run the suite once; what it prints goes to a file."""
+    began = time.perf_counter()
+    with output.open("wb") as file:
+        status = subprocess.run(command, cwd=ROOT, stdout=file, stderr=file).returncode
+    seconds = time.perf_counter() - began
+    lines = output.read_text("utf-8", errors="replace").splitlines()
+    failed = tuple(x for x in lines if x.startswith(("FAILED ", "ERROR ")))
+    return Run(seconds, status, failed)
+
+
+def soak(runs: int, command: Sequence[str] = SUITE) -> int:
+    """Run the suite so many times, told as it goes; how many runs failed."""
+    folder = Path(tempfile.mkdtemp(prefix="soak-"))
+    done = []
+    for number in range(1, runs + 1):
+        output = folder / f"{number}.log"
+        done.append(run(command, output))
+        last = done[-1]
+        said = "passed" if last.status == 0 else f"FAILED, see {output}"
+        print(f"{number:3} of {runs}  {last.seconds:6.1f} s  {said}", flush=True)
+        for line in last.failed:
+            print(f"      {line}")
+        if last.status == 0:
+            output.unlink()
+    passed = sum(one.status == 0 for one in done)
+    seconds = [one.seconds for one in done]
+    print(
+        f"{passed} of {runs} passed; {statistics.median(seconds):.0f} s in the median, "
+        f"{max(seconds):.0f} s at most"
+    )
+    if passed == runs:
+        folder.rmdir()
+    return runs - passed
+
+
+def main() -> None:
+    """Read the options and run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--busy", type=int, default=0, help="processes beside it")
+    options = parser.parse_args()
+    with busy(options.busy):
+        sys.exit(bool(soak(options.runs)))
+
+
+if __name__ == "__main__":
+    main()
