@@ -22,6 +22,7 @@ from pathlib import Path
 import click
 
 from decoding_core.errors import StoppedError
+from decoding_core.gated_streams import gate_output
 from decoding_core.settings import MethodSettings
 from edge_app import sample
 from edge_app.desk import Equipment, WritingDesk
@@ -125,6 +126,7 @@ def reading() -> Iterator[LlamaContext]:
 @click.option("--runs", default=20, show_default=True)
 def main(runs: int) -> None:
     """Print how long each takes."""
+    gate_output()
     figures: dict[str, tuple[float, list[float]]] = {}
     with tempfile.TemporaryDirectory() as name, closing(main_desk(Path(name))) as desk:
         desk.prepare()

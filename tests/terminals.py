@@ -8,9 +8,10 @@ import select
 import struct
 import subprocess
 import termios
-import time
 from collections.abc import Mapping, Sequence
 from fcntl import ioctl
+
+from tests.waiting import PATIENCE, moments
 
 
 def in_terminal(
@@ -19,12 +20,11 @@ def in_terminal(
     *,
     env: Mapping[str, str] | None = None,
     size: tuple[int, int] = (30, 100),
-    patience: float = 60.0,
 ) -> tuple[str, int]:
     """All that `command` wrote to a terminal, and its exit status.
 
     Each step is a text to wait for, in what was written since the last step, and the
-    keys that answer it. A program that is not done in `patience` seconds is killed.
+    keys that answer it. A program that is never done is killed.
     """
     near, far = pty.openpty()
     ioctl(near, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
@@ -37,19 +37,20 @@ def in_terminal(
     )  # fmt: skip
     os.close(far)
     output, seen, waiting = b"", 0, list(steps)
-    deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
-        if select.select([near], [], [], 0.05)[0]:
-            try:
-                output += os.read(near, 1 << 16)
-            except OSError:  # the other side is closed
-                break
-        if waiting and waiting[0][0].encode() in output[seen:]:
-            seen = len(output)
-            os.write(near, waiting.pop(0)[1].encode())
-    if child.poll() is None and time.monotonic() >= deadline:
+    try:
+        for _ in moments("the program does not end", pause=0):
+            if select.select([near], [], [], 0.05)[0]:
+                try:
+                    output += os.read(near, 1 << 16)
+                except OSError:  # the other side is closed
+                    break
+            if waiting and waiting[0][0].encode() in output[seen:]:
+                seen = len(output)
+                os.write(near, waiting.pop(0)[1].encode())
+        status = child.wait(PATIENCE)
+    finally:
         child.kill()
-    status = child.wait()
-    os.close(near)
+        child.wait()
+        os.close(near)
     assert not waiting, f"waited in vain for {waiting[0][0]!r} in {output[-3000:]!r}"
     return output.decode("utf-8", "surrogateescape"), status

@@ -19,12 +19,13 @@ PATIENCE = 120.0
 
 
 def moments(what, pause=0.005):
-    """Come back again and again, a pause apart, until patience is over."""
+    """Come back again and again, a pause apart, until patience is over; `what` is then
+    said, or what it returns."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         yield
         time.sleep(pause)
-    raise AssertionError(f"waited in vain: {what}")
+    raise AssertionError(f"waited in vain: {what() if callable(what) else what}")
 
 
 def wait_until(fact, what="it did not happen"):

@@ -227,12 +227,3 @@ def post_block(client, session_id, block):
 def as_text(answer, drafted):
     """An answer in a form that can be compared."""
     return json.dumps(wire_json.answer_to_json(answer, drafted), sort_keys=True)
-
-
-def wait_for(condition):
-    """Until something holds."""
-    for _ in range(2000):
-        if condition():
-            return
-        threading.Event().wait(0.005)
-    raise AssertionError("it did not happen")

@@ -18,7 +18,6 @@ from cloud_fakes import (
     client_of,
     open_session,
     running,
-    wait_for,
 )
 from websockets.sync.client import connect
 
@@ -28,6 +27,7 @@ from cloud_api.door import Door, DoorLimits, Visit, network_of
 from cloud_api.logs import LINES, PERIOD_SECONDS
 from cloud_api.rounds import AHEAD
 from cloud_api.server import room_for_connections
+from tests.waiting import wait_until
 
 LIMITS = DoorLimits(8, header_seconds=10, body_seconds=60, unread_seconds=30)
 # So 4 strangers in all, and 1 of each network.
@@ -257,7 +257,7 @@ def test_an_upgrade_that_is_never_accepted_has_the_time_of_a_header():
 
         server._server.config.loaded_app = hang
         with silent(server, 1, b"GET" + UPGRADE + b"\r\n") as (one,):
-            wait_for(lambda: any(map(streams, connections_of(server))))
+            wait_until(lambda: any(map(streams, connections_of(server))))
             server.on_loop(lambda: server.app.state.door.expire(float("inf")))
             assert all_of(one) == b""
         server.on_loop(go_on.set)
@@ -292,7 +292,7 @@ def test_who_does_not_read_the_answers_is_closed(kind):
             url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
             stack.enter_context(connect(url, additional_headers=HEADERS))
             client.close()
-        wait_for(lambda: len(connections_of(server)) == 1)
+        wait_until(lambda: len(connections_of(server)) == 1)
         (connection,) = connections_of(server)
 
         server.on_loop(connection.pause_writing)
@@ -300,7 +300,7 @@ def test_who_does_not_read_the_answers_is_closed(kind):
         server.on_loop(lambda: server.app.state.door.expire(float("inf")))
         assert server.on_loop(connection.transport.is_closing) is False
         server.on_loop(connection.pause_writing)
-        wait_for(lambda: not connections_of(server))
+        wait_until(lambda: not connections_of(server))
 
 
 def connections_of(server):
@@ -322,7 +322,7 @@ def test_what_waits_for_nobody_is_never_too_slow():
                 return (len(known), len(resting), len(waited)) == (2, 1, 0)
 
             # The answer is on its way before the door is told.
-            wait_for(nobody_is_waited_for)
+            wait_until(nobody_is_waited_for)
 
 
 def test_strangers_never_keep_the_household_out():
@@ -344,7 +344,7 @@ def test_the_household_is_told_when_there_is_no_room():
         url = server.url.replace("http", "ws") + "/v1/sessions/"
         with client_of(server) as client:
             session_id = open_session(client)
-        wait_for(lambda: len(server.app.state.door) == 0)
+        wait_until(lambda: len(server.app.state.door) == 0)
         for _ in range(2):
             path = f"{url}{session_id}/stream"
             stack.enter_context(connect(path, additional_headers=HEADERS))

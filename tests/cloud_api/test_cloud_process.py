@@ -172,7 +172,7 @@ def test_silent_sockets_and_bad_requests_neither_block_it_nor_fill_the_log(
         with client_of(url) as client:
             open_session(client)
         child.send_signal(signal.SIGTERM)
-        _, err = child.communicate(timeout=10)
+        _, err = child.communicate(timeout=PATIENCE)
 
     assert health == [200] * 3
     assert len(err.splitlines()) <= 10

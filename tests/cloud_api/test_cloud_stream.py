@@ -22,7 +22,6 @@ from cloud_fakes import (
     open_session,
     post_block,
     running,
-    wait_for,
 )
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -337,7 +336,7 @@ def test_silent_streams_end_when_the_device_ends_their_session(server, client):
         assert last_words(frames, one) == last_words(frames, other) == NOTHING_HELD
         strange.send(frames.encode_block(block_after((), (1,))))
         assert isinstance(frames.decode_answer(strange.recv()), Verdict)
-    wait_for(lambda: not server.service._streams)
+    wait_until(lambda: not server.service._streams)
 
 
 def test_a_stream_ends_when_its_session_was_idle_for_too_long(monkeypatch):
@@ -376,7 +375,7 @@ def test_a_block_on_its_way_is_answered_before_the_stream_ends():
         with stream(server, session_id) as socket:
             models.generalist.gate.clear()
             socket.send(frames.encode_block(block_after((), (1, 2), round_=3)))
-            assert models.generalist.entered.wait(5)
+            assert models.generalist.entered.wait(PATIENCE)
             client.delete(f"/v1/sessions/{session_id}")
             models.generalist.gate.set()
             answer = frames.decode_answer(socket.recv())
@@ -447,9 +446,9 @@ def test_a_stop_interrupts_what_takes_too_long():
     ):
         models.generalist.gate.clear()
         socket.send(frames_of(request).encode_block(block_after((), (1, 2))))
-        assert models.generalist.entered.wait(5)
+        assert models.generalist.entered.wait(PATIENCE)
         server.ask_to_stop()
-        wait_for(lambda: models.base.interrupted)
+        wait_until(lambda: models.base.interrupted)
 
     assert models.generalist.interrupted
     assert models.base.closed

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 BIN = Path(sys.executable).parent
 SECRETS = {"SPECSTEER_STORE_KEY": "a passphrase", "SPECSTEER_TOKEN": "t" * 24}
 OTHERS = (
@@ -21,6 +23,7 @@ OTHERS = (
 )
 SPY = """
 import os
+from tests.waiting import PATIENCE
 with open({mark!r}, "a") as file:
     print({name!r}, [n for n in os.environ if n in {secrets!r}], file=file)
 raise SystemExit("this was executed: " + {name!r})
@@ -61,7 +64,7 @@ def run(folder, words, home, **more):
         env=environment(home, **more),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         stdin=subprocess.DEVNULL,
         check=False,
     )
@@ -188,5 +191,5 @@ def test_the_server_alone_runs_none_of_it(folder, home):
     ) as server:
         json.loads(server.stdout.readline())
         server.stdin.close()
-        server.wait(60)
+        server.wait(PATIENCE)
         assert b"executed" not in server.stderr.read()

@@ -113,6 +113,7 @@ from edge_app.tui.widgets import title_line
 from models.prompts import Request
 from edge_app.settings import settings_path
 from tests.hostile import BLANK, CLIPBOARD, HOSTILE, MARK
+from tests.waiting import until_true
 
 folder, fault = Path(sys.argv[1]), sys.argv[2:]
 app = SpecSteerApp(
@@ -121,8 +122,7 @@ app = SpecSteerApp(
 
 async def steps(pilot):
     async def until(true):
-        while not true():
-            await pilot.pause(0.01)
+        await until_true(true)
         await pilot.pause()
 
     async def paste(field, text):

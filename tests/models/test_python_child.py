@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from models import python_child
+from tests.waiting import PATIENCE
 
 
 def told_by(code, folder, monkeypatch, **more):
@@ -16,7 +17,7 @@ def told_by(code, folder, monkeypatch, **more):
     child = python_child.start(
         "told:main", "a", "b c", stdout=subprocess.PIPE, text=True, **more
     )
-    out, _ = child.communicate(timeout=60)
+    out, _ = child.communicate(timeout=PATIENCE)
     return out.strip(), child.returncode
 
 

@@ -18,6 +18,7 @@ from edge_app.events import (
 )
 from models.prompts import Request
 from tests.hostile import HOSTILE, MARK, dangers
+from tests.waiting import PATIENCE
 
 TRAP = f"[/x][@click=app.quit]{HOSTILE}"
 IPV6 = "http://[::1]:8765/v1/sessions"
@@ -107,8 +108,8 @@ def test_a_notification_is_never_markup(tmp_path):
     async def steps():
         async with app.run_test(size=(120, 60), notifications=True) as pilot:
             for sender in (app, app.page, app.page.pane):
-                sender.notify(TRAP, timeout=600)
-            sender.notify(TRAP, markup=True, timeout=600)
+                sender.notify(TRAP, timeout=PATIENCE)
+            sender.notify(TRAP, markup=True, timeout=PATIENCE)
             await until(pilot, lambda: screen(app).count("[/x]") == 4)
             assert not any(note.markup for note in app._notifications)
             assert dangers(screen(app)) == []

@@ -40,6 +40,7 @@ from edge_app.tui.variant import Variant
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.path_input import complete
 from models.prompts import Request
+from tests.waiting import PATIENCE
 
 EMPTY = [Opened("own server", local=False), Finished("end", Statistics())]
 
@@ -452,7 +453,7 @@ def test_there_is_no_patience_with_a_load():
     closing = threading.Thread(target=threads.close, args=(10_000.0,))
     closing.start()
     try:
-        assert told.wait(30)
+        assert told.wait(PATIENCE)
     finally:
         gate.set()
         closing.join()

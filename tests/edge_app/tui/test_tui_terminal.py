@@ -14,6 +14,8 @@ from test_tui_writing import FIRST_BLOCK
 from tui_helpers import SECOND
 from tui_terminal import Terminal
 
+from tests.waiting import PATIENCE
+
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -21,6 +23,7 @@ from tui_helpers import desk, make_app
 from edge_app.tui.app import run_app
 from edge_app.tui.recovery import RecoveryFolder
 from models.folders import state_folder
+from tests.waiting import PATIENCE
 fake = desk()
 app = make_app(fake, Path("."), recovery=RecoveryFolder(state_folder() / "kept"))
 {more}
@@ -248,7 +251,7 @@ def test_a_process_that_is_ended_keeps_the_draft(start, home, way):
     terminal.until("Bye")
     if way == "hang up":
         terminal.hang_up()
-        assert terminal.process.wait(60) == 128 + signal.SIGHUP
+        assert terminal.process.wait(PATIENCE) == 128 + signal.SIGHUP
     else:
         terminal.process.send_signal(way)
         assert terminal.end() == 128 + way

@@ -15,7 +15,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from fcntl import ioctl
@@ -23,8 +22,9 @@ from pathlib import Path
 
 from rich.cells import cell_len
 
+from tests.waiting import PATIENCE, moments
+
 HERE = Path(__file__).parent
-_PATIENCE = 60.0  # seconds; a test that waits so long has failed
 _SEQUENCE = re.compile(
     r"\x1b\[(?P<private>[?<>=]?)(?P<numbers>[\d;:]*)[ $]?(?P<final>[A-Za-z@`])"
     r"|\x1b\](?P<command>.*?)(?:\x07|\x1b\\)"
@@ -168,10 +168,10 @@ class Terminal:
         if isinstance(true, str):
             wanted = true
             true = lambda: wanted in self.screen.text  # noqa: E731
-        deadline = time.monotonic() + _PATIENCE
-        while not true():
-            if not self._read() or time.monotonic() > deadline:
-                raise AssertionError(f"waited in vain; there is\n{self.screen.text}")
+        for _ in moments(lambda: f"there is\n{self.screen.text}", pause=0):
+            if true():
+                return
+            assert self._read(), f"it ended; there is\n{self.screen.text}"
 
     def gone(self, text: str) -> None:
         """Read until the screen no longer holds a text."""
@@ -179,10 +179,10 @@ class Terminal:
 
     def end(self) -> int:
         """Read until the process has ended; its exit code."""
-        deadline = time.monotonic() + _PATIENCE
-        while self._read():
-            assert time.monotonic() < deadline, f"still there:\n{self.screen.text}"
-        return self.process.wait(_PATIENCE)
+        for _ in moments(lambda: f"still there:\n{self.screen.text}", pause=0):
+            if not self._read():
+                break
+        return self.process.wait(PATIENCE)
 
     def hang_up(self) -> None:
         """Close the terminal, as a window that is closed does."""
