@@ -39,6 +39,7 @@ from edge_app.privacy.ledger import Ledger
 from edge_app.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.sample_store import make_ready
 from edge_app.statistics import Tally
+from edge_app.verifier_session import Patience
 from edge_app.writing import TextJob
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.llama_reranker import LlamaReranker
@@ -160,7 +161,10 @@ class WritingDesk:
         except StoppedError:
             return "stopped"
         order = replace(order, background=found.beside(order.background))
-        job = TextJob(self._model, self._context, order, tell, stop)
+        patience = Patience()
+        if self._child is not None:
+            patience = Patience(pauses=())  # nobody starts it again in mid-text
+        job = TextJob(self._model, self._context, order, tell, stop, patience)
         return job.run(self._verifier(order, tell, stop), found.passages)
 
     def _check(self, order: Order, method: Method) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
@@ -16,7 +16,7 @@ from edge_app.drafter import Drafter
 from edge_app.events import Emit, FinishReason, Notice, Opened, SourcesFound
 from edge_app.narrator import Narrator
 from edge_app.orders import Order
-from edge_app.verifier_session import VerifierSession
+from edge_app.verifier_session import Patience, VerifierSession
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from personal_store import Passage
 
@@ -30,6 +30,8 @@ class TextJob:
     order: Order
     tell: Emit
     stop: threading.Event
+    patience: Patience = field(default_factory=Patience)
+    """With a server that is lost in mid-text."""
 
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
         """Write the text; why it ended.
@@ -76,6 +78,7 @@ class TextJob:
             request,
             lambda sentence: self.tell(Notice(sentence)),
             may_go_offline=self.order.may_go_offline,
+            patience=self.patience,
             stop=self.stop,
         )
         opened = session.open()

@@ -17,6 +17,7 @@ from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
+from tests.edge_app.losing_server import Hurried
 
 PLAIN = EngineSettings(extra_buffers=False)
 
@@ -120,6 +121,23 @@ def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
     assert len(notices) == 1
     assert "this device alone" in notices[0]
     assert events[-1].reason in ("length", "end")
+
+
+def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
+    """Nobody starts it again before the next text."""
+    desk, events, stop = WritingDesk(equipment(tmp_path, None)), [], Hurried()
+
+    def emit(event):
+        events.append(event)
+        if isinstance(event, Settled) and not desk._child.ended:
+            desk._child._process.kill()
+            desk._child._process.wait()
+
+    desk.write(order(max_tokens=12, draft_length=2), emit, stop)
+    desk.close()
+    origins = [t.origin for e in events if isinstance(e, Settled) for t in e.tokens]
+    assert origins[0] != "local" == origins[-1]
+    assert stop.waits == []
 
 
 def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
