@@ -103,6 +103,8 @@ class _Reader:
     def _numbers(self, kind: int, length: int) -> array[Any]:
         numbers = array(_SCALARS[kind])
         size = length * numbers.itemsize
+        if size > self.size:
+            raise EOFError  # before it is counted: nothing of it is held
         self._hold(size)
         numbers.frombytes(self._bytes(size))
         if sys.byteorder == "big":

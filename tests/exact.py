@@ -8,6 +8,7 @@ import numpy as np
 
 from decoding_core.messages import NOTHING_LEFT_OUT, Candidates
 from decoding_core.residual import keep_probability, residual
+from decoding_core.sampling import TIED
 
 
 def row_of(large, base, ids=None, strength=1.0):
@@ -47,6 +48,13 @@ def emitted_by_server(keep, draft, row, target):
     out = kept.copy()
     out[row.token_ids] += (1 - kept.sum()) * target
     return out
+
+
+def off_the_edge(logprobs):
+    """Whether no two log-probabilities (V,) lie just as far apart as ties may: there,
+    and only there, the last bits decide."""
+    apart = np.abs(np.subtract.outer(logprobs, logprobs))
+    return bool((np.abs(apart - TIED) > 1e-8).all())
 
 
 def total_variation(one, other):

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
@@ -24,6 +24,7 @@ from tests.exact import (
     cut,
     emitted_by_device,
     emitted_by_server,
+    off_the_edge,
     row_of,
     steered,
     total_variation,
@@ -92,7 +93,9 @@ def test_stochastic_steering_is_exact_above_the_largest_ratio(small, large, base
 @given(logprobs, logprobs, logprobs, st.floats(0.05, 3))
 def test_greedy_steering_keeps_what_lies_above(small, large, base, threshold):
     """The page's formula: S * [L/B > threshold] in the place of the clipped part."""
-    keep = large - base > np.log(threshold) + TIED
+    ratio = large - base
+    assume(off_the_edge(np.append(ratio, np.log(threshold))))
+    keep = ratio > np.log(threshold) + TIED
     kept = np.exp(small) * keep
     expected = kept + (1 - kept.sum()) * steered(small, large, base, 1.0)
     found = emitted(steering.Method(), small, large, base, threshold)
@@ -280,6 +283,9 @@ EIGHT_TIED = [log_softmax(np.log([larger] + [1.0] * 8)) for larger in (22.0, 62.
 def test_the_contrast_is_emitted_exactly(small, base, strength, share, top_p):
     """Whatever is drafted, at any strength, plausibility and top-p; what the row holds
     of a generalist plays no part."""
+    contrasted_logs = small + strength * (small - base)
+    assume(off_the_edge(np.append(small, small.max() + np.log(share or 1.0))))
+    assume(off_the_edge(contrasted_logs))
     row = row_of(np.zeros(SIZE), base)
     method, draw = contrast.Method(strength, share), draws(top_p)
     target = draw.distribution(method.target(small - 3.0, row))
@@ -315,6 +321,7 @@ def test_the_coupled_method_keeps_only_what_the_target_draws(
 ):
     """The same noise, so equal distributions always agree; what top-p drops is never
     drawn."""
+    assume(off_the_edge(large + small - base))
     settings = MethodSettings(method="coupled", temperature=1.0, seed=seed, top_p=top_p)
     probs = coupled.Method().target(small, row_of(large, base))
     with np.errstate(divide="ignore"):

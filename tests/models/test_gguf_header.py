@@ -6,7 +6,7 @@ import sys
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from decoding_core.errors import ModelError
@@ -185,6 +185,7 @@ PIECES = [
         max_size=4,
     )
 )
+@example([(133, 0, b"\x01" + bytes(7))])
 def test_no_damage_crashes_the_reader(changes):
     """Nor has it hold more than the file could say."""
     data = VALID
