@@ -103,10 +103,10 @@ class _Reader:
     def _numbers(self, kind: int, length: int) -> array[Any]:
         numbers = array(_SCALARS[kind])
         size = length * numbers.itemsize
-        if size > self.size:
-            raise EOFError  # before it is counted: nothing of it is held
+        self._refuse_beyond(size)
+        data = self._bytes(size)  # before it is counted: it may not be there
         self._hold(size)
-        numbers.frombytes(self._bytes(size))
+        numbers.frombytes(data)
         if sys.byteorder == "big":
             numbers.byteswap()
         return numbers
@@ -120,9 +120,12 @@ class _Reader:
         return text
 
     def _hold(self, size: int) -> None:
+        self._refuse_beyond(size)
+        self.held += size
+
+    def _refuse_beyond(self, size: int) -> None:
         if self.held + size > MOST_HELD:
             raise _TooMuchError(f"would take more than {MOST_HELD >> 20} MiB of memory")
-        self.held += size
 
     def _number(self, width: int) -> int:
         return int.from_bytes(self._bytes(width), "little")
