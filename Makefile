@@ -1,5 +1,6 @@
 # make run     set everything up and write (the app in a terminal, a letter without)
 # make test    set everything up and pass the tests
+# make slow    the tests that take long: more methods, seeds, kills and sizes
 # make check   format, lint, types, contracts, tests
 # make soak    the tests RUNS times, beside BUSY processes that only compute
 # make lint    format, lint, types, contracts
@@ -17,7 +18,7 @@ BUSY ?= 0
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
-.PHONY: run test soak check lint format models mutants bench clean setup setup-dev
+.PHONY: run test slow soak check lint format models mutants bench clean setup setup-dev
 .PHONY: setup-train
 
 run: setup
@@ -26,6 +27,9 @@ run: setup
 # Without compiled files, every process would compile the sources and tests again.
 test: setup-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+
+slow: setup-dev
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 soak: setup-dev
 	@$(BIN)/python -m tests.soak --runs $(RUNS) --busy $(BUSY)

@@ -16,6 +16,7 @@ from personal_store.errors import StoreError, faults
 from personal_store.migrations import immediate, version
 from personal_store.private_files import scratch
 
+PATIENCE = 5  # seconds that another program may hold the store
 NAME = "other"
 """The schema under which the other store is read."""
 
@@ -77,7 +78,8 @@ def export_ciphered(cipher: Database, copy: Path, key: str) -> None:
 @contextmanager
 def ciphered(store: Path) -> Iterator[Database]:
     """A connection of SQLCipher, which reads plain stores as well."""
-    connection = keys.cipher().connect(str(store), timeout=5, isolation_level=None)
+    library = keys.cipher()
+    connection = library.connect(str(store), timeout=PATIENCE, isolation_level=None)
     db = Database(connection, execute_plugins=False)
     try:
         key = keys.known(store)

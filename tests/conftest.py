@@ -1,4 +1,6 @@
+import gc
 import itertools
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +14,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("project")
+
+# A pool of threads for algebra in each of hundreds of processes only burns time.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 def pytest_collection_modifyitems(items):
@@ -46,3 +51,17 @@ def home(homes, monkeypatch):
     for name in ("SPECSTEER_TOKEN", "SPECSTEER_CLOUD_TOKEN", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     return folder
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """One process more than cores: some tests wait for other processes."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish(session):
+    """What the collection made lives to the end: the collector of garbage need not
+    look through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)

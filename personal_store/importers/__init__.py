@@ -18,6 +18,7 @@ place for a writer whether this file names one all the same.
 
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
@@ -124,9 +125,10 @@ def recognises(importer: Importer, source: Source) -> bool:
     return asked(source)
 
 
-def available() -> list[str]:
+@cache
+def available() -> tuple[str, ...]:
     """The names of all importers."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 
 
 def load(name: str) -> Importer:

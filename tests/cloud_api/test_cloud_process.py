@@ -178,6 +178,7 @@ def test_silent_sockets_and_bad_requests_neither_block_it_nor_fill_the_log(
     assert len(err.splitlines()) <= 10
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_it_at_once(command, environment):
     environment["FAKE_MODELS"] = "stuck"
     request = open_request(prompt=(1,))
@@ -202,6 +203,7 @@ def test_a_second_signal_ends_it_at_once(command, environment):
             assert child.wait(timeout=PATIENCE) == -signal.SIGTERM
 
 
+@pytest.mark.slow
 def test_a_stop_waits_for_no_model(command, environment):
     environment["FAKE_MODELS"] = "stuck"
     request = open_request(prompt=(1,))

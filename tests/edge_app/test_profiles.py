@@ -161,6 +161,7 @@ def context():
     model.close()
 
 
+@pytest.mark.slow
 def test_the_specialist_writes_the_same_again_and_not_too_long(context, monkeypatch):
     """Greedily; the texts that did not fit into its prompt are not among those read."""
     monkeypatch.setattr(profiles, "TOKENS", 40)

@@ -76,6 +76,7 @@ def run(folder, words, home, **more):
 WRITE = ("write", "--sample", "--max-tokens", "3", "Thank Ana")
 
 
+@pytest.mark.slow
 def test_writing_runs_none_of_it(folder, home):
     """With a server as a child."""
     words = [BIN / "specsteer", *WRITE, "--no-offline"]
@@ -114,6 +115,7 @@ def test_other_commands_run_none_of_it(folder, home, words):
     run(folder, [BIN / "specsteer", *words], home)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="reads in one process")
 def test_the_processes_that_read_mail_run_none_of_it(folder, home):
     """A mailbox so large that they are started."""

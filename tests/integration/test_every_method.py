@@ -31,6 +31,9 @@ ON_THE_SERVER = [
     if name not in ("specialist", "specialist_without_history", "contrast")
 ]
 
+OF_EACH_KIND = ("steering", "lossless", "generalist")
+"""One that the server decides, one that the device decides, one without drafts."""
+
 
 @pytest.fixture(autouse=True)
 def same_kernels(monkeypatch):
@@ -88,9 +91,16 @@ def job(wanted, verifier, specialist, contexts):
     ]
 
 
-@pytest.mark.parametrize("method", ON_THE_SERVER)
 @pytest.mark.parametrize(
-    "temperature", [pytest.param(0.0, marks=pytest.mark.slow), 0.8]
+    ("method", "temperature"),
+    [
+        pytest.param(
+            *(name, heat),
+            marks=() if heat and name in OF_EACH_KIND else pytest.mark.slow,
+        )
+        for name in ON_THE_SERVER
+        for heat in (0.0, 0.8)
+    ],
 )
 def test_where_the_base_runs_changes_no_text(
     method, temperature, specialist, contexts, fourth, server

@@ -198,7 +198,7 @@ def check(write, method, seed, tokens, count):
 def test_losses_do_not_show(server, specialist):
     """One loss of each kind but a kill; the slow test has more of all."""
     with texts(server, specialist) as write:
-        check(write, "steering", 2, 30, 4)
+        check(write, "steering", 2, 24, 4)
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from personal_store import Store, import_source
 
 MARKER = "Quixotzebrim"
 NOTES = "Secretnotes Wombatfjord"
+REST = ("coupled", "generalist", "rejection")
 
 
 @pytest.fixture
@@ -114,7 +115,11 @@ def has_run(ids, run):
 
 
 @pytest.mark.parametrize(
-    "method", ["steering", "coupled", "generalist", "lossless", "rejection", "costeer"]
+    "method",
+    [
+        *("steering", "lossless", "costeer"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in REST),
+    ],
 )
 def test_a_marker_in_the_history_never_leaves(desk, socket_bytes, method):
     """Neither as text nor as a run of token ids, unless the draft used it."""

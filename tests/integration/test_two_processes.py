@@ -98,6 +98,7 @@ def test_the_numbers_add_up(desk):
     assert numbers.local == 0
 
 
+@pytest.mark.slow
 def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
     """The rest is written on the device, and the person is told once."""
     with closing(ChildServer(locate("generalist"), locate("specialist"))) as child:
@@ -186,6 +187,7 @@ def test_stop_waits_for_no_more_words_and_keeps_the_settled_text(desk):
     assert 0 < len(ids_of(events)) <= 6
 
 
+@pytest.mark.slow
 def test_one_server_serves_many_texts_and_ends_with_the_desk(tmp_path):
     """It is started once, started again when it has died, and never left behind."""
     desk = WritingDesk(equipment(tmp_path, None))

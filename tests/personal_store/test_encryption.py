@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stores import SECRET, content, fill, found, ids
 
-from personal_store import Store, StoreError, keys
+from personal_store import Store, StoreError, attaching, keys
 from personal_store.attaching import ciphered
 from personal_store.copies import back_up, backup_path
 from personal_store.encryption import decrypt, encrypt
@@ -117,8 +117,9 @@ def test_without_the_extra_it_says_what_to_install(path, monkeypatch):
     assert path.read_bytes().startswith(PLAIN)
 
 
-def test_nothing_happens_while_another_program_reads(path):
+def test_nothing_happens_while_another_program_reads(path, monkeypatch):
     """It is not swapped under somebody's feet."""
+    monkeypatch.setattr(attaching, "PATIENCE", 0.1)
     code = (
         "import sys; from pathlib import Path; from personal_store import Store\n"
         "store = Store.open(Path(sys.argv[1])); print('open', flush=True)\n"

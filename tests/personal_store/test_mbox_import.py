@@ -304,6 +304,7 @@ def test_a_takeout_folder_or_zip_just_works(store, tmp_path):
     assert {p.source for p in store.recent()} == {"mbox: Sent.mbox", "mbox: Work.mbox"}
 
 
+@pytest.mark.slow
 def test_a_line_of_50_megabytes_is_no_trouble(store, tmp_path):
     """In the middle of a mailbox: it is cut, and the mail around it is read."""
     path = tmp_path / "long.mbox"

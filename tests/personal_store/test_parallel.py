@@ -238,6 +238,7 @@ def is_there(pid):
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks the system")
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_import_leaves_nobody_and_goes_on(tmp_path, how):
     """Killed, or by Ctrl-C: the readers end as well, and a second run ends it."""
@@ -266,6 +267,7 @@ def test_readers_leave_ctrl_c_to_us(small_counts):
         assert len([first, *found]) == len(letters(100))
 
 
+@pytest.mark.slow
 def test_a_mailbox_that_goes_away_is_told(tmp_path, monkeypatch, small_counts):
     """What was read before is safe, and the same import goes on."""
     box, store = tmp_path / "all.mbox", Store.open(tmp_path / "store.db")

@@ -90,6 +90,7 @@ def test_another_file_is_refused_and_left_alone(tmp_path, content):
     assert path.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_processes_may_start_at_the_same_time(tmp_path):
     """On a store that does not exist yet."""
     code = "import sys; from pathlib import Path; from personal_store import Store\n"

@@ -90,6 +90,7 @@ def test_every_method_on_every_set(run, walks, data, tmp_path, monkeypatch):
     assert WORDS not in kept
 
 
+@pytest.mark.slow
 def test_computed_again_it_is_the_same(run, walks, tmp_path):
     """But for the speed."""
     bodies = []
@@ -107,6 +108,7 @@ def test_computed_again_it_is_the_same(run, walks, tmp_path):
     assert bodies[0]["settings"]["max_tokens"] == 5
 
 
+@pytest.mark.slow
 def test_a_stop_keeps_what_was_written(run, walks, tmp_path, monkeypatch):
     """It says how to go on; going on gives what an undisturbed run gives."""
     count, stops = [], []

@@ -131,6 +131,7 @@ def test_a_personal_lora_is_refused(run, set_up):
     assert "mine.gguf out of settings.toml" in result.stderr
 
 
+@pytest.mark.slow
 def test_evaluate_compares_choices(run, tmp_path):
     """The choice stands in the file; each reads other texts, and none reads none."""
     words = ("otter", "kettle", "ticket", "gate", "drawer", "bean", "ferry", "lamp")

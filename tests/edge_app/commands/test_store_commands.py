@@ -211,6 +211,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
     """And exit status 1; nothing is changed."""
     from personal_store import encryption, keys

@@ -28,6 +28,7 @@ def run(*arguments):
     )
 
 
+@pytest.mark.slow
 def test_the_sample_letters(tmp_path):
     """Two tables, two sentences, all figures in a file; nothing is set."""
     file = tmp_path / "tuned.json"
@@ -72,6 +73,7 @@ def test_too_few_texts(tmp_path):
     assert "too few" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_choice_is_written_when_asked_for(tmp_path, monkeypatch):
     """And only then; other settings stay. Which it is, another test holds."""
     imported(tmp_path, 5)

@@ -55,6 +55,7 @@ def test_a_file(run, written, tmp_path):
     assert "pier" not in out.read_text()
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_figures(run, written):
     """To the last digit."""
     path = written("walks.jsonl", user())

@@ -370,6 +370,7 @@ def test_a_damaged_file_is_named_and_left(home, tmp_path, body):
     assert (folder / "draft-1.json").exists()
 
 
+@pytest.mark.slow
 def test_a_draft_that_cannot_be_kept_is_said_and_leaving_waits(home, tmp_path):
     """Nobody leaves on a promise that was not kept; an unasked end prints the text."""
     (home / "kept").write_text("a file where the folder should be")
@@ -402,6 +403,7 @@ def test_saving_from_the_question_saves_and_leaves(tmp_path):
     assert app.return_code == 0
 
 
+@pytest.mark.slow
 def test_a_brief_that_was_not_drafted_is_asked_about_too(tmp_path):
     app = make_app(desk(), tmp_path, first_request=None)
 

@@ -204,6 +204,7 @@ def clipboard(terminal: Terminal) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_leaving_asks_keeps_and_brings_back(start, home):
     """Ctrl-C and Ctrl-Q ask where words would be lost; what is kept comes back."""
     terminal = start()
@@ -243,7 +244,9 @@ def test_leaving_asks_keeps_and_brings_back(start, home):
     assert terminal.end() == 130
 
 
-@pytest.mark.parametrize("way", [signal.SIGTERM, "hang up"])
+@pytest.mark.parametrize(
+    "way", [signal.SIGTERM, pytest.param("hang up", marks=pytest.mark.slow)]
+)
 def test_a_process_that_is_ended_keeps_the_draft(start, home, way):
     terminal = start()
     draft(terminal)
@@ -303,6 +306,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_leaving_waits_for_no_model_that_is_loading(start, tmp_path):
     """The load is held until the test ends; the child that loads, too, ends."""
     os.mkfifo(tmp_path / "barrier")

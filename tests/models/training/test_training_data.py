@@ -193,6 +193,7 @@ def test_spans_come_back():
         assert right / len(row) > 0.5
 
 
+@pytest.mark.slow
 def test_a_share_of_the_rows_repeats(monkeypatch):
     """As many as the mixture says."""
     texts = [t for n in range(120) for t in by(f"author {n}", 3)]
