@@ -150,7 +150,7 @@ def cell_of(pair, firsts, seconds):
     ("method", "target"),
     [
         ("lossless", steered),
-        ("steering", mixture),
+        pytest.param("steering", mixture, marks=pytest.mark.slow),
         pytest.param("rejection", clipped, marks=pytest.mark.slow),
         pytest.param("speculative", generalist, marks=pytest.mark.slow),
     ],

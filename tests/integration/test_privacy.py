@@ -22,7 +22,7 @@ from personal_store import Store, import_source
 
 MARKER = "Quixotzebrim"
 NOTES = "Secretnotes Wombatfjord"
-REST = ("coupled", "generalist", "rejection")
+REST = ("costeer", "coupled", "generalist", "rejection")
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def has_run(ids, run):
 @pytest.mark.parametrize(
     "method",
     [
-        *("steering", "lossless", "costeer"),
+        *("steering", "lossless"),
         *(pytest.param(name, marks=pytest.mark.slow) for name in REST),
     ],
 )

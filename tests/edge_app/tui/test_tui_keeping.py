@@ -391,6 +391,7 @@ def test_a_draft_that_cannot_be_kept_is_said_and_leaving_waits(home, tmp_path):
     assert app.return_code == 0
 
 
+@pytest.mark.slow
 def test_saving_from_the_question_saves_and_leaves(tmp_path):
     app = make_app(desk(), tmp_path)
 

@@ -23,7 +23,9 @@ def universal_time(monkeypatch):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("no_color", [False, True])
+@pytest.mark.parametrize(
+    "no_color", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
 def test_page_while_drafting(snap_compare, tmp_path, monkeypatch, size, no_color):
     """Replaced words are underlined, waiting ones slanted, refused ones struck."""
     if no_color:

@@ -72,6 +72,7 @@ def kept(home) -> dict:
     return json.loads(path.read_text())
 
 
+@pytest.mark.slow
 def test_no_string_in_any_field_loses_the_text(start, home, tmp_path):
     """What a path, a search or a recipient cannot be is said in a sentence."""
     (tmp_path / "A.txt").write_text("a")
