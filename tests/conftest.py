@@ -29,7 +29,11 @@ def pytest_collection_modifyitems(items):
         if getattr(test, "is_hypothesis_test", False):
             name = "_hypothesis_internal_use_settings"
             of_test = getattr(test, "__func__", test)
-            setattr(of_test, name, settings(getattr(test, name), max_examples=wanted))
+            if hasattr(test, name):
+                more = settings(getattr(test, name), max_examples=wanted)
+                setattr(of_test, name, more)
+            else:  # a state machine
+                item.cls.settings = settings(item.cls.settings, max_examples=wanted)
 
 
 @pytest.fixture(scope="session")
