@@ -25,11 +25,11 @@ from decoding_core.gated_streams import gate_output
 from decoding_core.methods.steering import log_steered
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Floats, log_softmax
-from edge_app.context import PromptBuilder, Prompts
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.eval_files import read_files
-from edge_app.evaluation.unseen import unseen_cases
-from edge_app.passages import find_passages
+from edge_app.evaluation.synthetic_writers import unseen_cases
+from edge_app.retrieval.context import PromptBuilder, Prompts
+from edge_app.retrieval.passages import find_passages
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings, usable_cores
 from models.files import locate

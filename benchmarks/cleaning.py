@@ -25,9 +25,9 @@ from benchmarks.intervals import wilson
 from benchmarks.mail_shapes import SHAPES, below
 from benchmarks.mail_texts import Case, drafts, handmade, parts_of
 from decoding_core.gated_streams import gate_output
-from personal_store.cleaning import clean_mail
-from personal_store.mail import Mail
-from personal_store.markup import visible
+from personal_store.cleaning.cleaning import clean_mail
+from personal_store.cleaning.markup import visible
+from personal_store.mail.mail import Mail
 
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"

@@ -24,9 +24,9 @@ import click
 
 from decoding_core.gated_streams import gate_output
 from personal_store import Store, import_source
-from personal_store.copies import back_up
-from personal_store.forgetting import forget
-from personal_store.private_files import size_of
+from personal_store.database.copies import back_up
+from personal_store.files.private_files import size_of
+from personal_store.lifecycle.forgetting import forget
 
 _ME = "me@example.org"
 _DATE = "Tue, 12 Mar 2024 11:02:03 +0100"

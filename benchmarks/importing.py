@@ -22,7 +22,8 @@ import click
 
 from benchmarks.takeout import ME, mailbox_file
 from decoding_core.gated_streams import gate_output
-from personal_store import Store, import_source, parallel
+from personal_store import Store, import_source
+from personal_store.reading import parallel
 
 
 @click.command()

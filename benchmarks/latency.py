@@ -25,9 +25,9 @@ from decoding_core.errors import StoppedError
 from decoding_core.gated_streams import gate_output
 from decoding_core.settings import MethodSettings
 from edge_app import sample
-from edge_app.desk import Equipment, WritingDesk
-from edge_app.events import Event, Settled
-from edge_app.orders import Order
+from edge_app.decoding.events import Event, Settled
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import ServiceConfig, WritingService
 from edge_app.tui.app import SpecSteerApp
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
@@ -38,10 +38,10 @@ _LONG = 800
 """Tokens wanted, so that no text ends by itself."""
 
 
-def main_desk(folder: Path) -> WritingDesk:
+def main_desk(folder: Path) -> WritingService:
     """The sample letters, the embedded pair and a server of its own."""
-    return WritingDesk(
-        Equipment(
+    return WritingService(
+        ServiceConfig(
             locate("specialist"),
             locate("generalist"),
             folder / "sample.db",
@@ -51,7 +51,7 @@ def main_desk(folder: Path) -> WritingDesk:
     )
 
 
-def stop_of_a_text(desk: WritingDesk, seed: int, *, offline: bool) -> float:
+def stop_of_a_text(desk: WritingService, seed: int, *, offline: bool) -> float:
     """Seconds from the wish to stop to the end of a text."""
     stop, wished = threading.Event(), [0.0]
 
@@ -61,7 +61,7 @@ def stop_of_a_text(desk: WritingDesk, seed: int, *, offline: bool) -> float:
             stop.set()
 
     settings = MethodSettings(temperature=0.7, top_p=0.95, seed=seed)
-    order = Order(_REQUEST, settings=settings, max_tokens=_LONG, offline=offline)
+    order = WriteRequest(_REQUEST, settings=settings, max_tokens=_LONG, offline=offline)
     desk.write(order, hear, stop)
     return time.perf_counter() - wished[0]
 
@@ -85,7 +85,7 @@ def stop_of_reading(context: LlamaContext) -> float:
         return time.perf_counter() - wished[0]
 
 
-def esc_in_the_app(desk: WritingDesk, folder: Path) -> float:
+def esc_in_the_app(desk: WritingService, folder: Path) -> float:
     """Seconds from Esc in mid-draft to a text that can be edited."""
 
     async def run() -> float:

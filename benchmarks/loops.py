@@ -28,7 +28,7 @@ from decoding_core.sampling import Draw, Floats, Noise, Use
 from models.engines.llama_cpp import LlamaContext, LlamaModel, Reading
 from models.engines.settings import EngineSettings, usable_cores
 from models.files import ROLES, locate
-from models.training.unseen import unseen_writers
+from models.synthetic_writers.examples import unseen_writers
 
 _AT_ONCE = 10
 """Texts that a model goes on with in one pass."""

@@ -14,20 +14,20 @@ from decoding_core.methods import build
 from decoding_core.protocols import Method, Verifier
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.base_alone import BaseAloneVerifier
-from edge_app.context import Prompts
-from edge_app.decode_loop import DecodeLoop, Limits
-from edge_app.drafter import Drafter
+from edge_app.decoding.drafter import Drafter
+from edge_app.decoding.emitter import EventEmitter
+from edge_app.decoding.events import Emit, FinishReason, Statistics
+from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.session import VerifierSession
+from edge_app.decoding.statistics import Tally
 from edge_app.evaluation.likelihood import Readers
-from edge_app.events import Emit, FinishReason, Statistics
-from edge_app.narrator import Narrator
-from edge_app.offline import OfflineVerifier
-from edge_app.statistics import Tally
-from edge_app.verifier_session import VerifierSession
-from edge_app.writing import as_read
+from edge_app.retrieval.context import Prompts
+from edge_app.service.text_job import as_read
+from edge_app.verifiers.base_alone import BaseAloneVerifier
+from edge_app.verifiers.offline import OfflineVerifier
 from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
-from models.training.examples import Example
+from models.training.data.examples import Example
 
 Connect = Callable[[Emit], Verifier]
 """Makes the verifier of a method that asks the generalist; told who hears of it."""
@@ -93,7 +93,7 @@ class Pair:
         method = build(settings)
         prompts = as_read(prompts, method)
         tally = Tally()
-        narrator = Narrator(tally.add, self.small.vocabulary.piece)
+        narrator = EventEmitter(tally.add, self.small.vocabulary.piece)
         verifier = self._verifier(method, connect, tally.add)
         try:
             terms, vocabulary = settings.terms(), self.small.vocabulary_id
@@ -140,7 +140,7 @@ class Pair:
         settings: MethodSettings,
         prompts: Prompts,
         session: VerifierSession,
-        narrator: Narrator,
+        narrator: EventEmitter,
         max_tokens: int,
     ) -> DecodeLoop:
         self._private.rollback(0)

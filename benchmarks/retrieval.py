@@ -33,11 +33,11 @@ from decoding_core.gated_streams import gate_output
 from edge_app.commands.progress import Progress
 from models import python_child
 from personal_store import Store
-from personal_store.derived import OWN_TEXTS, refresh
-from personal_store.index import EXHAUSTIVE, Index
-from personal_store.migrations import immediate
-from personal_store.ranking import Wanted
-from personal_store.tokens import tokens
+from personal_store.database.migrations import immediate
+from personal_store.search.derived import OWN_TEXTS, refresh
+from personal_store.search.index import EXHAUSTIVE, Index
+from personal_store.search.ranking import Wanted
+from personal_store.text.tokens import tokens
 
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
 _AT_ONCE = 1_000

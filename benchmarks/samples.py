@@ -19,11 +19,11 @@ import click
 from benchmarks.pair import Pair, Written
 from decoding_core.gated_streams import gate_output
 from decoding_core.settings import MethodSettings
-from edge_app.events import Statistics
+from edge_app.decoding.events import Statistics
 from models.engines.settings import usable_cores
 from models.files import locate
-from models.training.examples import Example
-from models.training.unseen import unseen_writers
+from models.synthetic_writers.examples import unseen_writers
+from models.training.data.examples import Example
 
 GENRES = ("email", "review", "post", "note")
 THRESHOLDS = (0.5, 0.1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from edge_app.context import PromptBuilder, Prompts
+from edge_app.retrieval.context import PromptBuilder, Prompts
 from models.engines.llama_cpp import LlamaModel
 from models.prompts import Excerpt
-from models.training.examples import Example
+from models.training.data.examples import Example
 from personal_store import Passage
 
 CONTEXT = 2048

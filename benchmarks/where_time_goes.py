@@ -22,17 +22,17 @@ from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from edge_app import sample
-from edge_app.child_server import ChildServer
-from edge_app.cloud_verifier import CloudVerifier
-from edge_app.context import PromptBuilder, Prompts
-from edge_app.decode_loop import DecodeLoop, Limits
-from edge_app.drafter import Drafter
-from edge_app.events import Event
-from edge_app.narrator import Narrator
+from edge_app.decoding.drafter import Drafter
+from edge_app.decoding.emitter import EventEmitter
+from edge_app.decoding.events import Event
+from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.session import VerifierSession
+from edge_app.decoding.statistics import Tally
 from edge_app.privacy.ledger import Ledger
-from edge_app.sample_store import make_ready
-from edge_app.statistics import Tally
-from edge_app.verifier_session import VerifierSession
+from edge_app.retrieval.context import PromptBuilder, Prompts
+from edge_app.sample.filling import make_ready
+from edge_app.transport.child_server import ChildServer
+from edge_app.verifiers.cloud import CloudVerifier
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
@@ -80,7 +80,9 @@ class Bench:
             client = CloudVerifier(self.child.url, self.child.token, tell)
             verifier = TimedVerifier(client)
             started = time.perf_counter()
-            count = self._write(settings, engine, verifier, Narrator(tell, self._piece))
+            count = self._write(
+                settings, engine, verifier, EventEmitter(tell, self._piece)
+            )
             total = time.perf_counter() - started
             verifier.close()
         loop = total - engine.seconds - verifier.seconds
@@ -100,7 +102,7 @@ class Bench:
         settings: MethodSettings,
         engine: TimedEngine,
         verifier: TimedVerifier,
-        narrator: Narrator,
+        narrator: EventEmitter,
     ) -> int:
         draw, method = settings.draw(), build(settings)
         no_end: frozenset[int] = frozenset()

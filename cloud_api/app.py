@@ -9,15 +9,14 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from cloud_api import about, problems
 from cloud_api.auth.middleware import RequireToken
-from cloud_api.connections import DOOR
 from cloud_api.door import Door
-from cloud_api.guards import LastNet, LimitBody
-from cloud_api.scheduler import Scheduler
-from cloud_api.served import Models
-from cloud_api.sessions import http, ws
-from cloud_api.sessions.schemas import FIELD_NAMES
+from cloud_api.engine.batch_engine import Models
+from cloud_api.engine.thread import EngineThread
+from cloud_api.http import about, problems, routes, stream
+from cloud_api.http.connections import DOOR
+from cloud_api.http.middleware import CatchAllErrors, LimitBody
+from cloud_api.http.schemas import FIELD_NAMES
 from cloud_api.sessions.service import Service
 from cloud_api.settings import ServerSettings
 
@@ -35,16 +34,16 @@ def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
     )
-    app.state.scheduler = Scheduler(load)
+    app.state.scheduler = EngineThread(load)
     app.state.door = Door(settings.door)
     app.state.service = Service(settings, app.state.scheduler)
-    for router in (about.router, http.router, ws.router):
+    for router in (about.router, routes.router, stream.router):
         app.include_router(router)
     problems.install(app, FIELD_NAMES)
     # The last added is the first asked.
     app.add_middleware(LimitBody, limit=settings.body_bytes)
     app.add_middleware(RequireToken, token=settings.token)
-    app.add_middleware(LastNet)
+    app.add_middleware(CatchAllErrors)
     return app
 
 

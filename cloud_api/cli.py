@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
-from cloud_api.llama import LlamaOptions
+from cloud_api.engine.llama import LlamaOptions
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from decoding_core.gated_streams import gate_output
@@ -137,17 +137,17 @@ def serve(
     Prints one line of JSON with the address to standard output.
     """
     # FastAPI costs half a second to import; --help does without.
-    from cloud_api import serving
+    from cloud_api import run
 
     try:
         options = _llama_options(**models)
         if token_from_stdin:
             token = _token_of_stdin()
         secret, origin = _choose_token(token)
-        doorway = serving.Doorway(
+        doorway = run.Doorway(
             host, port, allow_remote, announce, origin, exit_with_stdin
         )
-        ended = serving.serve(options, secret, doorway)
+        ended = run.serve(options, secret, doorway)
     except DecodingError as error:
         raise click.ClickException(one_line(str(error))) from error
     except OSError as error:

@@ -15,10 +15,10 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
-from cloud_api.connections import HttpConnection, StreamConnection
 from cloud_api.door import Door
+from cloud_api.engine.thread import EngineThread
 from cloud_api.errors import ServerError
-from cloud_api.scheduler import Scheduler
+from cloud_api.http.connections import HttpConnection, StreamConnection
 from cloud_api.sessions.service import Service
 
 FRAME_LIMIT = 64 << 10
@@ -64,7 +64,7 @@ class VerifierServer(uvicorn.Server):
     def __init__(self, app: FastAPI, on_listening: Callable[[], None]) -> None:
         super().__init__(configuration(app))
         self._service: Service = app.state.service
-        self._scheduler: Scheduler = app.state.scheduler
+        self._scheduler: EngineThread = app.state.scheduler
         self._door: Door = app.state.door
         self._on_listening = on_listening
 

@@ -133,7 +133,7 @@ class Method(Protocol):
     def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
         """Probabilities (K,) of the token after a full block; None: draw none."""
 
-    def left_out(self, specialist: Floats, row: Candidates) -> float | None:
+    def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
         """How much of the target can lie outside of the row at most, from the
         specialist's log-probabilities (V,), which may be empty where the method does
         not use it; None: not known."""

@@ -38,7 +38,7 @@ def residual(target: Floats, draft: Floats, row: Candidates) -> Floats:
     return np.asarray(left / total) if total > 0.0 else target
 
 
-def left_out(specialist: Floats, row: Candidates, strength: float) -> float:
+def truncation_bound(specialist: Floats, row: Candidates, strength: float) -> float:
     """How much of T can lie outside of the row at most: a bound on the total variation
     between T and T cut to the row. Log-probabilities (V,), before top-p.
 

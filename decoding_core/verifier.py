@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from decoding_core.duty import Duty, duty_of
 from decoding_core.errors import MessageError, VocabularyMismatchError
-from decoding_core.judging import judge
 from decoding_core.messages import (
     DraftBlock,
     OpenSession,
@@ -20,6 +18,8 @@ from decoding_core.messages import (
 )
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Floats
+from decoding_core.verifier_role import VerifierRole, role_of
+from decoding_core.verifying import judge
 
 
 class Reader:
@@ -63,7 +63,7 @@ class EngineVerifier:
     def __init__(self, generalist: Engine, base: Engine | None = None) -> None:
         self._generalist = Reader(generalist)
         self._base = None if base is None else Reader(base)
-        self._duty: Duty | None = None
+        self._duty: VerifierRole | None = None
 
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text.
@@ -73,7 +73,7 @@ class EngineVerifier:
             UnknownMethodError: there is no such method.
             MessageError: the method needs a base, and there is none.
         """
-        self._duty = duty_of(request.terms)
+        self._duty = role_of(request.terms)
         if self._duty.uses_base and self._base is None:
             raise MessageError("the method needs a base, and there is none here")
         self._generalist.open(request)

@@ -19,7 +19,7 @@ Tokenize = Callable[[str, bool], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class PromptPacker:
     """Puts past texts into the prompts of one model."""
 
     tokenize: Tokenize

@@ -9,19 +9,25 @@ from typing import Any, Self
 
 from sqlite_utils import Database
 
-from personal_store import identities as owner
-from personal_store import received, trash, unread
-from personal_store.asking import Asked
-from personal_store.connecting import connect
-from personal_store.derived import BY_OTHERS, FINDABLE, HEARD, OWN_TEXTS, RECEIVED
+from personal_store.database.connecting import connect
 from personal_store.errors import StoreError, faults
-from personal_store.index import EXHAUSTIVE, Index
-from personal_store.private_files import make_private
-from personal_store.ranking import Entry, Hit, Wanted
+from personal_store.files.private_files import make_private
+from personal_store.lifecycle import identities as owner
+from personal_store.lifecycle import received, trash, unread
+from personal_store.lifecycle.selectors import Which
 from personal_store.records import OWN, UNREAD, Author, Passage, Record, moment
-from personal_store.retrieval import Corpus, CorpusCache, Searcher
-from personal_store.selectors import Which
-from personal_store.tokens import tokens
+from personal_store.search.asking import Asked
+from personal_store.search.derived import (
+    BY_OTHERS,
+    FINDABLE,
+    HEARD,
+    OWN_TEXTS,
+    RECEIVED,
+)
+from personal_store.search.index import EXHAUSTIVE, Index
+from personal_store.search.ranking import Entry, Hit, Wanted
+from personal_store.search.retrieval import Corpus, CorpusCache, Searcher
+from personal_store.text.tokens import tokens
 
 _PASSAGE = """
     SELECT record.id, record.kind, recipient, sender, author, title, body, sent_at,
@@ -96,17 +102,17 @@ class Store:
         recipient: str | None = None,
         excluded: Collection[int] = (),
         which: Which | None = None,
-        telling: bool = False,
+        distinctive_only: bool = False,
     ) -> list[Passage]:
         """Own texts that share words with the query, best first by rank_bm25's scores.
 
         Texts of the same kind and to the same recipient are preferred, not required;
-        `which` is required. With `telling`, words that stand in more than half of the
-        texts are left out, which the package would lift above rarer ones. Nothing is
-        returned when nothing matches: see `recent`.
+        `which` is required. With `distinctive_only`, words that stand in more than half
+        of the texts are left out, which the package would lift above rarer ones.
+        Nothing is returned when nothing matches: see `recent`.
         """
         only = self._only(which, FINDABLE)
-        wanted = Wanted(limit, kind, recipient, excluded, only, telling)
+        wanted = Wanted(limit, kind, recipient, excluded, only, distinctive_only)
         return self._passages(self._searcher().search(tokens(query), wanted))
 
     def find(
@@ -117,7 +123,7 @@ class Store:
         recipient: str | None = None,
         which: Which | None = None,
         received_ones: bool = False,
-        told: received.Told | None = None,
+        progress: received.ProgressCallback | None = None,
     ) -> list[Passage]:
         """What a person looks for, best first: own texts, or texts by others, which
         can be answered and are never imitated. `typed` may hold "phrases" and -words:
@@ -125,23 +131,23 @@ class Store:
 
         Words of at most half of the texts rank them; where these find nothing, all do,
         and where those have no weight, the newest come first. The first search of
-        received texts after an import indexes them; `told` hears how far it is.
+        received texts after an import indexes them; `progress` hears how far it is.
         """
         asked = Asked.of(typed)
         texts, sql = (RECEIVED, _HEARD) if received_ones else (OWN_TEXTS, _FOUND)
         searcher: Searcher
         if received_ones:
-            searcher = received.index(self.db, told)
+            searcher = received.index(self.db, progress)
         else:
             searcher = self._searcher()
         only = self._only(which, texts.condition)
         fitting = asked.fitting(self.db, texts)
         if fitting is not None:
             only = fitting if only is None else only & fitting
-        wanted = Wanted(limit, recipient=recipient, only=only, telling=True)
+        wanted = Wanted(limit, recipient=recipient, only=only, distinctive_only=True)
         hits = searcher.search(asked.terms, wanted)
         if not hits:
-            hits = searcher.search(asked.terms, replace(wanted, telling=False))
+            hits = searcher.search(asked.terms, replace(wanted, distinctive_only=False))
         if not hits:
             common = asked.with_any(self.db, texts)
             only = common if only is None else only & common
@@ -165,7 +171,7 @@ class Store:
         return self._searcher().kinds()
 
     def matching(self, query: str) -> Mapping[int, float]:
-        """BM25 by id of every own text that shares telling words with the query."""
+        """BM25 by id of every own text that shares distinctive words with it."""
         return self._searcher().matching(tokens(query))
 
     def passage(self, record_id: int) -> Passage | None:

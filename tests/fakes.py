@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from decoding_core.errors import CloudUnreachableError, ContextFullError, EngineError
-from edge_app.verifier_session import Patience, VerifierSession
+from edge_app.decoding.session import Patience, VerifierSession
 
 
 @lru_cache(100_000)

@@ -35,16 +35,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACES = (
     "decoding_core/**/*.py",
     "cloud_api/**/*.py",
-    "edge_app/decode_loop.py",
-    "edge_app/deciding.py",
-    "edge_app/drafter.py",
-    "edge_app/transcript.py",
-    "edge_app/cloud_verifier.py",
+    "edge_app/decoding/loop.py",
+    "edge_app/decoding/deciders.py",
+    "edge_app/decoding/drafter.py",
+    "edge_app/decoding/transcript.py",
+    "edge_app/verifiers/cloud.py",
 )
 TESTS = (
     "tests/decoding_core",
     "tests/cloud_api",
-    *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/edge_app/test_*.py")),
+    *sorted(
+        str(p.relative_to(ROOT)) for p in ROOT.glob("tests/edge_app/decoding/test_*.py")
+    ),
     "tests/integration/test_every_method.py",
     "tests/integration/test_privacy.py",
 )

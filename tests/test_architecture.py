@@ -24,11 +24,11 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "decoding_core.methods.steering",
             "llama_cpp httpx textual sqlite3 fastapi torch",
         ),
-        ("edge_app.decode_loop", "textual httpx llama_cpp torch"),
+        ("edge_app.decoding.loop", "textual httpx llama_cpp torch"),
         ("edge_app.cli", "textual llama_cpp fastapi torch"),
-        ("edge_app.desk", "textual fastapi torch"),
+        ("edge_app.service.service", "textual fastapi torch"),
         (
-            "cloud_api.cli, cloud_api.serving, models.engines.llama_cpp",
+            "cloud_api.cli, cloud_api.run, models.engines.llama_cpp",
             "edge_app personal_store textual httpx requests torch",
         ),
         (
@@ -40,11 +40,11 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "edge_app personal_store textual httpx llama_cpp numpy sqlite3",
         ),
         (
-            "personal_store.parallel",
+            "personal_store.reading.parallel",
             "edge_app models decoding_core textual httpx llama_cpp numpy",
         ),
         (
-            "personal_store.store, personal_store.importing",
+            "personal_store.store, personal_store.ingest.importing",
             "textual httpx llama_cpp fastapi torch decoding_core models",
         ),
     ],

@@ -12,7 +12,7 @@ import edge_app.cli
 from decoding_core.methods import available
 from decoding_core.settings import MethodSettings
 from edge_app.commands.write import command as write
-from edge_app.settings import Settings
+from edge_app.config.settings import Settings
 from personal_store import importers
 from tests import file_list
 

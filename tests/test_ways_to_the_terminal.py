@@ -16,15 +16,17 @@ AROUND = {
     "rich.console.Console": {
         "edge_app/commands/progress.py",  # bars of ours; the label is gated
         "edge_app/tui/app.py",  # writes to a gate of its own
-        "models/training/telling.py",  # a line of numbers; what else is said is gated
+        "models/training/run/progress.py",  # a line of numbers
     },
     "decoding_core.gated_streams.ungated": {
         "edge_app/commands/output.py",  # our own looks
         "edge_app/commands/progress.py",
         "edge_app/commands/store.py",  # an export into a pipe
-        "models/training/telling.py",
+        "models/training/run/progress.py",
     },
-    "sys.stdout.buffer": {"personal_store/parallel.py"},  # a child's pipe to its parent
+    "sys.stdout.buffer": {
+        "personal_store/reading/parallel.py"
+    },  # a child's pipe to its parent
 }
 """Ways around, and the modules that may take them."""
 NEVER = {

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.cost.operations import Text, tokens_per_round
-from decoding_core.duty import Duty, duty_of
 from decoding_core.messages import Candidates, DraftBlock, OpenSession, Verdict
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
+from decoding_core.verifier_role import VerifierRole, role_of
 from decoding_core.wire_json import open_to_json
 
 _VOCABULARY_ID = "0" * 32
@@ -68,8 +68,8 @@ def _of(settings: MethodSettings, written: Written) -> Traffic:
     method = build(settings)
     if not method.uses_generalist:
         return Traffic(settings.method, 0.0, 0, 0, 0)
-    duty = duty_of(settings.terms())
-    length = duty.draft_limit
+    role = role_of(settings.terms())
+    length = role.draft_limit
     share = written.share
     step = share * length if method.drafts_again else tokens_per_round(share, length)
     prompt = written.text.request
@@ -80,8 +80,8 @@ def _of(settings: MethodSettings, written: Written) -> Traffic:
     return Traffic(
         settings.method,
         step,
-        up=len(duty.frames.encode_block(_block(length))),
-        down=len(duty.frames.encode_verdict(_verdict(duty, length), length)),
+        up=len(role.frames.encode_block(_block(length))),
+        down=len(role.frames.encode_verdict(_verdict(role, length), length)),
         opening=len(json.dumps(open_to_json(request)).encode()),
     )
 
@@ -91,10 +91,10 @@ def _block(length: int) -> DraftBlock:
     return DraftBlock(1, 1, 1, 0, settled=(1,), drafted=(2,) * length)
 
 
-def _verdict(duty: Duty, length: int) -> Verdict:
+def _verdict(role: VerifierRole, length: int) -> Verdict:
     """A full answer: every row with as many candidates as it can hold."""
-    count = duty.frames.row_limit
+    count = role.frames.row_limit
     logprobs = np.zeros(count, np.float32)
-    base = logprobs if duty.uses_base else None
+    base = logprobs if role.uses_base else None
     row = Candidates(np.arange(count, dtype=np.int32), logprobs, base)
-    return Verdict(1, 1, 0, (row,) * len(duty.positions(0, length)))
+    return Verdict(1, 1, 0, (row,) * len(role.positions(0, length)))

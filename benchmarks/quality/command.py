@@ -18,7 +18,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.threshold import Threshold
 from edge_app.commands.progress import Progress
 from edge_app.commands.stopping import stoppable
-from edge_app.settings import read_settings
+from edge_app.config.settings import read_settings
 from models.folders import state_folder
 
 if TYPE_CHECKING:

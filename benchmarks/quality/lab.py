@@ -15,8 +15,8 @@ from benchmarks.quality.code import code_id, sha256_of, versions
 from benchmarks.quality.query import Query, Room
 from benchmarks.quality.sweep import Arm
 from benchmarks.quality.wire import framed, over_socket
-from edge_app.child_server import ChildServer
-from edge_app.context import LONGEST_CONTEXT, Prompts
+from edge_app.retrieval.context import LONGEST_CONTEXT, Prompts
+from edge_app.transport.child_server import ChildServer
 from models.engines.settings import EngineSettings
 
 

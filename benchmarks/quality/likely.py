@@ -16,9 +16,9 @@ from benchmarks.pair import Pair
 from benchmarks.quality.query import Query
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
-from edge_app.context import Prompts
 from edge_app.evaluation.likelihood import Opinions, Readers, read
 from edge_app.evaluation.pair import end_of_turn
+from edge_app.retrieval.context import Prompts
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from decoding_core.errors import ContextFullError
-from edge_app.context import Prompts
+from edge_app.retrieval.context import Prompts
 from models.chat import prompt_ids
 from models.excerpts import Tokenize
 from models.prompts import Message

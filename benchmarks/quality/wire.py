@@ -14,10 +14,10 @@ import time
 from typing import Any
 
 from benchmarks.pair import Connect, Pair
-from decoding_core.duty import duty_of
 from decoding_core.errors import MessageError
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
 from decoding_core.protocols import Verifier
+from decoding_core.verifier_role import role_of
 from decoding_core.wire import FrameFormat
 from decoding_core.wire_json import (
     open_from_json,
@@ -25,9 +25,9 @@ from decoding_core.wire_json import (
     opened_from_json,
     opened_to_json,
 )
-from edge_app.child_server import ChildServer
-from edge_app.cloud_verifier import CloudVerifier
-from edge_app.events import Emit, Received, Sent
+from edge_app.decoding.events import Emit, Received, Sent
+from edge_app.transport.child_server import ChildServer
+from edge_app.verifiers.cloud import CloudVerifier
 
 _PLACE = "in-process"
 
@@ -44,7 +44,7 @@ class FramedVerifier:
 
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text; raises what the verifier inside raises."""
-        self._format = duty_of(request.terms).frames
+        self._format = role_of(request.terms).frames
         body = self._sent("open", json.dumps(open_to_json(request)).encode())
         opened = self._inner.open(open_from_json(_as_checked(json.loads(body))))
         answer = self._received("open", json.dumps(opened_to_json(opened)).encode())

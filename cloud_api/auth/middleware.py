@@ -5,10 +5,10 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cloud_api import problems
 from cloud_api.auth.tokens import carries
-from cloud_api.connections import VISIT
 from cloud_api.errors import UnauthorizedError
+from cloud_api.http import problems
+from cloud_api.http.connections import VISIT
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 

@@ -11,15 +11,14 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from cloud_api.engine.batch_engine import Models
+from cloud_api.engine.scheduler import Round
+from cloud_api.engine.thread import EngineThread
 from cloud_api.errors import LoadingError, StoppingError
-from cloud_api.limits import check_base, check_frames, check_ids, check_request
-from cloud_api.rounds import Round
-from cloud_api.scheduler import Scheduler
-from cloud_api.served import Models
+from cloud_api.sessions.limits import check_base, check_frames, check_ids, check_request
 from cloud_api.sessions.registry import Sessions
 from cloud_api.sessions.state import Answer, Join, Judge, Session
 from cloud_api.settings import ServerSettings
-from decoding_core.duty import duty_of
 from decoding_core.errors import (
     ContextFullError,
     DecodingError,
@@ -27,8 +26,9 @@ from decoding_core.errors import (
     SessionLostError,
     StoppedError,
 )
-from decoding_core.judging import judge
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
+from decoding_core.verifier_role import role_of
+from decoding_core.verifying import judge
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 
 _LAST_SECONDS = 0.3
@@ -41,7 +41,7 @@ class Service:
     def __init__(
         self,
         settings: ServerSettings,
-        scheduler: Scheduler,
+        scheduler: EngineThread,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.settings = settings
@@ -69,12 +69,12 @@ class Service:
         return self._scheduler.models
 
     def open(self, request: OpenSession) -> SessionOpened:
-        """Begin a text; raises what `check_request`, `check_base` and `duty_of` do."""
+        """Begin a text; raises what `check_request`, `check_base` and `role_of` do."""
         models = self.models
-        duty = duty_of(request.terms)
+        role = role_of(request.terms)
         check_request(request, models, self.settings)
-        check_base(duty.uses_base, models)
-        session = Session(request, duty, models.context_length, self._clock())
+        check_base(role.uses_base, models)
+        session = Session(request, role, models.context_length, self._clock())
         check_frames(session.frames, self.settings)
         session_id = secrets.token_urlsafe(16)
         self._forget(self._sessions.add(session_id, session))
@@ -93,7 +93,7 @@ class Service:
         if self.stopping.is_set():
             return _error(block, Problem.STOPPING)
         check_ids((*block.settled, *block.drafted), self.models)
-        if len(block.drafted) > session.duty.draft_limit:
+        if len(block.drafted) > session.role.draft_limit:
             raise MessageError("the draft is longer than the session allows")
         decision = session.receive(block)
         if not isinstance(decision, Judge | Join):
@@ -166,10 +166,10 @@ class Service:
     async def _ask(
         self, session_id: str, session: Session, block: DraftBlock, decision: Judge
     ) -> Answer:
-        verdict_of = partial(judge, block, duty=session.duty)
+        verdict_of = partial(judge, block, role=session.role)
         rows = len(block.drafted) + 1
         round_ = Round(
-            session_id, decision.token_ids, rows, session.duty.uses_base, verdict_of
+            session_id, decision.token_ids, rows, session.role.uses_base, verdict_of
         )
         try:
             verdict = await self._scheduler.run(round_)
@@ -189,7 +189,7 @@ class Service:
         is left: the block's first row of logits stands after it."""
         known = session.token_ids[:-1]
         if known:
-            uses_base = session.duty.uses_base
+            uses_base = session.role.uses_base
             self._scheduler.warm(Round(session_id, known, 0, uses_base))
 
     def _forget(self, session_ids: list[str]) -> None:

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from decoding_core.duty import Duty
 from decoding_core.messages import DraftBlock, OpenSession, Verdict, digest
+from decoding_core.verifier_role import VerifierRole
 from decoding_core.wire import Kind, Problem, Signal
 
 WINDOW = 4
@@ -52,10 +52,10 @@ class Session:
     """One text."""
 
     def __init__(
-        self, request: OpenSession, duty: Duty, context_length: int, now: float
+        self, request: OpenSession, role: VerifierRole, context_length: int, now: float
     ) -> None:
-        self.duty = duty
-        self.frames = duty.frames
+        self.role = role
+        self.frames = role.frames
         self.used = now
         """When it was last spoken to."""
         self._context_length = context_length
@@ -113,7 +113,7 @@ class Session:
         self._answers[key] = answer
         while len(self._answers) > WINDOW:
             self._answers.popitem(last=False)
-        if self.duty.judges and answer.accepted < len(block.drafted):
+        if self.role.judges and answer.accepted < len(block.drafted):
             self._refused = key
 
     def resync(self, key: Key) -> Signal:

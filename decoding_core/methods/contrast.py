@@ -20,11 +20,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from decoding_core.base import BaseMethod
 from decoding_core.messages import Candidates
 from decoding_core.methods.steering import log_steered
 from decoding_core.sampling import TIED, Floats, log_softmax
 from decoding_core.settings import MethodSettings
-from decoding_core.usual import UsualMethod
 
 
 def plausible(specialist: Floats, share: float) -> Floats:
@@ -37,7 +37,7 @@ def plausible(specialist: Floats, share: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Method(UsualMethod):
+class Method(BaseMethod):
     """Exact sampling of the contrast of specialist and base."""
 
     strength: float = 1.0
@@ -59,6 +59,6 @@ class Method(UsualMethod):
         cut = plausible(specialist, self.plausibility)
         return np.asarray(np.exp(log_softmax(logs + cut)))
 
-    def left_out(self, specialist: Floats, row: Candidates) -> float | None:
+    def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
         """Nothing: the row is the whole vocabulary."""
         return 0.0

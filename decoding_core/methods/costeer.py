@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from decoding_core.base import BaseMethod
 from decoding_core.messages import Candidates
 from decoding_core.methods.steering import steered
-from decoding_core.residual import left_out
+from decoding_core.residual import truncation_bound
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
-from decoding_core.usual import UsualMethod
 
 STEPS = 20
 
@@ -34,7 +34,7 @@ def steps_as_strength(
 
 
 @dataclass(frozen=True, slots=True)
-class Method(UsualMethod):
+class Method(BaseMethod):
     """Step-by-step steering with CoSteer's strength."""
 
     strength: float = steps_as_strength(STEPS)
@@ -53,6 +53,6 @@ class Method(UsualMethod):
         """The steered distribution on the row's candidates."""
         return steered(specialist, row, self.strength)
 
-    def left_out(self, specialist: Floats, row: Candidates) -> float | None:
-        """The bound of `residual.left_out`, at this strength."""
-        return left_out(specialist, row, self.strength)
+    def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
+        """The bound of `residual.truncation_bound`, at this strength."""
+        return truncation_bound(specialist, row, self.strength)

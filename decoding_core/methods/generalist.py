@@ -12,15 +12,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from decoding_core.base import BaseMethod
 from decoding_core.messages import Candidates
 from decoding_core.residual import left_out_of_generalist
 from decoding_core.sampling import Floats, log_softmax
 from decoding_core.settings import MethodSettings
-from decoding_core.usual import UsualMethod
 
 
 @dataclass(frozen=True, slots=True)
-class Method(UsualMethod):
+class Method(BaseMethod):
     """A baseline: what the server would write without the device."""
 
     name: ClassVar[str] = "generalist"
@@ -39,6 +39,6 @@ class Method(UsualMethod):
         """The generalist on the row's candidates."""
         return np.asarray(np.exp(log_softmax(row.generalist_logprobs)))
 
-    def left_out(self, specialist: Floats, row: Candidates) -> float | None:
+    def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
         """What the generalist gives to other tokens."""
         return left_out_of_generalist(row)

@@ -15,16 +15,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from decoding_core.base import BaseMethod
 from decoding_core.messages import Candidates
 from decoding_core.methods.steering import steered
-from decoding_core.residual import left_out
+from decoding_core.residual import truncation_bound
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
-from decoding_core.usual import UsualMethod
 
 
 @dataclass(frozen=True, slots=True)
-class Method(UsualMethod):
+class Method(BaseMethod):
     """Exact sampling of the steered target by rejection."""
 
     strength: float = 1.0
@@ -42,6 +42,6 @@ class Method(UsualMethod):
         """T on the row's candidates."""
         return steered(specialist, row, self.strength)
 
-    def left_out(self, specialist: Floats, row: Candidates) -> float | None:
-        """The bound of `residual.left_out`."""
-        return left_out(specialist, row, self.strength)
+    def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
+        """The bound of `residual.truncation_bound`."""
+        return truncation_bound(specialist, row, self.strength)

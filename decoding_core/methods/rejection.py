@@ -14,16 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from decoding_core.base import BaseMethod
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import Candidates
 from decoding_core.methods.steering import clipped_share
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
-from decoding_core.usual import UsualMethod
 
 
 @dataclass(frozen=True, slots=True)
-class Method(UsualMethod):
+class Method(BaseMethod):
     """Exact sampling of the clipped target."""
 
     name: ClassVar[str] = "rejection"

@@ -10,13 +10,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from decoding_core.base import BaseMethod
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
-from decoding_core.usual import UsualMethod
 
 
 @dataclass(frozen=True, slots=True)
-class Method(UsualMethod):
+class Method(BaseMethod):
     """A baseline, and what writing offline means."""
 
     name: ClassVar[str] = "specialist"

@@ -16,10 +16,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from decoding_core.base import BaseMethod
 from decoding_core.messages import AcceptanceRule, Candidates
 from decoding_core.sampling import TIED, Floats, log_softmax
 from decoding_core.settings import BonusFrom, MethodSettings
-from decoding_core.usual import UsualMethod
 
 
 def log_steered(
@@ -46,7 +46,7 @@ def clipped_share(log_ratio: Floats, threshold: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Method(UsualMethod):
+class Method(BaseMethod):
     """SpecSteer with its published variants as flags."""
 
     strength: float = 1.0

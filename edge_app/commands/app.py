@@ -7,8 +7,8 @@ from pathlib import Path
 
 from edge_app import sample
 from edge_app.commands.equipment import equipment
-from edge_app.desk import WritingDesk
-from edge_app.settings import read_settings, store_path
+from edge_app.config.settings import read_settings, store_path
+from edge_app.service.service import WritingService
 from edge_app.tui.app import SpecSteerApp, run_app
 from edge_app.tui.recovery import RecoveryFolder
 from models.folders import state_folder
@@ -19,7 +19,7 @@ from personal_store import Store
 def open_app() -> None:
     """Open the app; ends the process with its exit code."""
     settings = read_settings()
-    desk = WritingDesk(equipment(settings, may_sample=True))
+    desk = WritingService(equipment(settings, may_sample=True))
     with Store.open(store_path()) as store:
         has_letters = bool(store.counts()["own"])
     first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)

@@ -12,9 +12,9 @@ from decoding_core.foreign_text import one_line
 from edge_app import sample
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
-from edge_app.orders import Order
-from edge_app.sample_store import make_ready
-from edge_app.settings import read_settings
+from edge_app.config.settings import read_settings
+from edge_app.sample.filling import make_ready
+from edge_app.service.requests import WriteRequest
 from models.prompts import Request
 from personal_store import Store
 
@@ -31,10 +31,10 @@ def command(seed: int) -> None:
     """
     # llama.cpp takes 0.2 s to load, which --help does without.
     from edge_app.commands.equipment import equipment
-    from edge_app.desk import WritingDesk
+    from edge_app.service.service import WritingService
 
     settings = read_settings()
-    order = Order(
+    order = WriteRequest(
         Request(sample.REQUEST, "email", sample.RECIPIENT),
         settings=replace(settings.method, seed=seed),
         max_tokens=200,
@@ -44,7 +44,7 @@ def command(seed: int) -> None:
         click.echo(f"sample letters: {make_ready(store)}")
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
     output = Output(order, as_json=False, plain=False, aside=False)
-    with stoppable() as stop, closing(WritingDesk(chosen)) as desk, closing(output):
+    with stoppable() as stop, closing(WritingService(chosen)) as desk, closing(output):
         desk.write(order, output.add, stop)
     if stop.is_set():
         sys.exit(_STOPPED)

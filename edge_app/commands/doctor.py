@@ -11,12 +11,12 @@ import click
 
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
-from edge_app.settings import Settings, read_settings, store_path
+from edge_app.config.settings import Settings, read_settings, store_path
 from models.folders import state_folder
 from models.owner_only import exposure
 from personal_store import Store
 from personal_store.errors import StoreError
-from personal_store.forgetting import UNTIDY, is_untidy
+from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
 
 _PRIVATE = (
     *("settings.toml", "store*", "sample*", "ledger*", "cloud-token", "engine-*"),
@@ -130,9 +130,9 @@ def _store(_: Settings) -> str:
 
 
 def _server(settings: Settings) -> str:
-    from edge_app.addresses import check_token_goes_safely
-    from edge_app.cloud_client import Connection
     from edge_app.commands.equipment import equipment
+    from edge_app.transport.addresses import check_token_goes_safely
+    from edge_app.transport.client import Connection
 
     chosen = equipment(settings)
     if not chosen.server:

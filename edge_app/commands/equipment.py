@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
-from edge_app.addresses import is_this_machine
-from edge_app.desk import Equipment
-from edge_app.settings import (
+from edge_app.config.settings import (
     Settings,
     ledger_path,
     sample_store_path,
     store_path,
 )
+from edge_app.service.service import ServiceConfig
+from edge_app.transport.addresses import is_this_machine
 from models.engines.adapter import PersonalAdapter, refuse_adapter
 from models.files import find, locate
 from models.folders import state_folder
@@ -26,7 +26,7 @@ def equipment(
     generalist: Path | None = None,
     sample: bool = False,
     may_sample: bool = False,
-) -> Equipment:
+) -> ServiceConfig:
     """The equipment that options and settings ask for. With `sample` the sample letters
     are the store; with `may_sample` they stand in while there are no others.
 
@@ -37,7 +37,7 @@ def equipment(
     if settings.lora:
         refuse_adapter(PersonalAdapter(_expanded(settings.lora)))
     address = settings.server if server is None else server
-    return Equipment(
+    return ServiceConfig(
         specialist=_model("specialist", specialist, settings.specialist),
         generalist=_model("generalist", generalist, settings.generalist),
         store=sample_store_path() if sample else store_path(),

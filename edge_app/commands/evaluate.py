@@ -25,7 +25,7 @@ from edge_app.commands.measuring import (
     texts_and_models,
 )
 from edge_app.commands.stopping import stoppable
-from edge_app.settings import read_settings
+from edge_app.config.settings import read_settings
 
 if TYPE_CHECKING:
     from edge_app.evaluation.pair import Measuring

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
-from edge_app.settings import store_path
+from edge_app.config.settings import store_path
 from personal_store import Store
-from personal_store.trash import exclude
+from personal_store.lifecycle.trash import exclude
 
 
 @click.command("exclude")

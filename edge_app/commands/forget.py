@@ -12,11 +12,12 @@ import click
 
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
-from edge_app.settings import store_path
-from personal_store import Store, received
-from personal_store.forgetting import forget, forget_everything
-from personal_store.proof import Proof
-from personal_store.traces import Traces, strangers
+from edge_app.config.settings import store_path
+from personal_store import Store
+from personal_store.lifecycle import received
+from personal_store.lifecycle.forgetting import forget, forget_everything
+from personal_store.lifecycle.proof import Proof
+from personal_store.lifecycle.traces import Traces, strangers
 
 
 @click.command("forget")
@@ -90,7 +91,7 @@ def _traces(store: Store, ids: Sequence[int], everything: bool) -> Traces:
 
 def _drop_profile(path: Path, ids: Sequence[int]) -> None:
     """A profile that was written from one of the texts may quote it."""
-    from edge_app.profiles import profile_path, read_profile  # llama.cpp: 0.2 s
+    from edge_app.service.profiles import profile_path, read_profile  # llama.cpp: 0.2 s
 
     kept = profile_path(path)
     profile = read_profile(kept)

@@ -14,11 +14,11 @@ from edge_app.commands.asking import confirm
 from edge_app.commands.import_reports import joined, narrate
 from edge_app.commands.progress import Progress
 from personal_store import ImportReport, Store
-from personal_store.discovery import Discovery, Found, discover
 from personal_store.errors import SourceError, StoreBusyError
-from personal_store.importing import import_sources
-from personal_store.room import in_words
-from personal_store.service_files import BOTH, NOBODY, OTHERS, YOURS
+from personal_store.importers.formats.service_files import BOTH, NOBODY, OTHERS, YOURS
+from personal_store.ingest.discovery import Discovery, Found, discover
+from personal_store.ingest.importing import import_sources
+from personal_store.ingest.room import in_words
 
 _SUFFIXES = 6
 _NAMED = 3

@@ -14,7 +14,7 @@ from personal_store import Store
 from personal_store.errors import SourceError
 from personal_store.extras import how_to_install
 from personal_store.importers import imap
-from personal_store.importing import import_sources
+from personal_store.ingest.importing import import_sources
 
 
 def import_sent_folder(

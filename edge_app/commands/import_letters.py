@@ -13,7 +13,7 @@ from edge_app.commands.import_imap import import_sent_folder
 from edge_app.commands.import_reports import narrate
 from edge_app.commands.import_watch import import_and_watch
 from edge_app.commands.progress import Progress
-from edge_app.settings import store_path
+from edge_app.config.settings import store_path
 from personal_store import Store, import_source, importers
 from personal_store.importers import TalkImporter
 

@@ -12,11 +12,12 @@ from decoding_core.foreign_text import one_line
 from edge_app.commands.import_auto import Owner, import_found, unread
 from edge_app.commands.import_reports import joined, narrate
 from edge_app.commands.progress import Progress
-from personal_store import ImportReport, Store, import_source, watching
-from personal_store.discovery import discover_in, may_hold_text
+from personal_store import ImportReport, Store, import_source
 from personal_store.errors import SourceError
-from personal_store.files import Source
-from personal_store.sources import Selection, everything, only, opened
+from personal_store.files.files import Source
+from personal_store.files.sources import Selection, everything, only, opened
+from personal_store.ingest import watching
+from personal_store.ingest.discovery import discover_in, may_hold_text
 
 
 def import_and_watch(store: Store, kind: str, path: Path, owner: Owner) -> None:

@@ -8,9 +8,9 @@ import click
 
 from decoding_core.foreign_text import one_line
 from edge_app.commands.asking import confirm
-from edge_app.settings import store_path
+from edge_app.config.settings import store_path
 from personal_store import Store
-from personal_store.identities import (
+from personal_store.lifecycle.identities import (
     Suggestion,
     add_identities,
     identities,

@@ -17,16 +17,16 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.settings import MethodSettings
-from edge_app import personalisation
 from edge_app.commands.progress import Progress
-from edge_app.sample_store import make_ready
-from edge_app.settings import Settings, sample_store_path, store_path
+from edge_app.config.settings import Settings, sample_store_path, store_path
+from edge_app.retrieval import personalisation
+from edge_app.sample.filling import make_ready
 from personal_store import Store
 
 if TYPE_CHECKING:
-    from edge_app.desk import Equipment
     from edge_app.evaluation.cases import Case
     from edge_app.evaluation.pair import Measured, Measuring, Pair
+    from edge_app.service.service import ServiceConfig
 
 STOPPED = 130
 """Exit status of a run that was stopped."""
@@ -98,7 +98,7 @@ def cases_of(
 ) -> list[Case]:
     """What is to be measured; a store stays open for the histories in it."""
     from edge_app.evaluation.eval_files import read_files
-    from edge_app.evaluation.unseen import unseen_cases
+    from edge_app.evaluation.synthetic_writers import unseen_cases
 
     cases: list[Case] = []
     if paths:
@@ -139,7 +139,7 @@ def measuring_of(
     """What is measured of each text; raises InvalidSettingsError for what cannot be."""
     # llama.cpp takes 0.2 s to load, which --help does without.
     from edge_app.evaluation.pair import Measuring
-    from edge_app.passages import PASSAGES
+    from edge_app.retrieval.passages import PASSAGES
 
     for strength in strengths:
         MethodSettings(strength=strength)  # checks it
@@ -155,7 +155,7 @@ def measuring_of(
     )
 
 
-def models_of(options: dict[str, Any], settings: Settings) -> Equipment:
+def models_of(options: dict[str, Any], settings: Settings) -> ServiceConfig:
     """Both models on this device; raises what `equipment` does."""
     from edge_app.commands.equipment import equipment
 
@@ -167,7 +167,9 @@ def models_of(options: dict[str, Any], settings: Settings) -> Equipment:
     )
 
 
-def opened_pair(opened: ExitStack, models: Equipment, stop: threading.Event) -> Pair:
+def opened_pair(
+    opened: ExitStack, models: ServiceConfig, stop: threading.Event
+) -> Pair:
     """The pair, closed by who opened it; a reranker with it, by `opened`."""
     from edge_app.evaluation.pair import Pair
     from models.engines.llama_reranker import LlamaReranker

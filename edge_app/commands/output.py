@@ -13,7 +13,7 @@ import click
 
 from decoding_core.foreign_text import legible, one_line
 from decoding_core.gated_streams import ungated
-from edge_app.events import (
+from edge_app.decoding.events import (
     Event,
     Finished,
     Notice,
@@ -23,8 +23,8 @@ from edge_app.events import (
     Statistics,
     Token,
 )
-from edge_app.orders import Order
-from edge_app.statistics import Tally
+from edge_app.decoding.statistics import Tally
+from edge_app.service.requests import WriteRequest
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORTH_A_WORD = 0.01
@@ -39,7 +39,7 @@ class Output:
     """A reader of the event stream. `close` shows also a text that was broken off."""
 
     def __init__(
-        self, order: Order, *, as_json: bool, plain: bool, aside: bool = True
+        self, order: WriteRequest, *, as_json: bool, plain: bool, aside: bool = True
     ) -> None:
         """`aside`: narrate on stderr, so that stdout is the text alone."""
         self._aside = aside
@@ -170,10 +170,10 @@ def heading(text: str) -> None:
         click.echo(text)
 
 
-def _exactness(left_out: float) -> str:
-    if left_out < _WORTH_A_WORD:
-        return f"exact to {left_out:.1g} a token"
-    return f"candidates lacked up to {left_out:.0%} of a target"
+def _exactness(truncation_bound: float) -> str:
+    if truncation_bound < _WORTH_A_WORD:
+        return f"exact to {truncation_bound:.1g} a token"
+    return f"candidates lacked up to {truncation_bound:.0%} of a target"
 
 
 def numbers(statistics: Statistics) -> str:
@@ -185,8 +185,8 @@ def numbers(statistics: Statistics) -> str:
         parts.append(f"kept {statistics.accepted}{share}")
         parts.append(f"redrawn {statistics.recovered}")
         parts.append(f"added {statistics.bonus}")
-    if statistics.left_out is not None:
-        parts.append(_exactness(statistics.left_out))
+    if statistics.truncation_bound is not None:
+        parts.append(_exactness(statistics.truncation_bound))
     if statistics.local:
         parts.append(f"written on this device alone {statistics.local}")
     rounds = "1 round" if statistics.rounds == 1 else f"{statistics.rounds} rounds"

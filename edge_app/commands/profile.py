@@ -12,11 +12,11 @@ import click
 from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import legible
 from edge_app.commands.stopping import stoppable
-from edge_app.events import Event, Notice
-from edge_app.settings import read_settings, sample_store_path, store_path
+from edge_app.config.settings import read_settings, sample_store_path, store_path
+from edge_app.decoding.events import Event, Notice
 
 if TYPE_CHECKING:
-    from edge_app.profiles import Profile
+    from edge_app.service.profiles import Profile
 
 _STOPPED = 130
 
@@ -40,7 +40,7 @@ def command(what: str, **options: Any) -> None:
         specsteer profile forget
     """
     # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.profiles import profile_path, read_profile
+    from edge_app.service.profiles import profile_path, read_profile
 
     path = profile_path(sample_store_path() if options["sample"] else store_path())
     if what == "refresh":
@@ -60,7 +60,7 @@ def command(what: str, **options: Any) -> None:
 
 def _refresh(options: dict[str, Any]) -> None:
     from edge_app.commands.equipment import equipment
-    from edge_app.desk import WritingDesk
+    from edge_app.service.service import WritingService
 
     chosen = equipment(
         read_settings(),
@@ -68,7 +68,7 @@ def _refresh(options: dict[str, Any]) -> None:
         specialist=options["specialist"],
         sample=options["sample"],
     )
-    with stoppable() as stop, closing(WritingDesk(chosen)) as desk:
+    with stoppable() as stop, closing(WritingService(chosen)) as desk:
         try:
             profile = desk.write_profile(_tell, stop)
         except StoppedError:

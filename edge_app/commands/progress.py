@@ -10,7 +10,7 @@ import click
 
 from decoding_core.foreign_text import one_line
 from decoding_core.gated_streams import ungated
-from personal_store.room import in_words
+from personal_store.ingest.room import in_words
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from edge_app.commands.progress import Progress
-from edge_app.settings import store_path
+from edge_app.config.settings import store_path
 from personal_store import Store
-from personal_store.recleaning import reclean
+from personal_store.lifecycle.recleaning import reclean
 
 
 @click.command("reclean")

@@ -12,9 +12,9 @@ from decoding_core.foreign_text import one_line
 from edge_app.commands.output import heading
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import condition, filtering
-from edge_app.context import title
-from edge_app.sample_store import make_ready
-from edge_app.settings import sample_store_path, store_path
+from edge_app.config.settings import sample_store_path, store_path
+from edge_app.retrieval.context import title
+from edge_app.sample.filling import make_ready
 from personal_store import Passage, Store
 
 _EMPTY = {
@@ -82,7 +82,7 @@ def _found(
             recipient=recipient,
             which=condition(options),
             received_ones=received,
-            told=progress.show,
+            progress=progress.show,
         )
         return found, store.counts()["received" if received else "own"]
 

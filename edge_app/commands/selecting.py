@@ -15,8 +15,8 @@ from edge_app.commands.asking import confirm
 from edge_app.commands.progress import Progress
 from personal_store import Store
 from personal_store.errors import StoreError
-from personal_store.kinds import KINDS
-from personal_store.selectors import Outline, Which, outlines
+from personal_store.importers.formats.kinds import KINDS
+from personal_store.lifecycle.selectors import Outline, Which, outlines
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DAY = click.DateTime(["%Y-%m-%d"])
@@ -63,7 +63,7 @@ def found(store: Store, chosen: Which, state: str = "1") -> list[int]:
     """The ids of the texts meant. Where words decide, received mail that waits to be
     cleaned is cleaned first, with a bar."""
     with Progress("cleaning received mail") as progress:
-        return chosen.find(store.db, state=state, told=progress.show)
+        return chosen.find(store.db, state=state, progress=progress.show)
 
 
 def condition(options: dict[str, Any]) -> Which:

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import click
 
+from edge_app.config.settings import ledger_path
 from edge_app.privacy.ledger import Entry, read_ledger
-from edge_app.settings import ledger_path
 
 
 @click.command("sent")

@@ -6,10 +6,11 @@ import click
 
 from decoding_core.foreign_text import legible
 from edge_app.commands.selecting import outline
-from edge_app.settings import store_path
-from personal_store import Store, StoreError, received
-from personal_store.rawtext import read
-from personal_store.selectors import outlines
+from edge_app.config.settings import store_path
+from personal_store import Store, StoreError
+from personal_store.lifecycle import received
+from personal_store.lifecycle.rawtext import read
+from personal_store.lifecycle.selectors import outlines
 
 
 @click.command("show")

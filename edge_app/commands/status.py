@@ -11,20 +11,20 @@ import click
 from decoding_core.foreign_text import one_line
 from edge_app.commands.chart import bars
 from edge_app.commands.output import heading
-from edge_app.privacy.ledger import read_ledger
-from edge_app.settings import (
+from edge_app.config.settings import (
     Settings,
     ledger_path,
     read_settings,
     settings_path,
     store_path,
 )
+from edge_app.privacy.ledger import read_ledger
 from models.folders import state_folder
 from personal_store import Store
 from personal_store.extras import how_to_add
-from personal_store.forgetting import UNTIDY
-from personal_store.room import in_words
-from personal_store.summary import Summary, summarise
+from personal_store.ingest.room import in_words
+from personal_store.lifecycle.forgetting import UNTIDY
+from personal_store.lifecycle.summary import Summary, summarise
 
 _REASONS = 5
 

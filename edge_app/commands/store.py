@@ -15,18 +15,19 @@ from edge_app.commands.asking import ask_secret
 from edge_app.commands.forget import tell_proof
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import assume_yes, confirmed
-from edge_app.settings import store_path
-from personal_store import Store, StoreError, received
-from personal_store import rawtext as bodies
-from personal_store.copies import back_up, backup_path
-from personal_store.derived import check
+from edge_app.config.settings import store_path
+from personal_store import Store, StoreError
+from personal_store.database.copies import back_up, backup_path
 from personal_store.errors import faults
-from personal_store.exporting import as_lines, as_mailbox
-from personal_store.forgetting import tidy as tidy_up
-from personal_store.merging import merge as merge_stores
-from personal_store.private_files import part_of, put_in_place, shred
-from personal_store.restoring import put_back
-from personal_store.restoring import restore as restore_store
+from personal_store.files.private_files import part_of, put_in_place, shred
+from personal_store.lifecycle import rawtext as bodies
+from personal_store.lifecycle import received
+from personal_store.lifecycle.forgetting import tidy as tidy_up
+from personal_store.search.derived import check
+from personal_store.transfer.exporting import as_lines, as_mailbox
+from personal_store.transfer.merging import merge as merge_stores
+from personal_store.transfer.restoring import put_back
+from personal_store.transfer.restoring import restore as restore_store
 
 _THERE = "{} is there already: --force replaces it."
 _FORMATS = {"jsonl": as_lines, "mbox": as_mailbox}
@@ -191,7 +192,7 @@ def encrypt(keyring: bool) -> None:
     the random key is printed once: keep a copy, as nothing opens the store without it.
     Needs more libraries; without them, the command that adds them is printed.
     """
-    from personal_store import encryption, keys
+    from personal_store.database import encryption, keys
 
     keys.cipher()
     key = keys.fresh() if keyring else _new_passphrase()
@@ -211,7 +212,7 @@ def encrypt(keyring: bool) -> None:
 @assume_yes
 def decrypt(yes: bool) -> None:
     """Make the store and its backup plain files again."""
-    from personal_store import encryption, keys
+    from personal_store.database import encryption, keys
 
     Store.open(store_path()).close()
     if not encryption.is_encrypted(store_path()):
@@ -223,7 +224,7 @@ def decrypt(yes: bool) -> None:
 
 
 def _new_passphrase() -> str:
-    from personal_store.keys import VARIABLE
+    from personal_store.database.keys import VARIABLE
 
     given = os.environ.get(VARIABLE)
     if given:
@@ -235,7 +236,7 @@ def _new_passphrase() -> str:
 
 def _clean_received(store: Store) -> None:
     with Progress("cleaning received mail") as progress:
-        received.read_all(store.db, told=progress.show)
+        received.read_all(store.db, progress=progress.show)
 
 
 def _to_stdout(text: bytes) -> int:

@@ -14,11 +14,11 @@ from edge_app.commands.selecting import (
     selecting,
     which,
 )
-from edge_app.settings import store_path
+from edge_app.config.settings import store_path
 from personal_store import Store
-from personal_store.forgetting import UNTIDY, is_untidy
-from personal_store.selectors import outlines
-from personal_store.trash import DAYS, in_trash, put_into_trash, restore
+from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
+from personal_store.lifecycle.selectors import outlines
+from personal_store.lifecycle.trash import DAYS, in_trash, put_into_trash, restore
 
 
 @click.command("trash")

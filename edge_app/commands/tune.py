@@ -29,7 +29,7 @@ from edge_app.commands.measuring import (
 )
 from edge_app.commands.output import CYAN, echo_ours, may_style, styled
 from edge_app.commands.stopping import stoppable
-from edge_app.settings import read_settings
+from edge_app.config.settings import read_settings
 
 if TYPE_CHECKING:
     from edge_app.evaluation.pair import Measuring
@@ -183,7 +183,7 @@ def _changes(found: Tuned, automatic: bool) -> dict[str, float]:
 
 
 def _write(changes: dict[str, float], *, complete: bool) -> None:
-    from edge_app.settings_file import write_method
+    from edge_app.config.settings_file import write_method
 
     if not complete:
         click.echo("nothing is written: not all texts were measured", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from edge_app.commands.asking import ask_secret
-from personal_store import keys
+from personal_store.database import keys
 
 
 def ask_in_terminal() -> None:

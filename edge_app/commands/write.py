@@ -14,16 +14,16 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
 from decoding_core.threshold import Threshold
-from edge_app import personalisation
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
-from edge_app.orders import Order
-from edge_app.settings import Settings, read_settings, store_path
+from edge_app.config.settings import Settings, read_settings, store_path
+from edge_app.retrieval import personalisation
+from edge_app.service.requests import WriteRequest
 from models.prompts import TASKS, Request
 from personal_store import Store
 
 if TYPE_CHECKING:
-    from edge_app.desk import WritingDesk
+    from edge_app.service.service import WritingService
 
 _STOPPED = 130
 _LONGEST_LETTER = 2_000
@@ -157,15 +157,15 @@ def _check(options: dict[str, Any]) -> None:
         raise InvalidSettingsError("--max-tokens must be at least 1")
 
 
-def _desk(settings: Settings, options: dict[str, Any]) -> WritingDesk:
+def _desk(settings: Settings, options: dict[str, Any]) -> WritingService:
     # llama.cpp takes 0.2 s to load, which --help does without.
     from edge_app.commands.equipment import equipment
-    from edge_app.desk import WritingDesk
+    from edge_app.service.service import WritingService
 
     server = options["server"]
     if options["generalist"]:
         server = ""  # also where the settings name one
-    return WritingDesk(
+    return WritingService(
         equipment(
             settings,
             server=server,
@@ -176,7 +176,7 @@ def _desk(settings: Settings, options: dict[str, Any]) -> WritingDesk:
     )
 
 
-def _order(request: str, options: dict[str, Any], defaults: Settings) -> Order:
+def _order(request: str, options: dict[str, Any], defaults: Settings) -> WriteRequest:
     if not request.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
     names = (
@@ -184,7 +184,7 @@ def _order(request: str, options: dict[str, Any], defaults: Settings) -> Order:
         *("temperature", "top_p", "seed"),
     )
     chosen = {name: options[name] for name in names if options[name] is not None}
-    return Order(
+    return WriteRequest(
         Request(request, options["task"], options["recipient"]),
         background="\n\n".join(filter(None, (_received(options), _piped()))),
         settings=replace(defaults.method, **chosen),

@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from decoding_core.errors import DecodingError
-from edge_app.passages import Searchable
+from edge_app.retrieval.passages import Searchable
 from models.prompts import Request
 from personal_store import Passage
-from personal_store.ranking import Entry, Hit, Wanted
-from personal_store.retrieval import Corpus
-from personal_store.tokens import tokens
+from personal_store.search.ranking import Entry, Hit, Wanted
+from personal_store.search.retrieval import Corpus
+from personal_store.text.tokens import tokens
 
 _OPENING = re.compile(r"\s*(?:\S+\s+){6}")
 
@@ -66,11 +66,13 @@ class History:
         kind: str | None = None,
         recipient: str | None = None,
         excluded: Collection[int] = (),
-        telling: bool = False,
+        distinctive_only: bool = False,
     ) -> list[Passage]:
-        """Texts that share words with the query, best first; `telling` leaves out
-        words of more than half of the texts."""
-        wanted = Wanted(limit, kind, recipient, excluded, telling=telling)
+        """Texts that share words with the query, best first;
+        `distinctive_only` leaves out words of more than half of the texts."""
+        wanted = Wanted(
+            limit, kind, recipient, excluded, distinctive_only=distinctive_only
+        )
         return self._passages(self._corpus.search(tokens(query), wanted))
 
     def recent(
@@ -90,7 +92,7 @@ class History:
         return self._corpus.kinds()
 
     def matching(self, query: str) -> Mapping[int, float]:
-        """BM25 by id of every text that shares telling words with the query."""
+        """BM25 by id of every text that shares distinctive words with the query."""
         return self._corpus.matching(tokens(query))
 
     def passage(self, record_id: int) -> Passage | None:

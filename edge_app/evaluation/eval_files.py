@@ -18,8 +18,8 @@ from typing import IO, Any
 from edge_app.evaluation.cases import Case, CasesError, History, opened
 from models.prompts import Request
 from personal_store import Passage
-from personal_store.dates import parse_date
 from personal_store.records import moment
+from personal_store.text.dates import parse_date
 
 _SUFFIXES = (".jsonl", ".jsonl.xz")
 _TASKS = {"mixed": "post"}

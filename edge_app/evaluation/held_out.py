@@ -13,8 +13,8 @@ from functools import partial
 from edge_app.evaluation.cases import Case, CasesError, History, opened
 from models.prompts import Request
 from personal_store import Passage, Store
-from personal_store.ranking import SAME_TEXT, Entry
-from personal_store.tokens import shingles
+from personal_store.search.ranking import SAME_TEXT, Entry
+from personal_store.text.tokens import shingles
 
 YOURS, SAMPLE = "your texts", "sample letters"
 _FEWEST_WORDS = 12

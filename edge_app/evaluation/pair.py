@@ -9,12 +9,18 @@ from pathlib import Path
 
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.sampling import Floats
-from edge_app import personalisation
-from edge_app.context import LONGEST_CONTEXT, PromptBuilder, Prompts
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.likelihood import Opinions, Readers, read
-from edge_app.passages import PASSAGES, Found, Reranker, Tools, Wish
-from edge_app.profiles import Profiler, summariser
+from edge_app.retrieval import personalisation
+from edge_app.retrieval.context import LONGEST_CONTEXT, PromptBuilder, Prompts
+from edge_app.retrieval.passages import (
+    PASSAGES,
+    Reranker,
+    RetrievalContext,
+    RetrievalQuery,
+    Retrieved,
+)
+from edge_app.service.profiles import Profiler, summariser
 from models.chat import render
 from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
@@ -101,7 +107,7 @@ class Pair:
             self._opened = opened.pop_all()
         self._end = end_of_turn(self._small)
         write = summariser(self._small, self._specialist.context, self._stop)
-        self._tools = Tools(Profiler(write, str(specialist)), reranker)
+        self._tools = RetrievalContext(Profiler(write, str(specialist)), reranker)
 
     def measure(self, case: Case, how: Measuring) -> Measured:
         """What the text of `case` costs.
@@ -150,9 +156,9 @@ class Pair:
         notes = found.beside(case.background)
         return builder.build(case.request, found.passages, notes, max_tokens)
 
-    def _found(self, case: Case, how: Measuring) -> Found:
+    def _found(self, case: Case, how: Measuring) -> Retrieved:
         """What the specialist reads of the history, as for writing."""
-        wish = Wish(case.request, how.passages, seed=how.seed)
+        wish = RetrievalQuery(case.request, how.passages, seed=how.seed)
         choice = personalisation.build(how.personalisation)
         return choice.find(case.history(), wish, self._tools)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edge_app.events import Event, Received, Sent, to_json
+from edge_app.decoding.events import Event, Received, Sent, to_json
 from models.owner_only import open_to_append
 
 

@@ -27,8 +27,9 @@ from textual.screen import Screen
 from decoding_core.foreign_text import legible
 from decoding_core.gated_streams import GatedStream
 from decoding_core.settings import MethodSettings
-from edge_app.events import Emit
-from edge_app.orders import Desk
+from edge_app.decoding.events import Emit
+from edge_app.service.requests import Service
+from edge_app.tui.drafts import Writing
 from edge_app.tui.gate import ForeignText
 from edge_app.tui.keys import ACTIONS, show_key
 from edge_app.tui.recovery import KeptSitting, RecoveryFolder
@@ -44,7 +45,6 @@ from edge_app.tui.screens.sent import SentDrawer
 from edge_app.tui.screens.sources import SourcesDrawer
 from edge_app.tui.terminal_input import put_right, without_letter
 from edge_app.tui.widgets.title_line import TitleLine
-from edge_app.tui.writing import Writing
 from models.prompts import Request
 
 INTERRUPTED = 130
@@ -68,7 +68,7 @@ class SpecSteerApp(App[None]):
 
     def __init__(
         self,
-        desk: Desk,
+        desk: Service,
         *,
         save_folder: Path,
         first_request: Request | None = None,

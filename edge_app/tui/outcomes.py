@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edge_app.events import Event, Source
+from edge_app.decoding.events import Event, Source
 from edge_app.tui.variant import Variant
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 
 from decoding_core.gated_streams import gate_output
-from edge_app.events import Event
+from edge_app.decoding.events import Event
 from edge_app.tui.app import SpecSteerApp
-from edge_app.tui.tape import TapeDesk, read_tape, runs_of
+from edge_app.tui.recording import RecordedService, read_tape, runs_of
 from models.prompts import TASKS, Request
 
 
@@ -23,7 +23,7 @@ async def picture(
 ) -> str:
     """The page after `last` events of the first text of `tape`, as SVG."""
     events = runs_of(tape)[0][:last]
-    desk = TapeDesk([events], pace=lambda _: None, hold=last is not None)
+    desk = RecordedService([events], pace=lambda _: None, hold=last is not None)
     app = SpecSteerApp(desk, save_folder=Path(), first_request=request)
     async with app.run_test(size=size) as pilot:
         await pilot.press("ctrl+j")

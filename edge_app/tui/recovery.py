@@ -18,11 +18,11 @@ from typing import Any, get_args
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import Origin
 from decoding_core.settings import MethodSettings
-from edge_app.events import Token
-from edge_app.orders import Order
+from edge_app.decoding.events import Token
+from edge_app.service.requests import WriteRequest
 from edge_app.tui.variant import State, Variant
 from models.prompts import Request
-from personal_store.private_files import part_of, put_in_place, shred
+from personal_store.files.private_files import part_of, put_in_place, shred
 
 _STATES: tuple[State, ...] = ("kept", "replaced", "typed")
 """What a word can be in a text that is not being written."""
@@ -132,7 +132,9 @@ def _variant(version: dict[str, Any]) -> Variant:
         state not in _STATES for _, state in runs or ()
     ):
         raise ValueError("words of no known origin")
-    order = Order(_request(version["request"]), settings=_settings(version["settings"]))
+    order = WriteRequest(
+        _request(version["request"]), settings=_settings(version["settings"])
+    )
     saved = version["saved"] if isinstance(version["saved"], str) else None
     return Variant(order, settled=tokens, edited=runs, saved=saved, ended=0.0)
 

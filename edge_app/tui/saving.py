@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from edge_app.events import Sent, to_json
+from edge_app.decoding.events import Sent, to_json
 from models.owner_only import create, make_folder
 from models.prompts import Request
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from decoding_core.messages import Origin
-from edge_app.events import (
+from edge_app.decoding.events import (
     Drafted,
     Event,
     Finished,
     FinishReason,
-    Judged,
     Opened,
     Sent,
     Settled,
@@ -24,9 +23,10 @@ from edge_app.events import (
     SourcesFound,
     Statistics,
     Token,
+    Verified,
 )
-from edge_app.orders import Order
-from edge_app.tui.phrases import SentText
+from edge_app.service.requests import WriteRequest
+from edge_app.tui.words.phrases import SentText
 
 State = Literal["kept", "replaced", "waiting", "refused", "typed"]
 STATES: tuple[State, ...] = ("kept", "replaced", "waiting", "refused", "typed")
@@ -57,7 +57,7 @@ class Struck:
 class Variant:
     """One version of a text; `apply` takes it forward by an event."""
 
-    order: Order
+    order: WriteRequest
     started: float = 0.0
     """On the clock that `apply` is given."""
     settled: list[Token] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Variant:
     struck: list[Struck] = field(default_factory=list)
     sources: tuple[Source, ...] = ()
     opened: Opened | None = None
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[Verified] = field(default_factory=list)
     left: SentText = field(default_factory=SentText)
     ended: float | None = None
     reason: FinishReason | None = None
@@ -93,7 +93,7 @@ class Variant:
             case Finished(reason, statistics):
                 self.reason, self.statistics = reason, statistics
                 self.end(now)
-            case Drafted() | Judged() | Settled() if not self.stopped:
+            case Drafted() | Verified() | Settled() if not self.stopped:
                 self._write(event, now)
             case _:
                 pass
@@ -105,17 +105,17 @@ class Variant:
         elif isinstance(event, Settled):
             self.left.texts.update({token.id: token.text for token in event.tokens})
 
-    def _write(self, event: Drafted | Judged | Settled, now: float) -> None:
+    def _write(self, event: Drafted | Verified | Settled, now: float) -> None:
         match event:
             case Drafted():
                 self.waiting.append(event)
-            case Judged():
+            case Verified():
                 self._judge(event, now)
             case Settled(tokens):
                 for token in tokens:
                     self._settle(token)
 
-    def _judge(self, judged: Judged, now: float) -> None:
+    def _judge(self, judged: Verified, now: float) -> None:
         self.judged.append(judged)
         if judged.refused:
             del self.waiting[judged.accepted :]

@@ -46,7 +46,7 @@ def check_reranker(path: Path) -> None:
 
 
 class LlamaReranker:
-    """Judges texts by a reranker; satisfies `edge_app.passages.Reranker`."""
+    """Judges texts by a reranker; satisfies `edge_app.retrieval.passages.Reranker`."""
 
     def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
         """Load the reranker at `path`.

@@ -12,9 +12,10 @@ import numpy as np
 from decoding_core.errors import DecodingError, ModelNotFoundError, StoppedError
 from decoding_core.gated_streams import gate_output
 from models.files import ROLES
-from models.training import config, data, tokenizer
+from models.training import config
 from models.training.config import Recipe
-from models.training.machine import Machine
+from models.training.data import mixture, tokenizer
+from models.training.run.machine import Machine
 
 STEPS = ("tokenizer", "data", "search", "train", "export", "quantisations", "all")
 MODELS = ("stem", "generalist", "specialist")
@@ -95,7 +96,7 @@ def make_rows(plan: Recipe) -> None:
     """Build the training rows, unless they are there."""
     if not plan.rows_file.exists():
         vocabulary = tokenizer.Vocabulary(_existing(plan.vocabulary))
-        made: dict[str, Any] = dict(data.build(_data(), vocabulary, plan.mixture))
+        made: dict[str, Any] = dict(mixture.build(_data(), vocabulary, plan.mixture))
         np.savez(plan.rows_file, **made)
     click.echo(f"rows: {plan.rows_file}")
 
@@ -104,7 +105,7 @@ def search_layers(plan: Recipe, machine: Machine) -> None:
     """Print which layers and heads of the parent could be kept, fewer and fewer."""
     import torch
 
-    from models.training.begin import searched
+    from models.training.start.begin import searched
 
     torch.set_num_threads(machine.threads or torch.get_num_threads())
     with np.load(_existing(plan.rows_file)) as file:
@@ -115,7 +116,7 @@ def search_layers(plan: Recipe, machine: Machine) -> None:
 
 def make_weights(plan: Recipe, machine: Machine) -> None:
     """Train, from the last checkpoint if there is one."""
-    from models.training.train import train
+    from models.training.run.train import train
 
     _existing(plan.vocabulary)
     _existing(plan.rows_file)
@@ -128,8 +129,8 @@ def make_file(plan: Recipe, target: Path) -> None:
     if plan.name not in ROLES:
         click.echo(f"{plan.name}: no model of the pair; it stays in {plan.checkpoint}")
         return
-    from models.training.export import export
-    from models.training.train import load
+    from models.training.export.export import export
+    from models.training.run.train import load
 
     weights = load(_existing(plan.checkpoint))["network"]
     path = target / f"{plan.name}.gguf"
@@ -142,8 +143,8 @@ def make_file(plan: Recipe, target: Path) -> None:
 
 def show_costs(plan: Recipe) -> None:
     """Print size and cost of each way to write the weights."""
-    from models.training.costs import table
-    from models.training.train import load
+    from models.training.run.costs import table
+    from models.training.run.train import load
 
     weights = load(_existing(plan.checkpoint))["network"]
     with np.load(_existing(plan.rows_file)) as rows:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.training.config import Shape
-from models.training.loops import AVOID, SILENT
-from models.training.tokenizer import PAD
+from models.training.data.loops import AVOID, SILENT
+from models.training.data.tokenizer import PAD
 
 NORM_EPSILON = 1e-5
 ROPE_BASE = 100_000.0

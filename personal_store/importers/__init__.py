@@ -23,13 +23,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
-from personal_store.columns import Columns
 from personal_store.errors import UnknownImporterError
-from personal_store.letters import Letter
-from personal_store.mail import Mail
+from personal_store.files.sources import Source
+from personal_store.importers.formats.columns import Columns
+from personal_store.importers.formats.talks import People
+from personal_store.mail.mail import Mail
+from personal_store.reading.letters import Letter
 from personal_store.records import Item, ReadOptions
-from personal_store.sources import Source
-from personal_store.talks import People
 
 _COMMON = " maildir emlx mbox eml lamp jsonl csv markdown docx odt text "
 """Importers of formats that many programs write, the more specific first."""
@@ -128,7 +128,8 @@ def recognises(importer: Importer, source: Source) -> bool:
 @cache
 def available() -> tuple[str, ...]:
     """The names of all importers."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    found = pkgutil.iter_modules(__path__)
+    return tuple(sorted(module.name for module in found if not module.ispkg))
 
 
 def load(name: str) -> Importer:

@@ -8,12 +8,18 @@ several are accepted here; what is missing is said with the columns there are.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from personal_store.cleaning import VERSION
-from personal_store.dates import parse_date
-from personal_store.exports import Shape, digest, gather, prose, read_files
+from personal_store.cleaning.cleaning import VERSION
+from personal_store.files.sources import Source
+from personal_store.importers.formats.exports import (
+    Shape,
+    digest,
+    gather,
+    prose,
+    read_files,
+)
+from personal_store.importers.formats.tables import Row, has_columns, number, rows
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source
-from personal_store.tables import Row, has_columns, number, rows
+from personal_store.text.dates import parse_date
 
 _TEXT = ("body", "reviewbody", "reviewtext", "content", "text")
 _PRODUCT = ("productname", "itemname", "producttitle", "product")

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from personal_store.dates import parse_date
-from personal_store.documents import Text, is_personal, read_documents
-from personal_store.files import bundled
-from personal_store.packed_documents import (
+from personal_store.files.files import bundled
+from personal_store.files.sources import Source, locate
+from personal_store.importers.formats.documents import Text, is_personal, read_documents
+from personal_store.importers.formats.packed_documents import (
     Paragraphs,
     Properties,
     member,
     open_document,
 )
 from personal_store.records import Item, ReadOptions
-from personal_store.sources import Source, locate
+from personal_store.text.dates import parse_date
 
 # Deleted and moved away under "track changes", field codes, and the copy of a text box
 # that is kept for old programs. Comments, notes and page headers lie in other parts.

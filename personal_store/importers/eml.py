@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from personal_store.bundles import envelopes_of, read_each
 from personal_store.errors import SourceError
-from personal_store.files import bundled
-from personal_store.letters import Letter, read_now
-from personal_store.mail import Mail, parse_headers
+from personal_store.files.files import bundled
+from personal_store.files.sources import Source, locate
+from personal_store.mail.mail import Mail, parse_headers
+from personal_store.mail.splitting import MAX_MESSAGE, looks_like_mailbox
+from personal_store.reading.bundles import envelopes_of, read_each
+from personal_store.reading.letters import Letter, read_now
 from personal_store.records import Item, ReadOptions
-from personal_store.sources import Source, locate
-from personal_store.splitting import MAX_MESSAGE, looks_like_mailbox
 
 
 def sources(path: Path) -> list[Source]:

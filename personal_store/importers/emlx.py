@@ -13,15 +13,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from personal_store.bundles import envelopes_of, read_each
-from personal_store.files import bundled
-from personal_store.folders import folder_label
-from personal_store.labels import is_sent
-from personal_store.letters import Letter, read_now
-from personal_store.mail import Mail, parse_headers
+from personal_store.files.files import bundled
+from personal_store.files.sources import Source, locate
+from personal_store.mail.folders import folder_label
+from personal_store.mail.labels import is_sent
+from personal_store.mail.mail import Mail, parse_headers
+from personal_store.mail.splitting import MAX_MESSAGE
+from personal_store.reading.bundles import envelopes_of, read_each
+from personal_store.reading.letters import Letter, read_now
 from personal_store.records import ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source, locate
-from personal_store.splitting import MAX_MESSAGE
 
 _COUNT = re.compile(rb"\s*(\d{1,12})[ \t]*\r?\n")
 _FLAGS = re.compile(rb"<key>flags</key>\s*<integer>(\d{1,19})</integer>")

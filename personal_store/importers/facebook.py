@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from personal_store import meta
-from personal_store.cleaning import VERSION
-from personal_store.dates import parse_date
-from personal_store.exports import (
+from personal_store.cleaning.cleaning import VERSION
+from personal_store.files.sources import Source
+from personal_store.importers.formats import meta
+from personal_store.importers.formats.exports import (
     Shape,
     digest,
     gather,
@@ -25,10 +25,17 @@ from personal_store.exports import (
     says_little,
     without_text,
 )
-from personal_store.objects import Element, content, elements, listing, mapping, marked
+from personal_store.importers.formats.objects import (
+    Element,
+    content,
+    elements,
+    listing,
+    mapping,
+    marked,
+)
+from personal_store.importers.formats.talks import People
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source
-from personal_store.talks import People
+from personal_store.text.dates import parse_date
 
 _SERVICE = "facebook"
 _LISTS = ("group_posts_v2", "comments_v2", "group_comments_v2", "posts_v2", "comments")

@@ -4,9 +4,9 @@ A rating of 0 means none. Dates are year/month/day. The day a book was added sta
 the day of a review that has no date of reading.
 """
 
-from personal_store.exports import Shape
-from personal_store.libraries import Library
-from personal_store.tables import Row, has_columns
+from personal_store.importers.formats.exports import Shape
+from personal_store.importers.formats.libraries import Library
+from personal_store.importers.formats.tables import Row, has_columns
 
 
 def _key(row: Row, kind: str) -> tuple[object, ...]:

@@ -8,13 +8,25 @@ as read by public parsers of Takeout; other spellings are taken too.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from personal_store.cleaning import VERSION
-from personal_store.dates import parse_date
-from personal_store.exports import Shape, digest, gather, prose, read_files
-from personal_store.objects import Element, elements, mapping, marked, text
+from personal_store.cleaning.cleaning import VERSION
+from personal_store.files.sources import Source
+from personal_store.importers.formats.exports import (
+    Shape,
+    digest,
+    gather,
+    prose,
+    read_files,
+)
+from personal_store.importers.formats.objects import (
+    Element,
+    elements,
+    mapping,
+    marked,
+    text,
+)
+from personal_store.importers.formats.tables import number
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source
-from personal_store.tables import number
+from personal_store.text.dates import parse_date
 
 _REVIEWS = Shape(
     "Reviews.json of Google Play",

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from personal_store.cleaning import VERSION, tidy
-from personal_store.dates import parse_date
+from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.errors import SourceError
-from personal_store.objects import content
+from personal_store.files.sources import Source, locate
+from personal_store.importers.formats.objects import content
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source, locate
+from personal_store.text.dates import parse_date
 
 _KEY = re.compile(rb'"([^"\\\n]{1,60})"\s*:')
 _SIGNS = {"reviewtextpublished", "fivestarratingpublished", "reviewtext",

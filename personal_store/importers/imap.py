@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from personal_store.errors import SourceError
-from personal_store.files import Source
-from personal_store.folders import decoded, folder_label
-from personal_store.labels import is_sent
-from personal_store.letters import read_letter
-from personal_store.mail import Mail
+from personal_store.files.files import Source
+from personal_store.mail.folders import decoded, folder_label
+from personal_store.mail.labels import is_sent
+from personal_store.mail.mail import Mail
+from personal_store.mail.splitting import MAX_MESSAGE
+from personal_store.reading.letters import read_letter
 from personal_store.records import Item, ReadOptions
-from personal_store.splitting import MAX_MESSAGE
 
 PATIENCE = 60.0
 """Seconds to wait for an answer."""

@@ -6,14 +6,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from personal_store.charset import decode
-from personal_store.columns import SAMPLE, Columns
 from personal_store.errors import SourceError
-from personal_store.exporting import exported_item, is_exported
-from personal_store.json_stream import array_values
+from personal_store.files.json_stream import array_values
+from personal_store.files.sources import Source, locate
+from personal_store.importers.formats.columns import SAMPLE, Columns
+from personal_store.importers.formats.exported import exported_item, is_exported
+from personal_store.importers.formats.service_files import keep_out
 from personal_store.records import ImportFailure, Item, ReadOptions
-from personal_store.service_files import keep_out
-from personal_store.sources import Source, locate
+from personal_store.text.charset import decode
 
 _DEEPEST = 4
 

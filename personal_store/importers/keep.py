@@ -10,12 +10,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from personal_store.cleaning import VERSION, tidy
-from personal_store.dates import parse_date
-from personal_store.exports import Shape, digest, gather, read_files, without_text
-from personal_store.objects import content, listing, mapping, marked, text
+from personal_store.cleaning.cleaning import VERSION, tidy
+from personal_store.files.sources import Source
+from personal_store.importers.formats.exports import (
+    Shape,
+    digest,
+    gather,
+    read_files,
+    without_text,
+)
+from personal_store.importers.formats.objects import (
+    content,
+    listing,
+    mapping,
+    marked,
+    text,
+)
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source
+from personal_store.text.dates import parse_date
 
 _NOTE = Shape(
     "note of Google Keep",

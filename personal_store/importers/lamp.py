@@ -7,13 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from personal_store.cleaning import VERSION, tidy
-from personal_store.dates import parse_date
+from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.errors import SourceError
-from personal_store.json_stream import array_values
-from personal_store.letters import MAX_STORED
+from personal_store.files.json_stream import array_values
+from personal_store.files.sources import Source, locate
+from personal_store.reading.letters import MAX_STORED
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source, locate
+from personal_store.text.dates import parse_date
 
 # In the order of preference; `description` is the user's in LongLaMP's reviews only
 # beside a longer text, in LaMP-2 it is the plot of a film.

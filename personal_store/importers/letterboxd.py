@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from personal_store.errors import SourceError
-from personal_store.exports import Shape, gather
-from personal_store.libraries import Library
-from personal_store.sources import Source
-from personal_store.tables import Row, has_columns, rows
+from personal_store.files.sources import Source
+from personal_store.importers.formats.exports import Shape, gather
+from personal_store.importers.formats.libraries import Library
+from personal_store.importers.formats.tables import Row, has_columns, rows
 
 
 def _key(row: Row, kind: str) -> tuple[object, ...]:

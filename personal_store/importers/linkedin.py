@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from personal_store.archives import FAULTS
-from personal_store.cleaning import VERSION
-from personal_store.dates import parse_date
-from personal_store.exports import (
+from personal_store.cleaning.cleaning import VERSION
+from personal_store.files.archives import FAULTS
+from personal_store.files.sources import Source
+from personal_store.importers.formats.exports import (
     Shape,
     digest,
     gather,
@@ -26,10 +26,10 @@ from personal_store.exports import (
     says_little,
     without_text,
 )
+from personal_store.importers.formats.tables import Row, has_columns, rows
+from personal_store.importers.formats.talks import People, identity
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source
-from personal_store.tables import Row, has_columns, rows
-from personal_store.talks import People, identity
+from personal_store.text.dates import parse_date
 
 _SERVICE = "linkedin"
 

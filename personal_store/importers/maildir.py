@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from personal_store.bundles import envelopes_of, read_each
-from personal_store.files import bundled
-from personal_store.folders import folder_label
-from personal_store.letters import Letter, read_now
-from personal_store.mail import Mail
+from personal_store.files.files import bundled
+from personal_store.files.sources import Source, locate
+from personal_store.mail.folders import folder_label
+from personal_store.mail.mail import Mail
+from personal_store.mail.splitting import MAX_MESSAGE
+from personal_store.reading.bundles import envelopes_of, read_each
+from personal_store.reading.letters import Letter, read_now
 from personal_store.records import Item, ReadOptions, Skipped
-from personal_store.sources import Source, locate
-from personal_store.splitting import MAX_MESSAGE
 
 # ":2,FS" as the format says; "!2," or ";2," where a file name cannot hold a colon.
 _FLAGS = re.compile(r"[:!;]2,([A-Za-z]*)$")

@@ -4,13 +4,18 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from personal_store.charset import decode
-from personal_store.dates import parse_date
-from personal_store.documents import MAX_DOCUMENT, Text, is_personal, read_documents
-from personal_store.files import bundled
-from personal_store.front_matter import front_matter
+from personal_store.files.files import bundled
+from personal_store.files.sources import Source, locate
+from personal_store.importers.formats.documents import (
+    MAX_DOCUMENT,
+    Text,
+    is_personal,
+    read_documents,
+)
+from personal_store.importers.formats.front_matter import front_matter
 from personal_store.records import Item, ReadOptions
-from personal_store.sources import Source, locate
+from personal_store.text.charset import decode
+from personal_store.text.dates import parse_date
 
 _SUFFIXES = (".md", ".markdown", ".mdown")
 _NO_NOTES = ("templates", "_templates", "template")

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from personal_store.cleaning import VERSION
-from personal_store.dates import parse_date
-from personal_store.exports import (
+from personal_store.cleaning.cleaning import VERSION
+from personal_store.files.sources import Source
+from personal_store.importers.formats.exports import (
     Shape,
     addressed,
     digest,
@@ -22,9 +22,16 @@ from personal_store.exports import (
     says_little,
     without_text,
 )
-from personal_store.objects import Element, content, elements, mapping, marked, text
+from personal_store.importers.formats.objects import (
+    Element,
+    content,
+    elements,
+    mapping,
+    marked,
+    text,
+)
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source
+from personal_store.text.dates import parse_date
 
 _OUTBOX = Shape(
     "outbox.json of Mastodon",

@@ -5,11 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from personal_store.errors import SourceError
-from personal_store.letters import Letter, read_now
-from personal_store.mail import Mail, parse_headers
-from personal_store.records import Item, ReadOptions
-from personal_store.sources import Source, locate
-from personal_store.splitting import (
+from personal_store.files.sources import Source, locate
+from personal_store.mail.mail import Mail, parse_headers
+from personal_store.mail.splitting import (
     RawMessage,
     Stretch,
     begins_message,
@@ -17,6 +15,8 @@ from personal_store.splitting import (
     split,
     stretches,
 )
+from personal_store.reading.letters import Letter, read_now
+from personal_store.records import Item, ReadOptions
 
 _SUFFIXES = (".mbox", ".mbx", "")
 

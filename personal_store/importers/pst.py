@@ -6,12 +6,12 @@ Read through libpff, which is an extra. Calendar, contacts and tasks are skipped
 from collections.abc import Iterator
 from pathlib import Path
 
-from personal_store import outlook
-from personal_store.letters import read_letter
-from personal_store.mail import Mail, parse_headers
-from personal_store.outlook import FAULTS, Place
+from personal_store.files.sources import Source, locate
+from personal_store.mail import outlook
+from personal_store.mail.mail import Mail, parse_headers
+from personal_store.mail.outlook import FAULTS, Place
+from personal_store.reading.letters import read_letter
 from personal_store.records import ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source, locate
 
 _SUFFIXES = (".pst", ".ost")
 

@@ -9,12 +9,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from personal_store.cleaning import VERSION
-from personal_store.dates import parse_date
-from personal_store.exports import Shape, digest, gather, prose, read_files, says_little
+from personal_store.cleaning.cleaning import VERSION
+from personal_store.files.sources import Source
+from personal_store.importers.formats.exports import (
+    Shape,
+    digest,
+    gather,
+    prose,
+    read_files,
+    says_little,
+)
+from personal_store.importers.formats.tables import Row, has_columns, rows
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source
-from personal_store.tables import Row, has_columns, rows
+from personal_store.text.dates import parse_date
 
 _GONE = ("[deleted]", "[removed]", "[deleted by user]")
 _QUOTE = re.compile(r"^\s{0,3}>(?!!).*\n?", re.MULTILINE)  # but not >!a spoiler!<

@@ -4,9 +4,9 @@ Ratings are in quarter stars. There is no date of a review; the last day of read
 the day the book was added, stands for it.
 """
 
-from personal_store.exports import Shape
-from personal_store.libraries import Library
-from personal_store.tables import Row, has_columns
+from personal_store.importers.formats.exports import Shape
+from personal_store.importers.formats.libraries import Library
+from personal_store.importers.formats.tables import Row, has_columns
 
 
 def _key(row: Row, kind: str) -> tuple[object, ...]:

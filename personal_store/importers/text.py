@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from personal_store.charset import decode
-from personal_store.documents import (
+from personal_store.errors import SourceError
+from personal_store.files.files import bundled
+from personal_store.files.sources import Source, locate
+from personal_store.importers.formats.documents import (
     MAX_DOCUMENT,
     Text,
     is_personal,
     is_talk,
     read_documents,
 )
-from personal_store.errors import SourceError
-from personal_store.files import bundled
 from personal_store.records import Item, ReadOptions
-from personal_store.sources import Source, locate
+from personal_store.text.charset import decode
 
 _SUFFIXES = (".txt", ".text")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")

@@ -1,8 +1,8 @@
 """Exported chats of WhatsApp: _chat.txt (iOS) or "WhatsApp Chat with X.txt" (Android).
 
 Lines read `[date, time] Name: text` or `date, time - Name: text`, with the date in the
-order of the phone's language; see personal_store/chats.py. Only messages under the
-owner's own name, which --me says, are own; those of others are kept as theirs. The
+order of the phone's language; see formats/chats.py. Only messages under the owner's
+own name, which --me says, are own; those of others are kept as theirs. The
 export does not mark what was forwarded: forwarded text counts as written by whoever
 sent it. Times are the phone's own and count as UTC.
 """
@@ -11,10 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from personal_store.archives import FAULTS
-from personal_store.chats import Chat, Message, is_chat, messages, own_words
-from personal_store.cleaning import VERSION
-from personal_store.exports import (
+from personal_store.cleaning.cleaning import VERSION
+from personal_store.files.archives import FAULTS
+from personal_store.files.sources import Source
+from personal_store.importers.formats.chats import (
+    Chat,
+    Message,
+    is_chat,
+    messages,
+    own_words,
+)
+from personal_store.importers.formats.exports import (
     Shape,
     digest,
     gather,
@@ -22,9 +29,8 @@ from personal_store.exports import (
     readable,
     says_little,
 )
+from personal_store.importers.formats.talks import People, identity, plain_name
 from personal_store.records import Document, Item, ReadOptions, Skipped
-from personal_store.sources import Source
-from personal_store.talks import People, identity, plain_name
 
 _SERVICE = "whatsapp"
 _CHAT = Shape("exported WhatsApp chat", r".*\.txt", is_chat)

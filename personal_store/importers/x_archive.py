@@ -7,7 +7,7 @@ second in which it was written.
 
 Retweets are skipped, and what was retweeted by hand or quoted in the text is cut off.
 The people an answer begins with are its recipient, not its text. Of direct messages the
-owner's are read; see personal_store/x_messages.py. Deleted posts are not read.
+owner's are read; see formats/x_messages.py. Deleted posts are not read.
 """
 
 import html
@@ -18,12 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from personal_store import x_messages
-from personal_store.archives import FAULTS
-from personal_store.cleaning import VERSION, normalised, tidy
-from personal_store.dates import parse_date
+from personal_store.cleaning.cleaning import VERSION, normalised, tidy
 from personal_store.errors import SourceError
-from personal_store.exports import (
+from personal_store.files.archives import FAULTS
+from personal_store.files.sources import Source
+from personal_store.importers.formats import x_messages
+from personal_store.importers.formats.exports import (
     Shape,
     addressed,
     aside_of,
@@ -34,10 +34,17 @@ from personal_store.exports import (
     says_little,
     without_text,
 )
-from personal_store.objects import Element, elements, listing, mapping, marked, text
+from personal_store.importers.formats.objects import (
+    Element,
+    elements,
+    listing,
+    mapping,
+    marked,
+    text,
+)
+from personal_store.importers.formats.x_messages import Accounts, owner_in
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source
-from personal_store.x_messages import Accounts, owner_in
+from personal_store.text.dates import parse_date
 
 _TEXTS = Shape(
     "tweets.js of an X archive",

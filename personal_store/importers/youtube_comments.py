@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from personal_store.cleaning import VERSION, tidy
-from personal_store.dates import parse_date
-from personal_store.exports import (
+from personal_store.cleaning.cleaning import VERSION, tidy
+from personal_store.files.sources import Source
+from personal_store.importers.formats.exports import (
     Shape,
     addressed,
     digest,
@@ -25,10 +25,16 @@ from personal_store.exports import (
     says_little,
     without_text,
 )
-from personal_store.objects import listing, mapping, text
+from personal_store.importers.formats.objects import listing, mapping, text
+from personal_store.importers.formats.tables import (
+    Row,
+    beginning,
+    has_columns,
+    plain,
+    rows,
+)
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
-from personal_store.sources import Source
-from personal_store.tables import Row, beginning, has_columns, plain, rows
+from personal_store.text.dates import parse_date
 
 _CHANNEL = re.compile(r"UC[\w-]{22}")
 _COLUMNS = range(6, 13)

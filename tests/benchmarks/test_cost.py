@@ -20,16 +20,16 @@ from benchmarks.cost.operations import (
 )
 from benchmarks.cost.shapes import Shape, ShapedPair, published, shape_of
 from benchmarks.cost.traffic import Written, traffic
-from decoding_core.duty import duty_of
 from decoding_core.errors import ModelError
 from decoding_core.messages import OpenSession
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.decode_loop import DecodeLoop, Limits
-from edge_app.drafter import Drafter
-from edge_app.narrator import Narrator
-from edge_app.statistics import Tally
+from decoding_core.verifier_role import role_of
+from edge_app.decoding.drafter import Drafter
+from edge_app.decoding.emitter import EventEmitter
+from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.statistics import Tally
 from models.engines.llama_cpp import LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
@@ -51,7 +51,7 @@ class OnTheWire:
         self.inner, self.bytes = inner, 0
 
     def open(self, request):
-        self.frames = duty_of(request.terms).frames
+        self.frames = role_of(request.terms).frames
         return self.inner.open(request)
 
     def verify(self, block):
@@ -80,7 +80,7 @@ class Run:
             build(settings),
             draw,
             Limits(tokens, settings.draft_length, nothing),
-            Narrator(tally.add, lambda token: b"x"),
+            EventEmitter(tally.add, lambda token: b"x"),
             threshold=settings.threshold,
         )
         self.tokens = sum(len(block.token_ids) for block in loop.blocks())

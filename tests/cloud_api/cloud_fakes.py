@@ -12,13 +12,13 @@ import httpx
 import numpy as np
 
 from cloud_api.app import create_app
-from cloud_api.served import Models
+from cloud_api.engine.batch_engine import Models
 from cloud_api.server import VerifierServer, address_of, listen
 from cloud_api.settings import ServerSettings
 from decoding_core import wire_json
-from decoding_core.duty import duty_of
 from decoding_core.errors import ContextFullError
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
+from decoding_core.verifier_role import role_of
 from tests.waiting import PATIENCE, wait_until
 
 TOKEN = "specsteer_test-token"
@@ -35,15 +35,15 @@ def logits_after(salt, token_ids):
 
 
 class FakeModel:
-    """A `ServedModel`. It fails loudly where llama.cpp would do wrong in silence."""
+    """A `BatchEngine`. It fails loudly where llama.cpp would do wrong in silence."""
 
-    def __init__(self, salt, seats=2, context_length=512, vocabulary=VOCABULARY_ID):
+    def __init__(self, salt, slots=2, context_length=512, vocabulary=VOCABULARY_ID):
         self.name = f"fake-{salt}"
         self.vocabulary_id = vocabulary
         self.vocabulary_size = VOCABULARY
         self.context_length = context_length
-        self.seats = seats
-        self.held = [[] for _ in range(seats)]
+        self.slots = slots
+        self.held = [[] for _ in range(slots)]
         self.calls = []
         self.threads = set()
         self.gate = threading.Event()
@@ -53,22 +53,22 @@ class FakeModel:
         self.closed = self.interrupted = False
         self._salt = salt
 
-    def rollback(self, seat, position):
-        assert 0 <= position <= len(self.held[seat])
+    def rollback(self, slot, position):
+        assert 0 <= position <= len(self.held[slot])
         self.threads.add(threading.current_thread().name)
-        del self.held[seat][position:]
+        del self.held[slot][position:]
 
     def evaluate(self, readings):
         self.threads.add(threading.current_thread().name)
         self.entered.set()
         assert self.gate.wait(PATIENCE)
         self.calls.append(list(readings))
-        assert len({r.seat for r in readings}) == len(readings)
+        assert len({r.slot for r in readings}) == len(readings)
         for reading in readings:
             assert 1 <= reading.rows <= len(reading.token_ids)
             if self.fault is not None and self.fault(reading):
                 raise self.fault(reading)
-            held = len(self.held[reading.seat]) + len(reading.token_ids)
+            held = len(self.held[reading.slot]) + len(reading.token_ids)
             if held > self.context_length:
                 raise ContextFullError("too long")
         return [self._read(reading) for reading in readings]
@@ -81,7 +81,7 @@ class FakeModel:
         self.closed = True
 
     def _read(self, reading):
-        held = self.held[reading.seat]
+        held = self.held[reading.slot]
         held.extend(reading.token_ids)
         ends = range(len(held) - reading.rows + 1, len(held) + 1)
         return np.stack([logits_after(self._salt, held[:end]) for end in ends])
@@ -210,7 +210,7 @@ def open_session(client, request=None):
 
 
 def frames_of(request):
-    return duty_of(request.terms).frames
+    return role_of(request.terms).frames
 
 
 def block_after(text, drafted, settled=(), epoch=0, round_=0):

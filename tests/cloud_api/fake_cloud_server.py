@@ -3,10 +3,9 @@
 import os
 import sys
 
-from cloud_fakes import fake_models
-
-from cloud_api import serving
+from cloud_api import run
 from cloud_api.cli import main
+from tests.cloud_api.cloud_fakes import fake_models
 from tests.waiting import forever
 
 
@@ -20,7 +19,7 @@ def load(options):
     kind = os.environ.get("FAKE_MODELS", "")
     if kind == "slow":
         forever()
-    models = fake_models(seats=options.seats)
+    models = fake_models(slots=options.slots)
     if kind == "faulty":
         models.base.fault = lambda _: RuntimeError(f"canary-4242 {models.base.held}")
     if kind == "stuck":
@@ -28,5 +27,5 @@ def load(options):
     return models
 
 
-serving.load_models = load
+run.load_models = load
 main()

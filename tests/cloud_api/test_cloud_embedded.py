@@ -5,18 +5,24 @@ import random
 
 import numpy as np
 import pytest
-from cloud_fakes import HEADERS, client_of, open_session, post_block, running
 from websockets.sync.client import connect
 
-from cloud_api.llama import LlamaOptions, load_models
+from cloud_api.engine.llama import LlamaOptions, load_models
 from cloud_api.sessions.state import Session
 from decoding_core import wire_json
-from decoding_core.duty import duty_of
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import EngineVerifier
+from decoding_core.verifier_role import role_of
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
+from tests.cloud_api.cloud_fakes import (
+    HEADERS,
+    client_of,
+    open_session,
+    post_block,
+    running,
+)
 
 CONTEXT, THREADS = 512, 1
 
@@ -33,11 +39,11 @@ def models():
         model.close()
 
 
-def serving(seats):
+def serving(slots):
     options = LlamaOptions(
         locate("generalist"),
         locate("specialist"),
-        seats,
+        slots,
         CONTEXT,
         EngineSettings(threads=THREADS),
     )
@@ -76,10 +82,10 @@ def written(verifier, request, blocks, seed=3):
 def test_three_ways_to_ask_give_one_verdict(models, method):
     """To the last bit: one text at a time lies in the caches as it does in process."""
     request = request_for(models, "Write an email to the landlord.", method)
-    frames = Session(request, duty_of(request.terms), CONTEXT, 0.0).frames
+    frames = Session(request, role_of(request.terms), CONTEXT, 0.0).frames
     local = EngineVerifier(*(context.sequence(0) for context in models))
     rounds = list(written(local, request, blocks=8))
-    with serving(seats=1) as server, client_of(server) as client:
+    with serving(slots=1) as server, client_of(server) as client:
         path = f"/v1/sessions/{open_session(client, request)}/stream"
         url = server.url.replace("http", "ws") + path
         with connect(url, additional_headers=HEADERS) as socket:
@@ -95,13 +101,13 @@ def test_three_ways_to_ask_give_one_verdict(models, method):
 
 
 def test_sessions_beyond_the_seats_are_read_again(models):
-    """Three texts in turn on two seats: each verdict as if it were alone, but for the
+    """Three texts in turn on two slots: each verdict as if it were alone, but for the
     order in which sums are formed when texts share a cache."""
     prompts = ["Write a review of a lamp.", "Dear Anna,", "Tell them that I am ill."]
     requests = [request_for(models, prompt, "coupled") for prompt in prompts]
     local = EngineVerifier(*(context.sequence(0) for context in models))
     expected = [list(written(local, request, blocks=3)) for request in requests]
-    with serving(seats=2) as server, client_of(server) as client:
+    with serving(slots=2) as server, client_of(server) as client:
         sessions = [open_session(client, request) for request in requests]
         for turn in range(3):
             for session_id, rounds in zip(sessions, expected, strict=True):

@@ -13,7 +13,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
-from cloud_fakes import (
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from cloud_api import run
+from cloud_api.cli import main
+from cloud_api.engine.batch_engine import Models
+from cloud_api.server import is_loopback
+from decoding_core import wire_json
+from decoding_core.wire import Kind, Problem
+from tests.cloud_api.cloud_fakes import (
     HEADERS,
     TOKEN,
     FakeModel,
@@ -26,15 +35,6 @@ from cloud_fakes import (
     post_block,
     wait_until_ready,
 )
-from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
-
-from cloud_api import serving
-from cloud_api.cli import main
-from cloud_api.served import Models
-from cloud_api.server import is_loopback
-from decoding_core import wire_json
-from decoding_core.wire import Kind, Problem
 from tests.hostile import HOSTILE, dangers
 from tests.waiting import PATIENCE
 
@@ -237,8 +237,8 @@ def test_a_stop_waits_for_no_model(command, environment):
     ],
 )
 def test_models_that_cannot_be_served_end_it(model_file, monkeypatch, load, sentence):
-    monkeypatch.setattr(serving, "load_models", load)
-    monkeypatch.setattr(serving.logs, "configure", lambda: None)
+    monkeypatch.setattr(run, "load_models", load)
+    monkeypatch.setattr(run.logs, "configure", lambda: None)
     models = ["--generalist", str(model_file), "--base", str(model_file)]
 
     code, words = refusal("--port", "0", *models, "--token", "x")

@@ -2,7 +2,13 @@
 
 import pytest
 from click.testing import CliRunner
-from cloud_fakes import (
+
+from cloud_api import cli
+from cloud_api.engine.batch_engine import Models
+from decoding_core import wire_json
+from decoding_core.verifier import EngineVerifier
+from edge_app.verifiers.edge_base import EdgeBaseVerifier
+from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,
     FakeEngine,
@@ -14,12 +20,6 @@ from cloud_fakes import (
     post_block,
     running,
 )
-
-from cloud_api import cli
-from cloud_api.served import Models
-from decoding_core import wire_json
-from decoding_core.verifier import EngineVerifier
-from edge_app.edge_base import EdgeBaseVerifier
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_which_base_is_loaded(arguments, expected, tmp_path, monkeypatch):
         seen.append(options.base)
         return True
 
-    monkeypatch.setattr("cloud_api.serving.serve", serve)
+    monkeypatch.setattr("cloud_api.run.serve", serve)
     words = [str(file) if word == "FILE" else word for word in arguments]
     result = CliRunner().invoke(cli.main, ["serve", *words])
     assert result.exit_code == 0, result.output

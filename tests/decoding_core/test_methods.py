@@ -17,7 +17,7 @@ from decoding_core.methods import (
     speculative,
     steering,
 )
-from decoding_core.residual import left_out
+from decoding_core.residual import truncation_bound
 from decoding_core.sampling import TIED, log_softmax
 from decoding_core.settings import MethodSettings
 from tests.exact import (
@@ -197,7 +197,7 @@ def test_lossless_emits_the_cut_target(small, large, base, strength, ids):
     whole = steered(small, large, base, strength)
     found = emitted_by_device(method.target(small[ids], row), np.exp(small), row)
     assert_allclose(found, cut(whole, ids), atol=1e-9)
-    bound = method.left_out(small, row)
+    bound = method.truncation_bound(small, row)
     assert total_variation(found, whole) <= bound + 1e-9
     assert bound <= 1.0
     assert_allclose(total_variation(found, whole), 1 - whole[ids].sum(), atol=1e-9)
@@ -211,7 +211,7 @@ def test_the_bound_with_the_base_on_this_device(small, large, base, strength, id
     known = row_of(large, base, ids, strength=0.0)
     object.__setattr__(known, "whole_base", base)
     outside = 1 - steered(small, large, base, strength)[ids].sum()
-    assert outside - 1e-9 <= left_out(small, known, strength) <= 1.0
+    assert outside - 1e-9 <= truncation_bound(small, known, strength) <= 1.0
 
 
 @given(logprobs, logprobs, logprobs, strengths, candidates)
@@ -239,7 +239,7 @@ def test_speculative_decoding_emits_the_generalist(small, large, ids, top_p):
     if top_p == 1.0:
         assert_allclose(expected, cut(np.exp(large), ids), atol=1e-9)
     outside = 1 - np.exp(large)[ids].sum()
-    assert_allclose(method.left_out(np.empty(0), row), outside, atol=1e-9)
+    assert_allclose(method.truncation_bound(np.empty(0), row), outside, atol=1e-9)
 
 
 @given(logprobs, logprobs, logprobs, strengths)
@@ -292,7 +292,7 @@ def test_the_contrast_is_emitted_exactly(small, base, strength, share, top_p):
     found = emitted_by_device(target, draw.distribution(np.exp(small)), row)
     expected = contrasted(small, base, strength, share)
     assert_allclose(found, draw.distribution(expected), atol=1e-9)
-    assert method.left_out(small, row) == 0.0
+    assert method.truncation_bound(small, row) == 0.0
 
 
 @given(logprobs, logprobs, strengths)

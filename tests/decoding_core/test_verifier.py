@@ -3,9 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from decoding_core.duty import duty_of
 from decoding_core.errors import MessageError, VocabularyMismatchError
-from decoding_core.judging import judge
 from decoding_core.messages import (
     NOTHING_LEFT_OUT,
     DraftBlock,
@@ -15,6 +13,8 @@ from decoding_core.messages import (
 )
 from decoding_core.sampling import TIED, log_softmax
 from decoding_core.verifier import EngineVerifier
+from decoding_core.verifier_role import role_of
+from decoding_core.verifying import judge
 from tests.fakes import HashEngine
 
 
@@ -33,11 +33,11 @@ def test_the_greedy_rule_is_applied_position_by_position():
     """The count is that of the first token whose ratio is not above the threshold by
     more than a tie; the mean is that of all ratios."""
     rng = np.random.default_rng(0)
-    duty = duty_of(Terms("steering", draft_limit=6))
+    role = role_of(Terms("steering", draft_limit=6))
     for _ in range(200):
         large, base = rng.normal(size=(2, 7, 11))
         drafted = tuple(int(x) for x in rng.integers(0, 11, 6))
-        verdict = judge(block(drafted=drafted), large, base, duty)
+        verdict = judge(block(drafted=drafted), large, base, role)
         ratios = np.exp(log_softmax(large) - log_softmax(base))
         ratio = ratios[np.arange(6), drafted]
         assert verdict.accepted == [*(ratio > 0.5 * np.exp(TIED)), False].index(False)
@@ -57,7 +57,7 @@ def test_the_threshold_is_the_block_s():
 def judged(drafted, large, base, **terms):
     terms = Terms(**{"method": "steering", "draft_limit": 1, **terms})
     one = block(drafted=(drafted,), threshold=1e5)
-    return judge(one, large, base, duty_of(terms))
+    return judge(one, large, base, role_of(terms))
 
 
 def test_a_row_holds_the_likeliest_and_the_draft():

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding_core.duty import duty_of
 from decoding_core.errors import MessageError
-from decoding_core.judging import judge
 from decoding_core.messages import (
     NOTHING_LEFT_OUT,
     SETTLED_LIMIT,
@@ -21,6 +19,8 @@ from decoding_core.messages import (
     Verdict,
 )
 from decoding_core.methods import available, build_for_server
+from decoding_core.verifier_role import role_of
+from decoding_core.verifying import judge
 from decoding_core.wire import FrameFormat, Kind, Signal
 from decoding_core.wire_json import (
     answer_from_json,
@@ -158,16 +158,16 @@ def test_a_threshold_that_cannot_be_is_refused(threshold):
 def test_sizes_depend_on_the_terms_alone(name, base):
     """And every method's largest verdict fits into its frames."""
     terms = Terms(name, temperature=1.0, candidates=5, draft_limit=4, base=base)
-    duty = duty_of(terms)
+    role = role_of(terms)
     logits = np.random.default_rng(0).normal(size=(5, 30))
-    drafted = tuple(range(duty.draft_limit))
+    drafted = tuple(range(role.draft_limit))
     block = DraftBlock(0, 0, 0, 0, (), drafted, 1e6)
     rows = logits[: len(drafted) + 1]
-    verdict = judge(block, rows, rows[::-1] if duty.uses_base else None, duty)
-    frame = duty.frames.encode_verdict(verdict, len(drafted))
-    assert len(frame) == duty_of(terms).frames.down_size
-    same(duty.frames.decode_answer(frame), verdict)
-    assert duty.uses_base == (base == "cloud" and build_for_server(terms).uses_base)
+    verdict = judge(block, rows, rows[::-1] if role.uses_base else None, role)
+    frame = role.frames.encode_verdict(verdict, len(drafted))
+    assert len(frame) == role_of(terms).frames.down_size
+    same(role.frames.decode_answer(frame), verdict)
+    assert role.uses_base == (base == "cloud" and build_for_server(terms).uses_base)
 
 
 def test_another_version_is_named():

@@ -4,8 +4,8 @@ from contextlib import closing
 
 import pytest
 
-from edge_app.child_server import ChildServer
-from edge_app.settings import store_path
+from edge_app.config.settings import store_path
+from edge_app.transport.child_server import ChildServer
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate

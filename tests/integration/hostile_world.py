@@ -14,11 +14,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from decoding_core.errors import DecodingError, StoppedError
-from edge_app.events import (
+from edge_app.decoding.events import (
     Drafted,
     Event,
     Finished,
-    Judged,
     Notice,
     Opened,
     Received,
@@ -28,9 +27,10 @@ from edge_app.events import (
     SourcesFound,
     Statistics,
     Token,
+    Verified,
 )
-from edge_app.text import TextDecoder
-from edge_app.tui.tape import TapeDesk
+from edge_app.decoding.text import TextDecoder
+from edge_app.tui.recording import RecordedService
 from tests.hostile import ATTACKS, HOSTILE, MARK
 from tests.mailboxes import ME, mailbox, message
 
@@ -211,14 +211,14 @@ def script() -> list[Event]:
         Received(1e9, HOSTILE, 160),
         *(Drafted(token.id, token.text) for token in drawn[:8]),
         Sent(1e9, f"http://[/x]{HOSTILE}", HOSTILE, 96, ids, b"\x1b[2J"),
-        Judged(8, 4, (HOSTILE, HOSTILE), 0.01),
+        Verified(8, 4, (HOSTILE, HOSTILE), 0.01),
         Notice(f"{HOSTILE} [/x] the rest is written alone"),
         *(Settled((token,)) for token in drawn),
         Finished("end", Statistics()),
     ]
 
 
-class HostileDesk(TapeDesk):
+class HostileDesk(RecordedService):
     """Tells of hostile things whatever it is asked."""
 
     def __init__(self, *_: object) -> None:

@@ -11,14 +11,14 @@ from click.testing import CliRunner
 
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.child_server import ChildServer
 from edge_app.cli import cli
 from edge_app.commands import write as write_command
-from edge_app.events import Settled
-from edge_app.orders import Order
+from edge_app.config.settings import ledger_path
+from edge_app.decoding.events import Settled
 from edge_app.privacy.ledger import read_ledger
-from edge_app.settings import ledger_path
-from edge_app.writing import TextJob
+from edge_app.service.requests import WriteRequest
+from edge_app.service.text_job import TextJob
+from edge_app.transport.child_server import ChildServer
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.probe import probe
 from models.engines.settings import EngineSettings
@@ -158,7 +158,7 @@ def _in_process(settings):
     large, small = (LlamaModel(locate(r), engine) for r in ("generalist", "specialist"))
     contexts = [LlamaContext(model) for model in (large, small, small)]
     events = []
-    order = Order(Request("Thank Ana."), settings=settings, max_tokens=30)
+    order = WriteRequest(Request("Thank Ana."), settings=settings, max_tokens=30)
     job = TextJob(small, contexts[2], order, events.append, threading.Event())
     job.run(EngineVerifier(contexts[0].sequence(), contexts[1].sequence()), [])
     for part in (*contexts, large, small):

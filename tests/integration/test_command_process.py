@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from edge_app.config.settings import ledger_path
 from edge_app.privacy.ledger import read_ledger
-from edge_app.settings import ledger_path
 from models.engines.probe import probe
 from tests.waiting import PATIENCE, wait_until
 
@@ -25,9 +25,9 @@ LONG = (
 
 HELD = """
 import os, sys
-from edge_app.child_server import ChildServer
+from edge_app.transport.child_server import ChildServer
 from edge_app.commands.write import Output
-from edge_app.events import Settled
+from edge_app.decoding.events import Settled
 where, gate = sys.argv.pop(1), int(sys.argv.pop(1))
 def add(output, event, shown=Output.add):
     shown(output, event)

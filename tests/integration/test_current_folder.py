@@ -158,7 +158,7 @@ def test_a_package_that_lies_there_itself_is_found(tmp_path, home):
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks the system")
 def test_a_child_is_given_no_secret(home, monkeypatch):
     """Neither in its environment nor in its arguments; it has its token even so."""
-    from edge_app.child_server import ChildServer
+    from edge_app.transport.child_server import ChildServer
     from models.files import locate
 
     for name, value in SECRETS.items():

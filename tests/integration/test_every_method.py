@@ -10,14 +10,14 @@ from decoding_core.methods import available
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.cli import cli
-from edge_app.cloud_verifier import CloudVerifier
-from edge_app.desk import Equipment, WritingDesk
-from edge_app.edge_base import EdgeBaseVerifier
-from edge_app.events import Sent, Settled, SourcesFound
-from edge_app.orders import Order
+from edge_app.config.settings import ledger_path
+from edge_app.decoding.events import Sent, Settled, SourcesFound
 from edge_app.privacy.ledger import read_ledger
-from edge_app.settings import ledger_path
-from edge_app.writing import TextJob
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import ServiceConfig, WritingService
+from edge_app.service.text_job import TextJob
+from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.verifiers.edge_base import EdgeBaseVerifier
 from models.engines.llama_cpp import LlamaContext
 from models.engines.probe import probe
 from models.engines.settings import EngineSettings
@@ -59,7 +59,7 @@ def fourth(specialist):
 
 
 def order(method, temperature=0.8, base="cloud", seed=2):
-    return Order(
+    return WriteRequest(
         Request("Thank Ana for the photos.", recipient="Ana"),
         settings=MethodSettings(
             method=method,
@@ -151,7 +151,7 @@ def test_the_command_writes_with_every_method(method, server, letters):
     exact = method in ("lossless", "coupled", "speculative", "generalist", "contrast")
     exact = exact or method == "generalist_with_history"
     exact |= method in ("costeer", "lightcosteer")
-    assert (body["statistics"]["left_out"] is not None) == exact
+    assert (body["statistics"]["truncation_bound"] is not None) == exact
     told = "exact to" in result.stderr or "candidates lacked" in result.stderr
     assert told == exact
     assert bool(body["sources"]) == (method != "specialist_without_history")
@@ -211,8 +211,8 @@ def test_the_help_lists_the_methods():
 @pytest.mark.parametrize("method", ["generalist", "generalist_with_history"])
 def test_who_reads_the_history(method, server, tmp_path):
     """The private prompt leaves with the one baseline that says so."""
-    desk = WritingDesk(
-        Equipment(
+    desk = WritingService(
+        ServiceConfig(
             locate("specialist"),
             locate("generalist"),
             tmp_path / "store.db",

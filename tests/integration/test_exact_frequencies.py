@@ -9,9 +9,9 @@ from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.decode_loop import DecodeLoop, Limits
-from edge_app.drafter import Drafter
-from edge_app.narrator import Narrator
+from edge_app.decoding.drafter import Drafter
+from edge_app.decoding.emitter import EventEmitter
+from edge_app.decoding.loop import DecodeLoop, Limits
 from tests.exact import cut, farthest
 from tests.fakes import opened_session
 from tests.integration.test_shared_noise import prompts
@@ -131,7 +131,7 @@ def texts(three, method, specialist):
             build(settings),
             draw,
             Limits(2, settings.draft_length, ()),
-            Narrator(lambda _: None, lambda _: b""),
+            EventEmitter(lambda _: None, lambda _: b""),
             threshold=THRESHOLD,
         )
         yield [token for block in loop.blocks() for token in block.token_ids]

@@ -20,9 +20,9 @@ from hostile_world import (
 
 import edge_app.cli
 from edge_app.commands import installed
+from edge_app.config.settings import ledger_path, settings_path, store_path
 from edge_app.privacy.ledger import Ledger
-from edge_app.profiles import Profile, keep_profile, profile_path
-from edge_app.settings import ledger_path, settings_path, store_path
+from edge_app.service.profiles import Profile, keep_profile, profile_path
 from tests.hostile import HOSTILE, MARK, dangers
 from tests.mailboxes import ME
 
@@ -177,7 +177,7 @@ def call(*arguments, program=edge_app.cli.cli):
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
 )
 def test_nothing_hostile_passes(path, case, world, monkeypatch):
-    monkeypatch.setattr("edge_app.desk.WritingDesk", HostileDesk)
+    monkeypatch.setattr("edge_app.service.service.WritingService", HostileDesk)
     commands = " ".join([*path, case.removeprefix("~")]).split(" && ")
     for command in commands:
         shown = call(*(word.format_map(world) for word in command.split()))
@@ -224,7 +224,7 @@ def test_a_hostile_mail_server(fine, folder, world, monkeypatch):
 
 def test_hostile_settings(world, monkeypatch):
     """A value, a name and what is no TOML at all."""
-    monkeypatch.setattr("edge_app.desk.WritingDesk", HostileDesk)
+    monkeypatch.setattr("edge_app.service.service.WritingService", HostileDesk)
     # TOML knows no escape for a half of a pair.
     quoted = json.dumps(f"{HOSTILE}\nError: forged".replace("\U000e0041", ""))
     for settings in (

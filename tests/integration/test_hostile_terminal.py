@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hostile_world import NAME, fill
 
-from edge_app.settings import settings_path
+from edge_app.config.settings import settings_path
 from tests.hostile import HOSTILE, MARK, dangers, dangers_in_terminal
 from tests.mailboxes import ME
 from tests.terminals import in_terminal
@@ -28,13 +28,14 @@ def python(script, *arguments, steps=(), **options):
 
 COMMANDS = """
 import json, sys
-from edge_app import cli, desk
+from edge_app import cli
+from edge_app.service import service
 from edge_app.commands import status
 from hostile_world import HostileDesk
-from edge_app.settings import settings_path
+from edge_app.config.settings import settings_path
 from tests.hostile import HOSTILE
 
-desk.WritingDesk = HostileDesk
+service.WritingService = HostileDesk
 for arguments in json.loads(sys.argv[1]):
     print("AT", arguments[0], flush=True)
     sys.argv[1:] = arguments
@@ -111,7 +112,7 @@ from hostile_world import HostileDesk
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.widgets import title_line
 from models.prompts import Request
-from edge_app.settings import settings_path
+from edge_app.config.settings import settings_path
 from tests.hostile import BLANK, CLIPBOARD, HOSTILE, MARK
 from tests.waiting import until_true
 

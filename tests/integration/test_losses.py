@@ -15,12 +15,12 @@ import pytest
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
-from edge_app.cloud_verifier import CloudVerifier
-from edge_app.decode_loop import DecodeLoop, Limits
-from edge_app.drafter import Drafter
-from edge_app.events import Notice, Sent
-from edge_app.narrator import Narrator
-from edge_app.verifier_session import Patience, VerifierSession
+from edge_app.decoding.drafter import Drafter
+from edge_app.decoding.emitter import EventEmitter
+from edge_app.decoding.events import Notice, Sent
+from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.verifiers.cloud import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
 from tests.integration.test_shared_noise import prompts
 from tests.relay import Relay
@@ -112,7 +112,7 @@ class Text:
         self._request = OpenSession(
             tuple(public), (), specialist.vocabulary_id, settings.terms()
         )
-        narrator = Narrator(self._tell, specialist.vocabulary.piece)
+        narrator = EventEmitter(self._tell, specialist.vocabulary.piece)
         session = VerifierSession(
             verifier,
             self._request,

@@ -8,13 +8,14 @@ import pytest
 
 from decoding_core.settings import MethodSettings
 from decoding_core.wire import FrameFormat
-from edge_app import profiles, traffic
-from edge_app.context import PromptBuilder
-from edge_app.desk import Equipment, WritingDesk
-from edge_app.events import Sent, Settled, SourcesFound
-from edge_app.orders import Order
+from edge_app.decoding.events import Sent, Settled, SourcesFound
 from edge_app.privacy.ledger import read_ledger
-from edge_app.profiles import Summary
+from edge_app.retrieval.context import PromptBuilder
+from edge_app.service import profiles
+from edge_app.service.profiles import Summary
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import ServiceConfig, WritingService
+from edge_app.transport import traffic
 from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
@@ -66,8 +67,8 @@ def desk(tmp_path, server):
                 "date": "date",
             },
         )
-    desk = WritingDesk(
-        Equipment(
+    desk = WritingService(
+        ServiceConfig(
             locate("specialist"),
             locate("generalist"),
             tmp_path / "store.db",
@@ -84,7 +85,7 @@ def desk(tmp_path, server):
 
 def write(desk, personalisation="bm25", max_tokens=40, **options):
     events = []
-    order = Order(
+    order = WriteRequest(
         Request("Thank Ana for the photos.", recipient="Ana"),
         background=NOTES,
         settings=MethodSettings(temperature=0.7, seed=1, **options),

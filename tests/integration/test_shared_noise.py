@@ -8,10 +8,10 @@ from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.cloud_verifier import CloudVerifier
-from edge_app.decode_loop import DecodeLoop, Limits
-from edge_app.drafter import Drafter
-from edge_app.narrator import Narrator
+from edge_app.decoding.drafter import Drafter
+from edge_app.decoding.emitter import EventEmitter
+from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.verifiers.cloud import CloudVerifier
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request, private_messages, public_messages
 from tests.fakes import opened_session
@@ -51,7 +51,7 @@ def speculative(settings, specialist, contexts, verifier, tokens):
     engine.rollback(0)
     drafter = Drafter(engine, private, draw, (), shares_noise=method.shares_noise)
     limits = Limits(tokens, settings.draft_length, ())
-    narrator = Narrator(lambda _: None, specialist.vocabulary.piece)
+    narrator = EventEmitter(lambda _: None, specialist.vocabulary.piece)
     list(DecodeLoop(drafter, session, method, draw, limits, narrator).blocks())
     verifier.close()
     return [token.id for token in narrator.tokens]

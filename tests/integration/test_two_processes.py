@@ -8,22 +8,22 @@ import pytest
 from decoding_core.errors import CloudRefusedError, CloudUnreachableError
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.child_server import ChildServer
-from edge_app.desk import Equipment, WritingDesk
-from edge_app.events import Finished, Judged, Notice, Opened, Settled
-from edge_app.orders import Order
-from edge_app.writing import TextJob
+from edge_app.decoding.events import Finished, Notice, Opened, Settled, Verified
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import ServiceConfig, WritingService
+from edge_app.service.text_job import TextJob
+from edge_app.transport.child_server import ChildServer
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
-from tests.edge_app.losing_server import Hurried
+from tests.edge_app.decoding.losing_server import Hurried
 
 PLAIN = EngineSettings(extra_buffers=False)
 
 
 def equipment(tmp_path, server, token=None):
-    return Equipment(
+    return ServiceConfig(
         locate("specialist"),
         locate("generalist"),
         tmp_path / "store.db",
@@ -37,14 +37,14 @@ def equipment(tmp_path, server, token=None):
 
 @pytest.fixture
 def desk(tmp_path, server):
-    desk = WritingDesk(equipment(tmp_path, server))
+    desk = WritingService(equipment(tmp_path, server))
     yield desk
     desk.close()
 
 
 def order(max_tokens=40, **options):
     settings = {"threshold": 0.3, **options}
-    return Order(
+    return WriteRequest(
         Request("Thank Ana for the photos.", recipient="Ana"),
         settings=MethodSettings(**settings),
         max_tokens=max_tokens,
@@ -93,7 +93,7 @@ def test_the_numbers_add_up(desk):
     assert isinstance(events[-1], Finished)
     settled = numbers.accepted + numbers.recovered + numbers.bonus + numbers.local
     assert settled == len(ids_of(events))
-    assert numbers.rounds == sum(isinstance(e, Judged) for e in events)
+    assert numbers.rounds == sum(isinstance(e, Verified) for e in events)
     assert numbers.bytes_up > 100 * numbers.rounds
     assert numbers.local == 0
 
@@ -103,7 +103,7 @@ def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
     """The rest is written on the device, and the person is told once."""
     with closing(ChildServer(locate("generalist"), locate("specialist"))) as child:
         child.wait()
-        desk = WritingDesk(equipment(tmp_path, child))
+        desk = WritingService(equipment(tmp_path, child))
         events = []
 
         def emit(event):
@@ -126,7 +126,7 @@ def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
 
 def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
     """Nobody starts it again before the next text."""
-    desk, events, stop = WritingDesk(equipment(tmp_path, None)), [], Hurried()
+    desk, events, stop = WritingService(equipment(tmp_path, None)), [], Hurried()
 
     def emit(event):
         events.append(event)
@@ -144,8 +144,8 @@ def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
 def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
     """Unless that must not be."""
     gone = equipment(tmp_path, server)
-    desk = WritingDesk(
-        Equipment(
+    desk = WritingService(
+        ServiceConfig(
             gone.specialist,
             gone.generalist,
             gone.store,
@@ -159,7 +159,9 @@ def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
     events = write(desk, order())
     assert any(isinstance(event, Notice) for event in events)
     assert next(e for e in events if isinstance(e, Opened)).local
-    strict = Order(order().request, settings=order().settings, may_go_offline=False)
+    strict = WriteRequest(
+        order().request, settings=order().settings, may_go_offline=False
+    )
     with pytest.raises(CloudUnreachableError):
         write(desk, strict)
     desk.close()
@@ -167,7 +169,7 @@ def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
 
 def test_a_wrong_token_is_refused_with_a_sentence(tmp_path, server):
     """It is no reason to write on alone."""
-    desk = WritingDesk(equipment(tmp_path, server, "wrong"))
+    desk = WritingService(equipment(tmp_path, server, "wrong"))
     with pytest.raises(CloudRefusedError, match="refused the token"):
         write(desk, order())
     desk.close()
@@ -190,7 +192,7 @@ def test_stop_waits_for_no_more_words_and_keeps_the_settled_text(desk):
 @pytest.mark.slow
 def test_one_server_serves_many_texts_and_ends_with_the_desk(tmp_path):
     """It is started once, started again when it has died, and never left behind."""
-    desk = WritingDesk(equipment(tmp_path, None))
+    desk = WritingService(equipment(tmp_path, None))
     desk.prepare()
     first = desk._child._process
     write(desk, order(max_tokens=5))

@@ -7,21 +7,22 @@ import sys
 from pathlib import Path
 
 import pytest
-from stores import content, ids
 
 from personal_store import Store, StoreError, import_source
-from personal_store.copies import back_up, backup_path
-from personal_store.derived import check
-from personal_store.forgetting import forget
+from personal_store.database.copies import back_up, backup_path
+from personal_store.lifecycle.forgetting import forget
+from personal_store.search.derived import check
 from tests.dying import run_to
 from tests.mailboxes import ME, mailbox, many
+from tests.personal_store.stores import content, ids
 from tests.waiting import at_once
 
 ROOT = Path(__file__).parents[2]
 IMPORT = """
 import sys
 from pathlib import Path
-from personal_store import Store, import_source, importing
+from personal_store import Store, import_source
+from personal_store.ingest import importing
 from personal_store.errors import StoreBusyError
 from tests.waiting import moments
 importing.BATCH = 25
@@ -40,7 +41,7 @@ FORGET = """
 import sys
 from pathlib import Path
 from personal_store import Store
-from personal_store.forgetting import forget
+from personal_store.lifecycle.forgetting import forget
 with Store.open(Path(sys.argv[1])) as store:
     forget(store.db, store.path, list(range(1, 60)))
 """
@@ -150,8 +151,9 @@ def test_a_really_full_disk(tmp_path, monkeypatch):
     script = f"""
 mount -t tmpfs -o size=2m small {mounted} && {sys.executable} - <<'END'
 from pathlib import Path
-from personal_store import Store, StoreError, import_source, importing
-from personal_store.derived import check
+from personal_store import Store, StoreError, import_source
+from personal_store.ingest import importing
+from personal_store.search.derived import check
 importing.BATCH = 25
 importing.check_room = lambda *_, **__: None
 with Store.open(Path("{mounted}/store.db")) as store:
@@ -199,7 +201,7 @@ def test_an_interrupted_backup_leaves_the_old_one(tmp_path, monkeypatch):
         def fail(*_):
             raise OSError("no")
 
-        monkeypatch.setattr("personal_store.private_files.sync", fail)
+        monkeypatch.setattr("personal_store.files.private_files.sync", fail)
         with pytest.raises(OSError, match="no"):
             back_up(store.db, store.path)
         assert backup_path(store.path).read_bytes() == before

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from personal_store import Store, StoreError, StoreTooNewError, import_source
-from personal_store.derived import check
-from personal_store.migrations import NEWEST
-from personal_store.private_files import put_in_place, shred
+from personal_store.database.migrations import NEWEST
+from personal_store.files.private_files import put_in_place, shred
+from personal_store.search.derived import check
 from tests.mailboxes import mailbox, message
 from tests.waiting import at_once
 
@@ -47,7 +47,7 @@ def test_the_log_waits_for_a_writer(tmp_path, monkeypatch):
         waits.append(seconds)
         writer.close()
 
-    monkeypatch.setattr("personal_store.connecting.time.sleep", sleep)
+    monkeypatch.setattr("personal_store.database.connecting.time.sleep", sleep)
     with Store.open(path) as store:
         assert store.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert len(waits) == 1

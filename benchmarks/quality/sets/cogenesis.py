@@ -14,8 +14,8 @@ from typing import Any
 
 from benchmarks.quality.query import Query, Room
 from benchmarks.quality.sets.files import File, Row, word
-from edge_app.context import Prompts
 from edge_app.evaluation.cases import CasesError
+from edge_app.retrieval.context import Prompts
 from models.prompts import Message
 
 _ASSISTANT = (

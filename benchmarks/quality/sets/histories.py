@@ -8,10 +8,10 @@ from functools import partial
 
 from benchmarks.quality.query import Query, Room
 from benchmarks.quality.sets.files import File, Row
-from edge_app.context import PromptBuilder, Prompts
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.eval_files import read_files
-from edge_app.passages import find_passages
+from edge_app.retrieval.context import PromptBuilder, Prompts
+from edge_app.retrieval.passages import find_passages
 
 
 def is_history(row: Row) -> bool:

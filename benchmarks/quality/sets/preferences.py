@@ -12,7 +12,7 @@ from functools import partial
 
 from benchmarks.quality.query import Query, Room
 from benchmarks.quality.sets.files import File, Row, word
-from edge_app.context import Prompts
+from edge_app.retrieval.context import Prompts
 from models.prompts import Message
 
 WISHES = ("concise", "creative", "uplifting", "verbose")

@@ -16,8 +16,8 @@ from rank_bm25 import BM25Okapi
 from benchmarks.quality.query import Query, Room
 from benchmarks.quality.sets.files import File, Row, word
 from benchmarks.quality.sets.templates import Template, template_of
-from edge_app.context import Prompts
 from edge_app.evaluation.cases import CasesError
+from edge_app.retrieval.context import Prompts
 from models.prompts import Message
 
 _BM25: Any = BM25Okapi  # it comes without types

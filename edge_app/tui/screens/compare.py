@@ -12,9 +12,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from decoding_core.foreign_text import legible
+from edge_app.tui.drafts import Writing
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.words_differ import Change, differences
-from edge_app.tui.writing import Writing
+from edge_app.tui.words.words_differ import Change, differences
 
 _LOOKS: dict[Change, str] = {"same": "", "gone": "strike dim", "new": "bold underline"}
 

@@ -11,10 +11,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from decoding_core.threshold import Threshold
-from edge_app.tui.meters import Traffic, in_bytes, numbers
+from edge_app.tui.drafts import Writing
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.variant import State, Variant
-from edge_app.tui.writing import Writing
+from edge_app.tui.words.meters import Traffic, in_bytes, numbers
 
 Row = tuple[str, str, str]
 

@@ -13,8 +13,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from edge_app.tui import cards_text
-from edge_app.tui.hints import next_step
+from edge_app.tui.drafts import Writing
 from edge_app.tui.keys import PAGE_BINDINGS
 from edge_app.tui.recovery import Sitting
 from edge_app.tui.saving import propose
@@ -24,7 +23,8 @@ from edge_app.tui.widgets.brief import Brief
 from edge_app.tui.widgets.draft_pane import DraftPane
 from edge_app.tui.widgets.draft_view import DraftView
 from edge_app.tui.widgets.saying import Card, Saying
-from edge_app.tui.writing import Writing
+from edge_app.tui.words import cards_text
+from edge_app.tui.words.hints import next_step
 from models.prompts import Request
 
 LEGEND = (

@@ -15,13 +15,13 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
 from decoding_core.foreign_text import legible, one_line
-from edge_app.events import Sent
-from edge_app.tui.cards_text import phrases_line
-from edge_app.tui.meters import in_bytes
-from edge_app.tui.phrases import PHRASE_WORDS
+from edge_app.decoding.events import Sent
+from edge_app.tui.drafts import Writing
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.writing import Writing
+from edge_app.tui.words.cards_text import phrases_line
+from edge_app.tui.words.meters import in_bytes
+from edge_app.tui.words.phrases import PHRASE_WORDS
 
 _COLUMNS = ("time", "what", "bytes", "ids", "to")
 

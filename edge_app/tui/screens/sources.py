@@ -14,12 +14,12 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible, one_line
-from edge_app.events import Source
-from edge_app.tui.meters import shares
+from edge_app.decoding.events import Source
+from edge_app.tui.drafts import Writing
 from edge_app.tui.outcomes import Found
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
-from edge_app.tui.writing import Writing
+from edge_app.tui.words.meters import shares
 
 
 class SourcesDrawer(Drawer):

@@ -17,7 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from edge_app.tui.variant import STATES, Run, State
-from edge_app.tui.wrap import row_to_wrap, rows_after
+from edge_app.tui.words.wrap import row_to_wrap, rows_after
 
 
 class DraftView(ScrollView, can_focus=True):

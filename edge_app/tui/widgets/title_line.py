@@ -8,9 +8,9 @@ from textual import events
 from textual.message import Message
 
 from decoding_core.foreign_text import one_line
-from edge_app.tui.meters import numbers
+from edge_app.tui.drafts import Writing
 from edge_app.tui.widgets.saying import Saying
-from edge_app.tui.writing import Writing
+from edge_app.tui.words.meters import numbers
 from models.prompts import Request
 
 _SWITCH = "switches the checker"

@@ -3,7 +3,7 @@
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
-from edge_app.settings import Settings, read_settings
+from edge_app.config.settings import Settings, read_settings
 from models.folders import state_folder
 from personal_store import Store
 

@@ -6,9 +6,9 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.methods import build
 from edge_app.commands.equipment import equipment
 from edge_app.commands.write import _desk
-from edge_app.desk import WritingDesk
-from edge_app.orders import Order
-from edge_app.settings import Settings
+from edge_app.config.settings import Settings
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import WritingService
 from models.files import locate
 from models.prompts import Request
 
@@ -61,14 +61,14 @@ def test_a_token_goes_in_clear_only_where_the_person_said_so(home, server, goes)
     """Before anything is sent, and with what to do; without one nothing is at risk."""
     for token, in_clear in (("mine", False), ("mine", True), ("", False)):
         settings = Settings(server=server, token=token, token_in_clear=in_clear)
-        desk = WritingDesk(equipment(settings))
+        desk = WritingService(equipment(settings))
         method = build(settings.method)
         if token and not in_clear and not goes:
             with pytest.raises(InvalidSettingsError, match="--token-in-clear"):
-                desk._check(Order(Request("x")), method)
+                desk._check(WriteRequest(Request("x")), method)
         else:
-            desk._check(Order(Request("x")), method)
-        desk._check(Order(Request("x"), offline=True), method)
+            desk._check(WriteRequest(Request("x")), method)
+        desk._check(WriteRequest(Request("x"), offline=True), method)
 
 
 def test_a_token_file_that_is_none(home):
@@ -101,6 +101,6 @@ def test_the_server_of_the_settings_is_used():
 
 def test_sample_means_the_sample_letters():
     """They are there without a demo before."""
-    desk = WritingDesk(equipment(Settings(), sample=True))
+    desk = WritingService(equipment(Settings(), sample=True))
     assert desk.counts()["own"] > 100
-    assert WritingDesk(equipment(Settings())).counts()["own"] == 0
+    assert WritingService(equipment(Settings())).counts()["own"] == 0

@@ -16,7 +16,8 @@ import pytest
 from edge_app.commands import import_auto, import_imap, import_watch
 from edge_app.commands import progress as progress_module
 from edge_app.commands.progress import Progress
-from personal_store import SourceError, watching
+from personal_store import SourceError
+from personal_store.ingest import watching
 from tests.mailboxes import ME, mailbox, message
 from tests.waiting import PATIENCE, ROOT, wait_until
 
@@ -124,7 +125,7 @@ WATCH = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
 from edge_app.commands import import_watch
-from personal_store import watching
+from personal_store.ingest import watching
 def looking(rounds, look=import_watch._next):
     print("looking", file=sys.stderr, flush=True)
     return look(rounds)
@@ -185,8 +186,9 @@ def test_what_was_imported_counts_however_soon_it_is_stopped(
 HELD = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from personal_store import importing, parallel
-from personal_store.writing import ImportRun
+from personal_store.ingest import importing
+from personal_store.reading import parallel
+from personal_store.lifecycle.writing import ImportRun
 from tests.waiting import forever
 parallel.WORTHWHILE, importing.BATCH, commit = 0, 10, ImportRun.commit
 def held(*whatever):

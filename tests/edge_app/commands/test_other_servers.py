@@ -15,10 +15,10 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
-from edge_app.cloud_client import Connection
-from edge_app.cloud_verifier import CloudVerifier
 from edge_app.commands import doctor
-from edge_app.settings import Settings
+from edge_app.config.settings import Settings
+from edge_app.transport.client import Connection
+from edge_app.verifiers.cloud import CloudVerifier
 
 SESSION = {"session_id": "s", "generalist": "g", "base": "b"}
 

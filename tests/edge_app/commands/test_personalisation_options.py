@@ -5,11 +5,11 @@ import json
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
-from edge_app import profiles
 from edge_app.commands.equipment import equipment
-from edge_app.personalisation import available
-from edge_app.profiles import profile_path, read_profile
-from edge_app.settings import Settings, settings_path, store_path
+from edge_app.config.settings import Settings, settings_path, store_path
+from edge_app.retrieval.personalisation import available
+from edge_app.service import profiles
+from edge_app.service.profiles import profile_path, read_profile
 from models.files import locate
 
 ALONE = ("write", "--offline", "--max-tokens", "3", "--seed", "1", "--to", "Ana")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from edge_app.commands.chart import bars
-from edge_app.settings import store_path
+from edge_app.config.settings import store_path
 from personal_store import Store
 
 SECRET = "Zanzibarensis balloon over Quedlinburg, whispered the nightwatchman."
@@ -184,7 +184,7 @@ def test_tidy_raw_and_reclean(run, texts):
 
 def test_encrypt_and_decrypt(run, texts, monkeypatch):
     """The passphrase comes from the environment here."""
-    from personal_store import keys
+    from personal_store.database import keys
 
     monkeypatch.setattr(keys, "_known", {})
     monkeypatch.setattr(keys, "in_keyring", lambda _: "")
@@ -214,7 +214,7 @@ COMMANDS = [
 @pytest.mark.slow
 def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
     """And exit status 1; nothing is changed."""
-    from personal_store import encryption, keys
+    from personal_store.database import encryption, keys
 
     monkeypatch.setattr(keys, "_known", {})
     monkeypatch.setattr(keys, "in_keyring", lambda _: "")
@@ -246,7 +246,7 @@ def test_decrypting_a_plain_store_says_that_it_is_plain(run, texts):
 
 
 def test_without_a_terminal_it_is_said_which_option_does_it(run, texts, monkeypatch):
-    from personal_store import encryption, keys
+    from personal_store.database import encryption, keys
 
     run("store", "backup")
     for command in ("store restore", "exclude 1", "trash 1", "forget 1"):

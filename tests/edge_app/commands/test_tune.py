@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from edge_app.cli import cli
+from edge_app.config.settings import read_settings, settings_path, store_path
 from edge_app.evaluation import tuning
-from edge_app.settings import read_settings, settings_path, store_path
 from personal_store import Store, import_source
 
 FEW = (

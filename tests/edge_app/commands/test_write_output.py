@@ -10,15 +10,15 @@ import pytest
 
 from decoding_core.errors import CloudRefusedError, CloudUnreachableError, EngineError
 from edge_app.commands import output, write
-from edge_app.events import (
+from edge_app.decoding.events import (
     Finished,
-    Judged,
     Notice,
     Settled,
     Source,
     SourcesFound,
     Statistics,
     Token,
+    Verified,
 )
 from tests.mailboxes import ME, mailbox, message
 
@@ -36,7 +36,7 @@ TEXT = "Dear Ana. See you\nTess ü"
 def told(reason="end"):
     return [
         SourcesFound((SOURCE,)),
-        Judged(2, 1, (" Sea",), 0.02),
+        Verified(2, 1, (" Sea",), 0.02),
         *(Settled((word,)) for word in WORDS),
         Finished(reason, NUMBERS),
     ]
@@ -145,7 +145,7 @@ def test_json_is_one_object(run, desk):
     assert set(body["statistics"]) == {
         *("drafted", "accepted", "recovered", "bonus", "local", "rounds"),
         *("bytes_up", "bytes_down", "seconds", "tokens_per_second"),
-        *("acceptance_rate", "round_trip_ms", "left_out"),
+        *("acceptance_rate", "round_trip_ms", "truncation_bound"),
     }
     assert body["settings"]["seed"] == 5
     assert body["settings"]["recipient"] == "Ana ü"
@@ -182,16 +182,16 @@ def test_a_place_where_all_is_refused_is_said(run, desk):
 
 
 @pytest.mark.parametrize(
-    ("left_out", "words"),
+    ("truncation_bound", "words"),
     [
         (3e-6, "exact to 3e-06 a token"),
         (0.0, "exact to 0 a token"),
         (0.31, "candidates lacked up to 31% of a target"),
     ],
 )
-def test_how_exact_a_text_is(left_out, words):
+def test_how_exact_a_text_is(truncation_bound, words):
     """In the line of numbers, where a method can say it."""
-    assert words in output.numbers(replace(NUMBERS, left_out=left_out))
+    assert words in output.numbers(replace(NUMBERS, truncation_bound=truncation_bound))
     assert "exact" not in output.numbers(NUMBERS)
 
 

@@ -12,7 +12,7 @@ from textual.app import App
 from edge_app.tui.variant import STATES
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.draft_view import DraftView
-from edge_app.tui.wrap import rows_after
+from edge_app.tui.words.wrap import rows_after
 
 PIECES = [
     " a",

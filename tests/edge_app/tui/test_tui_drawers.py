@@ -6,13 +6,13 @@ from textual.widgets import DataTable, Input, OptionList
 from tui_helpers import desk, drafted, make_app, play, said, until
 from tui_tapes import letter_tape, plain_tape
 
-from edge_app.events import to_json
+from edge_app.decoding.events import to_json
+from edge_app.tui.recording import read_tape, runs_of
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.import_letters import guess_kind
 from edge_app.tui.screens.sent import hex_dump
-from edge_app.tui.tape import read_tape, runs_of
 from edge_app.tui.widgets.path_input import complete
-from edge_app.tui.words_differ import differences
+from edge_app.tui.words.words_differ import differences
 
 
 def test_a_walk_through_the_drawers(tmp_path):

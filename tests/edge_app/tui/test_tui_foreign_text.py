@@ -7,7 +7,7 @@ from textual.widgets import DataTable, Static
 from tui_helpers import desk, drafted, make_app, play, until
 from tui_tapes import SOURCES, letter_tape, token_id
 
-from edge_app.events import (
+from edge_app.decoding.events import (
     Finished,
     Notice,
     Sent,

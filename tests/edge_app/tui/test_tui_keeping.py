@@ -18,7 +18,7 @@ from textual.app import App
 from textual.widgets import Input, Static
 from tui_helpers import (
     SECOND,
-    GatedDesk,
+    GatedService,
     desk,
     drafted,
     make_app,
@@ -30,12 +30,12 @@ from tui_helpers import (
 from tui_tapes import REQUEST, letter_tape, plain_tape
 
 from decoding_core.settings import MethodSettings
-from edge_app.events import Finished, Opened, Statistics, Token
-from edge_app.orders import Order
+from edge_app.decoding.events import Finished, Opened, Statistics, Token
+from edge_app.service.requests import WriteRequest
 from edge_app.tui import saving
-from edge_app.tui.desk_threads import DeskThreads
 from edge_app.tui.recovery import RecoveryFolder, Sitting
 from edge_app.tui.saving import PathError, TakenError, propose, save, typed_path
+from edge_app.tui.service_threads import ServiceThreads
 from edge_app.tui.variant import Variant
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.path_input import complete
@@ -316,7 +316,7 @@ runs = st.lists(st.tuples(texts, st.sampled_from(["kept", "replaced", "typed"]))
 versions = st.builds(
     Variant,
     order=st.builds(
-        Order,
+        WriteRequest,
         st.builds(Request, texts, st.just("email"), texts),
         settings=st.builds(MethodSettings, seed=st.integers(0, 1 << 60)),
     ),
@@ -443,7 +443,7 @@ def test_there_is_no_patience_with_a_load():
     """The desk is told at once, however long others would be waited for."""
     gate, told = threading.Event(), threading.Event()
 
-    class Held(GatedDesk):
+    class Held(GatedService):
         def prepare(self):
             gate.wait()
             return self.server
@@ -451,7 +451,7 @@ def test_there_is_no_patience_with_a_load():
         def close(self):
             told.set()
 
-    threads = DeskThreads(Held([]))
+    threads = ServiceThreads(Held([]))
     threads.prepare()
     closing = threading.Thread(target=threads.close, args=(10_000.0,))
     closing.start()

@@ -9,9 +9,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from tui_helpers import GatedDesk, desk, make_app, play, until
+from tui_helpers import GatedService, desk, make_app, play, until
 
-from edge_app.tui.desk_threads import DeskThreads
+from edge_app.tui.service_threads import ServiceThreads
 from tests.waiting import PATIENCE, moments
 
 HERE = Path(__file__).parent
@@ -46,13 +46,13 @@ def test_leaving_ends_an_import():
     """At its next word of progress; what it has stored stays stored."""
     told = threading.Event()
 
-    class Importing(GatedDesk):
+    class Importing(GatedService):
         def import_letters(self, kind, path, me, progress):
             while True:
                 progress(1, 10)
                 told.set()
 
-    threads = DeskThreads(Importing([]))
+    threads = ServiceThreads(Importing([]))
     threads.import_letters("mbox", Path("sent.mbox"), [])
     assert told.wait(PATIENCE)
     threads.close(patience=PATIENCE)

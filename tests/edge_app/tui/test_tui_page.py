@@ -10,9 +10,9 @@ from textual.widgets import Input, Static
 from tui_helpers import SECOND, desk, drafted, make_app, play, said, until
 from tui_tapes import REQUEST, plain_tape
 
-from edge_app.tui.hints import next_step
 from edge_app.tui.keys import ACTIONS
 from edge_app.tui.widgets.draft_editor import DraftEditor
+from edge_app.tui.words.hints import next_step
 from models.prompts import Request
 
 

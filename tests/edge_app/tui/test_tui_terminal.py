@@ -290,7 +290,7 @@ type(app).action_offline = broken
 HELD = """
 import os, sys
 from pathlib import Path
-from edge_app.child_server import ChildServer
+from edge_app.transport.child_server import ChildServer
 from models.engines.llama_cpp import LlamaModel
 begin = ChildServer.__init__
 def note(self, *rest):

@@ -2,10 +2,17 @@
 
 from tui_tapes import REQUEST, SOURCES, letter_tape
 
-from edge_app.events import Drafted, Finished, Judged, Settled, Statistics, Token
-from edge_app.orders import Order
-from edge_app.tui.meters import count_words, numbers, shares
+from edge_app.decoding.events import (
+    Drafted,
+    Finished,
+    Settled,
+    Statistics,
+    Token,
+    Verified,
+)
+from edge_app.service.requests import WriteRequest
 from edge_app.tui.variant import STRUCK_SECONDS, Variant
+from edge_app.tui.words.meters import count_words, numbers, shares
 
 LETTER = (
     "Dear Ana,\n\nThank you for the photographs. The one of the three of us on the "
@@ -16,7 +23,7 @@ LETTER = (
 
 
 def played(events, now=0.0):
-    variant = Variant(Order(REQUEST))
+    variant = Variant(WriteRequest(REQUEST))
     for event in events:
         variant.apply(event, now)
     return variant
@@ -41,7 +48,7 @@ def test_a_refused_word_is_struck_for_a_moment_before_what_replaced_it():
                 Drafted(at, text)
                 for at, text in enumerate(["I", " fly", " a", " kite"])
             ),
-            Judged(4, 1, (" fly", " a", " kite"), 0.1),
+            Verified(4, 1, (" fly", " a", " kite"), 0.1),
             Settled((Token(0, "I", "accepted"), Token(9, " walk", "recovered"))),
             Drafted(5, " home"),
         ]

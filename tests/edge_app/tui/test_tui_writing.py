@@ -8,8 +8,8 @@ from tui_helpers import SECOND, desk, settle
 from tui_tapes import REQUEST, SOURCES
 
 from decoding_core.settings import MethodSettings
-from edge_app.tui.hints import next_step
-from edge_app.tui.writing import News, Writing
+from edge_app.tui.drafts import News, Writing
+from edge_app.tui.words.hints import next_step
 
 FIRST_BLOCK = "Dear Ana,\n\nThank you for the photographs."
 HOLD = 16  # before the second word of the second block

@@ -13,17 +13,17 @@ from textual.widgets import Static
 from tui_tapes import REQUEST, letter_tape, plain_tape
 
 from decoding_core.errors import DecodingError
-from edge_app.events import Event
+from edge_app.decoding.events import Event
 from edge_app.tui.app import SpecSteerApp
-from edge_app.tui.tape import TapeDesk
-from edge_app.tui.writing import Writing
+from edge_app.tui.drafts import Writing
+from edge_app.tui.recording import RecordedService
 from tests.waiting import PATIENCE, until_true, wait_until
 
 SECOND = "Dear Ana, thank you for the photographs. I will come."
 
 
 @dataclass
-class GatedDesk(TapeDesk):
+class GatedService(RecordedService):
     """Plays tapes; an event number in `gates` is held until its gate is opened."""
 
     gates: dict[int, threading.Event] = field(default_factory=dict)
@@ -65,9 +65,9 @@ class GatedDesk(TapeDesk):
         return f"10 letters of {path.name} read."
 
 
-def desk(*, ready: bool = True, hold: int | None = None) -> GatedDesk:
+def desk(*, ready: bool = True, hold: int | None = None) -> GatedService:
     """A desk with two versions; `hold` stops before that event until it is told."""
-    made = GatedDesk([letter_tape(), plain_tape(SECOND)])
+    made = GatedService([letter_tape(), plain_tape(SECOND)])
     if ready:
         made.ready.set()
     if hold is not None:
@@ -80,7 +80,7 @@ def still() -> float:
     return 100.0
 
 
-def make_app(desk: TapeDesk, folder: Path, **options) -> SpecSteerApp:
+def make_app(desk: RecordedService, folder: Path, **options) -> SpecSteerApp:
     options.setdefault("first_request", REQUEST)
     return SpecSteerApp(desk, save_folder=folder, **options)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from decoding_core.messages import Origin
-from edge_app.events import (
+from edge_app.decoding.events import (
     Drafted,
     Event,
     Finished,
-    Judged,
     Opened,
     Received,
     Sent,
@@ -16,6 +15,7 @@ from edge_app.events import (
     SourcesFound,
     Statistics,
     Token,
+    Verified,
 )
 from models.prompts import Request
 
@@ -101,7 +101,7 @@ def block_events(
         *(Drafted(token_id(text), text) for text in drafted),
         Sent(time, f"{URL}/v1/sessions/1/stream", "block", 96, ids, bytes(range(64))),
         Received(time + 0.038, "verdict", 44),
-        Judged(len(drafted), kept, tuple(drafted[kept:]), 0.038),
+        Verified(len(drafted), kept, tuple(drafted[kept:]), 0.038),
         Settled(tuple(settled)),
     ]
 

@@ -9,16 +9,16 @@ import pytest
 
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request
-from models.training import corpus, data
+from models.synthetic_writers.examples import synthetic_examples
 from models.training.config import Mixture
-from models.training.corpus import Text
-from models.training.data import balanced, pack
-from models.training.examples import Example, Library, example_ids, fitted
-from models.training.loops import SILENT
-from models.training.real import RealTexts
-from models.training.spans import span_rows
-from models.training.tokenizer import CHAT_TEMPLATE, END, PAD
-from models.training.unseen import synthetic_examples
+from models.training.data import corpus, mixture
+from models.training.data.corpus import Text
+from models.training.data.examples import Example, Library, example_ids, fitted
+from models.training.data.loops import SILENT
+from models.training.data.mixture import balanced, pack
+from models.training.data.real import RealTexts
+from models.training.data.spans import span_rows
+from models.training.data.tokenizer import CHAT_TEMPLATE, END, PAD
 
 MIXTURE = Mixture(
     rows=6,
@@ -164,9 +164,11 @@ def test_rows_and_held_out_rows_share_no_author(monkeypatch):
     assert 0 < len(strangers) < 12
     met = []
     monkeypatch.setattr(
-        data, "RealTexts", lambda t, rng: met.append(list(t)) or RealTexts(met[-1], rng)
+        mixture,
+        "RealTexts",
+        lambda t, rng: met.append(list(t)) or RealTexts(met[-1], rng),
     )
-    made = data.build(None, Words(), MIXTURE)
+    made = mixture.build(None, Words(), MIXTURE)
     assert {t.author for t in met[1]} == strangers
     assert not strangers & {t.author for t in met[0]}
     shapes = {name: rows.shape for name, rows in made.items()}
@@ -198,8 +200,8 @@ def test_a_share_of_the_rows_repeats(monkeypatch):
     """As many as the mixture says."""
     texts = [t for n in range(120) for t in by(f"author {n}", 3)]
     monkeypatch.setattr(corpus, "read", lambda *_: iter(texts))
-    monkeypatch.setattr(data, "span_rows", lambda *_: repeat([7] * 201))
-    made = data.build(None, Words(), replace(MIXTURE, rows=200))["rows"]
+    monkeypatch.setattr(mixture, "span_rows", lambda *_: repeat([7] * 201))
+    made = mixture.build(None, Words(), replace(MIXTURE, rows=200))["rows"]
     assert (made == 7).all(axis=1).mean() == pytest.approx(0.25, abs=0.1)
 
 

@@ -8,7 +8,7 @@ gguf = pytest.importorskip("gguf")
 
 from decoding_core.errors import InvalidSettingsError  # noqa: E402
 from models.training.config import Export  # noqa: E402
-from models.training.rounding import as_exported, rounded  # noqa: E402
+from models.training.run.rounding import as_exported, rounded  # noqa: E402
 
 
 def as_a_file_holds(weights, kind):

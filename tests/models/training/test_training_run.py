@@ -19,7 +19,6 @@ from decoding_core.errors import (  # noqa: E402
     ModelError,
     StoppedError,
 )
-from models.training import losses  # noqa: E402
 from models.training.__main__ import MODELS, main  # noqa: E402
 from models.training.config import (  # noqa: E402
     PUBLIC,
@@ -32,12 +31,13 @@ from models.training.config import (  # noqa: E402
     data_folder,
     recipe,
 )
-from models.training.loops import AVOID  # noqa: E402
-from models.training.losses import Losses, Step  # noqa: E402
-from models.training.machine import Machine, fast_bfloat16  # noqa: E402
-from models.training.optimiser import optimiser, rate_at  # noqa: E402
-from models.training.telling import Telling  # noqa: E402
-from models.training.train import Run, in_turn, train  # noqa: E402
+from models.training.data.loops import AVOID  # noqa: E402
+from models.training.run import losses  # noqa: E402
+from models.training.run.losses import Losses, Step  # noqa: E402
+from models.training.run.machine import Machine, fast_bfloat16  # noqa: E402
+from models.training.run.optimiser import optimiser, rate_at  # noqa: E402
+from models.training.run.progress import Telling  # noqa: E402
+from models.training.run.train import Run, in_turn, train  # noqa: E402
 
 torch.set_num_threads(1)
 SHAPE = Shape(64, layers=1, width=32, heads=2, kv_heads=1, head_size=32, hidden=64)

@@ -17,11 +17,13 @@ from decoding_core.errors import (  # noqa: E402
     InvalidSettingsError,
     ModelNotFoundError,
 )
-from models.training import begin, config, parent, prune, search, tokenizer  # noqa: E402
+from models.training import config  # noqa: E402
 from models.training.config import Export, Recipe, Shape, Start  # noqa: E402
-from models.training.export import write_full  # noqa: E402
+from models.training.data import tokenizer  # noqa: E402
+from models.training.export.export import write_full  # noqa: E402
 from models.training.network import Network  # noqa: E402
-from models.training.transplant import embeddings  # noqa: E402
+from models.training.start import begin, parent, prune, search  # noqa: E402
+from models.training.start.transplant import embeddings  # noqa: E402
 
 SHAPE = Shape(290, layers=4, width=64, heads=2, kv_heads=1, head_size=32, hidden=96)
 ROWS = torch.tensor([[5, 120, 17, 17, 200, 90, 33, 8], [250, 41, 77, 100, 4, 9, 9, 60]])

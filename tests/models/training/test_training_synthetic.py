@@ -6,11 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.training import persona, synthetic
-from models.training.grammar import Filling, grammar, habits, invented_name, named_slots
-from models.training.synthetic import answers
-from models.training.unseen import unseen_writers
-from models.training.writers import styled
+from models.synthetic_writers import persona, synthetic
+from models.synthetic_writers.examples import unseen_writers
+from models.synthetic_writers.grammar import (
+    Filling,
+    grammar,
+    habits,
+    invented_name,
+    named_slots,
+)
+from models.synthetic_writers.synthetic import answers
+from models.synthetic_writers.writers import styled
 
 TASKS = ["email", "review", "post", "note"]
 

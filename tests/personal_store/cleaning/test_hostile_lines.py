@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from personal_store import (
+from personal_store.cleaning import (
     cleaning,
     footers,
     headings,
@@ -15,7 +15,7 @@ from personal_store import (
     quotes,
     signatures,
 )
-from personal_store.cleaning import clean_text
+from personal_store.cleaning.cleaning import clean_text
 
 MEGABYTE = 1_000_000
 MOST_SHOWN = 2_000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from personal_store.cleaning import clean_mail
-from personal_store.mail import Mail
-from personal_store.markup import has_marks, own_text, read_page
+from personal_store.cleaning.cleaning import clean_mail
+from personal_store.cleaning.markup import has_marks, own_text, read_page
+from personal_store.mail.mail import Mail
 
 QUOTE = "<div>Will you come?</div>"
 

@@ -7,8 +7,8 @@ import pytest
 from benchmarks.cleaning import score, words
 from benchmarks.mail_shapes import SHAPES
 from benchmarks.mail_texts import Case, drafts, languages
-from personal_store import phrases
-from personal_store.cleaning import clean_text
+from personal_store.cleaning import phrases
+from personal_store.cleaning.cleaning import clean_text
 
 DRAFTS = list(drafts(3 * len(languages()), seed=11))[::7]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from personal_store.cleaning import clean_text
+from personal_store.cleaning.cleaning import clean_text
 
 OWN = "Yes, gladly.\n\nUma"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from personal_store.cleaning import clean_text
+from personal_store.cleaning.cleaning import clean_text
 
 TEXTS = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text("utf-8"))
 OWN = "Hello Ann,\n\nthe boat leaves at six.\n\nBest,\nNils"

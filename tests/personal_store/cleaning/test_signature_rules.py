@@ -2,7 +2,7 @@
 
 import pytest
 
-from personal_store.cleaning import clean_text
+from personal_store.cleaning.cleaning import clean_text
 
 OWN = "The boat leaves at six.\n\nBest,\nNils"
 CONTACTS = "Harbour Office | Bergen\nTel: +47 22 55 01 23\nwww.harbour.example"

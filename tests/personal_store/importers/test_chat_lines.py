@@ -2,9 +2,9 @@
 
 import pytest
 
-from personal_store.chats import Chat, is_chat, messages, own_words
-from personal_store.dates import parse_date
-from personal_store.files import of_file
+from personal_store.files.files import of_file
+from personal_store.importers.formats.chats import Chat, is_chat, messages, own_words
+from personal_store.text.dates import parse_date
 
 NOON = "2023-02-13 12:05"
 

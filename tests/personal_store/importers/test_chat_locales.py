@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from personal_store.chat_stamps import day_of, stamp_of
-from personal_store.chats import Chat, is_chat, messages, own_words
-from personal_store.files import of_file
+from personal_store.files.files import of_file
 from personal_store.importers import whatsapp
+from personal_store.importers.formats.chat_stamps import day_of, stamp_of
+from personal_store.importers.formats.chats import Chat, is_chat, messages, own_words
 from personal_store.records import Document, ReadOptions
 
 ARABIC, PERSIAN = "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹"

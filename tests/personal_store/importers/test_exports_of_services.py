@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from personal_store import SourceError, Store, import_source, importers
-from personal_store.discovery import discover
-from personal_store.files import parts
+from personal_store.files.files import parts
+from personal_store.ingest.discovery import discover
 from personal_store.records import OWN, ReadOptions
 
-EXPORTS = Path(__file__).parent.parent / "exports"
+EXPORTS = Path(__file__).parent / "exports"
 SERVICES = sorted(folder.name for folder in EXPORTS.iterdir())
 NAMED = {"whatsapp": ["Tess Field"]}
 

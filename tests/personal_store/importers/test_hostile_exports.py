@@ -13,7 +13,7 @@ from personal_store.errors import StoreError
 from personal_store.importers import TalkImporter
 from personal_store.records import Document, ReadOptions
 
-EXPORTS = Path(__file__).parent.parent / "exports"
+EXPORTS = Path(__file__).parent / "exports"
 FILES = sorted(
     path.relative_to(EXPORTS) for path in EXPORTS.rglob("*") if path.is_file()
 )

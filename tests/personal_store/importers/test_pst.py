@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from outlook_files import Folder, archive, note
 
-from personal_store import SourceError, Store, import_source, outlook
-from personal_store.discovery import discover
+from personal_store import SourceError, Store, import_source
 from personal_store.importers import pst
-from personal_store.packing import unpack
+from personal_store.ingest.discovery import discover
+from personal_store.mail import outlook
+from personal_store.reading.packing import unpack
 from personal_store.records import Document, ImportFailure, ReadOptions, Skipped
 
 pytest.importorskip("pypff", reason="the extra 'pst' is not installed")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from personal_store.files import of_file
+from personal_store.files.files import of_file
 from personal_store.importers import x_archive
+from personal_store.importers.formats.x_messages import owner_in
 from personal_store.records import Document, ReadOptions, Skipped
-from personal_store.x_messages import owner_in
 
-ARCHIVE = Path(__file__).parent.parent / "exports" / "x_archive" / "twitter-2026"
+ARCHIVE = Path(__file__).parent / "exports" / "x_archive" / "twitter-2026"
 
 
 def items(path):

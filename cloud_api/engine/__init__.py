@@ -1,0 +1,1 @@
+"""The engine thread, its scheduler, and the slots of the models."""

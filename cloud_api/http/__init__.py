@@ -1,0 +1,1 @@
+"""The routes, their schemas, and what stands before them."""

@@ -1,0 +1,77 @@
+"""ASGI middleware around the whole service: a cap on bodies, and a last net."""
+
+from __future__ import annotations
+
+from fastapi import HTTPException
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cloud_api import logs
+from cloud_api.errors import BodyTooLargeError
+from cloud_api.http import problems
+
+
+class LimitBody:
+    """Refuses a body above `limit` bytes, announced or not, before it is read whole."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count what is read."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        size = 0
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self._limit:
+                # The one kind of exception that FastAPI lets through here.
+                raise HTTPException(413)
+            return message
+
+        if _announced(scope) > self._limit:
+            problem = problems.of_error(self._too_large())
+            await problem.response()(scope, receive, send)
+            return
+        await self._app(scope, counted, send)
+
+    def _too_large(self) -> BodyTooLargeError:
+        return BodyTooLargeError(f"a body may hold {self._limit} bytes")
+
+
+def _announced(scope: Scope) -> int:
+    text = Headers(scope=scope).get("content-length", "0")
+    return int(text) if text.isdigit() else 0
+
+
+class CatchAllErrors:
+    """Catches what nobody expected, names it in the log and answers without it.
+
+    The server below would log the message, and a message may quote content.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and answer 500 where nothing was answered yet."""
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception:
+            logs.fault(f"a {scope['type']} request")
+            if scope["type"] == "lifespan":
+                raise
+            if not started:
+                await problems.internal().response()(scope, receive, send)

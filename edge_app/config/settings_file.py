@@ -1,0 +1,46 @@
+"""Changes to `settings.toml` that leave its other lines and its comments alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import InlineTable, Table
+
+from decoding_core.errors import InvalidSettingsError
+from edge_app.config.settings import check_settings, settings_path
+from models.owner_only import write_whole
+
+
+def write_method(changes: Mapping[str, float], path: Path | None = None) -> Path:
+    """Set values of `[method]`; the file that was written, whole or not at all.
+
+    Raises:
+        InvalidSettingsError: the file cannot be read, or the values are none.
+    """
+    path = (path or settings_path()).resolve()
+    before = _read(path) if path.exists() else ""
+    try:
+        body = tomlkit.parse(before)
+        table = body.setdefault("method", tomlkit.table())
+        if not isinstance(table, Table | InlineTable):
+            raise InvalidSettingsError(f"{path}: [method] is a table, not {table!r}")
+        for name, value in changes.items():
+            table[name] = value
+    except TOMLKitError as error:
+        raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
+    _replace(path, tomlkit.dumps(body))
+    return path
+
+
+def _read(path: Path) -> str:
+    with path.open(encoding="utf-8", newline="") as file:  # line ends stay as they are
+        return file.read()
+
+
+def _replace(path: Path, text: str) -> None:
+    """The file may hold a token: nobody else can read it, whoever could before."""
+    check_settings(text, path)  # nothing is kept that could not be read again
+    write_whole(path, text.encode())

@@ -1,0 +1,1 @@
+"""The decoding loop on the device: draft, verify, decide, emit."""

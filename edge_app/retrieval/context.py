@@ -1,0 +1,100 @@
+"""The private and the public prompt of a request.
+
+This is the only module that joins the writer's history to a prompt. The public prompt
+holds the request alone; it is all that the server reads besides the draft.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from decoding_core.errors import ContextFullError
+from edge_app.decoding.events import Source
+from models.chat import prompt_ids
+from models.excerpts import PromptPacker, Tokenize
+from models.prompts import Excerpt, Request, public_messages
+from personal_store import Passage
+
+LONGEST_CONTEXT = 8192
+"""Tokens of a specialist's context at most, however many the model could read."""
+_MARGIN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """Both prompts as token ids, and the texts that the private one holds."""
+
+    public_ids: tuple[int, ...]
+    private_ids: tuple[int, ...]
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptBuilder:
+    """Builds prompts for one model."""
+
+    tokenize: Tokenize
+    template: str
+    context_length: int
+
+    def build(
+        self,
+        request: Request,
+        passages: Sequence[Passage],
+        background: str,
+        max_tokens: int,
+    ) -> Prompts:
+        """Both prompts, with as many passages, best first, as leave room for the text.
+
+        Raises:
+            ContextFullError: the request alone leaves no room.
+        """
+        room = self._room(max_tokens)
+        public = prompt_ids(self.tokenize, self.template, public_messages(request))
+        shelf = PromptPacker(self.tokenize, self.template)
+        bare = shelf.private_ids(request, (), background)
+        if max(len(public), len(bare)) > room:
+            raise ContextFullError(
+                f"the request and its notes take {max(len(public), len(bare))} tokens; "
+                f"with {max_tokens} for the text they must not exceed {room}: "
+                "shorten them or lower --max-tokens"
+            )
+        found = [_excerpt(shelf, passage) for passage in passages]
+        chosen = shelf.fitting(request, found, background, room)
+        private = shelf.private_ids(request, [found[i] for i in chosen], background)
+        sources = tuple(_source(passages[i]) for i in chosen)
+        return Prompts(tuple(public), tuple(private), sources)
+
+    def _room(self, max_tokens: int) -> int:
+        room = self.context_length - max_tokens - _MARGIN
+        if room < 1:
+            raise ContextFullError(
+                f"--max-tokens {max_tokens} leaves no room for the request: the model "
+                f"holds {self.context_length} tokens in all"
+            )
+        return room
+
+
+def _excerpt(shelf: PromptPacker, passage: Passage) -> Excerpt:
+    return shelf.excerpt(passage.kind, passage.recipient, passage.subject, passage.text)
+
+
+def title(passage: Passage) -> str:
+    """One line that names a text of the store."""
+    words = passage.kind
+    if passage.recipient:
+        words += (" of " if passage.kind == "review" else " to ") + passage.recipient
+    if passage.date:
+        words += f", {passage.date:%Y-%m-%d}"
+    return f"{words}: {passage.subject}" if passage.subject else words
+
+
+def _source(passage: Passage) -> Source:
+    return Source(
+        passage.record_id,
+        title(passage),
+        passage.score,
+        dict(passage.score_parts),
+        passage.text,
+    )

@@ -1,0 +1,1 @@
+"""The writing service that command line and app call."""

@@ -1,0 +1,176 @@
+"""The written profile: what the specialist says of its writer, kept on this device.
+
+It is written once from the newest texts, at temperature 0, and again when the history
+has grown by `GROWTH`, when a text it was written from has gone, or with another model.
+The file lies beside the store, for its owner's eyes only. It is never sent: it goes
+where the past texts go, into the private prompt.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from decoding_core.errors import StoppedError
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import Event, Settled, SourcesFound
+from edge_app.retrieval.passages import Searchable
+from edge_app.service.requests import WriteRequest
+from edge_app.service.text_job import TextJob
+from edge_app.verifiers.offline import OfflineVerifier
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.owner_only import write_whole
+from models.prompts import Request
+from personal_store import Passage
+
+TEXTS = 12
+"""How many of the newest texts are read for a profile at most."""
+TOKENS = 120
+"""How long a profile may be."""
+GROWTH = 0.2
+"""A profile is renewed when the history has grown by this share since."""
+ASKED = Request(
+    "Describe the writer of the past texts in a few sentences: how they greet and sign "
+    "off, the tone, the length of sentences, words they like, people and things they "
+    "often write about.",
+    task="profile",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the specialist wrote, and from which texts."""
+
+    text: str
+    read: tuple[int, ...]
+    """Record ids of those that fitted into its prompt."""
+
+
+Summarise = Callable[[Sequence[Passage]], Summary]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A profile as it is kept."""
+
+    text: str
+    read: tuple[int, ...]
+    texts: int
+    """How many the history held then."""
+    specialist: str
+    """Which model wrote it."""
+    written: str
+    """When, in ISO 8601, UTC."""
+
+
+def profile_path(store: Path) -> Path:
+    """Where the profile of a store lies."""
+    return store.with_name(f"{store.stem}-profile.json")
+
+
+def read_profile(path: Path) -> Profile | None:
+    """The profile that is kept; None where there is none that can be read, as it can
+    be written again."""
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+        return Profile(**{**body, "read": tuple(map(int, body["read"]))})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def keep_profile(path: Path, profile: Profile) -> None:
+    """Write it whole or not at all, readable by its owner alone."""
+    body = json.dumps(asdict(profile), indent=1, ensure_ascii=False)
+    write_whole(path, body.encode())
+
+
+class Profiler:
+    """Gives the profile of a history: the one that is kept, or a fresh one."""
+
+    def __init__(
+        self,
+        summarise: Summarise,
+        specialist: str,
+        kept: Path | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """`kept` is where profiles are kept; None: only the last, in memory. `tell`
+        hears a sentence before one is written, which takes its time."""
+        self._summarise = summarise
+        self._specialist = specialist
+        self._kept = kept
+        self._tell = tell or (lambda _: None)
+        self._last: tuple[tuple[str, ...], Summary] | None = None
+
+    def __call__(self, texts: Searchable, excluded: Collection[int]) -> str:
+        """The profile of these texts; empty where there are none."""
+        there = set(texts.kinds())
+        profile = read_profile(self._kept) if self._kept else None
+        if profile is not None and self._still_holds(profile, there, excluded):
+            return profile.text
+        if not there - set(excluded):
+            return ""
+        return self.renew(texts, excluded).text
+
+    def renew(self, texts: Searchable, excluded: Collection[int] = ()) -> Profile:
+        """Write it anew. With texts excluded it is of this moment and is not kept."""
+        self._tell("a profile of your texts is being written, on this device alone")
+        newest = texts.recent(limit=TEXTS, excluded=excluded)
+        summary = self._summary(newest)
+        profile = Profile(
+            summary.text,
+            summary.read,
+            len(texts.kinds()),
+            self._specialist,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        if self._kept is not None and not excluded:
+            keep_profile(self._kept, profile)
+        return profile
+
+    def _summary(self, passages: Sequence[Passage]) -> Summary:
+        key = tuple(passage.text for passage in passages)
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._summarise(passages)
+        return self._last[1]
+
+    def _still_holds(
+        self, profile: Profile, there: Collection[int], excluded: Collection[int]
+    ) -> bool:
+        read = set(profile.read)
+        return (
+            profile.specialist == self._specialist
+            and read <= set(there) - set(excluded)
+            and len(there) < (1 + GROWTH) * profile.texts
+        )
+
+
+def summariser(
+    model: LlamaModel, context: LlamaContext, stop: threading.Event
+) -> Summarise:
+    """Writes summaries with a specialist, as it writes texts: greedily, nothing sent.
+
+    It raises StoppedError when the person stops.
+    """
+
+    def summarise(passages: Sequence[Passage]) -> Summary:
+        told: list[Event] = []
+        settings = MethodSettings(method="specialist", temperature=0.0)
+        order = WriteRequest(ASKED, settings=settings, max_tokens=TOKENS, offline=True)
+        job = TextJob(model, context, order, told.append, stop)
+        if job.run(OfflineVerifier(), passages) == "stopped":
+            raise StoppedError("stopped while the profile was being written")
+        return _summary_of(told)
+
+    return summarise
+
+
+def _summary_of(events: Sequence[Event]) -> Summary:
+    blocks = (event.tokens for event in events if isinstance(event, Settled))
+    text = "".join(token.text for block in blocks for token in block)
+    found = (event.sources for event in events if isinstance(event, SourcesFound))
+    return Summary(text.strip(), tuple(s.record_id for one in found for s in one))

@@ -1,0 +1,68 @@
+"""What a person asks for, and the desk that serves it.
+
+The command line and the terminal app know the desk by this interface alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import Emit, Source
+from models.prompts import Request
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """One text to write."""
+
+    request: Request
+    background: str = ""
+    """Private notes that the specialist may read; they never leave the device."""
+    settings: MethodSettings = field(default_factory=MethodSettings)
+    max_tokens: int = 400
+    use_history: bool = True
+    personalisation: str = ""
+    """What of the history is read; empty: what the desk was set up for."""
+    offline: bool = False
+    """Write on the device alone."""
+    may_go_offline: bool = True
+    """Write on alone when there is no server; else fail."""
+    excluded: frozenset[int] = frozenset()
+    """Records of the store not to be used."""
+
+
+class Service(Protocol):
+    """Everything the app needs; all calls may block and may run in any thread."""
+
+    def prepare(self) -> str:
+        """Load the models and reach or start the server; a short description such as
+        `own server`. Called once, before the first `write`; raises DecodingError."""
+
+    def write(self, order: WriteRequest, emit: Emit, stop: threading.Event) -> None:
+        """Write a text, telling `emit` all that happens, the last being `Finished`.
+        `emit` is called from this thread. Raises DecodingError."""
+
+    def counts(self) -> dict[str, int]:
+        """How many own texts of each kind the store holds."""
+
+    def search(self, query: str, limit: int = 20) -> list[Source]:
+        """Own texts that match, best first; their whole text is the excerpt."""
+
+    def import_letters(
+        self,
+        kind: str,
+        path: Path,
+        me: Sequence[str],
+        progress: Callable[[int, int], None],
+    ) -> str:
+        """Read a mailbox or other export into the store; the closing sentence.
+        Raises StoreError."""
+
+    def close(self) -> None:
+        """End the server that was started, and free the models; never waits for one
+        that is loading."""

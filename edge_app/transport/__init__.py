@@ -1,0 +1,1 @@
+"""The connection to a server, and the server that the app starts."""

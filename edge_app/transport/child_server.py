@@ -1,0 +1,161 @@
+"""A verifier server as a child process on loopback, for those who have no other.
+
+Two processes and a real socket, always: what is shown to leave the device does leave
+this process. The child ends with its parent, whose end of the pipe it watches.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, Queue
+
+from decoding_core.errors import (
+    CloudBusyError,
+    CloudError,
+    CloudRefusedError,
+    CloudUnreachableError,
+    StoppedError,
+)
+from edge_app.decoding.events import Event
+from edge_app.transport.client import Connection
+from models import python_child
+from models.engines.settings import EngineSettings
+
+_START_SECONDS = 120.0
+_STOP_SECONDS = 5.0
+_POLL_SECONDS = 0.02
+_EXPLAINED = "Error: "
+
+
+class ChildServer:
+    """`specsteer-cloud serve` on a free port, with a token of its own."""
+
+    def __init__(
+        self, generalist: Path, base: Path, engine: EngineSettings | None = None
+    ) -> None:
+        """Start it with the same engine settings as the device; `wait` until ready."""
+        self.token = secrets.token_urlsafe(24)
+        self.url = ""
+        self._complaints: list[str] = []
+        self._connection: Connection | None = None
+        self._was_ready = False
+        self._process = python_child.start(
+            *("cloud_api.cli:program", "serve", "--port", "0"),
+            *("--generalist", str(generalist.absolute())),
+            *("--base", str(base.absolute())),
+            *_options(engine or EngineSettings()),
+            *("--token-from-stdin", "--exit-with-stdin"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is for us; the child ends with its pipe
+        )
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it has ended: `wait` says why
+            self._process.stdin.write(self.token + "\n")
+            self._process.stdin.flush()
+        self._announced: Queue[str] = Queue()
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        _in_thread(self._announced.put, self._process.stdout)
+        _in_thread(self._complaints.append, self._process.stderr)
+
+    def wait(self, stop: threading.Event | None = None) -> None:
+        """Return when the server has its models; at once when it had them before.
+
+        Raises:
+            CloudRefusedError: it cannot work, and says why.
+            CloudUnreachableError: it ended, or takes too long.
+            StoppedError: the person stopped.
+        """
+        if self._was_ready:
+            return
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline:
+            if stop and stop.is_set():
+                raise StoppedError("stopped while the server was loading")
+            if self.ended:
+                raise self._failure()
+            if self._ready():
+                return
+        raise CloudUnreachableError("the server on this machine did not start")
+
+    @property
+    def ended(self) -> bool:
+        """Whether the child has ended, for whatever reason."""
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        """End the child, at once where it is still loading: it serves nobody yet."""
+        if not self._was_ready:
+            self._process.kill()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _ready(self) -> bool:
+        if self._connection is None:
+            try:
+                line = self._announced.get(timeout=_POLL_SECONDS)
+            except Empty:
+                return False
+            self.url = json.loads(line)["url"]
+            self._connection = Connection(self.url, self.token, _ignore)
+        try:
+            self._connection.request("ready", "GET", "/readyz")
+        except (CloudBusyError, CloudUnreachableError):
+            time.sleep(_POLL_SECONDS)
+            return False
+        self._connection.close()
+        self._was_ready = True
+        return True
+
+    def _failure(self) -> CloudError:
+        self._process.wait()
+        time.sleep(_POLL_SECONDS)  # the reader thread takes the last line
+        last = self._complaints[-1].strip() if self._complaints else ""
+        if last.startswith(_EXPLAINED):
+            return CloudRefusedError(last.removeprefix(_EXPLAINED))
+        return CloudUnreachableError(
+            "the server on this machine ended while it was loading "
+            f"(exit status {self._process.returncode})"
+        )
+
+
+def _options(engine: EngineSettings) -> list[str]:
+    options = ["--threads", str(engine.threads)]
+    options += ["--gpu-layers", str(engine.gpu_layers)]
+    options += ["--flash-attention"] * engine.flash_attention
+    return options + ["--exact", "--sessions", "1"] * engine.exact
+
+
+def _ignore(event: Event) -> None:
+    """Asking our own child whether it is ready belongs to no text."""
+    del event
+
+
+def _in_thread(take: Callable[[str], None], pipe: object) -> None:
+    def read() -> None:
+        try:
+            for line in pipe:  # type: ignore[attr-defined]
+                take(line)
+        except ValueError:
+            return  # the pipe was closed
+
+    threading.Thread(target=read, daemon=True).start()

@@ -1,0 +1,149 @@
+"""Recorded runs: read back from JSON lines, and played to the app as a desk would.
+
+For the README's picture, for demonstrations and for tests; no model takes part.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from edge_app.decoding.events import (
+    Drafted,
+    Emit,
+    Event,
+    Finished,
+    Notice,
+    Opened,
+    Received,
+    Sent,
+    Settled,
+    Source,
+    SourcesFound,
+    Statistics,
+    Token,
+    Verified,
+)
+from edge_app.service.requests import WriteRequest
+
+_PLAIN = {kind.__name__: kind for kind in (Drafted, Notice, Opened, Received)}
+
+
+def read_tape(path: Path) -> list[Event]:
+    """The events of a file written with `events.to_json`."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [from_json(line) for line in lines if line.strip()]
+
+
+def runs_of(events: Sequence[Event]) -> list[list[Event]]:
+    """A tape of several texts, cut behind each `Finished`."""
+    runs: list[list[Event]] = [[]]
+    for event in events:
+        runs[-1].append(event)
+        if isinstance(event, Finished):
+            runs.append([])
+    return [run for run in runs if run]
+
+
+def from_json(line: str) -> Event:
+    """The event in a line; the opposite of `events.to_json`."""
+    fields: dict[str, Any] = json.loads(line)
+    name = fields.pop("event")
+    if name in _PLAIN:
+        made: Event = _PLAIN[name](**fields)
+        return made
+    return _with_parts(name, fields)
+
+
+def _with_parts(name: str, fields: dict[str, Any]) -> Event:
+    match name:
+        case "SourcesFound":
+            sources = tuple(Source(**source) for source in fields["sources"])
+            return SourcesFound(sources, fields.get("personalisation", ""))
+        case "Settled":
+            return Settled(tuple(Token(**token) for token in fields["tokens"]))
+        case "Verified":
+            return Verified(**{**fields, "refused": tuple(fields["refused"])})
+        case "Sent":
+            ids, payload = tuple(fields["token_ids"]), fields["payload"]
+            payload = base64.b64decode(payload)
+            return Sent(**{**fields, "token_ids": ids, "payload": payload})
+        case "Finished":
+            return Finished(fields["reason"], Statistics(**fields["statistics"]))
+    raise ValueError(f"no such event: {name}")
+
+
+def by_the_clock(event: Event) -> None:
+    """Wait a little before an event, as a model would."""
+    time.sleep(0.02 if isinstance(event, Drafted) else 0.001)
+
+
+@dataclass
+class RecordedService:
+    """A desk that plays recorded runs, one for each version."""
+
+    tapes: Sequence[Sequence[Event]]
+    pace: Callable[[Event], None] = by_the_clock
+    """Called before each event; may wait."""
+    server: str = "own server"
+    orders: list[WriteRequest] = field(default_factory=list)
+    hold: bool = False
+    """Stay in the middle of a text whose tape ends there."""
+    played_all: bool = False
+    closed: bool = False
+
+    def prepare(self) -> str:
+        """Nothing to load."""
+        return self.server
+
+    def write(self, order: WriteRequest, emit: Emit, stop: threading.Event) -> None:
+        """Play the next tape."""
+        tape = self.tapes[len(self.orders) % len(self.tapes)]
+        self.orders.append(order)
+        for event in tape:
+            self.pace(event)
+            if stop.is_set():
+                emit(Finished("stopped", Statistics()))
+                return
+            emit(event)
+        self.played_all = True
+        if self.hold:
+            stop.wait()
+
+    def counts(self) -> dict[str, int]:
+        """As many as the sample store holds of each kind would be a guess."""
+        return {}
+
+    def search(self, query: str, limit: int = 20) -> list[Source]:
+        """Sources of the tapes that hold the words."""
+        found = [
+            source
+            for tape in self.tapes
+            for event in tape
+            if isinstance(event, SourcesFound)
+            for source in event.sources
+            if query.casefold() in f"{source.title} {source.excerpt}".casefold()
+        ]
+        return found[:limit]
+
+    def import_letters(
+        self,
+        kind: str,
+        path: Path,
+        me: Sequence[str],
+        progress: Callable[[int, int], None],
+    ) -> str:
+        """A tape has no store."""
+        progress(1, 1)
+        whose = f" of {', '.join(me)}" if me else ""
+        return f"{path.name} ({kind}{whose}) was not read: this is a recorded run"
+
+    def close(self) -> None:
+        """Nothing to end."""
+        self.closed = True

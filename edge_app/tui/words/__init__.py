@@ -1,0 +1,1 @@
+"""What the screen says, and how it is laid out in lines."""

@@ -1,0 +1,1 @@
+"""The verifiers that a loop may ask: a server, the base, nobody."""

@@ -1,0 +1,147 @@
+"""A verifier behind an address: a session, its rounds, and broken sockets.
+
+When a socket breaks, the round is sent again over another, and the server replays its
+answer if it had one. A session that is lost is the business of `VerifierSession`, which
+is handed the text: nothing of it is kept here.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from decoding_core.errors import (
+    CloudUnreachableError,
+    DecodingError,
+    MessageError,
+)
+from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
+from decoding_core.verifier_role import VerifierRole, role_of
+from decoding_core.wire import FrameFormat, Kind, Problem, Signal
+from decoding_core.wire_json import open_to_json, opened_from_json
+from edge_app.decoding.events import Emit
+from edge_app.transport.client import Connection, ConnectionLostError
+from edge_app.transport.problems import error_of_signal
+
+_MOST_SOCKETS = 3  # broken in succession over one block: then the server counts as gone
+_MOST_STALE = 8
+_CLOSE_SECONDS = 1.0
+_SESSIONS = "/v1/sessions"
+
+
+class CloudVerifier:
+    """Judges drafts by asking a server."""
+
+    local = False
+
+    def __init__(
+        self, url: str, token: str, emit: Emit, stop: threading.Event | None = None
+    ) -> None:
+        self._stop = stop or threading.Event()
+        self._connection = Connection(url, token, emit, self._stop)
+        self._duty: VerifierRole | None = None
+        self._format: FrameFormat | None = None
+        self._session_id = ""
+
+    @property
+    def url(self) -> str:
+        """The server's address."""
+        return self._connection.url
+
+    def open(self, request: OpenSession) -> SessionOpened:
+        """Begin a text on the server, or go on with one in a new session.
+
+        Raises:
+            CloudBusyError: the server asks to come back later.
+            CloudUnreachableError: there is no answer.
+            CloudRefusedError: the server said no.
+            ContextFullError: the text leaves no room in the server's models.
+            StoppedError: the person stopped.
+        """
+        self._connection.disconnect()
+        self._duty = role_of(request.terms)
+        self._format = self._duty.frames
+        opened = opened_from_json(
+            self._connection.request("open", "POST", _SESSIONS, open_to_json(request))
+        )
+        self._session_id = opened.session_id
+        return opened
+
+    def verify(self, block: DraftBlock) -> Verdict:
+        """Have one block judged, over as many sockets as it takes.
+
+        Raises:
+            SessionLostError: the server no longer has the session, or another text.
+            CloudBusyError: the server asks to come back later.
+            CloudUnreachableError: the server is gone.
+            CloudRefusedError: the server said no.
+            ContextFullError: the block does not fit into the server's models.
+            EngineError: a model of the server failed; the block may be sent again.
+            MessageError: the answer is none to this block.
+            StoppedError: the person stopped.
+        """
+        for _ in range(_MOST_SOCKETS):
+            try:
+                return self._ask(block)
+            except ConnectionLostError:
+                continue
+        raise CloudUnreachableError(f"the server at {self.url} breaks every connection")
+
+    def close(self) -> None:
+        """End the session, on the server too, and the connection."""
+        try:
+            self._connection.disconnect()
+            if self._session_id:
+                self._connection.request(
+                    "close",
+                    "DELETE",
+                    self._path(),
+                    seconds=_CLOSE_SECONDS,
+                    may_stop=False,
+                )
+        except DecodingError:
+            return  # the server forgets idle sessions by itself
+        finally:
+            self._session_id = ""
+            self._connection.close()
+
+    def _ask(self, block: DraftBlock) -> Verdict:
+        if self._duty is None or self._format is None or not self._session_id:
+            raise MessageError("verify was called before open")
+        self._connection.send(
+            f"{self._path()}/stream",
+            self._format.encode_block(block),
+            (*block.settled, *block.drafted),
+            answer_size=self._format.down_size,
+        )
+        answer = self._answer(self._format, block)
+        if isinstance(answer, Signal):
+            raise error_of_signal(answer)
+        count = len(block.drafted)
+        rows = self._duty.positions(answer.accepted, count)
+        if answer.accepted > count or len(answer.rows) != len(rows):
+            raise MessageError("the server's verdict does not fit the block")
+        return answer
+
+    def _answer(self, frames: FrameFormat, block: DraftBlock) -> Verdict | Signal:
+        """The answer to a block. Late answers to blocks before it are dropped; what
+        the server says of the whole stream bears the key of the newest block it saw."""
+        wanted = block.epoch, block.round
+        for _ in range(_MOST_STALE):
+            answer = frames.decode_answer(self._connection.receive())
+            key = answer.epoch, answer.round
+            if key == wanted or (key < wanted and _of_the_stream(answer)):
+                return answer
+            if key > wanted:
+                break
+        raise MessageError("the server answered another round")
+
+    def _path(self) -> str:
+        return f"{_SESSIONS}/{self._session_id}"
+
+
+def _of_the_stream(answer: Verdict | Signal) -> bool:
+    return (
+        isinstance(answer, Signal)
+        and answer.kind is Kind.ERROR
+        and answer.value in (Problem.MESSAGE, Problem.STOPPING)
+    )

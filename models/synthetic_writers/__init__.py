@@ -1,0 +1,1 @@
+"""Writers that a grammar invents, for training and for evaluation."""

@@ -1,0 +1,90 @@
+"""Examples by invented writers, for training and, by others, for judging."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from models.prompts import Request
+from models.synthetic_writers import persona, synthetic
+from models.synthetic_writers.synthetic import Piece, Writer
+from models.training.data.examples import Example, Library
+
+_UNSEEN = 990_000
+"""Seeds from here on belong to writers that no mixture has met."""
+_TASKS = ("email",) * 6 + ("review", "review", "post", "note")
+_OWN_WAY = 0.4
+"""Share of the plain examples whose writers have ways of their own, which nothing
+tells. Both models then know how likely such ways are before anything is known of a
+writer, which is what a history is measured against; where that is left to chance, their
+guesses at strange words differ by orders of magnitude."""
+_NOTES = 0.2
+"""Share of the examples with history that hold notes about the writer, or those
+alone."""
+
+
+def unseen_writers(count: int, seed: int = 0, task: str | None = None) -> list[Example]:
+    """Examples with history by writers that training has not met."""
+    rng = Random(_UNSEEN + seed)
+    return [_with_history(rng, task or rng.choice(_TASKS)) for _ in range(count)]
+
+
+def synthetic_examples(rng: Random, private: float) -> Iterator[Example]:
+    """Endless examples by writers who are each met once, a share with history."""
+    while True:
+        task = rng.choice(_TASKS)
+        if rng.random() >= private:
+            own_way = rng.random() < _OWN_WAY
+            make = synthetic.new_writer if own_way else synthetic.common_writer
+            piece = next(synthetic.pieces(make(rng), rng, task, 1))
+            yield Example(piece.request, [], piece.text)
+        elif rng.random() < _NOTES:
+            yield _with_notes(rng)
+        else:
+            yield _with_history(rng, task)
+
+
+def _with_history(rng: Random, task: str) -> Example:
+    writer = synthetic.new_writer(rng)
+    piece = next(synthetic.pieces(writer, rng, task, 1))
+    past = _past(writer, rng, task)
+    return _example(piece, _found(past, piece.request, rng))
+
+
+def _with_notes(rng: Random) -> Example:
+    """A request that needs the notes, with or without older texts."""
+    if rng.random() < 0.5:
+        person = persona.new_person(rng)
+        piece = persona.piece(person, rng)
+        return _example(piece, [], person.notes)
+    writer = synthetic.new_writer(rng)
+    person = persona.new_person(rng, writer)
+    piece = persona.piece(person, rng)
+    past = _past(writer, rng, piece.request.task)
+    return _example(piece, _found(past, piece.request, rng), person.notes)
+
+
+def _past(writer: Writer, rng: Random, task: str) -> list[Piece]:
+    same = synthetic.pieces(writer, rng, task, rng.choice((2, 3, 4, 5, 7)))
+    others = synthetic.pieces(writer, rng, rng.choice(_TASKS), rng.choice((0, 0, 1, 2)))
+    past = [*same, *others]
+    rng.shuffle(past)
+    return past
+
+
+def _found(past: Sequence[Piece], request: Request, rng: Random) -> list[Piece]:
+    """Some of the past, best first; at least one text of the kind that is asked for,
+    from which the writer's ways can be read."""
+    library = Library([piece.excerpt() for piece in past])
+    wanted = rng.choice((1, 2, 3, 4, 5, 5, 5, 6))
+    found = [past[i] for i in library.found(request, wanted)]
+    if not any(piece.request.task == request.task for piece in found):
+        found[-1] = next(p for p in past if p.request.task == request.task)
+    return found
+
+
+def _example(piece: Piece, found: Sequence[Piece], notes: str = "") -> Example:
+    excerpts = [other.excerpt() for other in reversed(found)]
+    return Example(
+        piece.request, excerpts, piece.text, notes, habits=dict(piece.habits)
+    )

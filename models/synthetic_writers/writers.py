@@ -1,0 +1,191 @@
+"""Writers nobody has met: each keeps habits for life, which are drawn at random.
+
+Greetings, sign-offs and pet phrases are put together from parts, so that hardly any two
+writers share one: how a writer sounds can be read from their texts alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Literal
+
+from models.synthetic_writers.grammar import (
+    capitalised,
+    composed,
+    grammar,
+    habits,
+    invented_name,
+)
+
+_INVENTED = 0.25
+"""Share of names that are made up on the spot."""
+_COMMON = 0.15
+"""Share of greetings and sign-offs that many people share."""
+_CONTRACTIONS = ((" I am ", " I'm "), (" it is ", " it's "), (" I will ", " I'll "))
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Someone with habits; `words` are what their slots stand for."""
+
+    words: dict[str, str]
+    greeting: str
+    """With `{name}` for whom it greets."""
+    signoff: str
+    name: str = ""
+    """How they sign; empty for somebody unknown."""
+    pet: str = ""
+    """A sentence that stands in every text but notes."""
+    pet_place: Literal["first", "middle", "last"] = "last"
+    hail: str = ""
+    """How a post begins."""
+    hashtag: str = ""
+    heading: str = ""
+    """How a note begins."""
+    opens: float = 0.0
+    closes: float = 0.0
+    lower: bool = False
+    ampersand: bool = False
+    contracts: bool = True
+    dashes: bool = False
+    trails: bool = False
+    """Whether sentences end in three dots."""
+    shouts: bool = False
+    """Whether the word for "very" is in capitals."""
+    exclaims: float = 0.0
+    emoji: str = ""
+    paragraphs: bool = False
+    run_on: bool = False
+    postscript: bool = False
+    circle: list[str] = field(default_factory=list)
+    """People they write to again and again."""
+
+    def cased(self, text: str) -> str:
+        """The text in the writer's letters, small or both."""
+        return text.lower() if self.lower else text
+
+
+def new_writer(rng: Random) -> Writer:
+    """A writer with habits of their own."""
+    known = {"name": "{name}", "partner": _person(rng)}
+    for slot in ("home", "animal", "elder", "drink"):  # one life each
+        known[slot] = composed(f"{{{slot}}}", rng, {})
+    words = {"partner": known["partner"]}
+    for word, choices in habits()["words"].items():
+        words[word] = composed(rng.choice(choices), rng, known)
+    for habit, slot in (
+        ("tag", "interjection"),
+        ("verdict_good", "verdict_good"),
+        ("verdict_bad", "verdict_bad"),
+    ):
+        words[slot] = composed(rng.choice(habits()[habit]["own"]), rng, known)
+    style = _style(rng, words["emoji"])
+    if style["shouts"]:
+        words["very"] = words["very"].upper()
+    return Writer(words, **_phrases(rng, known), **style)
+
+
+def common_writer(rng: Random) -> Writer:
+    """Somebody nothing is known about: common words and no name."""
+    common = habits()["common"]
+    words = {word: rng.choice(choices) for word, choices in common.items()}
+    words["interjection"] = words["tag"]
+    return Writer(
+        words,
+        words["greeting"],
+        words["signoff"],
+        opens=0.15,
+        closes=0.15,
+        paragraphs=rng.random() < 0.4,
+    )
+
+
+def styled(writer: Writer, rng: Random, text: str) -> str:
+    """The text as this writer would put it: casing, dashes, emoji and the like."""
+    text = capitalised(text[:1].upper() + text[1:])
+    if writer.contracts:
+        for long, short in _CONTRACTIONS:
+            text = text.replace(long, short)
+    if writer.ampersand:
+        text = text.replace(" and ", " & ")
+    if writer.dashes:
+        text = text.replace(", ", " - ")
+    if writer.trails:
+        text = re.sub(r"(?<=\w)\.(?=\s|$)", "...", text)
+    if text.endswith(".") and rng.random() < writer.exclaims:
+        text = text.rstrip(".") + "!"
+    if writer.emoji and rng.random() < 0.5:
+        text = f"{text} {writer.emoji}"
+    return writer.cased(text)
+
+
+def recipient(writer: Writer, rng: Random) -> str:
+    """Whom the writer writes to: often somebody they know well."""
+    if writer.circle and rng.random() < 0.4:
+        return rng.choice(writer.circle)
+    if rng.random() < 0.1:
+        return str(rng.choice(grammar()["slots"]["kin"]))
+    return _person(rng)
+
+
+def _phrases(rng: Random, known: dict[str, str]) -> dict[str, Any]:
+    """What a writer says again and again."""
+
+    def drawn(habit: str, common: float = 0.0, none: float = 0.0) -> str:
+        if rng.random() < none:
+            return ""
+        kind = "common" if rng.random() < common else "own"
+        phrase = composed(rng.choice(habits()[habit][kind]), rng, known)
+        return phrase[:1].upper() + phrase[1:]
+
+    return {
+        "greeting": drawn("greeting", _COMMON),
+        "signoff": drawn("signoff", _COMMON),
+        "pet": drawn("pet", none=0.2),
+        "hail": drawn("hail", none=0.3),
+        "hashtag": drawn("hashtag", none=0.5).replace(" ", "").replace("'", ""),
+        "heading": drawn("heading", none=0.3),
+        "name": _signature(rng),
+    }
+
+
+def _style(rng: Random, emoji: str) -> dict[str, Any]:
+    return {
+        "pet_place": rng.choice(("first", "middle", "last", "last")),
+        "opens": rng.choice((0.0, 0.0, 0.4, 1.0)),
+        "closes": rng.choice((0.0, 0.0, 0.4, 1.0)),
+        "lower": rng.random() < 0.12,
+        "ampersand": rng.random() < 0.1,
+        "contracts": rng.random() < 0.7,
+        "dashes": rng.random() < 0.12,
+        "trails": rng.random() < 0.08,
+        "shouts": rng.random() < 0.08,
+        "exclaims": rng.choice((0.0, 0.0, 0.0, 0.15, 0.4, 0.8)),
+        "emoji": emoji if rng.random() < 0.25 else "",
+        "paragraphs": rng.random() < 0.4,
+        "run_on": rng.random() < 0.08,
+        "postscript": rng.random() < 0.08,
+        "circle": [_person(rng) for _ in range(4)],
+    }
+
+
+def _person(rng: Random) -> str:
+    if rng.random() < _INVENTED:
+        return invented_name(rng)
+    return str(rng.choice(grammar()["slots"]["first"]))
+
+
+def _signature(rng: Random) -> str:
+    name = _person(rng)
+    form = rng.random()
+    if form < 0.6:
+        return name
+    if form < 0.68:
+        return name[0]
+    if form < 0.8:
+        return f"{name} {invented_name(rng)}"
+    if form < 0.9:
+        return composed(f"{name} the {{Noun}}", rng, {})
+    return f"{name} {rng.choice(('x', 'xx', ':)', '(and the dog)', '& co'))}"

@@ -1,0 +1,1 @@
+"""What training reads: texts, tokens, examples."""

@@ -1,0 +1,112 @@
+"""From texts to rows of token ids: whole conversations, packed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count, islice
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.synthetic_writers.examples import synthetic_examples
+from models.training.config import Mixture
+from models.training.data import corpus
+from models.training.data.corpus import Text
+from models.training.data.examples import Example, example_ids, fitted
+from models.training.data.loops import looped_examples, pieces_of_words
+from models.training.data.real import RealTexts
+from models.training.data.spans import span_rows
+from models.training.data.tokenizer import PAD, Vocabulary
+
+Rows = NDArray[np.uint16]
+
+_SHELF = 200
+"""Examples to choose from when a row is filled."""
+_LONGEST = 1600
+"""Characters of a real text, in rows long enough for it."""
+_CHARACTERS = 2
+"""Characters of a text for each token of its row: the rest is for the history."""
+_LONG_PRIVATE = 0.9
+"""Share of examples with history in long rows, which have room for it."""
+
+
+def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, Rows]:
+    """`rows` (N, row + 1), `long` rows (M, 2 * row + 1), `loops` (L, row + 1) with
+    marks, and rows `held_out` (2 * H, row + 1) by writers unknown to the others, the
+    first H with history."""
+    rng = Random(mixture.seed)
+    strangers: list[Text] = []
+    known = RealTexts(_known(folder, mixture.shards, strangers), rng)
+    unknown = RealTexts(strangers, rng)
+
+    def mixed(texts: RealTexts, private: float, row: int) -> Iterator[list[int]]:
+        real = texts.examples(private, min(_LONGEST, _CHARACTERS * row))
+        invented = synthetic_examples(rng, private)
+        return balanced(real, invented, mixture.synthetic, vocabulary, row)
+
+    row, held_out = mixture.row, mixture.held_out
+    usual = pack(mixed(known, mixture.private, row), row + 1)
+    spans = span_rows(rng, len(vocabulary), row + 1)
+    either = (next(spans if rng.random() < mixture.repeats else usual) for _ in count())
+    long = pack(mixed(known, _LONG_PRIVATE, 2 * row), 2 * row + 1)
+    pieces = pieces_of_words(vocabulary)
+    looped = looped_examples(mixed(known, mixture.private, row), rng, row, pieces)
+    unseen = [pack(mixed(unknown, private, row), row + 1) for private in (1.0, 0.0)]
+    return {
+        "rows": _stacked(either, mixture.rows, row),
+        "long": _stacked(long, mixture.long_rows, 2 * row),
+        "held_out": np.concatenate([_stacked(r, held_out, row) for r in unseen]),
+        "loops": _stacked(pack(looped, row + 1), mixture.loops, row),
+    }
+
+
+def _stacked(rows: Iterator[Rows], number: int, length: int) -> Rows:
+    made = list(islice(rows, number))
+    return np.array(made, dtype=np.uint16).reshape(number, length + 1)
+
+
+def pack(examples: Iterator[list[int]], length: int) -> Iterator[Rows]:
+    """Rows of whole examples, the largest that fits first, filled up with padding."""
+    shelf: list[list[int]] = []
+    while True:
+        shelf += islice(examples, _SHELF - len(shelf))
+        if not shelf:
+            return
+        row = shelf.pop(0)
+        while (place := _best(shelf, length - len(row))) is not None:
+            row = row + shelf.pop(place)
+        yield np.array((row + [PAD] * length)[:length], dtype=np.uint16)
+
+
+def balanced(
+    real: Iterator[Example],
+    invented: Iterator[Example],
+    share: float,
+    vocabulary: Vocabulary,
+    room: int,
+) -> Iterator[list[int]]:
+    """Token ids of examples that go into `room`, a share of the tokens invented."""
+    read = {True: 0, False: 0}
+    while True:
+        is_invented = read[True] < share * (read[True] + read[False])
+        example = next(invented if is_invented else real)
+        ids = example_ids(vocabulary, fitted(example, vocabulary, room))
+        if len(ids) <= room:
+            read[is_invented] += len(ids)
+            yield ids
+
+
+def _known(folder: Path, shards: int, strangers: list[Text]) -> Iterator[Text]:
+    """All texts but those of the authors held out, who join the strangers."""
+    for text in corpus.read(folder, shards):
+        if text.held_out:
+            strangers.append(text)
+        else:
+            yield text
+
+
+def _best(shelf: list[list[int]], room: int) -> int | None:
+    fitting = [i for i, example in enumerate(shelf) if len(example) <= room]
+    return max(fitting, key=lambda i: len(shelf[i]), default=None)

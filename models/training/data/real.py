@@ -1,0 +1,114 @@
+"""Real texts as examples: plain requests, and requests with the author's own texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import cycle
+from random import Random
+
+from models.training.data import corpus
+from models.training.data.corpus import Text
+from models.training.data.examples import Example, Library
+
+PLAIN = {
+    "post": 22,
+    "review": 22,
+    "conversation": 20,
+    "letter": 14,
+    "abstract": 12,
+    "article": 6,
+    "story": 4,
+}
+"""How often a genre is met without history; near to what people ask for, most often."""
+AUTHORED = {"post": 44, "conversation": 16, "abstract": 22, "letter": 14, "story": 4}
+"""How often with history."""
+_REMEMBERED = {"letter": 300, "post": 300, "abstract": 300}
+"""Texts of one author that are kept, by genre; else:"""
+_REMEMBERED_ELSE = 40
+_KEPT = {"article": 0.1, "review": 0.5}
+"""Share of the texts without an author that are read."""
+_FEWEST = 3
+"""Texts that make an author known."""
+_LONGER = 0.25
+"""Share of texts that may be half as long again."""
+_SHORTEST = 40
+
+
+class RealTexts:
+    """A fair part of all texts, an author's together."""
+
+    def __init__(self, texts: Iterable[Text], rng: Random) -> None:
+        self._rng = rng
+        self._by_author: dict[tuple[str, str], list[Text]] = {}
+        self._met: dict[tuple[str, str], int] = {}
+        self._libraries: dict[tuple[str, str], Library] = {}
+        for text in texts:
+            if len(text.text) >= _SHORTEST:
+                self._add(text)
+
+    def examples(self, private: float, longest: int) -> Iterator[Example]:
+        """Endless examples, a share of them with history, for texts up to about
+        `longest` characters."""
+        plain = self._rounds(PLAIN, fewest=1)
+        authored = self._rounds(AUTHORED, fewest=_FEWEST)
+        while plain:
+            with_history = bool(authored) and self._rng.random() < private
+            rounds, weights = (authored, AUTHORED) if with_history else (plain, PLAIN)
+            genres = [genre for genre in weights if genre in rounds]
+            chances = [weights[genre] for genre in genres]
+            (genre,) = self._rng.choices(genres, chances)
+            author, place = next(rounds[genre])
+            limit = int(longest * (1.5 if self._rng.random() < _LONGER else 1))
+            yield self._example((genre, author), place, limit, with_history)
+
+    def _example(
+        self, key: tuple[str, str], place: int, limit: int, with_history: bool
+    ) -> Example:
+        rng, text = self._rng, self._by_author[key][place]
+        task = corpus.task_of(text.genre, rng)
+        request = corpus.request(text, task, rng)
+        kept, whole = corpus.cut(text, limit)
+        if not with_history:
+            return Example(request, [], kept, whole=whole)
+        library = self._library(key)
+        # As many as the device asks for, or fewer, as from somebody with few texts.
+        wanted = rng.choice((1, 2, 3, 4, 5, 5, 5, 5, 6))
+        found = library.found(request, wanted, library.same_as(place))
+        excerpts = [library.texts[i] for i in reversed(found)]
+        return Example(request, excerpts, kept, whole=whole)
+
+    def _library(self, key: tuple[str, str]) -> Library:
+        if key not in self._libraries:
+            task = corpus.task_of(key[0], self._rng)
+            texts = [corpus.excerpt(text, task) for text in self._by_author[key]]
+            self._libraries[key] = Library(texts)
+        return self._libraries[key]
+
+    def _rounds(
+        self, weights: dict[str, int], fewest: int
+    ) -> dict[str, Iterator[tuple[str, int]]]:
+        """By genre, authors and the places of their texts, round and round."""
+        places: dict[str, list[tuple[str, int]]] = {}
+        for (genre, author), texts in self._by_author.items():
+            if genre in weights and (fewest == 1 or (author and len(texts) >= fewest)):
+                places.setdefault(genre, []).extend(
+                    (author, place) for place in range(len(texts))
+                )
+        for listed in places.values():
+            self._rng.shuffle(listed)
+        return {genre: cycle(listed) for genre, listed in places.items()}
+
+    def _add(self, text: Text) -> None:
+        """Keep the text, or let it take another's place: each is as likely to stay."""
+        key = text.genre, text.author
+        kept = self._by_author.setdefault(key, [])
+        self._met[key] = met = self._met.get(key, 0) + 1
+        if not text.author:
+            if self._rng.random() < _KEPT.get(text.genre, 1.0):
+                kept.append(text)
+            return
+        room = _REMEMBERED.get(text.genre, _REMEMBERED_ELSE)
+        if len(kept) < room:
+            kept.append(text)
+        elif (place := self._rng.randrange(met)) < room:
+            kept[place] = text

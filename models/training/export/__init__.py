@@ -1,0 +1,1 @@
+"""Trained weights to GGUF files."""

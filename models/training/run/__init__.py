@@ -1,0 +1,1 @@
+"""The training run: losses, steps, progress, checkpoints."""

@@ -1,0 +1,1 @@
+"""Where training begins: the parent model, cut and transplanted."""

@@ -1,0 +1,181 @@
+"""From the body of a message to the words its writer wrote."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from personal_store.cleaning import phrases
+from personal_store.cleaning.introductions import HARD, SOFT
+from personal_store.cleaning.markup import above_marks, read_page
+from personal_store.cleaning.quotes import drop_quotes
+from personal_store.cleaning.repeated import drop_repeated
+from personal_store.cleaning.signatures import drop_armour, drop_signature
+from personal_store.mail.mail import Mail
+from personal_store.records import RawText
+from personal_store.text.wording import normalised
+
+__all__ = [
+    "COMPARED",
+    "VERSION",
+    "Cleaned",
+    "clean_mail",
+    "clean_raw",
+    "clean_text",
+    "normalised",
+]
+
+VERSION = 6
+"""Grows by two with every change of the rules; stored beside each text they made.
+
+The odd number above it says that the text was compared with the thread as well.
+"""
+COMPARED = VERSION + 1
+
+MAX_TEXT = 200_000
+MAX_LINES = 5_000
+_SHORTEST_MATCH = 18
+_LAST_WORDS = 80
+_MAX_PASSES = 15  # one is enough for most, and hostile mails would take thousands
+_PLACEHOLDER = re.compile(phrases.PLACEHOLDER, re.IGNORECASE)
+_PLACEHOLDER_LENGTH = 400
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What remains of a message, and whether text of others was cut from it."""
+
+    text: str
+    trimmed: bool
+
+
+def clean_mail(mail: Mail, parents: Sequence[str] = ()) -> Cleaned:
+    """The own words of a message: plain text, checked against what its HTML marks.
+
+    Args:
+        mail: the bodies.
+        parents: texts of earlier messages of the thread, which it may quote.
+    """
+    plain, html = mail.plain, mail.html
+    if html and _says_nothing(plain):
+        page = read_page(html)
+        cleaned = _clean_lines(_lines(page.own))
+        trimmed = cleaned.trimmed or bool(page.foreign.strip())
+        cleaned = Cleaned(cleaned.text, trimmed)
+    else:
+        cleaned = _without_marked_quotes(clean_text(plain), html)
+    return without_parents(cleaned, parents) if parents else cleaned
+
+
+def clean_raw(raw: RawText) -> Cleaned:
+    """The own words of stored bodies."""
+    return clean_mail(Mail({}, raw.plain, raw.html))
+
+
+def clean_text(text: str) -> Cleaned:
+    """The own words of a plain body; cleaning them again changes nothing."""
+    return _clean_lines(_lines(text.replace(SOFT, "").replace(HARD, "")))
+
+
+def without_parents(cleaned: Cleaned, parents: Sequence[str]) -> Cleaned:
+    """A text without the runs of lines that earlier messages of its thread hold."""
+    lines = cleaned.text.split("\n")
+    own = drop_repeated(lines, parents)
+    if len(own) == len(lines):
+        return cleaned
+    return Cleaned(_clean_lines(_without_gaps(own)).text, trimmed=True)
+
+
+def _clean_lines(lines: list[str]) -> Cleaned:
+    trimmed = False
+    settled: list[str] | None = None  # lines that have no signature any more
+    for _ in range(_MAX_PASSES):
+        own = drop_quotes(drop_armour(lines))
+        if own is not lines:
+            trimmed = trimmed or len(own) < len(lines)
+            own = _without_gaps(own)
+        if own != settled:
+            kept = _without_gaps(drop_signature(own))
+            settled = kept if kept == own else None
+        if own == settled == lines:
+            break
+        lines = own if settled is not None else kept
+    return Cleaned("\n".join(lines).replace(SOFT, ""), trimmed)
+
+
+def tidy(text: str) -> str:
+    """A text that is wholly own, such as a review, with line ends made uniform."""
+    return "\n".join(_lines(text))
+
+
+def _lines(text: str) -> list[str]:
+    text = _CONTROL.sub("", text[:MAX_TEXT])
+    return _without_gaps([line.rstrip() for line in text.splitlines()[:MAX_LINES]])
+
+
+def _without_gaps(lines: list[str]) -> list[str]:
+    """One blank line at most between paragraphs, none at the ends."""
+    if _has_no_gaps(lines):
+        return lines
+    kept: list[str] = []
+    after_words = False
+    for line in lines:
+        if line and not line.isspace():
+            kept.append(line)
+            after_words = True
+        elif after_words:
+            kept.append(line)
+            after_words = False
+    if kept and not after_words:
+        kept.pop()
+    return kept
+
+
+def _has_no_gaps(lines: list[str]) -> bool:
+    """The common case, told without a look at each line."""
+    if not lines or not lines[0] or not lines[-1] or any(map(str.isspace, lines)):
+        return not lines
+    return "\n\n\n" not in "\n".join(lines)
+
+
+def _says_nothing(plain: str) -> bool:
+    if not plain.strip():
+        return True
+    return len(plain) < _PLACEHOLDER_LENGTH and bool(_PLACEHOLDER.search(plain))
+
+
+def _without_marked_quotes(cleaned: Cleaned, html: str) -> Cleaned:
+    """Drop lines that the HTML part marks as quoted and does not repeat as own."""
+    above = above_marks(html) if html else None
+    if above is None or _ends_with(above, cleaned.text):
+        return cleaned
+    page = read_page(html, marked=True)
+    foreign = normalised(page.foreign)
+    if not foreign:
+        return cleaned
+    own = normalised(page.own)
+    lines = cleaned.text.split("\n")
+    kept = _own_lines(lines, foreign, own)
+    if len(kept) == len(lines):
+        return cleaned
+    return Cleaned(_clean_lines(_without_gaps(kept)).text, trimmed=True)
+
+
+def _ends_with(above: str, text: str) -> bool:
+    """Whether all that was kept stands above the first mark: then all is well."""
+    last = normalised(" ".join(text[-_LAST_WORDS:].split()[1:]))
+    return bool(last) and last in normalised(above[-4 * _LAST_WORDS :])
+
+
+def _own_lines(lines: list[str], foreign: str, own: str) -> list[str]:
+    """The lines that are not foreign; a short one goes with its neighbours."""
+    kept: list[str] = []
+    after_foreign = False
+    for line in lines:
+        words = normalised(line)
+        if words:
+            sure = len(words) >= _SHORTEST_MATCH or after_foreign
+            after_foreign = sure and words in foreign and words not in own
+        if not after_foreign:
+            kept.append(line)
+    return kept

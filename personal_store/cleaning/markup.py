@@ -1,0 +1,397 @@
+"""HTML to text, and the quotes and signatures that mail programs mark in the HTML."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from html import unescape
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from personal_store.cleaning.introductions import HARD, SOFT
+
+MAX_HTML = 1_000_000
+"""Characters of HTML that are looked at."""
+
+_LONG_HTML = 50_000  # bytes
+_MAX_QUOTES = 100
+_MAX_BARE = 10
+_INVISIBLE = "script, style, title, template"
+_UNSEEN = re.compile("<(?:script|style|title|template)", re.IGNORECASE)
+_QUOTES = ", ".join(
+    (
+        "blockquote.gmail_quote",
+        "blockquote.x_gmail_quote",
+        ".gmail_attr",
+        ".x_gmail_attr",
+        "blockquote[type=cite]",
+        "blockquote[cite]",
+        "blockquote.cite2",
+        ".moz-cite-prefix",
+        ".moz-forward-container",
+        "[class*=yahoo_quoted]",
+        "[id*=yahoo_quoted]",
+        ".protonmail_quote",
+        ".tutanota_quote",
+        ".zmail_extra",
+        ".mailru-blockquote",
+        ".mail-quote-collapse",
+        "#mail-app-auto-quote",
+        ".quoteHeader",
+        "#isForwardContent",
+        "#isReplyContent",
+        "[name=quote]",
+        "[name=quoted-content]",
+        "[name=messageReplySection] blockquote",
+        "#OLK_SRC_BODY_SECTION",
+        "#reply-intro",
+        "#v1reply-intro",
+        "#qt",
+        ".front-blockquote",
+        ".missive_quote",
+        ".airmail_on",
+        ".polymail_quote",
+        ".gmail_quote_attribution",
+        ".spark_quote",
+        ".ms-outlook-mobile-reference-message",
+        "#mail-editor-reference-message-container",
+        ".iwcQuote, .quote[style*=line-height]",
+    )
+)
+_SIGNATURES = ", ".join(
+    (
+        ".gmail_signature",
+        ".x_gmail_signature",
+        "[data-smartmail=gmail_signature]",
+        ".gmail_signature_prefix",
+        ".moz-signature",
+        "#Signature",
+        "#signature",
+        "#x_Signature",
+        "#AppleMailSignature",
+        "[id^=ms-outlook-mobile-signature]",
+        "#ms-outlook-mobile-body-separator-line",
+        ".protonmail_signature_block",
+        ".tutanota_signature",
+        "[data-signature-widget]",
+        "[id*='-Sgn']",
+        "[id^=Zm-_Id_]",
+        "#_rc_sig",
+        "#composer_signature",
+        "[name=messageSignatureSection]",
+        ".sh-signature",
+        ".bloop_sign",
+        ".front-signature",
+        ".missive_signature",
+        "[class*=signature-ydp], [class$=signature][class^=ydp]",
+        "signature",
+        "[id^=DAB4FAD8]",
+        "[id^=sig][id$='0'], div[id^=sig][class=signature]",
+    )
+)
+# From here to the end of the message everything is somebody else's.
+_TAILS = ", ".join(
+    (
+        "[id$=appendonsend]",
+        "[id$=divRplyFwdMsg]",
+        "hr[id$=stopSpelling]",
+        "hr[data-marker=__DIVIDER__]",
+        "#zwchr",
+        "[data-marker=__HEADERS__]",
+    )
+)
+_INDENTED = "blockquote[style*='border:none' i], blockquote[style*='border: none' i]"
+_RULED = "[style*='order-top' i], [style*='order-style' i], [style*='order-width' i]"
+_RULED_STYLE = re.compile(
+    r"border-top:[^;\"]*solid|border-style:\s*solid none none"
+    r"|border-width:\s*1pt medium"
+    r"|border-top:\s*(?!none)\w",
+    re.IGNORECASE,
+)
+_MARKERS = tuple(
+    marker.encode()
+    for marker in (
+        *("quote", "moz-", "yahoo_", "zmail_", "olk_src", "reply-intro", "rplyfwd"),
+        *(
+            "appendonsend",
+            "border-top",
+            "stopspelling",
+            "reference-message",
+            "signature",
+        ),
+        *("isforwardcontent", "isreplycontent", "__divider__", "__headers__", "zwchr"),
+        *("border-style:solid none", 'id="qt"', "-sgn", "_rc_sig", "dab4fad8", "iwcq"),
+        *("bloop_sign", "airmail_on", "messagesignature", "border-width:1pt medium"),
+    )
+)
+
+_BREAK, _BLOCK, _PARAGRAPH, _IN, _OUT = "\n\x01\x02\x03\x04"
+_PARAGRAPHS = ("p", "h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = (
+    *("div", "tr", "table", "ul", "ol", "dt", "dd", "pre", "section", "article"),
+    *("header", "footer", "center", "address", "tbody", "form", "dl", "body"),
+)
+_WRITTEN = (
+    {f"{slash}{tag}": _PARAGRAPH for tag in _PARAGRAPHS for slash in ("", "/")}
+    | {f"{slash}{tag}": _BLOCK for tag in _BLOCKS for slash in ("", "/")}
+    | {"br": _BREAK, "hr": _BREAK, "/td": "\t", "/th": "\t"}
+    | {"li": f"{_BLOCK}- ", "/li": _BLOCK}
+    | {"blockquote": f"{_BLOCK}{_IN}", "/blockquote": f"{_OUT}{_BLOCK}"}
+)
+"""What is written in place of a tag; nothing for others."""
+
+_VOID = frozenset({"br", "img", "hr", "meta", "link", "input", "col", "wbr", "area"})
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_ANY_TAG = re.compile(r"<[^<>]*>?")
+_COMMENT = re.compile(r"<!--.*?(?:-->|$)", re.DOTALL)
+_SERIALISED = re.compile(r"<(/?[\w:-]+)[^>\"]*(?:\"[^\"]*\"[^>\"]*)*>")
+_PRE = re.compile(r"<pre\b.*?</pre>", re.DOTALL)
+_MANY_TAGS = 20_000
+_DEEPEST = 10_000
+_SPACES = re.compile(" {2,}")
+_GAP = re.compile(r"[ \t]*[\n\x01\x02][ \t\n\x01\x02]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What an HTML body says."""
+
+    own: str
+    """The text as a reader sees it, without marked quotes and signatures. `HARD`
+    stands where a quote was, and `SOFT` before lines that are indented."""
+    foreign: str
+    """The words that the mail program itself marked as somebody else's or a footer."""
+
+
+def read_page(html: str, *, marked: bool | None = None) -> Page:
+    """An HTML body, parsed once; `marked` is what `has_marks` says, if it is known."""
+    html = html[:MAX_HTML]
+    marked = has_marks(html) if marked is None else marked
+    tree = _tree(html)
+    foreign: list[str] = []
+    if marked:
+        foreign = _cut_tails(tree) + _cut_quotes(tree)
+        for node in tree.css(_SIGNATURES):
+            foreign.append(node.text(separator=" "))
+            node.decompose()
+    if "<blockquote" in html and "border" in html:
+        for node in tree.css(_INDENTED):
+            node.unwrap()
+    body = tree.body
+    return Page(_text(body.html or "") if body is not None else "", "\n".join(foreign))
+
+
+def own_text(html: str) -> str:
+    """Text of the HTML as a reader sees it, without marked quotes and signatures."""
+    return read_page(html).own.replace(SOFT, "").replace(HARD, "")
+
+
+def has_marks(html: str) -> bool:
+    """Whether reading the HTML can say more about quotes than the plain text."""
+    return _any_marked(html[:MAX_HTML].encode("utf-8", "replace"))
+
+
+def above_marks(html: str) -> str | None:
+    """The words before the first marked quote or signature; None if none is marked."""
+    data = html[:MAX_HTML].encode("utf-8", "replace")
+    if not _any_marked(data):
+        return None
+    lowered = data.lower()
+    found = [at for at in map(lowered.find, _MARKERS) if at >= 0]
+    return visible(data[: min(found)].rpartition(b"<")[0].decode("utf-8", "replace"))
+
+
+def _any_marked(html: bytes) -> bool:
+    """Whether a marker stands there; in a long one inside tags, few being distinct.
+
+    Bytes are searched faster, and one search a word faster than one for all.
+    """
+    if not any(map(html.lower().__contains__, _MARKERS)):
+        return False
+    if len(html) <= _LONG_HTML:
+        return True
+    pieces = html.split(b"<")
+    inside = b"<".join({piece.rpartition(b">")[0] or piece for piece in pieces})
+    return any(map(inside.lower().__contains__, _MARKERS))
+
+
+def visible(html: str) -> str:
+    """The words of a piece of HTML; quick and rough."""
+    return unescape(_ANY_TAG.sub(" ", _COMMENT.sub(" ", html)))
+
+
+def _tree(html: str) -> LexborHTMLParser:
+    if html.count("<") > _MANY_TAGS and _depth(html) > _DEEPEST:
+        html = _ANY_TAG.sub(" ", html)
+    tree = LexborHTMLParser(html)
+    if _UNSEEN.search(html):
+        for node in tree.css(_INVISIBLE):
+            node.decompose()
+    return tree
+
+
+def _depth(html: str) -> int:
+    """How deep elements nest; the parser needs minutes for 100,000 levels."""
+    depth = deepest = 0
+    for slash, name in _TAG.findall(html):
+        if name.lower() not in _VOID:
+            depth += -1 if slash else 1
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def _cut_quotes(tree: LexborHTMLParser) -> list[str]:
+    """Put `HARD` in place of each marked quote, outermost first; their texts."""
+    cut = []
+    for _ in range(_MAX_QUOTES):
+        node = tree.css_first(_QUOTES)
+        if node is None:
+            break
+        cut.append(_replaced(node))
+    else:
+        for node in tree.css(_QUOTES):
+            node.decompose()
+    for _ in range(_MAX_BARE):
+        node = _bare_gmail_quote(tree)
+        if node is None:
+            break
+        cut.append(_replaced(node))
+    return cut
+
+
+def _bare_gmail_quote(tree: LexborHTMLParser) -> LexborNode | None:
+    """Gmail's reply block, if no quote inside says what in it is quoted.
+
+    A forwarded message stands in it with a line of dashes above, which lines tell.
+    """
+    for node in tree.css("div.gmail_quote, div.gmail_quote_container"):
+        inner = node.html or ""
+        if "<blockquote" not in inner and HARD not in inner:
+            return node
+    return None
+
+
+def _replaced(node: LexborNode) -> str:
+    text = node.text(separator=" ")
+    before = _introduction(node)
+    node.insert_before(HARD)
+    for one in before:
+        text = f"{one.text(separator=' ')} {text}"
+        one.decompose()
+    node.decompose()
+    return text
+
+
+def _introduction(node: LexborNode) -> list[LexborNode]:
+    """What stands above the first quote in Gmail's block: that says who wrote it."""
+    parent = node.parent
+    if parent is None or "gmail_quote" not in (parent.attributes.get("class") or ""):
+        return []
+    found: list[LexborNode] = []
+    before = node.prev
+    while before is not None:
+        if HARD in before.text():
+            return []
+        found.append(before)
+        before = before.prev
+    return found
+
+
+def _cut_tails(tree: LexborHTMLParser) -> list[str]:
+    cut = []
+    for _ in range(_MAX_QUOTES):
+        node = tree.css_first(_TAILS) or _ruled(tree) or _gmail_forward(tree)
+        if node is None:
+            break
+        cut.extend(_cut_after(node))
+    return cut
+
+
+def _ruled(tree: LexborHTMLParser) -> LexborNode | None:
+    """Outlook's header block: a line above it, and three words in bold with colons."""
+    for node in tree.css(_RULED):
+        style = (node.attributes.get("style") or "").replace(": ", ":")
+        if _RULED_STYLE.search(style):
+            bold = [b.text().rstrip("\xa0 ") for b in node.css("b, strong")]
+            if sum(text.endswith((":", "：")) for text in bold) > 2:
+                return node
+    return None
+
+
+def _gmail_forward(tree: LexborHTMLParser) -> LexborNode | None:
+    """The dashes above what Gmail forwards."""
+    heads = (
+        node for node in tree.css(".gmail_attr") if node.text().strip()[:2] == "--"
+    )
+    return next(heads, None)
+
+
+def _cut_after(node: LexborNode) -> list[str]:
+    """Remove a node and everything that follows it in the document; the texts."""
+    cut = []
+    level: LexborNode | None = node
+    while level is not None and level.tag not in ("body", "html"):
+        following = level.next
+        while following is not None:
+            after = following.next
+            cut.append(following.text(separator=" "))
+            following.decompose()
+            following = after
+        level = level.parent
+    cut.insert(0, node.text(separator=" "))
+    node.decompose()
+    return cut
+
+
+def _text(html: str) -> str:
+    """Text of serialised HTML, with line breaks where a reader sees them."""
+    if "<!--" in html:
+        html = _COMMENT.sub("", html)
+    if "<pre" in html:
+        html = _PRE.sub(lambda pre: pre.group().replace("\n", "<br>"), html)
+    html = html.replace(HARD, f"{_BLOCK}{HARD}{_BLOCK}")
+    html = _with_single_spaces(html)
+    pieces = _SERIALISED.split(html)  # every second one is the name of a tag
+    pieces[1::2] = [_WRITTEN.get(name, "") for name in pieces[1::2]]
+    text = unescape("".join(pieces)).replace("\xa0", " ")
+    if _IN in text:
+        text = _with_depth(text)
+    text = _GAP.sub(_breaks, text)
+    return "\n".join(line.strip(" \t") for line in text.split("\n")).strip("\n")
+
+
+def _with_single_spaces(html: str) -> str:
+    """One space for every run of blanks; a pattern would stop at each single space."""
+    for blank in "\t\r\n\f":
+        html = html.replace(blank, " ")
+    return _SPACES.sub(" ", html) if "  " in html else html
+
+
+def _breaks(gap: re.Match[str]) -> str:
+    return _seen_breaks(gap.group().replace(" ", "").replace("\t", ""))
+
+
+@lru_cache(maxsize=256)
+def _seen_breaks(run: str) -> str:
+    """The line breaks between two texts: of several blocks that end, one is seen."""
+    count = run.count(_BREAK)
+    if (_BLOCK in run or _PARAGRAPH in run) and not run.startswith(_BREAK):
+        count += 1
+    return "\n\n" if count > 1 or _PARAGRAPH in run else "\n"
+
+
+def _with_depth(text: str) -> str:
+    """`SOFT` before every line inside a quotation without a mark."""
+    pieces = re.split(f"([{_IN}{_OUT}])", text)
+    depth = 0
+    out: list[str] = []
+    for piece in pieces:
+        if piece == _IN:
+            depth += 1
+        elif piece == _OUT:
+            depth = max(0, depth - 1)
+        elif depth and piece.strip(f" \t{_BREAK}{_BLOCK}{_PARAGRAPH}"):
+            broken = _GAP.sub(lambda gap: _breaks(gap) + SOFT, piece)
+            out.append(f"{_BLOCK}{SOFT}{broken}")
+        else:
+            out.append(piece)
+    return "".join(out)

@@ -1,0 +1,274 @@
+"""What stands below a message and is not writing: signatures and contact blocks.
+
+A sign-off, the name below it and a postscript stay: how somebody ends is style.
+"""
+
+import re
+from functools import lru_cache
+
+from personal_store.cleaning import phrases
+from personal_store.cleaning.footers import cut_footers, drop_taglines
+from personal_store.cleaning.introductions import LONGEST, bare_line
+
+_DELIMITER = re.compile(r"^(?:- )?--$|^[—–]$|^__$")
+_RULE = re.compile(r"^\s*(?:[-_=*~–—•]\s?){3,}\s*$")
+_SIGN_OFF = re.compile(rf"^\s*(?:(?:{phrases.SIGN_OFF})(?!\w)[^\w\n(]*)+")
+_PS = re.compile(rf"^\W*(?:{phrases.PS})")
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|[\w.+%-]+@[\w-]+\.\w")
+_NUMBER = re.compile(r"(?<!\d)(?:\+|\(?0)[\d ()/.-]{6,}\d")
+_CONTACT = re.compile(
+    rf"{_NUMBER.pattern}|{_ADDRESS.pattern}|\|"
+    rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\dh@]",
+    re.IGNORECASE,
+)
+_REACHED = re.compile(
+    rf"{_NUMBER.pattern}|[\w.+%-]@[\w-]+\.\w"
+    rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\d]",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(rf"^\W*(?:{phrases.CONTACT_WORDS})\W*$", re.IGNORECASE)
+_MAY_BE_CONTACT = re.compile(r"[\d@|]|www\.|://")
+_SENTENCE = re.compile(r"[.?!…。？！](?:\W{0,3})$")
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGITS = re.compile(r"\d{2}")
+
+_PGP_BEGIN = "-----BEGIN PGP "
+_PGP_SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
+_PGP_BLOCK = re.compile(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$")
+
+_SIGNATURE_LINES = 16
+_SIGN_OFF_LINES = 16
+_FOOTER_LINES = 80
+_NAME_WORDS = 5
+_LONGEST_GOODBYE = 50
+_LONGEST_NAME = 40
+_SHORT = 90
+
+
+def drop_signature(lines: list[str]) -> list[str]:
+    """The lines without what stands below the message."""
+    lines = cut_footers(lines, _goodbye)
+    lines = drop_taglines(lines)
+    lines = _cut_at_delimiter(_without_blank_end(lines))
+    lines = _cut_at_rule(_without_blank_end(lines))
+    return _cut_contact_block(_without_blank_end(lines))
+
+
+def _goodbye(lines: list[str]) -> int:
+    """The last line with a sign-off and a name below it; 0 if there is none."""
+    for index in reversed(range(max(1, len(lines) - _FOOTER_LINES), len(lines) - 1)):
+        if _after_sign_off(lines, index) is not None and not lines[index - 1].strip():
+            following = _next(lines, index + 1)
+            if following is not None and _is_name(lines[following]):
+                return index
+    return 0
+
+
+def drop_armour(lines: list[str]) -> list[str]:
+    """The lines without PGP signatures, keys, ciphertext and the signing header."""
+    if _PGP_BEGIN not in "\n".join(lines):
+        return lines
+    if not any(line.startswith(_PGP_BEGIN) for line in lines):
+        return lines
+    kept: list[str] = []
+    closing = ""
+    header = False
+    for line in lines:
+        block = _PGP_BLOCK.match(line)
+        if closing:
+            closing = "" if line == closing else closing
+        elif block:
+            closing = f"-----END PGP {block.group(1)}-----"
+        elif line == _PGP_SIGNED:
+            header = True
+        elif header and line.startswith("Hash:"):
+            header = False
+        else:
+            header = False
+            kept.append(line)
+    return kept
+
+
+def _cut_at_delimiter(lines: list[str]) -> list[str]:
+    """Cut at each '-- ' from which only a signature's length remains, from below."""
+    end = len(lines)
+    for index in reversed(range(len(lines))):
+        if end - index > _SIGNATURE_LINES:
+            break
+        if len(lines[index]) < 5 and _DELIMITER.match(lines[index]):
+            end = index
+    return _with_postscript(lines, end)
+
+
+def _cut_at_rule(lines: list[str]) -> list[str]:
+    """Cut at a line of dashes if what stands below it is a contact block."""
+    for index in range(max(1, len(lines) - _SIGNATURE_LINES), len(lines)):
+        line = lines[index]
+        if not line[:1].isalnum() and _RULE.match(line[:LONGEST]):
+            below = [line for line in lines[index + 1 :] if line.strip()]
+            if not below or (_is_name(below[0]) and _reaches_somebody(below)):
+                return _with_postscript(lines, index)
+    return lines
+
+
+def _cut_contact_block(lines: list[str]) -> list[str]:
+    """Below a sign-off keep the name and what is writing."""
+    first = max(0, len(lines) - _SIGN_OFF_LINES)
+    for index in reversed(range(first, len(lines))):
+        name = _after_sign_off(lines, index)
+        if name is not None:
+            kept = _cut_below_name(lines, name)
+            if len(kept) < len(lines):
+                return kept
+            break
+    name = _name_above_contacts(lines)
+    return lines if name is None else _with_postscript(lines, name + 1)
+
+
+def _after_sign_off(lines: list[str], index: int) -> int | None:
+    """The line below which a signature may stand, if a sign-off stands at `index`."""
+    if not 0 < len(lines[index]) < _LONGEST_GOODBYE:
+        return None
+    line = bare_line(lines[index])
+    end = _sign_off_end(line)
+    if not end:
+        return None
+    rest = line[end:].strip()
+    if rest and (not _is_name(rest) or len(rest.split()) > 3 or rest[-1] == "."):
+        return None
+    if rest and _is_named(lines[index], rest):  # 'Best, Sam', not 'Yours in a hurry,'
+        return index
+    following = _next(lines, index + 1)
+    if following is None:
+        return index
+    return following if _is_name(lines[following]) else index
+
+
+@lru_cache(maxsize=1_024)  # a mail is read until nothing changes: at least twice
+def _sign_off_end(line: str) -> int:
+    """Where the sign-off ends that a line begins with; 0 without one."""
+    match = _SIGN_OFF.match(line)
+    return match.end() if match else 0
+
+
+def _is_named(line: str, rest: str) -> bool:
+    """Whether the rest of a line, behind a sign-off, is a name and not more of it: it
+    stands apart or has a capital, and the line does not lead to the next."""
+    line = line.strip()
+    before, name = line[: -len(rest)].rstrip(), line[-len(rest) :]
+    apart = bool(before) and not before[-1].isalnum()
+    return name[-1] != "," and (apart or not name[0].islower())
+
+
+def _cut_below_name(lines: list[str], name: int) -> list[str]:
+    """Drop what stands below the name if it is a contact block or a title."""
+    below = [line for line in lines[name + 1 :] if line.strip()]
+    own = next((i for i, line in enumerate(below) if _is_postscript(line)), None)
+    block = below[:own]
+    if not block or len(block) > _SIGNATURE_LINES:
+        return lines
+    attached = bool(lines[name + 1].strip())
+    if any(map(_is_sentence, block)) or any(map(_leads_on, block)):
+        return lines
+    if _evidence(block) or (attached and _is_title(block)):
+        return _with_postscript(lines, name + 1)
+    return lines
+
+
+def _name_above_contacts(lines: list[str]) -> int | None:
+    """Where a name stands right above a contact block that ends the message."""
+    end = len(lines)
+    for index in reversed(range(max(1, end - _SIGN_OFF_LINES), end - 2)):
+        if lines[index - 1].strip() or not _is_name(lines[index]):
+            continue
+        if _leads_on(lines[index]) or (index > 1 and _leads_on(lines[index - 2])):
+            continue  # 'You reach him here:'
+        below = [line for line in lines[index + 1 :] if line.strip()]
+        own = next((i for i, line in enumerate(below) if _is_postscript(line)), None)
+        block = below[:own]
+        if _evidence(block) > 1 and _reaches_somebody(block):
+            goodbye = lines[index].endswith(",") and _is_name(lines[index + 1])
+            return index + goodbye
+    return None
+
+
+def _reaches_somebody(block: list[str]) -> bool:
+    """Whether a block is one of contacts: a number or an address of mail stands in it,
+    and neither a sentence nor a sign-off, which somebody writes below his own words."""
+    if any(len(line) >= _SHORT or _is_sentence(line) for line in block):
+        return False
+    if any(_after_sign_off(block, index) for index in range(len(block))):
+        return False
+    return any(_REACHED.search(line) for line in block)
+
+
+def _leads_on(line: str) -> bool:
+    """Whether a line ends with a colon and is no word such as 'Phone:'."""
+    return line.endswith((":", "：")) and not _LABEL.match(line)
+
+
+def _with_postscript(lines: list[str], end: int) -> list[str]:
+    """The lines up to `end`, and a postscript that stands below."""
+    for index in range(end + 1, len(lines)):
+        if _is_postscript(lines[index]) and not lines[index - 1].strip():
+            return [*lines[:end], "", *lines[index:]]
+    return lines[:end]
+
+
+def _is_postscript(line: str) -> bool:
+    return _PS.match(line[:_SHORT].lower()) is not None
+
+
+def _evidence(block: list[str]) -> int:
+    """How many addresses and numbers to reach somebody by stand there."""
+    if any(len(line) >= _SHORT for line in block):
+        return 0
+    return sum(
+        len(_CONTACT.findall(line)) for line in block if _MAY_BE_CONTACT.search(line)
+    )
+
+
+def _is_title(block: list[str]) -> bool:
+    """A few short lines like a role, a company and a town."""
+    return len(block) < 5 and all(
+        len(line) < 60
+        and len(line.split()) < 9
+        and _LETTER.search(line) is not None
+        and not line.lstrip()[:1].islower()
+        and not line.endswith((",", ":", ";"))
+        for line in block
+    )
+
+
+def _is_sentence(line: str) -> bool:
+    if not _SENTENCE.search(line[-20:]) or _is_contact(line):
+        return False
+    words = line.split()
+    if len(words) > 4 or not line.isascii():
+        return True
+    return len(words) > 2 and all(word.islower() for word in words[1:])
+
+
+def _is_name(line: str) -> bool:
+    line = line.strip()
+    if len(line) >= _LONGEST_NAME or len(line.split()) > _NAME_WORDS:
+        return False
+    if line.endswith(("?", "!", ":", ";", "。", "？")) or _DIGITS.search(line):
+        return False
+    return not _is_contact(line) and not _PS.match(line.lower())
+
+
+def _is_contact(line: str) -> bool:
+    line = line[:LONGEST]
+    return bool(_MAY_BE_CONTACT.search(line)) and _CONTACT.search(line) is not None
+
+
+def _next(lines: list[str], index: int) -> int | None:
+    return next((i for i in range(index, len(lines)) if lines[i].strip()), None)
+
+
+def _without_blank_end(lines: list[str]) -> list[str]:
+    end = len(lines)
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return lines[:end] if end < len(lines) else lines

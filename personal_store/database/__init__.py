@@ -1,0 +1,1 @@
+"""The store file: connections, schema, keys, encryption, copies."""

@@ -1,0 +1,98 @@
+"""A connection to a store file: pragmas, write-ahead log, key, newest schema."""
+
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sqlite_utils import Database
+
+from personal_store.database import keys
+from personal_store.database.migrations import migrate
+from personal_store.errors import StoreLockedError, faults, is_no_database
+
+PATIENCE = 30
+"""Seconds to wait for another process that is writing."""
+
+_PRAGMAS = (
+    "synchronous = NORMAL",
+    "foreign_keys = ON",
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    "trusted_schema = OFF",
+)
+
+
+def connect(path: Path, *, backup: bool = True) -> Database:
+    """The store in this file at the newest schema, backed up before that changes.
+
+    Raises StoreLockedError if it is encrypted and no key that fits is found.
+    """
+    db = connect_as_it_is(path)
+    try:
+        for pragma in _PRAGMAS:
+            db.execute(f"PRAGMA {pragma}")
+        _use_wal(db)
+        migrate(db, path if backup else None)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def connect_as_it_is(path: Path, likely: str | None = None) -> Database:
+    """A connection that has read the file's header, and changed nothing.
+
+    `likely` is a key to try before anybody is asked: that of the store it belongs to.
+    """
+    known = keys.known(path)
+    if known is not None:
+        return _ciphered(path, known)
+    try:
+        return _readable(sqlite3, path, None)
+    except sqlite3.DatabaseError as error:
+        if not is_no_database(error):
+            raise
+    if likely is not None:
+        with suppress(StoreLockedError):
+            return _ciphered(path, likely)
+    return _ciphered(path, keys.find(path))
+
+
+def _ciphered(path: Path, key: str) -> Database:
+    try:
+        db = _readable(keys.cipher(), path, key)
+    except faults() as error:
+        if is_no_database(error):
+            raise StoreLockedError(
+                f"The store {path} cannot be opened: the key does not fit. Give the "
+                f"right one in {keys.VARIABLE}, or have it asked for in a terminal."
+            ) from error
+        raise
+    keys.remember(path, key)
+    return db
+
+
+def _readable(library: Any, path: Path, key: str | None) -> Database:
+    connection = library.connect(str(path), timeout=PATIENCE, isolation_level=None)
+    try:
+        if key is not None:
+            connection.execute(keys.pragma(key))
+        connection.execute("PRAGMA user_version").fetchone()
+        return Database(connection, execute_plugins=False)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _use_wal(db: Database) -> None:
+    """Switch to the write-ahead log; SQLite does not wait for others here, so we do."""
+    deadline = time.monotonic() + PATIENCE
+    while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except faults():
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)

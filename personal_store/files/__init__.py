@@ -1,0 +1,1 @@
+"""Files as the store reads and writes them: archives, streams, private files."""

@@ -1,0 +1,1 @@
+"""What importers share: tables, JSON objects, chats, documents."""

@@ -1,0 +1,101 @@
+"""JSON files of exports: whole, or one element of a long list after the other."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from personal_store.errors import SourceError
+from personal_store.files.json_stream import array_values
+from personal_store.files.sources import Source
+from personal_store.records import ImportFailure
+from personal_store.text.charset import decode
+
+_SEARCHED = 1_000_000
+"""Bytes in which a list has to begin."""
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:window\.[\w.]+\s*=\s*)?\[")
+_FAULTS = (ValueError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of a list."""
+
+    position: int
+    """Bytes of the file up to its end."""
+    number: int
+    fields: dict[str, Any]
+
+    def get(self, *names: str) -> Any:
+        """The first of these fields that is there and holds something."""
+        found = (self.fields.get(name) for name in names)
+        return next((value for value in found if value not in (None, "")), None)
+
+
+def content(source: Source) -> Any:
+    """A whole file; raises SourceError if it is no JSON."""
+    try:
+        return json.loads(decode(source.whole()))
+    except _FAULTS as error:
+        raise SourceError(f"{source.name} is not a JSON file: {error}.") from error
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is an object with fields, else one without any."""
+    return value if isinstance(value, dict) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """The value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def marked(head: bytes, *groups: tuple[str, ...]) -> bool:
+    """Whether JSON begins here and holds at least one field of each group early on."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    return start in (b"[", b"{", b"w") and all(
+        any(f'"{name}"'.encode() in head for name in group) for group in groups
+    )
+
+
+def elements(source: Source, *names: str) -> Iterator[Element | ImportFailure]:
+    """The objects of the list that a file is, or that it holds under one of the names.
+
+    They are read as they come. What is no object is a failure; where the file breaks
+    off, the last failure says so. Raises SourceError if there is no list.
+    """
+    begin = _begin(source.head(_SEARCHED), names)
+    if begin is None:
+        raise SourceError(f"{source.name} does not hold the list it should.")
+    number = 0
+    with source.open() as stream:
+        stream.seek(begin)
+        try:
+            for number, (length, value) in enumerate(
+                array_values(stream, source.name), 1
+            ):
+                where = f"{source.name}, entry {number}"
+                if isinstance(value, dict):
+                    yield Element(begin + length, number, value)
+                else:
+                    reason = "it is not an object with fields"
+                    yield ImportFailure(begin + length, where, reason)
+        except SourceError as error:
+            where = f"{source.name}, entry {number + 1}"
+            reason = f"{error} The rest of the file is not read"
+            yield ImportFailure(source.size, where, reason)
+
+
+def _begin(head: bytes, names: tuple[str, ...]) -> int | None:
+    """Where the bracket stands that opens the list."""
+    match = _LIST.match(head)
+    if match is None and names:
+        choice = b"|".join(re.escape(name.encode()) for name in names)
+        match = re.search(rb'(?<!\\)"(?:' + choice + rb')"\s*:\s*\[', head)
+    return match.end() - 1 if match else None

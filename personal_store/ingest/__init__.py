@@ -1,0 +1,1 @@
+"""From a path to imported texts: discovery, import, watching."""

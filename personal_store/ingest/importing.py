@@ -1,0 +1,364 @@
+"""A source into the store: find it, find out who is "me", read, commit in batches.
+
+Personal mail by others is stored as well, marked as theirs, and counted apart. It is
+never searched or shown as a passage; it is there so that it can become own when an
+address is added. Newsletters, lists and automatic mail by others are not stored.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from time import monotonic, time_ns
+
+from personal_store import importers
+from personal_store.cleaning.cleaning import VERSION
+from personal_store.database.migrations import immediate
+from personal_store.errors import SourceError, StoreError, faults
+from personal_store.files.archives import UNREADABLE
+from personal_store.files.files import Source
+from personal_store.files.files import why as reason_of
+from personal_store.importers import (
+    GrowingImporter,
+    Importer,
+    LetterImporter,
+    MailImporter,
+    TableImporter,
+    TalkImporter,
+)
+from personal_store.importers.formats.talks import is_name
+from personal_store.ingest.growing import ended_before, read_before
+from personal_store.ingest.layouts import described, remember, remembered
+from personal_store.ingest.locking import importing_alone
+from personal_store.ingest.room import check_room
+from personal_store.ingest.unchanged import (
+    Before,
+    carry_over,
+    digest_of,
+    mark_of,
+    reader,
+)
+from personal_store.lifecycle import rawtext, received
+from personal_store.lifecycle.recleaning import compare_threads
+from personal_store.lifecycle.writing import (
+    KNOWN,
+    UNCHANGED,
+    ImportRun,
+    is_full,
+    newest,
+    told_as,
+)
+from personal_store.reading.authorship import SAMPLE, Correspondents
+from personal_store.reading.parallel import Readers, processes_for
+from personal_store.records import ImportFailure, ImportReport, Item, ReadOptions
+from personal_store.store import Store
+
+BATCH = 700
+"""Records per transaction."""
+LONGEST = 3.0
+"""Seconds after which less is written too, so that a slow source loses no more."""
+
+Progress = Callable[[int, int], None]
+
+
+def import_source(
+    store: Store,
+    kind: str,
+    path: Path,
+    *,
+    me: Sequence[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    again: bool = False,
+) -> ImportReport:
+    """Read everything behind a path into the store with the importer of this kind.
+
+    Files that have not changed since they were imported are passed over, unless told to
+    read them `again`. Bad records are counted and listed in the report. What cannot be
+    imported at all raises StoreError, and so does an import while another one is
+    running. Progress is told as (bytes done, bytes in total).
+    """
+    importer = importers.load(kind)
+    with _translated(path):
+        sources = importer.sources(path)
+    return import_sources(
+        store, kind, sources, me=me, mapping=mapping, progress=progress, again=again
+    )
+
+
+def import_sources(
+    store: Store,
+    kind: str,
+    sources: Sequence[Source],
+    *,
+    me: Sequence[str] = (),
+    mapping: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    again: bool = False,
+) -> ImportReport:
+    """The same for sources that the importer of this kind found before."""
+    importer = importers.load(kind)
+    is_mail = isinstance(importer, MailImporter)
+    with _translated(sources[0].path), importing_alone(store.path):
+        check_room(store.path, sources, is_mail=is_mail)
+        size = sum(source.size for source in sources)
+        with Readers(processes_for(size)) as readers:
+            work = _Import(
+                store, kind, importer, sources, mapping or {}, readers, again
+            )
+            work.learn_owner(me)
+            work.read_all(_Told(progress, size))
+        if is_mail and (work.report.added or not work.newest_before):
+            compare_threads(store.db, work.newest_before)
+        if is_mail and not rawtext.is_wanted(store.db):
+            received.read_all(store.db)  # else their bodies wait as they came
+        work.end()
+        work.explain_nothing_own()
+    return work.report
+
+
+def is_imported(store: Store, kind: str, path: Path) -> bool:
+    """Whether all that lies behind a path has been read to its end, as it is now."""
+    every = importers.load(kind).sources(path)
+    return all(ended_before(store.db, source) for source in every)
+
+
+@dataclass(slots=True)
+class _Import:
+    """One call of import_sources."""
+
+    store: Store
+    kind: str
+    importer: Importer
+    sources: Sequence[Source]
+    mapping: Mapping[str, str]
+    readers: Readers
+    again: bool
+    """Whether files are read that have not changed."""
+    report: ImportReport = field(default_factory=ImportReport)
+    newest_before: int = 0
+    """The largest id that this import found in the store; 0 if it goes on with one."""
+    ends: list[Callable[[], None]] = field(default_factory=list)
+    """Note that a source was read to its end, one each."""
+
+    def learn_owner(self, me: Sequence[str]) -> None:
+        """Note the addresses or names given; without any, find out whose texts these
+        are."""
+        if isinstance(self.importer, TalkImporter):
+            mine, why = self._names(self.importer, me)
+        elif isinstance(self.importer, MailImporter):
+            mine, why = self._addresses(me)
+        else:
+            return
+        recognised = self.store.add_identities(mine, why)
+        if recognised:
+            note = f"{recognised:,} texts stored earlier turn out to be yours"
+            self.report.notes.append(note)
+
+    def _addresses(self, me: Sequence[str]) -> tuple[list[str], str]:
+        told = [address for address in me if "@" in address]
+        if told or not all(map(is_name, self.store.identities())):
+            return told, "told so"
+        address, why = self._owner()
+        self.report.notes.append(f"taking {address} for you, because {why}")
+        return [address], why
+
+    def _names(
+        self, importer: TalkImporter, me: Sequence[str]
+    ) -> tuple[list[str], str]:
+        people = importer.people(self.sources[0])
+        names, why = people.mine(me, self.store.identities())
+        if why:
+            self.report.notes.append(
+                f"taking {', '.join(names)} for you, because {why}"
+            )
+        return [people.identity(name) for name in names], why or "told so"
+
+    def read_all(self, told: "_Told") -> None:
+        """One source after the other, each with its own place to go on from.
+
+        One of several that cannot be read does not keep the others out.
+        """
+        self.newest_before = newest(self.store.db)
+        done = 0
+        for source in self.sources:
+            try:
+                self._read(source, told.after(done))
+            except (SourceError, OSError, *UNREADABLE) as error:
+                if len(self.sources) == 1:
+                    raise
+                failure = ImportFailure(source.size, source.place, reason_of(error))
+                self.report.failures.append(failure)
+            done += source.size
+        told.at(done)
+
+    def end(self) -> None:
+        """Note that the sources were read, once all is done that follows from it: an
+        import that was stopped before goes on, and does the rest."""
+        for end in self.ends:
+            end()
+
+    def explain_nothing_own(self) -> None:
+        """Texts of others alone were probably written under another address or name."""
+        known = self.report.reasons[KNOWN] - self.report.met
+        own = self.report.added or self.report.updated or known
+        if own or not (self.report.received or self.report.met):
+            return
+        if isinstance(self.importer, TalkImporter):
+            people = self.importer.people(self.sources[0])
+            self.report.notes.append(people.nothing_from(self.store.identities()))
+            return
+        mine = ", ".join(self.store.identities())
+        self.report.notes.append(
+            f"nothing here was sent from {mine}; the most frequent senders are: "
+            f"{self._people().most_common()} (--me ADDRESS adds one)"
+        )
+
+    def _read(self, source: Source, told: "_Told") -> None:
+        if source.fault:
+            raise SourceError(source.fault)
+        options = self._options(source)
+        fixed = json.dumps([VERSION, dict(sorted(options.mapping.items()))])
+        db = self.store.db
+        mark = mark_of(source, time_ns())
+        before = Before.of(db, self.kind, source, told_as(fixed, options.me))
+        if before is not None and not self.again:
+            if mark and mark == before.mark:
+                self.report.reasons[UNCHANGED] += before.things
+                self.report.failures += before.failures(db)
+                return
+            grown = self._grown(source, before)
+        else:
+            grown = 0
+        known = read_before(db, source, options.me, fixed)
+        run = ImportRun.begin(db, self.kind, source, options.me, fixed)
+        if run.position:
+            self.newest_before = 0
+            if not known:
+                percent = 100 * run.position // source.size
+                self.report.notes.append(f"{source.name}: going on at {percent} %")
+        elif grown and before is not None:
+            with immediate(db):
+                carry_over(db, before, run.id)
+            self.report.reasons[UNCHANGED] += before.things
+            self.report.failures += before.failures(db)
+        start = max(run.position, known, grown)
+        digest = self._digest(source)
+        self._write(run, self._items(source, replace(options, start=start)), told)
+        if mark != mark_of(source, time_ns()):  # it was written meanwhile
+            mark = digest = ""
+        self.ends.append(partial(run.end, reader(db), mark, digest))
+
+    def _grown(self, source: Source, before: Before) -> int:
+        """Where what has come to a mailbox begins; 0 where that cannot be proven."""
+        grows = isinstance(self.importer, GrowingImporter) and source.content is None
+        if not grows or not before.digest or not before.size < source.size:
+            return 0
+        assert isinstance(self.importer, GrowingImporter)
+        if not self.importer.begins_at(source, before.size):
+            return 0
+        same = digest_of(source.path, before.size) == before.digest
+        return before.size if same else 0
+
+    def _digest(self, source: Source) -> str:
+        if isinstance(self.importer, GrowingImporter) and source.content is None:
+            return digest_of(source.path, source.size)
+        return ""
+
+    def _items(self, source: Source, options: ReadOptions) -> Iterator[Item]:
+        if isinstance(self.importer, LetterImporter):
+            return self.readers.read(self.importer.letters(source, options))
+        return self.importer.read(source, options)
+
+    def _write(self, run: ImportRun, items: Iterator[Item], told: "_Told") -> None:
+        batch: list[Item] = []
+        since = monotonic()
+        try:
+            for item in items:
+                batch.append(item)
+                if len(batch) == BATCH or monotonic() - since > LONGEST:
+                    run.commit(batch, self.report)
+                    batch.clear()
+                    since = monotonic()
+                told.at(item.position)
+        except (SourceError, OSError, *UNREADABLE):
+            run.commit(batch, self.report)  # the source may be damaged here for good
+            raise
+        run.commit(batch, self.report)
+
+    def _options(self, source: Source) -> ReadOptions:
+        mapping = self.mapping
+        if isinstance(self.importer, TableImporter):
+            mapping = self._layout(self.importer, source)
+        return ReadOptions(frozenset(self.store.identities()), 0, mapping)
+
+    def _layout(self, importer: TableImporter, source: Source) -> dict[str, str]:
+        """Columns as told, else as in the last table of this shape, else guessed."""
+        db, names = self.store.db, importer.names(source)
+        known = remembered(db, names)
+        chosen = importer.columns(source, {**known, **self.mapping}).mapping()
+        note = described(source.name, chosen, bool(known), bool(self.mapping))
+        self.report.notes.append(note)
+        if chosen != known:
+            remember(db, names, chosen)
+        return chosen
+
+    def _owner(self) -> tuple[str, str]:
+        people = self._people()
+        address, why = people.owner()
+        if not address:
+            raise SourceError(
+                "It is not clear which address is yours: say so with --me ADDRESS. "
+                f"The most frequent senders are: {people.most_common() or 'none'}."
+            )
+        return address, why
+
+    def _people(self) -> Correspondents:
+        assert isinstance(self.importer, MailImporter)
+        envelopes = self.importer.envelopes
+        readable = (source for source in self.sources if not source.fault)
+        every = (mail for source in readable for mail in envelopes(source))
+        return Correspondents.of(islice(every, SAMPLE))
+
+
+@dataclass(slots=True)
+class _Told:
+    """Progress, told a few hundred times at most, whatever the number of records."""
+
+    progress: Progress | None
+    total: int
+    before: int = 0
+    step: int = -1
+
+    def after(self, done: int) -> "_Told":
+        """The same, for a source that begins when so much is done."""
+        return replace(self, before=done)
+
+    def at(self, position: int) -> None:
+        done = self.before + position
+        step = 400 * done // max(1, self.total)
+        if self.progress is not None and step != self.step:
+            self.step = step
+            self.progress(min(done, self.total), self.total)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Faults of files and of SQLite as sentences; what was committed stays."""
+    try:
+        yield
+    except faults() as error:
+        if is_full(error):
+            raise StoreError(
+                "The disk is full. What was imported so far is safe: make room and "
+                "run the same import again."
+            ) from error
+        raise StoreError(f"The store cannot be written: {error}.") from error
+    except (OSError, *UNREADABLE) as error:
+        raise SourceError(
+            f"{path} cannot be read to its end: {reason_of(error)}. What was imported "
+            "so far is safe; the same import goes on from there."
+        ) from error

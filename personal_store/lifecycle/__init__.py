@@ -1,0 +1,1 @@
+"""What happens to a stored text: written, cleaned again, excluded, forgotten."""

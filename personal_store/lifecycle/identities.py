@@ -1,0 +1,186 @@
+"""Which addresses are the owner's, why we think so, and what follows from it.
+
+Evidence is kept beside each address. Records keep their sender, so that a change of
+mind needs no second import: the records of that sender are judged again.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlite_utils import Database
+
+from personal_store.database.migrations import immediate
+from personal_store.lifecycle import rawtext, received
+from personal_store.mail.labels import SENT
+from personal_store.records import OWN, UNREAD, Author
+from personal_store.search.derived import count_change, refresh
+
+TOLD = "told so"
+"""The evidence of an address that the owner gave."""
+_LISTED = 10
+_FOREIGN = """
+    SELECT sender, recipient_address FROM record WHERE sender <> ''
+    AND sender NOT IN (SELECT address FROM identity)
+    AND recipient_address NOT IN (SELECT address FROM identity)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """An address of the owner."""
+
+    address: str
+    why: str
+    confirmed: bool
+    """Whether the owner said so; else it was taken from the evidence."""
+    texts: int
+    """Stored texts that were sent from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An address that may be the owner's."""
+
+    address: str
+    why: str
+    texts: int
+
+
+def identities(db: Database) -> list[Identity]:
+    """The owner's addresses, in alphabetical order."""
+    rows = db.execute(
+        """SELECT address, why, confirmed,
+                  (SELECT count(*) FROM record WHERE sender = address)
+           FROM identity ORDER BY address"""
+    )
+    return [
+        Identity(address, why, bool(confirmed), texts)
+        for address, why, confirmed, texts in rows
+    ]
+
+
+def add_identities(db: Database, addresses: Sequence[str], why: str = TOLD) -> int:
+    """Note the owner's addresses; how many stored texts turned out to be own.
+
+    An address that was said not to be the owner's is only added when told so.
+    """
+    with immediate(db):
+        return sum(_add(db, address, why) for address in _plain(addresses))
+
+
+def remove_identities(db: Database, addresses: Sequence[str]) -> int:
+    """Say that these are not the owner's; how many texts become others' again."""
+    with immediate(db):
+        gone = _plain(addresses)
+        for address in gone:
+            db.execute("DELETE FROM identity WHERE address = ?", [address])
+            db.execute("INSERT OR IGNORE INTO stranger VALUES (?)", [address])
+        return judge(db, gone)
+
+
+def judge(db: Database, senders: Iterable[str]) -> int:
+    """Say anew who wrote what these addresses sent; how many records changed sides."""
+    changed: list[int] = []
+    for sender in senders:
+        row = db.execute("SELECT 1 FROM identity WHERE address = ?", [sender])
+        mine = row.fetchone() is not None
+        changed += _turn(db, sender, mine)
+    if changed:
+        refresh(db, changed)
+        rawtext.drop_of_others(db)
+        count_change(db)
+    return len(changed)
+
+
+def suggestions(db: Database) -> list[Suggestion]:
+    """Addresses that may be the owner's too, the likeliest first.
+
+    Only addresses that sent something come up, so no list and no group does; none that
+    the owner has turned down.
+    """
+    found: dict[str, Suggestion] = {}
+    for address, why, texts in (*_of_own(db), *_of_sent(db), *_of_constant(db)):
+        found.setdefault(address, Suggestion(address, why, texts))
+    known = {identity.address for identity in identities(db)} | _strangers(db)
+    return [one for one in found.values() if one.address not in known][:_LISTED]
+
+
+def _plain(addresses: Iterable[str]) -> list[str]:
+    return sorted({address.strip().lower() for address in addresses} - {""})
+
+
+def _add(db: Database, address: str, why: str) -> int:
+    if why != TOLD and address in _strangers(db):
+        return 0
+    db.execute("DELETE FROM stranger WHERE address = ?", [address])
+    db.execute(
+        """INSERT INTO identity(address, why, confirmed) VALUES (?, ?, ?)
+           ON CONFLICT(address) DO UPDATE
+           SET confirmed = confirmed OR excluded.confirmed""",
+        [address, why, why == TOLD],
+    )
+    return judge(db, [address])
+
+
+def _turn(db: Database, sender: str, mine: bool) -> list[int]:
+    """The records of a sender that were on the other side, now on this one."""
+    own = tuple(map(int, OWN))
+    side = "NOT IN" if mine else "IN"
+    rows = db.execute(
+        f"""SELECT id FROM record WHERE sender = ? AND author {side} {own}
+            AND (body <> '' OR cleaning = {UNREAD})""",  # noqa: S608
+        [sender],
+    ).fetchall()
+    other = (Author.MIXED, Author.ME) if mine else (Author.OTHER, Author.OTHER)
+    db.conn.executemany(
+        "UPDATE record SET author = iif(trimmed, ?, ?) WHERE id = ?",
+        [(*other, record_id) for (record_id,) in rows],
+    )
+    changed = [record_id for (record_id,) in rows]
+    if mine:
+        received.read(db, changed)
+    return changed
+
+
+def _strangers(db: Database) -> set[str]:
+    return {address for (address,) in db.execute("SELECT address FROM stranger")}
+
+
+def _of_own(db: Database) -> list[tuple[str, str, int]]:
+    """Senders of texts that an export says are the owner's."""
+    own = tuple(map(int, OWN))
+    rows = db.execute(
+        f"""SELECT sender, count(*) AS texts FROM record
+            WHERE sender <> '' AND author IN {own}
+            GROUP BY sender ORDER BY texts DESC"""  # noqa: S608
+    )
+    return [(sender, "texts of it are stored as yours", n) for sender, n in rows]
+
+
+def _of_sent(db: Database) -> list[tuple[str, str, int]]:
+    rows = db.execute(
+        """SELECT sender, label, count(*) FROM record JOIN record_label
+           ON record_id = id WHERE sender <> '' GROUP BY sender, label"""
+    )
+    counts: dict[str, int] = {}
+    for sender, label, texts in rows:
+        if label.casefold() in SENT:
+            counts[sender] = counts.get(sender, 0) + texts
+    ranked = sorted(counts.items(), key=lambda pair: -pair[1])
+    return [(sender, "it sent mail that is labelled sent", n) for sender, n in ranked]
+
+
+def _of_constant(db: Database) -> list[tuple[str, str, int]]:
+    """Who both sends and is written to, and so is at one end of most of the mail that
+    none of the known addresses has part in."""
+    rows = db.execute(
+        f"""WITH mail AS ({_FOREIGN})
+            SELECT address, sum(sent), sum(got) FROM (
+               SELECT sender AS address, 1 AS sent, 0 AS got FROM mail
+               UNION ALL SELECT recipient_address, 0, 1 FROM mail)
+            WHERE address <> '' GROUP BY address HAVING sum(sent) AND sum(got)
+            ORDER BY count(*) DESC"""  # noqa: S608
+    ).fetchall()
+    (mails,) = db.execute(f"SELECT count(*) FROM ({_FOREIGN})").fetchone()  # noqa: S608
+    why = "it sends or receives most of the mail that your other addresses do not"
+    return [(one, why, sent) for one, sent, got in rows if 2 * (sent + got) > mails]

@@ -1,0 +1,243 @@
+"""The proof of forgetting: a store holds what its rows say, and nothing else.
+
+Nobody can tell by looking at bytes whether "balloons" in a file is a word that was
+forgotten, or the word "balloon" of a text that stays, beside a number that looks like
+an "s". So no words are looked for in the store. Instead everything in it is accounted
+for, without knowing what was forgotten:
+
+1. Its rows. Every table is one that this program made, every row belongs to a record
+   that is there, no record has a key that was forgotten, and the indexes say what the
+   records say, to the last count.
+2. Its bytes. From these rows SQLite writes a second file (VACUUM INTO). A store that
+   was just built anew (VACUUM) equals it byte for byte, but for five numbers in the
+   header. So there is no free page, no gap inside a page, no end of an overflow chain
+   that holds anything else.
+3. What lies beside it. The backup equals the second file too; log and journal are
+   empty.
+
+Files of which it is not known what they should hold are searched for pieces of the
+texts: see traces.py. ADR 18 has the reasons, and what is proven of encrypted stores.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlite_utils import Database
+
+from personal_store.database import keys
+from personal_store.database.attaching import ciphered
+from personal_store.database.connecting import connect_as_it_is
+from personal_store.database.copies import backup_path
+from personal_store.database.encryption import digest, is_encrypted
+from personal_store.database.migrations import immediate, migrate
+from personal_store.errors import StoreBusyError, faults
+from personal_store.files.private_files import beside, scratch
+from personal_store.lifecycle.tombstones import Tombstones
+from personal_store.search.derived import unexplained
+
+_HEAD = (slice(18, 20), slice(24, 28), slice(40, 44), slice(92, 100))
+"""Of a SQLite file: whether it has a log, the counts of changes to the file and to the
+schema, and the version of SQLite that wrote it. A copy differs there."""
+_CHUNK = 1 << 22
+_NAMED = 5
+"""Pages that are named where many differ."""
+_ROWS = 0.6
+"""The share of the work that looking at the rows is."""
+
+ProgressCallback = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What looking came to."""
+
+    pages: int
+    """Pages of the store; in a plain store each was compared."""
+    files: tuple[Path, ...]
+    """The files that were looked at."""
+    left: tuple[str, ...] = ()
+    """What is not accounted for, as sentences; none if all is forgotten."""
+
+    def sentence(self) -> str:
+        """What is proven, to be shown to the owner of a store."""
+        names = " and ".join(file.name for file in self.files)
+        hold = "holds" if len(self.files) == 1 else "hold"
+        return (
+            f"{names} {hold} the texts that stay and nothing else "
+            f"({self.pages:,} pages checked)"
+        )
+
+
+def prove(db: Database, path: Path, progress: ProgressCallback | None = None) -> Proof:
+    """Account for all that the store and its backup hold, right after `overwrite`.
+
+    No other program can write meanwhile. `progress` hears how much of how much is done.
+    """
+    files = tuple(file for file in (path, backup_path(path)) if file.exists())
+    left = _not_empty(path)
+    if left:  # nothing is opened then: SQLite would play back a journal, or wait
+        return Proof(0, files, tuple(left))
+    left = unaccounted(db, progress)
+    guard = connect_as_it_is(path)  # a connection of its own reads what is on the disk
+    try:
+        with scratch(path) as reference, immediate(guard):
+            left += _not_empty(path)  # somebody has written meanwhile
+            db.execute("VACUUM INTO ?", [str(reference)])
+            (pages,) = guard.execute("PRAGMA page_count").fetchone()
+            if is_encrypted(path):
+                left += _unlike_sealed(guard, path, reference)
+            else:
+                left += _unlike(BytesIO(guard.conn.serialize()), reference, path)
+                if path.stat().st_size != reference.stat().st_size:
+                    left.append(f"{path.name} goes on behind its last page")
+            if backup_path(path).exists():
+                left += _backup_unlike(path, reference)
+    except faults() as error:
+        raise StoreBusyError(
+            f"What {path} holds cannot be checked now ({error}): close other programs "
+            "that use it, then run 'specsteer store tidy'."
+        ) from error
+    finally:
+        guard.close()
+    if progress is not None:
+        progress(1, 1)
+    return Proof(pages, files, tuple(left))
+
+
+def _not_empty(path: Path) -> list[str]:
+    """Logs and journals of a store and its backup that hold something."""
+    return [
+        f"{file.name} is not empty: another program may have the store open"
+        for file in [*beside(path), *beside(backup_path(path))]
+        if not file.name.endswith("-shm") and file.exists() and file.stat().st_size
+    ]
+
+
+def unaccounted(db: Database, progress: ProgressCallback | None = None) -> list[str]:
+    """Rows of a store that none of its records explain, as sentences."""
+    (texts,) = db.execute("SELECT sum(texts) FROM total").fetchone()
+    seen = 0
+
+    def tell(more: int) -> None:
+        nonlocal seen
+        seen += more
+        if progress is not None:
+            progress(seen, max(seen, int(texts / _ROWS)))
+
+    left = [
+        f"{name} was not made by SpecSteer, so it cannot be told what it holds"
+        for name in sorted(_columns(db) - _our_columns())
+    ]
+    forgotten = Tombstones.of(db)
+    if forgotten.secrets:
+        left += [
+            f"record {record_id} was forgotten and is there"
+            for record_id, key in db.execute("SELECT id, key FROM main.record")
+            if forgotten.cover_key(key)
+        ]
+    return left + unexplained(db, tell)
+
+
+@cache
+def _our_columns() -> set[str]:
+    """Those of a new store."""
+    fresh = Database(memory=True, execute_plugins=False)
+    try:
+        migrate(fresh)
+        return _columns(fresh)
+    finally:
+        fresh.close()
+
+
+def _columns(db: Database) -> set[str]:
+    """Everything the schema names, as in 'column record.title'."""
+    names = {
+        f"{kind} {name}"
+        for kind, name in db.execute(
+            """SELECT type, name FROM main.sqlite_schema
+               WHERE name NOT LIKE 'sqlite_autoindex%'"""
+        )
+    }
+    columns = db.execute(
+        """SELECT one.name, field.name FROM main.sqlite_schema AS one
+           JOIN pragma_table_xinfo(one.name) AS field WHERE one.type = 'table'"""
+    )
+    return names | {f"column {table}.{column}" for table, column in columns}
+
+
+def _unlike(stream: IO[bytes], reference: Path, path: Path) -> list[str]:
+    """Where a file's bytes are not those of the reference."""
+    differing: list[int] = []
+    with reference.open("rb") as other:
+        size = _page_size(other.read(18))
+        other.seek(0)
+        at = 0
+        while True:
+            mine, theirs = (
+                _plain(stream.read(_CHUNK), at),
+                _plain(other.read(_CHUNK), at),
+            )
+            if not len(mine) and not len(theirs):
+                break
+            same = min(len(mine), len(theirs))
+            odd = np.flatnonzero(mine[:same] != theirs[:same])
+            if len(mine) != len(theirs):
+                odd = np.append(odd, same)
+            differing += (1 + np.unique((odd + at) // size)).tolist()
+            at += _CHUNK
+    if not differing:
+        return []
+    shown = ", ".join(map(str, differing[:_NAMED]))
+    more = ", ..." if len(differing) > _NAMED else ""
+    pages = "page" if len(differing) == 1 else "pages"
+    return [f"{path.name} holds bytes that no row explains, in {pages} {shown}{more}"]
+
+
+def _plain(data: bytes, at: int) -> NDArray[np.uint8]:
+    """Bytes (N,) that stand `at` in a file, without what differs between copies."""
+    found = np.frombuffer(data, np.uint8)
+    if at == 0 and len(found):
+        found = found.copy()
+        for part in _HEAD:
+            found[part] = 0
+    return found
+
+
+def _page_size(head: bytes) -> int:
+    size = int.from_bytes(head[16:18], "big")
+    return 65_536 if size == 1 else size
+
+
+def _unlike_sealed(db: Database, path: Path, reference: Path) -> list[str]:
+    """Of an encrypted store the bytes mean nothing. Every page has its seal, belongs
+    to a table, and there are as many as the rows take."""
+    seals = [row[0] for row in db.execute("PRAGMA cipher_integrity_check")]
+    pages = [row[0] for row in db.execute("PRAGMA integrity_check")]
+    left = [f"{path.name}: {line}" for line in [*seals, *pages] if line != "ok"]
+    if path.stat().st_size != reference.stat().st_size:
+        left.append(f"{path.name} holds pages that no row explains")
+    return left
+
+
+def _backup_unlike(path: Path, reference: Path) -> list[str]:
+    """Where the backup is another one than the store gives now."""
+    backup = backup_path(path)
+    key = keys.known(path)
+    if key is None:
+        with backup.open("rb") as stream:
+            return _unlike(stream, reference, backup)
+    digests = set()
+    for file in (backup, reference):
+        keys.remember(file, key)
+        with ciphered(file) as copy:
+            digests.add(digest(copy))
+        keys.remember(file, None)
+    if len(digests) == 1 and backup.stat().st_size == reference.stat().st_size:
+        return []
+    return [f"{backup.name} holds other rows than {path.name}"]

@@ -1,0 +1,203 @@
+"""Texts cleaned again with the present rules, from the bodies that were kept."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlite_utils import Database
+
+from personal_store.cleaning.cleaning import (
+    VERSION,
+    Cleaned,
+    clean_raw,
+    without_parents,
+)
+from personal_store.database.migrations import immediate
+from personal_store.lifecycle import rawtext, received
+from personal_store.lifecycle.writing import fingerprint
+from personal_store.reading.letters import MAX_STORED
+from personal_store.records import OWN, UNREAD, Author
+from personal_store.search.derived import count_change, refresh
+
+BATCH = 200
+_GENERATIONS = 4
+"""How far up a thread is looked: a quote holds older quotes."""
+_OWN_MAILS = f"kind = 'email' AND author IN {tuple(map(int, OWN))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recleaned:
+    """What cleaning again came to."""
+
+    looked_at: int
+    changed: int
+    without_raw: int
+    """Mails of older rules whose body is not kept: only an import cleans them again."""
+    sources: tuple[tuple[str, str], ...]
+    """(kind, path) of the imports that would, as far as their files are still there."""
+
+
+def is_behind(db: Database) -> bool:
+    """Whether older rules made the text of an own mail.
+
+    `reclean` says what to import again where the body was not kept.
+    """
+    row = db.execute(
+        f"SELECT 1 FROM record WHERE {_OWN_MAILS} "  # noqa: S608
+        f"AND cleaning < {VERSION} LIMIT 1"
+    ).fetchone()
+    return row is not None
+
+
+def reclean(
+    db: Database,
+    *,
+    everything: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Recleaned:
+    """Apply the present rules to texts that older rules made; to all if asked to.
+
+    In batches, each a transaction: it can be stopped and goes on where it was.
+    """
+    older = "" if everything else f" AND cleaning < {VERSION}"
+    ids = [
+        row[0]
+        for row in db.execute(
+            f"SELECT id FROM record JOIN raw ON record_id = id "  # noqa: S608
+            f"WHERE {_OWN_MAILS}{older} ORDER BY id"
+        )
+    ]
+    changed = 0
+    for at in range(0, len(ids), BATCH):
+        changed += _reclean_batch(db, ids[at : at + BATCH])
+        if progress is not None:
+            progress(min(at + BATCH, len(ids)), len(ids))
+    changed += compare_threads(db)
+    return Recleaned(len(ids), changed, *_out_of_reach(db))
+
+
+def compare_threads(db: Database, after: int = 0) -> int:
+    """Cut from own mails what the messages they answer hold word for word.
+
+    For mails that were stored before their parent was, and for import, which reads one
+    message at a time. Only pairs with a record of a larger id than `after`. Returns how
+    many texts changed.
+    """
+    ids = [
+        row[0]
+        for row in db.execute(
+            f"""SELECT id FROM record WHERE {_OWN_MAILS} AND cleaning = {VERSION}
+                AND reply_to <> '' AND EXISTS (SELECT 1 FROM record AS parent
+                    WHERE parent.key > 'mid:' || record.reply_to || ':'
+                    AND parent.key < 'mid:' || record.reply_to || ';'
+                    AND (parent.id > ? OR record.id > ?))
+                ORDER BY id""",  # noqa: S608
+            [after, after],
+        )
+    ]
+    changed = 0
+    for at in range(0, len(ids), BATCH):
+        with immediate(db):
+            batch = [one for one in ids[at : at + BATCH] if _compare_one(db, one)]
+            refresh(db, batch)
+            if batch:
+                count_change(db)
+        changed += len(batch)
+    return changed
+
+
+def _reclean_batch(db: Database, ids: list[int]) -> int:
+    with immediate(db):
+        changed = [record_id for record_id in ids if _reclean_one(db, record_id)]
+        refresh(db, changed)
+        if changed:
+            count_change(db)
+    return len(changed)
+
+
+def _reclean_one(db: Database, record_id: int) -> bool:
+    raw = rawtext.read(db, record_id)
+    row = _written(db, record_id)
+    if raw is None or row is None or row[3] > VERSION + 1:
+        return False  # forgotten meanwhile, or read by newer rules
+    return _write(db, record_id, clean_raw(raw), row)
+
+
+def _compare_one(db: Database, record_id: int) -> bool:
+    row = _written(db, record_id)
+    if row is None or row[3] != VERSION:
+        return False
+    return _write(db, record_id, Cleaned(row[5], bool(row[6])), row)
+
+
+def _written(db: Database, record_id: int) -> tuple[Any, ...] | None:
+    """Title, rating, fingerprint, rules, reply_to, text and whether it was trimmed."""
+    found = db.execute(
+        """SELECT title, rating, body_sha, cleaning, reply_to, body, trimmed
+           FROM record WHERE id = ?""",
+        [record_id],
+    ).fetchone()
+    return None if found is None else tuple(found)
+
+
+def _write(
+    db: Database, record_id: int, cleaned: Cleaned, row: tuple[Any, ...]
+) -> bool:
+    """Store a text, without what its thread holds; whether it reads differently."""
+    title, rating, before, _, reply_to, *_ = row
+    own = without_parents(cleaned, _parents(db, reply_to))
+    version = VERSION + (own is not cleaned)
+    text = own.text[:MAX_STORED]
+    sha = fingerprint(title, rating, text)
+    author = Author.MIXED if own.trimmed else Author.ME
+    db.execute(
+        """UPDATE record SET body = ?, body_sha = ?, trimmed = ?, author = ?,
+               cleaning = ? WHERE id = ?""",
+        [text, sha, own.trimmed, author, version, record_id],
+    )
+    return bool(sha != before)
+
+
+def _parents(db: Database, reply_to: str) -> list[str]:
+    """The texts above a message in its thread, the nearest first."""
+    texts = []
+    for _ in range(_GENERATIONS):
+        row = reply_to and _answered(db, reply_to)
+        if row and row[2] == UNREAD:
+            received.read(db, [row[3]])
+            row = _answered(db, reply_to)
+        if not row:
+            break
+        texts.append(row[0])
+        reply_to = row[1]
+    return texts
+
+
+def _answered(db: Database, reply_to: str) -> tuple[Any, ...] | None:
+    """Text, reply_to, rules and id of the message with this identifier."""
+    found = db.execute(
+        "SELECT body, reply_to, cleaning, id FROM record WHERE key > ? AND key < ?",
+        [f"mid:{reply_to}:", f"mid:{reply_to};"],
+    ).fetchone()
+    return None if found is None else tuple(found)
+
+
+def _out_of_reach(db: Database) -> tuple[int, tuple[tuple[str, str], ...]]:
+    lost = db.execute(
+        f"""SELECT source_id, count(*) FROM record LEFT JOIN raw ON record_id = id
+            WHERE {_OWN_MAILS} AND cleaning < {VERSION} AND record_id IS NULL
+            GROUP BY source_id"""  # noqa: S608
+    ).fetchall()
+    places = [
+        (kind, place)
+        for source_id, _ in lost
+        for kind, place in db.execute(
+            """SELECT DISTINCT kind, place FROM import_run JOIN source
+               ON source.id = source_id WHERE source_id = ?""",
+            [source_id],
+        )
+    ]
+    there = ((kind, place.partition("!")[0]) for kind, place in places)
+    found = dict.fromkeys(pair for pair in there if Path(pair[1]).exists())
+    return sum(n for _, n in lost), tuple(found)

@@ -1,0 +1,80 @@
+"""Received mail is stored as it came, packed, and cleaned when its text is wanted.
+
+It is most of a mailbox and seldom looked at; to clean it took a quarter of the work of
+an import. Until then its record has an empty body, and `UNREAD` for its rules.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from sqlite_utils import Database
+
+from personal_store.cleaning.cleaning import VERSION, Cleaned, clean_raw
+from personal_store.lifecycle import rawtext
+from personal_store.lifecycle.writing import fingerprint
+from personal_store.reading.letters import MAX_STORED, says_something
+from personal_store.reading.packing import unpack
+from personal_store.records import OWN, UNREAD, Author, RawText
+
+_WAITING = f"""
+    SELECT title, rating, author, data FROM record LEFT JOIN raw ON record_id = id
+    WHERE id = ? AND cleaning = {UNREAD}
+"""  # noqa: S608
+
+
+def waiting(db: Database, among: Sequence[int] | None = None) -> list[int]:
+    """The records that wait to be cleaned, of all or of these."""
+    sql = f"SELECT id FROM record WHERE cleaning = {UNREAD}"  # noqa: S608
+    if among is None:
+        rows = db.execute(f"{sql} ORDER BY id")
+    else:
+        sql += " AND id IN (SELECT value FROM json_each(?)) ORDER BY id"
+        rows = db.execute(sql, [json.dumps(list(among))])
+    return [row[0] for row in rows]
+
+
+def clean(db: Database, ids: Iterable[int]) -> list[int]:
+    """Clean those of these records that wait, within a transaction of the caller.
+
+    Their packed bodies go; that of a text which has become the owner's stays, if such
+    are kept. One that says nothing stays somebody else's. Returns which were cleaned.
+    """
+    keeps = rawtext.is_wanted(db)
+    cleaned = []
+    for record_id in ids:
+        row = db.execute(_WAITING, [record_id]).fetchone()
+        if row is not None:
+            author = _clean_one(db, record_id, *row)
+            cleaned.append(record_id)
+            if author not in OWN or not keeps:
+                db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
+    return cleaned
+
+
+def text_of(packed: bytes | None) -> Cleaned:
+    """What cleaning makes of a packed body; empty if that says nothing."""
+    cleaned = clean_raw(unpack(packed) if packed else RawText(""))
+    text = cleaned.text[:MAX_STORED] if says_something(cleaned.text) else ""
+    return Cleaned(text, cleaned.trimmed)
+
+
+def _clean_one(
+    db: Database,
+    record_id: int,
+    title: str,
+    rating: float | None,
+    author: int,
+    packed: bytes | None,
+) -> int:
+    """Returns whose the text is."""
+    cleaned = text_of(packed)
+    if author in OWN:
+        author = Author.MIXED if cleaned.trimmed else Author.ME
+    author = author if cleaned.text else Author.OTHER
+    sha = fingerprint(title, rating, cleaned.text)
+    db.execute(
+        """UPDATE record SET body = ?, body_sha = ?, trimmed = ?, author = ?,
+               cleaning = ? WHERE id = ?""",
+        [cleaned.text, sha, cleaned.trimmed, author, VERSION, record_id],
+    )
+    return author

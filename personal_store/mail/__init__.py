@@ -1,0 +1,1 @@
+"""Mail as messages, parts, labels and folders."""

@@ -1,0 +1,1 @@
+"""Raw messages to documents, in this process or in several."""

@@ -1,0 +1,247 @@
+"""Letters read by other processes, so that a large import uses more than one core.
+
+Those processes only turn bytes into documents; the store is written by ours alone. They
+are started as programs of their own, not forked: the app imports in a thread while its
+store is open. They end when their input does, and so with us, however we end.
+"""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from types import TracebackType
+from typing import IO
+
+from personal_store import python_child
+from personal_store.errors import StoreError
+from personal_store.reading.letters import Letter, read_now
+from personal_store.records import Item
+
+if sys.platform == "linux":
+    import fcntl
+
+MOST = 2
+"""Processes at most. More would wait for the one that writes the store."""
+WORTHWHILE = 6_000_000
+"""Bytes of mail from which on the start of the processes pays."""
+
+_LETTERS = 64
+_BYTES = 500_000
+"""What is handed over at once, unless one letter alone is larger."""
+_UNDERWAY = 16_000_000
+"""Bytes that are read ahead of what is written: enough to keep the processes busy while
+a batch is stored."""
+_CHUNKS = 24
+"""Chunks for each process that are read ahead, however small."""
+_PATIENCE = 5.0
+"""Seconds that a process which has closed its output may take to end."""
+_ENTRY = "personal_store.reading.parallel:serve"
+_FRUGAL = {"MALLOC_MMAP_THRESHOLD_": "2000000", "MALLOC_TRIM_THRESHOLD_": "2000000"}
+"""Memory that one large letter took is given back (glibc); that of a usual portion is
+not, as it is wanted again at once."""
+
+Unread = Letter | Item
+Chunk = list[Unread]
+
+
+def processes_for(size: int) -> int:
+    """How many processes should read so many bytes of mail; 0: none but ours."""
+    alone = not sys.executable or getattr(sys, "frozen", False)
+    cores = _cores()
+    return 0 if alone or size < WORTHWHILE or cores < 2 else min(MOST, cores)
+
+
+def serve() -> None:
+    """Answer chunks on stdin with their items on stdout, until there are no more.
+
+    Ctrl-C goes to everybody in the terminal; what it means here, our parent decides.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(EOFError, BrokenPipeError, pickle.UnpicklingError):
+        while True:
+            chunk: Chunk = pickle.load(sys.stdin.buffer)  # noqa: S301  (our parent's)
+            pickle.dump(_answer(chunk), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+            sys.stdout.buffer.flush()
+    os._exit(0)  # flushing to a parent that is gone would complain
+
+
+@dataclass(slots=True)
+class Readers:
+    """Processes that read letters, started when the first letter comes.
+
+    Used with `with`: they end at its end, whatever happens inside.
+    """
+
+    number: int
+    """0: letters are read in this process."""
+    _all: list["_Reader"] = field(default_factory=list)
+    _idle: "SimpleQueue[_Reader]" = field(default_factory=SimpleQueue)
+    _threads: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> "Readers":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+        for reader in self._all:
+            reader.process.kill()
+        if self._threads is not None:
+            self._threads.shutdown()
+        for reader in self._all:
+            reader.close()
+
+    def read(self, letters: Iterable[Unread]) -> Iterator[Item]:
+        """What the letters hold, in their order.
+
+        Raises StoreError if a process ends that should not. If the letters end in an
+        error, it is raised after all that came before it.
+        """
+        return self._read(letters) if self.number else map(read_now, letters)
+
+    def _read(self, letters: Iterable[Unread]) -> Iterator[Item]:
+        underway: deque[tuple[Future[list[Item]], int]] = deque()
+        errors: list[Exception] = []
+        for chunk, size in _chunks(_put_aside(letters, errors)):
+            underway.append((self._hand_over(chunk), size))
+            while self._is_enough([size for _, size in underway]):
+                yield from underway.popleft()[0].result()
+        while underway:
+            yield from underway.popleft()[0].result()
+        if errors:
+            raise errors[0]
+
+    def _is_enough(self, sizes: list[int]) -> bool:
+        return len(sizes) > _CHUNKS * self.number or sum(sizes) > _UNDERWAY
+
+    def _hand_over(self, chunk: Chunk) -> Future[list[Item]]:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self.number, "reading")
+            while len(self._all) < self.number:
+                self._all.append(_Reader.started())
+                self._idle.put(self._all[-1])
+        return self._threads.submit(self._have_read, chunk)
+
+    def _have_read(self, chunk: Chunk) -> list[Item]:
+        reader = self._idle.get()
+        try:
+            return reader.read(chunk)
+        finally:
+            self._idle.put(reader)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One process."""
+
+    process: subprocess.Popen[bytes]
+    complaints: IO[bytes]
+
+    @classmethod
+    def started(cls) -> "_Reader":
+        complaints = tempfile.TemporaryFile()  # noqa: SIM115  (close ends it)
+        process = python_child.start(
+            _ENTRY,
+            more=_FRUGAL,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+        )
+        _widen(process.stdin)
+        _widen(process.stdout)
+        return cls(process, complaints)
+
+    def read(self, chunk: Chunk) -> list[Item]:
+        """Blocks until the process has read them."""
+        assert self.process.stdin
+        assert self.process.stdout
+        try:
+            pickle.dump(chunk, self.process.stdin, pickle.HIGHEST_PROTOCOL)
+            self.process.stdin.flush()
+            answer: list[Item] | Exception = pickle.load(self.process.stdout)  # noqa: S301
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise StoreError(self._ended()) from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """After it was told to end."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.wait()
+        self.process.stdout.close()
+        self.complaints.close()
+        with suppress(OSError):  # what it did not take any more
+            self.process.stdin.close()
+
+    def _ended(self) -> str:
+        try:
+            code = self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+        self.complaints.seek(0)
+        lines = self.complaints.read().decode("utf-8", "replace").split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), "")
+        how = f"signal {-code}" if code < 0 else f"exit {code}"
+        why = f"{how}: {last.strip()}" if last else how
+        return (
+            f"A process that read mail for this import has ended too early ({why}). "
+            "What was imported so far is safe; the same import goes on from there."
+        )
+
+
+def _answer(chunk: Chunk) -> list[Item] | Exception:
+    try:
+        return [read_now(one) for one in chunk]
+    except Exception as error:  # noqa: BLE001  (it is raised in our parent)
+        return error
+
+
+def _put_aside(letters: Iterable[Unread], errors: list[Exception]) -> Iterator[Unread]:
+    """The letters up to the error that ends them, so that none before it is lost."""
+    try:
+        yield from letters
+    except Exception as error:  # noqa: BLE001  (it is raised later)
+        errors.append(error)
+
+
+def _chunks(letters: Iterable[Unread]) -> Iterator[tuple[Chunk, int]]:
+    """The letters in portions, with their bytes."""
+    chunk: Chunk = []
+    size = 0
+    for one in letters:
+        chunk.append(one)
+        size += one.size if isinstance(one, Letter) else 0
+        if len(chunk) == _LETTERS or size >= _BYTES:
+            yield chunk, size
+            chunk, size = [], 0
+    if chunk:
+        yield chunk, size
+
+
+def _widen(pipe: IO[bytes] | None) -> None:
+    """Let a whole chunk wait in a pipe, where the system can and may: fewer turns."""
+    if sys.platform == "linux" and pipe is not None:
+        with suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _BYTES)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""The search index and the ranking of what it finds."""

@@ -1,0 +1,195 @@
+"""Where each term stands: in which texts, and how often.
+
+Three tables hold it for the texts of a name: NAME_posting says where a term stands,
+NAME_term in how many texts, and NAME_spread how many terms stand in so many texts.
+
+A term's postings lie in blocks of neighbouring record numbers, so that one more text
+touches short rows, and a search reads each term's rows one after the other. With the
+lengths of the texts (lengths.py) they are all that BM25 wants to know: a search needs
+no other table until it has the best.
+
+Why not FTS5: it is as fast only for the few rarest words of a query, which find nine
+tenths of the best texts: docs/adr/0013-own-postings.md.
+"""
+
+import json
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlite_utils import Database
+
+from personal_store.search.lengths import first_of, read_lengths, split, write_lengths
+
+TABLES = ("_posting", "_term", "_spread", "_length")
+"""What follows the name of the texts in the names of their tables."""
+_POSTING = np.dtype([("place", "<u2"), ("count", "<u2")])
+"""The place in the block, and how often the term stands in the text."""
+_PACK = struct.Struct("<HH").pack
+_SIZE = _POSTING.itemsize
+_MOST = 0xFFFF
+_PORTION = 100_000
+"""Bytes of postings that are looked at together, so that memory stays small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Where a term stands (N,), in no order."""
+
+    ids: NDArray[np.int64]
+    counts: NDArray[np.float32]
+
+
+_ADD = """
+    INSERT INTO {}_posting VALUES (?, ?, ?) ON CONFLICT(term, block)
+    DO UPDATE SET postings = CAST(postings || excluded.postings AS BLOB)
+"""
+_COUNT = """
+    INSERT INTO {}_term VALUES (?, ?) ON CONFLICT(term)
+    DO UPDATE SET texts = excluded.texts
+"""
+_SPREAD = """
+    INSERT INTO {}_spread VALUES (?, ?) ON CONFLICT(texts)
+    DO UPDATE SET terms = terms + excluded.terms
+"""
+
+
+class Changes:
+    """Postings that come and go, written together for many texts."""
+
+    def __init__(self) -> None:
+        self._added: dict[tuple[str, int], bytearray] = defaultdict(bytearray)
+        self._gone: dict[tuple[str, int], list[int]] = defaultdict(list)
+        self._lengths: dict[int, int] = {}
+
+    def add(self, record_id: int, terms: Sequence[str]) -> None:
+        """A text that consists of these terms."""
+        block, place = split(record_id)
+        self._lengths[record_id] = len(terms)
+        for term, count in Counter(terms).items():
+            self._added[term, block] += _PACK(place, min(count, _MOST))
+
+    def take_away(self, record_id: int, terms: Iterable[str]) -> None:
+        """A text that consists of these terms. It goes before any that is added."""
+        block, place = split(record_id)
+        self._lengths[record_id] = 0
+        for term in set(terms):
+            self._gone[term, block].append(place)
+
+    def write(self, db: Database, name: str) -> None:
+        """Write them all, in a transaction of the caller."""
+        more: Counter[str] = Counter()
+        for key in self._gone:
+            more[key[0]] -= _take_away(db, name, key, self._gone[key])
+        for (term, _), packed in self._added.items():
+            more[term] += len(packed) // _SIZE
+        rows = ((*key, self._added[key]) for key in sorted(self._added))
+        db.conn.executemany(_ADD.format(name), rows)
+        _count(db, name, {term: n for term, n in more.items() if n})
+        write_lengths(db, name, self._lengths)
+
+
+def document_frequencies(
+    db: Database, name: str, terms: Iterable[str]
+) -> dict[str, int]:
+    """In how many texts each of these terms stands; those in none are left out."""
+    rows = db.execute(
+        f"SELECT term, texts FROM json_each(?) JOIN {name}_term ON term = value",  # noqa: S608
+        [json.dumps(list(dict.fromkeys(terms)))],
+    )
+    return dict(rows.fetchall())
+
+
+def spread(db: Database, name: str) -> dict[int, int]:
+    """How many terms stand in so many texts."""
+    rows = db.execute(f"SELECT texts, terms FROM {name}_spread")  # noqa: S608
+    return dict(rows.fetchall())
+
+
+def faults(
+    db: Database, name: str, held: Mapping[str, int], lengths: Mapping[int, int]
+) -> list[str]:
+    """What is wrong, where `held` is in how many texts each term really stands, and
+    `lengths` how many terms each text really has."""
+    sql = f"SELECT term, sum(length(postings)) / {_SIZE} FROM {name}_posting GROUP BY 1"  # noqa: S608
+    counts = db.execute(f"SELECT term, texts FROM {name}_term")  # noqa: S608
+    found = {
+        f"{name}_posting": dict(db.execute(sql).fetchall()) == held,
+        f"{name}_term": dict(counts.fetchall()) == held,
+        f"{name}_spread": spread(db, name) == Counter(held.values()),
+        f"{name}_length": _lengths(db, name) == lengths,
+    }
+    return [f"{table} does not fit the texts" for table in found if not found[table]]
+
+
+def read(db: Database, name: str, term: str) -> Iterator[Postings]:
+    """The postings of a term, in portions; none of one that stands nowhere."""
+    rows = db.execute(
+        f"SELECT block, postings FROM {name}_posting WHERE term = ?",  # noqa: S608
+        [term],
+    )
+    blocks: list[tuple[int, bytes]] = []
+    room = _PORTION
+    for block, postings in rows:
+        blocks.append((block, postings))
+        room -= len(postings)
+        if room <= 0:
+            yield _unpacked(blocks)
+            blocks, room = [], _PORTION
+    if blocks:
+        yield _unpacked(blocks)
+
+
+def _lengths(db: Database, name: str) -> dict[int, int]:
+    every = read_lengths(db, name)
+    ids = np.flatnonzero(every)
+    return dict(zip(ids.tolist(), every[ids].tolist(), strict=True))
+
+
+def _unpacked(blocks: Sequence[tuple[int, bytes]]) -> Postings:
+    raw = np.frombuffer(b"".join(postings for _, postings in blocks), _POSTING)
+    first = first_of(np.array([block for block, _ in blocks], np.int64))
+    ids = np.repeat(first, [len(postings) // _SIZE for _, postings in blocks])
+    ids += raw["place"]
+    return Postings(ids, raw["count"].astype(np.float32))
+
+
+def _count(db: Database, name: str, more: Mapping[str, int]) -> None:
+    """Terms that stand in so many texts more, or fewer."""
+    before = document_frequencies(db, name, more)
+    after = {term: before.get(term, 0) + more[term] for term in more}
+    here = ((term, texts) for term, texts in after.items() if texts)
+    db.conn.executemany(_COUNT.format(name), here)
+    nowhere = ([term] for term, texts in after.items() if not texts)
+    db.conn.executemany(f"DELETE FROM {name}_term WHERE term = ?", nowhere)  # noqa: S608
+    moved = Counter(after.values())
+    moved.subtract(before.get(term, 0) for term in after)
+    changes = {texts: n for texts, n in moved.items() if texts and n}
+    db.conn.executemany(_SPREAD.format(name), changes.items())
+    fewer = ([texts] for texts, n in changes.items() if n < 0)
+    sql = f"DELETE FROM {name}_spread WHERE texts = ? AND terms = 0"  # noqa: S608
+    db.conn.executemany(sql, fewer)
+
+
+def _take_away(
+    db: Database, name: str, key: tuple[str, int], places: Sequence[int]
+) -> int:
+    """How many postings went."""
+    row = db.execute(
+        f"SELECT postings FROM {name}_posting WHERE term = ? AND block = ?",  # noqa: S608
+        list(key),
+    ).fetchone()
+    if row is None:
+        return 0
+    old = np.frombuffer(row[0], _POSTING)
+    kept = old[~np.isin(old["place"], places)]
+    if len(kept):
+        sql = f"UPDATE {name}_posting SET postings = ? WHERE term = ? AND block = ?"  # noqa: S608
+        db.execute(sql, [kept.tobytes(), *key])
+    else:
+        sql = f"DELETE FROM {name}_posting WHERE term = ? AND block = ?"  # noqa: S608
+        db.execute(sql, list(key))
+    return len(old) - len(kept)

@@ -1,0 +1,1 @@
+"""Words, characters and dates of texts, whatever they came from."""

@@ -1,0 +1,1 @@
+"""Texts from one store to another: export, merge, restore."""

@@ -1,0 +1,66 @@
+"""Loading a pair, without llama.cpp: which context it gets, and when it is refused."""
+
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from cloud_api.engine.llama import LlamaOptions, load_models
+from decoding_core.errors import VocabularyMismatchError
+from models.engines import llama_cpp
+
+
+class FakeWeights:
+    trained: ClassVar = {}
+    vocabularies: ClassVar = {}
+
+    def __init__(self, path, _):
+        self.path = path
+        self.name = path.name
+        self.context_length = self.trained[self.name]
+        self.vocabulary_id = self.vocabularies.get(self.name, "shared")
+        self.vocabulary_size = 4
+
+
+@pytest.fixture(autouse=True)
+def weights(monkeypatch):
+    monkeypatch.setattr(llama_cpp, "LlamaModel", FakeWeights)
+    monkeypatch.setattr(llama_cpp, "LlamaContext", lambda *_: None)
+    monkeypatch.setattr(FakeWeights, "trained", {"large": 4096, "small": 1024})
+    monkeypatch.setattr(FakeWeights, "vocabularies", {})
+    return FakeWeights
+
+
+PAIR = Path("large"), Path("small")
+
+
+def test_a_pair_holds_what_its_smaller_model_was_trained_for():
+    models = load_models(LlamaOptions(*PAIR, slots=3))
+
+    assert models.context_length == 1024
+    assert [model.context_length for model in models.each()] == [1024, 1024]
+    assert models.slots == 3
+
+
+def test_no_cache_is_longer_than_memory_is_likely_to_hold(weights):
+    weights.trained = {"large": 131_072, "small": 32_768}
+
+    assert load_models(LlamaOptions(*PAIR)).context_length == 8192
+
+
+def test_the_context_is_as_long_as_was_asked_for():
+    assert load_models(LlamaOptions(*PAIR, context_length=300)).context_length == 300
+
+
+def test_without_a_base_the_generalist_decides():
+    models = load_models(LlamaOptions(Path("large"), None))
+
+    assert models.base is None
+    assert models.context_length == 4096
+
+
+def test_a_pair_of_two_vocabularies_is_refused_by_the_names_of_its_files(weights):
+    weights.vocabularies = {"small": "another"}
+
+    with pytest.raises(VocabularyMismatchError, match="large and small"):
+        load_models(LlamaOptions(*PAIR))

@@ -1,0 +1,417 @@
+"""Seats, rounds and the registry, without a thread."""
+
+import numpy as np
+import pytest
+
+from cloud_api.engine.batch_engine import Models
+from cloud_api.engine.scheduler import AHEAD, CHUNK, Round, Scheduler
+from cloud_api.engine.slots import SlotPool, common_prefix
+from cloud_api.sessions.registry import Sessions
+from decoding_core.errors import (
+    CloudBusyError,
+    EngineError,
+    SessionLostError,
+    VocabularyMismatchError,
+)
+from decoding_core.messages import Candidates, Verdict
+from tests.cloud_api.cloud_fakes import (
+    BASE,
+    GENERALIST,
+    FakeModel,
+    fake_models,
+    logits_after,
+)
+
+NOTHING = Verdict(0, 0, 0, ())
+
+
+class Asked:
+    """A round that keeps what became of it."""
+
+    def __init__(self, session_id, token_ids, rows=1, uses_base=True, warm=False):
+        self.logits = self.result = None
+        self.round = Round(
+            session_id, tuple(token_ids), rows, uses_base, None if warm else self.judge
+        )
+        self.round.done = self.done
+
+    def judge(self, generalist, base):
+        self.logits = generalist, base
+        return NOTHING
+
+    def done(self, result):
+        self.result = result
+
+
+def run(rounds, *asked):
+    for one in asked:
+        rounds.add(one.round)
+    rounds.step()
+
+
+def test_all_who_wait_are_read_in_one_pass_per_model():
+    models = fake_models(slots=3)
+    asked = [Asked(name, (n, 2, 3), rows=2) for n, name in enumerate("abc")]
+
+    run(Scheduler(models), *asked)
+
+    assert [one.result for one in asked] == [NOTHING] * 3
+    assert [len(call) for call in models.generalist.calls] == [3]
+    assert [len(call) for call in models.base.calls] == [3]
+    generalist, base = asked[1].logits
+    assert (generalist[1] == logits_after(GENERALIST, (1, 2, 3))).all()
+    assert (base[0] == logits_after(BASE, (1, 2))).all()
+
+
+def test_a_session_reads_only_what_is_new():
+    models = fake_models()
+    rounds = Scheduler(models)
+    run(rounds, Asked("a", (1, 2, 3, 4, 5), rows=3))
+    run(rounds, Asked("a", (1, 2, 3, 9, 8, 7), rows=3))
+
+    assert models.generalist.calls[1][0].token_ids == (9, 8, 7)
+
+
+def test_the_base_is_left_alone_where_no_method_uses_it():
+    models = fake_models()
+    asked = Asked("a", (1, 2), uses_base=False)
+
+    run(Scheduler(models), asked)
+
+    assert models.base.calls == []
+    assert asked.logits[1] is None
+
+
+def test_one_round_per_session_and_step():
+    models = fake_models()
+    rounds = Scheduler(models)
+    first, second = Asked("a", (1, 2)), Asked("a", (1, 2, 3))
+
+    run(rounds, first, second)
+
+    assert (first.result, second.result) == (NOTHING, None)
+    rounds.step()
+    assert second.result == NOTHING
+
+
+def test_the_longest_unused_seat_is_cleared_and_lent_again():
+    models = fake_models(slots=2)
+    rounds = Scheduler(models)
+    for name in ("a", "b", "a", "c"):
+        run(rounds, Asked(name, (1, 2, 3)))
+
+    last = Asked("b", (1, 2, 3))
+    run(rounds, last)
+
+    assert last.result == NOTHING
+    assert models.generalist.calls[-1][0].token_ids == (1, 2, 3)
+
+
+def test_a_seat_with_a_waiting_round_is_never_taken():
+    pool = SlotPool(fake_models(slots=1))
+    slot = pool.take("a", keep={"a"})
+
+    assert pool.take("b", keep={"a", "b"}) is None
+    assert pool.take("a", keep={"a", "b"}) is slot
+    assert pool.take("b", keep={"b"}) is slot
+
+
+def test_more_sessions_than_seats_are_all_served():
+    models = fake_models(slots=2)
+    rounds = Scheduler(models)
+    asked = [Asked(str(n), (n, 1)) for n in range(7)]
+    for one in asked:
+        rounds.add(one.round)
+    for _ in range(4):
+        rounds.step()
+
+    assert [one.result for one in asked] == [NOTHING] * 7
+
+
+def test_a_session_that_ends_leaves_nothing_behind():
+    models = fake_models()
+    rounds = Scheduler(models)
+    run(rounds, Asked("a", (1, 2, 3)))
+    late = Asked("a", (1, 2, 3, 4))
+    rounds.add(late.round)
+
+    rounds.release("a")
+
+    assert isinstance(late.result, SessionLostError)
+    assert [*models.generalist.held, *models.base.held] == [[]] * 4
+
+
+def test_long_prompts_wait_behind_rounds_that_are_ready():
+    models = fake_models(context_length=4000)
+    rounds = Scheduler(models)
+    long = Asked("long", [1] * (3 * CHUNK + 5))
+    short = Asked("short", (1, 2))
+
+    run(rounds, long, short)
+
+    assert (short.result, long.result) == (NOTHING, None)
+    calls = models.generalist.calls
+    assert [r.slot for r in calls[0]] == [1]
+    assert len(calls[1][0].token_ids) == CHUNK
+    for _ in range(3):
+        rounds.step()
+    assert rounds.waiting == []
+    assert len(models.generalist.held[0]) == len(models.base.held[0]) == 3 * CHUNK + 5
+
+
+@pytest.mark.parametrize("chunks", [1, 2])
+@pytest.mark.parametrize("more", [-1, 0, 1, 2])
+def test_a_text_of_any_length_is_judged(chunks, more):
+    models = fake_models(context_length=4000)
+    rounds = Scheduler(models)
+    asked = Asked("a", range(chunks * CHUNK + more), rows=2)
+
+    run(rounds, asked)
+    for _ in range(chunks):
+        rounds.step()
+
+    assert asked.result == NOTHING
+    assert read_tokens(models.base) == chunks * CHUNK + more
+
+
+def test_two_long_prompts_are_read_in_turns():
+    models = fake_models(context_length=4000)
+    rounds = Scheduler(models)
+    one, other = (Asked(name, [1] * (2 * CHUNK + 5)) for name in "ab")
+
+    run(rounds, one, other)
+    for _ in range(3):
+        rounds.step()
+
+    calls = models.generalist.calls
+    chunks = [c[0].slot for c in calls if len(c[0].token_ids) == CHUNK]
+    assert chunks == [0, 1, 0, 1]
+
+
+def ahead(name, length):
+    """A text to read before its first block comes."""
+    return Asked(name, range(length), rows=0, warm=True)
+
+
+def read_tokens(model):
+    return sum(len(r.token_ids) for call in model.calls for r in call)
+
+
+def run_all(rounds):
+    while rounds.busy:
+        rounds.step()
+
+
+def test_a_text_is_read_ahead_in_small_steps_and_once():
+    models = fake_models(context_length=4000)
+    rounds = Scheduler(models)
+    rounds.add(ahead("a", 2 * AHEAD + 5).round)
+    steps = 0
+    while rounds.busy:
+        rounds.step()
+        steps += 1
+
+    assert steps == 3
+    for model in (models.generalist, models.base):
+        assert [len(call[0].token_ids) for call in model.calls] == [AHEAD, AHEAD, 5]
+        assert model.held[0] == list(range(2 * AHEAD + 5))
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
+    """A text read ahead is a part of its first block's; nothing is rolled back for it
+    afterwards, so that the second block reads its own tokens alone."""
+    models = fake_models(context_length=4000)
+    rounds = Scheduler(models)
+    length = CHUNK + 40
+    rounds.add(ahead("a", length).round)
+    for _ in range(steps):
+        rounds.step()
+    text = [*range(length), 1, 2, 3]
+    first, second = Asked("a", text, rows=3), Asked("a", [*text, 4, 5, 6], rows=3)
+    for block in (first, second):
+        rounds.add(block.round)
+        run_all(rounds)
+
+    assert (first.result, second.result) == (NOTHING, NOTHING)
+    for model in (models.generalist, models.base):
+        assert read_tokens(model) == length + 6
+    assert (first.logits[1][2] == logits_after(BASE, text)).all()
+
+
+def test_a_block_that_goes_on_earlier_is_not_rolled_back_for_what_was_read_ahead():
+    models = fake_models(context_length=4000)
+    rounds = Scheduler(models)
+    rounds.add(ahead("a", 3 * AHEAD).round)
+    rounds.step()
+    text = [*range(AHEAD), 1, 2, 3]
+    for more in ([], [4, 5, 6]):
+        rounds.add(Asked("a", [*text, *more], rows=3).round)
+        run_all(rounds)
+
+    assert read_tokens(models.generalist) == len(text) + 3
+
+
+def test_blocks_go_before_what_is_read_ahead():
+    models = fake_models(slots=4, context_length=4000)
+    rounds = Scheduler(models)
+    for name in "abcd":
+        rounds.add(ahead(name, 3 * CHUNK).round)
+    rounds.step()
+    block = Asked("new", (1, 2))
+
+    run(rounds, block)
+
+    assert block.result == NOTHING
+    assert read_tokens(models.generalist) == AHEAD + 2
+
+
+def test_what_is_read_ahead_leaves_a_seat_free():
+    """Until one is freed: the last is for the next block."""
+    models = fake_models(slots=3, context_length=4000)
+    rounds = Scheduler(models)
+    for name in "abcd":
+        rounds.add(ahead(name, AHEAD + 1).round)
+    run_all(rounds)
+
+    assert [len(held) for held in models.generalist.held] == [AHEAD + 1] * 2 + [0]
+    rounds.release("a")
+    assert rounds.busy
+    run_all(rounds)
+    assert sorted(map(len, models.generalist.held)) == [0, AHEAD + 1, AHEAD + 1]
+
+
+def test_a_single_seat_is_lent_and_given_back_to_a_block():
+    models = fake_models(slots=1, context_length=4000)
+    rounds = Scheduler(models)
+    rounds.add(ahead("a", 3 * AHEAD).round)
+    rounds.step()
+    assert models.generalist.held == [list(range(AHEAD))]
+
+    block = Asked("b", (1, 2))
+    run(rounds, block)
+
+    assert block.result == NOTHING
+    assert models.generalist.held == [[1, 2]]
+    assert not rounds.busy
+
+
+def test_what_was_read_ahead_is_taken_back_before_a_text_that_is_written():
+    models = fake_models(slots=3)
+    rounds = Scheduler(models)
+    run(rounds, Asked("writing", (1, 2, 3)))
+    rounds.add(ahead("opened", 9).round)
+    run_all(rounds)
+    for name in ("b", "c"):
+        run(rounds, Asked(name, (7, 8)))
+
+    again = Asked("writing", (1, 2, 3, 4))
+    run(rounds, again)
+
+    assert [r.token_ids for r in models.generalist.calls[-1]] == [(4,)]
+
+
+def test_a_text_that_ends_is_read_no_further():
+    models = fake_models(context_length=4000)
+    rounds = Scheduler(models)
+    rounds.add(ahead("a", 3 * AHEAD).round)
+    rounds.step()
+
+    rounds.release("a")
+
+    assert not rounds.busy
+    assert models.generalist.held == [[], []]
+
+
+def test_a_fault_while_reading_ahead_is_told_to_the_block():
+    models = fake_models(context_length=4000)
+    rounds = Scheduler(models)
+    models.base.fault = lambda _: EngineError("broken")
+    rounds.add(ahead("a", 3 * AHEAD).round)
+    rounds.step()
+
+    assert not rounds.busy
+    assert models.generalist.held == [[], []]
+    block = Asked("a", (*range(3 * AHEAD), 1))
+    run(rounds, block)
+    assert isinstance(block.result, EngineError)
+    models.base.fault = None
+    again = Asked("a", (*range(3 * AHEAD), 1))
+    run(rounds, again)
+    assert again.result == NOTHING
+
+
+def test_one_fault_has_one_victim():
+    models = fake_models()
+
+    def fault(reading):
+        return EngineError("broken") if 13 in reading.token_ids else None
+
+    models.base.fault = fault
+    good, bad = Asked("good", (1, 2)), Asked("bad", (1, 13))
+
+    rounds = Scheduler(models)
+    run(rounds, good, bad)
+
+    assert good.result == NOTHING
+    assert isinstance(bad.result, EngineError)
+    again = Asked("bad", (1, 14), rows=1)
+    run(rounds, again)
+    assert (again.logits[0] == logits_after(GENERALIST, (1, 14))).all()
+
+
+def test_what_nobody_expected_is_told_without_its_words():
+    asked = Asked("a", (1, 2))
+    asked.round.judge = lambda *_: 1 / 0
+
+    run(Scheduler(fake_models()), asked)
+
+    assert str(asked.result) == "a model failed to compute"
+
+
+def test_values_that_are_not_finite_are_never_answered(capsys):
+    asked = Asked("a", (1, 2))
+    nan = Candidates(*(np.array([x]) for x in (1, float("nan"), 0.0)))
+    asked.round.judge = lambda *_: Verdict(0, 0, 0, (nan,))
+
+    run(Scheduler(fake_models()), asked)
+
+    assert isinstance(asked.result, EngineError)
+
+
+def test_common_prefix():
+    assert common_prefix((1, 2, 3), (1, 2)) == 2
+    assert common_prefix((1, 2, 3), (1, 9, 3)) == 1
+    assert common_prefix((), (1,)) == 0
+
+
+def test_models_that_do_not_share_a_vocabulary_are_no_pair():
+    with pytest.raises(VocabularyMismatchError, match=r"fake-1.*fake-2"):
+        Models(FakeModel(GENERALIST), FakeModel(BASE, vocabulary="other"))
+
+
+class FakeSession:
+    def __init__(self, used, idle=True):
+        self.used, self.idle = used, idle
+
+
+def test_idle_sessions_are_forgotten_and_busy_ones_are_not():
+    sessions = Sessions(limit=9, idle_seconds=10)
+    sessions.add("idle", FakeSession(used=0))
+    sessions.add("busy", FakeSession(used=0, idle=False))
+
+    with pytest.raises(SessionLostError):
+        sessions.get("idle", now=11)
+    assert sessions.expire(now=11) == ["idle"]
+    assert sessions.get("busy", now=11).used == 11
+    assert len(sessions) == 1
+
+
+def test_the_longest_idle_session_makes_room():
+    sessions = Sessions(limit=2, idle_seconds=10)
+    sessions.add("old", FakeSession(used=1))
+    sessions.add("older but busy", FakeSession(used=0, idle=False))
+
+    assert sessions.add("new", FakeSession(used=2, idle=False)) == ["old"]
+    with pytest.raises(CloudBusyError):
+        sessions.add("one too many", FakeSession(used=3))

@@ -1,0 +1,434 @@
+"""Which connections may stay: first as arithmetic, then with real sockets."""
+
+import asyncio
+import logging
+import resource
+import socket
+import sys
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+
+from cloud_api import server as server_module
+from cloud_api.door import Door, DoorLimits, Visit, network_of
+from cloud_api.engine.scheduler import AHEAD
+from cloud_api.http.connections import StreamConnection
+from cloud_api.logs import LINES, PERIOD_SECONDS
+from cloud_api.server import room_for_connections
+from tests.cloud_api.cloud_fakes import (
+    HEADERS,
+    PLAIN,
+    TOKEN,
+    ask,
+    client_of,
+    open_session,
+    running,
+)
+from tests.waiting import wait_until
+
+LIMITS = DoorLimits(8, header_seconds=10, body_seconds=60, unread_seconds=30)
+# So 4 strangers in all, and 1 of each network.
+
+
+class Guest:
+    """A connection that notes how it was told to leave."""
+
+    def __init__(self, door, address, now=0.0, known=False):
+        self.left = []
+        self.visit = Visit(address, self.left.append)
+        self.visit.known = known
+        door.enter(self.visit, now)
+
+
+def test_the_oldest_stranger_of_a_network_makes_room_for_the_next():
+    door = Door(LIMITS)
+    first, second = Guest(door, "10.0.0.1"), Guest(door, "10.0.0.1")
+
+    assert (first.left, second.left) == ([None], [])
+    assert len(door) == 1
+
+
+def test_the_fullest_network_makes_room_for_the_others():
+    door = Door(DoorLimits(16))  # 8 strangers, 2 of each network
+    crowd = [Guest(door, "10.0.0.1") for _ in range(2)]
+    others = [Guest(door, f"10.0.1.{n}") for n in range(7)]
+
+    assert [one.left for one in crowd] == [[None], []]
+    assert all(one.left == [] for one in others)
+    assert len(door) == 8
+
+
+def test_the_household_stays_however_many_strangers_come():
+    door = Door(LIMITS)
+    own = [Guest(door, "10.0.0.1", known=True) for _ in range(7)]
+    strangers = [Guest(door, f"10.0.1.{n}") for n in range(50)]
+
+    assert all(one.left == [] for one in own)
+    assert [one.left for one in strangers] == [[None]] * 49 + [[]]
+    assert len(door) == 8
+
+
+def test_the_household_alone_fills_the_room():
+    """The last to come is sent away, or one that rests between two requests."""
+    door = Door(LIMITS)
+    own = [Guest(door, "10.0.0.1", known=True) for _ in range(8)]
+
+    assert Guest(door, "10.0.0.2").left == [None]
+    assert len(door) == 8
+    door.rest(own[3].visit, 5.0)
+    door.rest(own[1].visit, 6.0)
+    late = Guest(door, "10.0.0.2")
+    assert late.left == []
+    assert [one.left for one in own] == [[]] * 3 + [[None]] + [[]] * 4
+
+
+def test_a_stage_keeps_its_deadline_while_bytes_drip_in():
+    door = Door(LIMITS)
+    guest = Guest(door, "10.0.0.1", now=0.0)
+    for now in (3.0, 6.0, 9.0):
+        door.expect(guest.visit, "header", now)
+        door.expire(now)
+
+    assert guest.left == []
+    door.expire(10.0)
+    assert guest.left == ["header"]
+    assert len(door) == 0
+
+
+def test_a_body_has_its_own_time_and_an_answer_none():
+    door = Door(LIMITS)
+    slow, fast = Guest(door, "10.0.0.1"), Guest(door, "10.0.0.2")
+    door.expect(slow.visit, "body", 8.0)
+    door.expect(fast.visit, None, 8.0)
+
+    door.expire(67.9)
+    assert (slow.left, fast.left) == ([], [])
+    door.expire(68.0)
+    assert (slow.left, fast.left) == (["body"], [])
+
+
+def test_the_next_request_has_its_own_time():
+    door = Door(LIMITS)
+    guest = Guest(door, "10.0.0.1")
+    door.rest(guest.visit, 1.0)
+    door.expire(1000.0)
+    door.expect(guest.visit, "header", 1000.0)
+
+    door.expire(1009.9)
+    assert guest.left == []
+    door.expire(1010.0)
+    assert guest.left == ["header"]
+
+
+def test_an_answer_that_nobody_reads_waits_no_longer_than_that():
+    door = Door(LIMITS)
+    guest, reader = Guest(door, "10.0.0.1"), Guest(door, "10.0.0.2")
+    for one in (guest, reader):
+        door.expect(one.visit, None, 0.0)
+        door.unread(one.visit, 5.0)
+    door.unread(reader.visit, None)
+
+    door.expire(34.9)
+    assert guest.left == []
+    door.expire(35.0)
+    assert (guest.left, reader.left) == ([None], [])
+
+
+def test_a_connection_that_ended_is_forgotten():
+    door = Door(LIMITS)
+    guest = Guest(door, "10.0.0.1")
+    door.leave(guest.visit)
+    door.leave(guest.visit)
+    door.expire(99.0)
+
+    assert (guest.left, len(door)) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("10.0.0.1", "10.0.0.2", False),
+        ("::ffff:10.0.0.1", "10.0.0.1", True),
+        ("fd00::1", "fd00::ffff:1", True),
+        ("fe80::1%eth0", "fe80::2", True),
+        ("fd00::1", "fd00:0:0:1::1", False),
+        ("", "", True),
+    ],
+)
+def test_networks(one, other, same):
+    assert (network_of(one) == network_of(other)) is same
+
+
+@contextmanager
+def silent(server, count=1, start=b""):
+    """So many sockets that send nothing but `start`."""
+    port = server.socket.getsockname()[1]
+    with ExitStack() as stack:
+        opened = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), 20))
+            for _ in range(count)
+        ]
+        for one in opened:
+            one.sendall(start)
+        yield opened
+
+
+def all_of(sock):
+    """What the server says until it hangs up."""
+    parts = []
+    try:
+        while part := sock.recv(4096):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def limits(**changes):
+    return DoorLimits(**{"header_seconds": 0.0, "body_seconds": 0.0, **changes})
+
+
+@pytest.fixture
+def warnings(caplog):
+    caplog.set_level(logging.WARNING)
+    return caplog
+
+
+def test_a_socket_that_says_nothing_is_closed(warnings):
+    with running(door=limits(), wait=False) as server, silent(server) as (one,):
+        assert all_of(one) == b""
+
+    assert warnings.records == []
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\n",
+        b"G",
+        b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n"
+        b"Authorization: Bearer " + TOKEN.encode() + b"\r\n\r\n{",
+        b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+        b"Authorization: Bearer " + TOKEN.encode() + b"\r\n\r\n1\r\n{\r\n",
+    ],
+)
+def test_a_request_that_never_ends_is_told_so_and_closed(warnings, start):
+    with running(door=limits(), wait=False) as server, silent(server, 1, start) as (s,):
+        answer = all_of(s)
+
+    assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    assert b'"code":"too-slow"' in answer
+    assert warnings.records == []
+
+
+UPGRADE = (
+    b" /v1/sessions/x/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n"
+    b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"POST" + UPGRADE + b"Content-Length: 1\r\n\r\nx",
+        b"GET" + UPGRADE + b"X: " + b"y" * 9000 + b"\r\n\r\n",
+        b"GET" + UPGRADE + b"X: y\r\n" * 300 + b"\r\n",
+    ],
+)
+def test_an_upgrade_that_cannot_be_is_refused_and_closed(warnings, start):
+    with running(wait=False) as server, silent(server, 1, start) as (one,):
+        answer = all_of(one)
+
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b'"code":"bad-request"' in answer
+    assert warnings.records == []
+
+
+def test_an_upgrade_that_is_never_accepted_has_the_time_of_a_header():
+    with running(wait=False) as server:
+        go_on = asyncio.Event()
+
+        async def hang(*_):
+            await go_on.wait()
+
+        server._server.config.loaded_app = hang
+        with silent(server, 1, b"GET" + UPGRADE + b"\r\n") as (one,):
+            wait_until(lambda: any(map(streams, connections_of(server))))
+            server.on_loop(lambda: server.app.state.door.expire(float("inf")))
+            assert all_of(one) == b""
+        server.on_loop(go_on.set)
+
+
+def streams(connection):
+    return isinstance(connection, StreamConnection)
+
+
+def test_the_body_of_a_refused_request_is_not_waited_for_either():
+    start = b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
+    with running(door=limits(), wait=False) as server, silent(server, 1, start) as (s,):
+        assert all_of(s).startswith(b"HTTP/1.1 401 ")
+
+
+def test_a_second_request_that_never_ends_is_closed():
+    start = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /heal"
+    with running(door=limits(), wait=False) as server, silent(server, 1, start) as (s,):
+        answer = all_of(s)
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize("kind", ["http", "stream"])
+def test_who_does_not_read_the_answers_is_closed(kind):
+    """As asyncio tells when its buffer is full."""
+    with running(door=DoorLimits(unread_seconds=0.0)) as server, ExitStack() as stack:
+        client = stack.enter_context(client_of(server))
+        session_id = open_session(client)
+        if kind == "stream":
+            url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
+            stack.enter_context(connect(url, additional_headers=HEADERS))
+            client.close()
+        wait_until(lambda: len(connections_of(server)) == 1)
+        (connection,) = connections_of(server)
+
+        server.on_loop(connection.pause_writing)
+        server.on_loop(connection.resume_writing)
+        server.on_loop(lambda: server.app.state.door.expire(float("inf")))
+        assert server.on_loop(connection.transport.is_closing) is False
+        server.on_loop(connection.pause_writing)
+        wait_until(lambda: not connections_of(server))
+
+
+def connections_of(server):
+    return list(server._server.server_state.connections)
+
+
+def test_what_waits_for_nobody_is_never_too_slow():
+    """Neither a connection between two requests nor an open stream."""
+    with running() as server, client_of(server) as client:
+        url = server.url.replace("http", "ws") + "/v1/sessions/"
+        path = f"{url}{open_session(client)}/stream"
+        with connect(path, additional_headers=HEADERS):
+            visits = server.app.state.door._visits
+
+            def nobody_is_waited_for():
+                known = [v for v in list(visits) if v.known]
+                resting = [v for v in known if v.resting_since is not None]
+                waited = [v for v in known if v.deadline is not None]
+                return (len(known), len(resting), len(waited)) == (2, 1, 0)
+
+            # The answer is on its way before the door is told.
+            wait_until(nobody_is_waited_for)
+
+
+def test_strangers_never_keep_the_household_out():
+    """More silent sockets than the server takes in all, and one that is known."""
+    with running(door=DoorLimits(48)) as server, client_of(server) as client:
+        session_id = open_session(client)
+        with silent(server, 100) as sockets:
+            assert ask("GET", server.url + "/healthz").status_code == 200
+            assert client.get("/v1/models").status_code == 200
+            url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
+            with connect(url, additional_headers=HEADERS):
+                assert ask("GET", server.url + "/healthz").status_code == 200
+            all_of(sockets[0])
+            assert len(server.app.state.door) <= 48
+
+
+def test_the_household_is_told_when_there_is_no_room():
+    with running(door=DoorLimits(2)) as server, ExitStack() as stack:
+        url = server.url.replace("http", "ws") + "/v1/sessions/"
+        with client_of(server) as client:
+            session_id = open_session(client)
+        wait_until(lambda: len(server.app.state.door) == 0)
+        for _ in range(2):
+            path = f"{url}{session_id}/stream"
+            stack.enter_context(connect(path, additional_headers=HEADERS))
+        with silent(server) as (one,):
+            answer = all_of(one)
+
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"retry-after: 5\r\n" in answer
+    assert b'"code":"busy"' in answer
+
+
+def test_small_answers_are_sent_at_once():
+    """Without TCP_NODELAY each request waits for an acknowledgement, which clients
+    delay by 40 ms."""
+    with running(wait=False) as server, httpx.Client(verify=PLAIN) as client:
+        assert client.get(server.url + "/healthz").status_code == 200
+        (connection,) = connections_of(server)
+        accepted = connection.transport.get_extra_info("socket")
+
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+
+
+class FakeFiles:
+    """The limit on open files of a process."""
+
+    RLIM_INFINITY = resource.RLIM_INFINITY
+    RLIMIT_NOFILE = resource.RLIMIT_NOFILE
+
+    def __init__(self, soft, hard, may_raise=True):
+        self.limits = soft, hard
+        self._may_raise = may_raise
+
+    def getrlimit(self, _):
+        return self.limits
+
+    def setrlimit(self, _, new):
+        if not self._may_raise:
+            raise ValueError("not allowed to raise maximum limit")
+        self.limits = new
+
+
+@pytest.mark.parametrize(
+    ("files", "room", "soft"),
+    [
+        (FakeFiles(1024, 4096), 512, 1024),
+        (FakeFiles(256, 4096), 512, 512 + 64),
+        (FakeFiles(256, FakeFiles.RLIM_INFINITY), 512, 512 + 64),
+        (FakeFiles(256, 256), 192, 256),
+        (FakeFiles(256, 4096, may_raise=False), 192, 256),
+        (FakeFiles(FakeFiles.RLIM_INFINITY, FakeFiles.RLIM_INFINITY), 512, -1),
+        (FakeFiles(32, 32), 1, 32),
+    ],
+)
+def test_connections_stay_below_what_the_process_may_open(
+    monkeypatch, files, room, soft
+):
+    monkeypatch.setitem(sys.modules, "resource", files)
+
+    assert room_for_connections(512) == room
+    assert files.limits[0] == soft
+
+
+def test_the_limits_are_those_of_the_page():
+    page = Path(__file__).parents[3].joinpath("docs", "household-server.md").read_text()
+    limits, lines = DoorLimits(), page.splitlines()
+    words = " ".join(lines)
+
+    assert f"| connections | {limits.connections} | below |" in lines
+    for what, seconds in (
+        ("the header of a request", limits.header_seconds),
+        ("the rest of a request", limits.body_seconds),
+        ("an answer that the client does not read", limits.unread_seconds),
+        ("a connection without a request", server_module.REST_SECONDS),
+    ):
+        assert any(x.startswith(f"| {what} | {seconds:.0f} seconds") for x in lines)
+    assert f"| the same line in the log | {LINES} a minute |" in page
+    assert PERIOD_SECONDS == 60
+    assert (limits.strangers, limits.strangers_per_network) == (256, 64)
+    assert "half of the 512 in all, and an eighth from one" in words
+    assert f"{AHEAD} tokens at a time" in words
+    assert f"every {server_module.PING_SECONDS:.0f} seconds" in words
+
+
+def test_a_flood_hears_whoever_sends_at_once():
+    """asyncio accepts fewer at once than one network may hold."""
+    accepted = server_module._ACCEPTED_AT_ONCE
+    assert 2 * accepted <= DoorLimits().strangers_per_network

@@ -1,0 +1,321 @@
+"""The HTTP routes: what they answer, and how they refuse."""
+
+import threading
+
+import pytest
+
+from cloud_api.engine.batch_engine import Models
+from decoding_core import wire_json
+from decoding_core.errors import EngineError
+from tests.cloud_api.cloud_fakes import (
+    VOCABULARY,
+    FakeModel,
+    ask,
+    block_after,
+    client_of,
+    fake_models,
+    open_request,
+    open_session,
+    post_block,
+    running,
+)
+from tests.waiting import PATIENCE
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running(known_sessions=500) as server:
+        yield server
+
+
+@pytest.fixture
+def client(server):
+    with client_of(server) as client:
+        yield client
+
+
+def opening(**changes):
+    return {**wire_json.open_to_json(open_request()), **changes}
+
+
+def with_terms(**changes):
+    body = opening()
+    return {**body, "terms": {**body["terms"], **changes}}
+
+
+def problem_of(response):
+    assert response.headers["content-type"] == "application/problem+json"
+    body = response.json()
+    assert body["status"] == response.status_code
+    assert set(body) == {"type", "title", "status", "code", "detail"}
+    assert body["type"] == f"urn:specsteer:problem:{body['code']}"
+    return response.status_code, body["code"]
+
+
+def test_a_session_opens_and_ends(client):
+    response = client.post("/v1/sessions", json=opening())
+
+    assert response.status_code == 201
+    assert wire_json.opened_from_json(response.json()).generalist == "fake-1"
+    session_id = response.json()["session_id"]
+    assert client.delete(f"/v1/sessions/{session_id}").status_code == 204
+    gone = client.delete(f"/v1/sessions/{session_id}")
+    assert problem_of(gone) == (404, "session-lost")
+    assert problem_of(post_block(client, session_id, block_after((), (1,)))) == (
+        404,
+        "session-lost",
+    )
+
+
+def test_health_is_told_to_everybody(server):
+    assert ask("GET", server.url + "/healthz").json() == {"state": "alive"}
+    assert ask("GET", server.url + "/readyz").json() == {"state": "ready"}
+    assert "server" not in ask("GET", server.url + "/healthz").headers
+
+
+def test_the_models_and_limits_are_told(client):
+    body = client.get("/v1/models").json()
+
+    assert body["generalist"] == {
+        "name": "fake-1",
+        "vocabulary_id": "fake-vocabulary",
+        "context_length": 512,
+    }
+    assert body["limits"]["candidates"] == VOCABULARY
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (opening(version=1), (400, "protocol-version")),
+        (opening(version=3, new_field=1), (400, "protocol-version")),
+        (opening(version=True), (422, "invalid-request")),
+        (opening(vocabulary_id="other"), (409, "vocabulary-mismatch")),
+        (opening(extra=1), (422, "invalid-request")),
+        (opening(prompt_ids=[]), (422, "invalid-request")),
+        (opening(prompt_ids=["1"]), (422, "invalid-request")),
+        (opening(prompt_ids=[1.5]), (422, "invalid-request")),
+        (opening(prompt_ids=[VOCABULARY]), (400, "message")),
+        (opening(text_ids=[-1]), (422, "invalid-request")),
+        (opening(prompt_ids=[1] * 500), (413, "context-full")),
+        (opening(text_ids=[1] * 510), (413, "context-full")),
+        (with_terms(method="no_such"), (422, "unknown-method")),
+        (with_terms(method="../../x"), (422, "invalid-request")),
+        (with_terms(draft_limit=65), (422, "invalid-request")),
+        (with_terms(candidates=VOCABULARY + 1), (422, "invalid-settings")),
+        (with_terms(temperature=11.0), (422, "invalid-request")),
+        (with_terms(rule="never"), (422, "invalid-request")),
+        (with_terms(seed=-1), (422, "invalid-request")),
+        ([], (422, "invalid-request")),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_sentence(client, body, expected):
+    assert problem_of(client.post("/v1/sessions", json=body)) == expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "room"),
+    [(492, 0, 492), (1, 511, 512), (200, 312, 512), (511, 1, 512)],
+)
+def test_prompt_and_text_have_room_together(client, prompt, text, room):
+    """512 tokens; where a text begins, less a draft of 4 and 16 settled ones."""
+    full = opening(prompt_ids=[1] * prompt, text_ids=[1] * text)
+    longer = {**full, "prompt_ids": [1] * (prompt + 1)}
+
+    assert client.post("/v1/sessions", json=full).status_code == 201
+    refused = client.post("/v1/sessions", json=longer)
+    assert problem_of(refused) == (413, "context-full")
+    assert f"{room} tokens" in refused.json()["detail"]
+
+
+def test_a_vocabulary_mismatch_names_both_models(client):
+    detail = client.post("/v1/sessions", json=opening(vocabulary_id="x")).json()
+
+    assert "fake-1" in detail["detail"]
+    assert "fake-2" in detail["detail"]
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b"", b"NaN"])
+def test_what_is_no_json_is_refused(client, content):
+    headers = {"content-type": "application/json"}
+    response = client.post("/v1/sessions", content=content, headers=headers)
+
+    assert problem_of(response)[0] in (400, 422)
+
+
+def test_a_number_that_json_does_not_have_is_refused(client):
+    content = b'{"version": 2, "terms": {"strength": NaN}}'
+    headers = {"content-type": "application/json"}
+    response = client.post("/v1/sessions", content=content, headers=headers)
+
+    assert problem_of(response) == (422, "invalid-request")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"drafted": [1] * 5}, (400, "message")),  # the session allows four
+        ({"drafted": [1] * 65}, (422, "invalid-request")),
+        ({"settled": [1] * 17}, (422, "invalid-request")),
+        ({"drafted": [VOCABULARY]}, (400, "message")),
+        ({"epoch": -1}, (422, "invalid-request")),
+        ({"digest": 1 << 32}, (422, "invalid-request")),
+        ({"threshold": -0.1}, (422, "invalid-request")),
+        ({"threshold": 2e6}, (422, "invalid-request")),
+        ({"more": 1}, (422, "invalid-request")),
+    ],
+)
+def test_a_block_that_cannot_be_is_refused(client, changes, expected):
+    session_id = open_session(client)
+    body = {**wire_json.block_to_json(block_after((), (1, 2))), **changes}
+
+    response = client.post(f"/v1/sessions/{session_id}/verify", json=body)
+
+    assert problem_of(response) == expected
+
+
+def test_refusals_never_repeat_what_was_sent(client):
+    """Neither values nor the names of unknown fields."""
+    for body in (
+        opening(prompt_ids=["secret-text"]),
+        opening(**{"secret-text": 1}),
+        opening(vocabulary_id="secret-text"),
+        with_terms(rule="secret-text"),
+        {"secret-text": "secret-text"},
+    ):
+        response = client.post("/v1/sessions", json=body)
+        assert response.status_code in (409, 422)
+        assert "secret" not in response.text
+
+
+def test_unknown_routes_and_methods_are_problems(client):
+    assert problem_of(client.get("/nowhere")) == (404, "not-found")
+    assert problem_of(client.put("/v1/sessions")) == (405, "method-not-allowed")
+
+
+def test_bodies_are_limited_announced_or_not():
+    with running(body_bytes=1000) as server, client_of(server) as client:
+        announced = client.post("/v1/sessions", content=b"x" * 1001)
+        unannounced = client.post("/v1/sessions", content=iter([b"x" * 600] * 2))
+
+        assert problem_of(announced) == (413, "body-too-large")
+        assert problem_of(unannounced) == (413, "body-too-large")
+
+
+def test_answers_are_limited():
+    with running(answer_bytes=500) as server, client_of(server) as client:
+        response = client.post("/v1/sessions", json=with_terms(candidates=50))
+
+        assert problem_of(response) == (422, "invalid-settings")
+
+
+def test_a_server_that_loads_says_so():
+    go_on = threading.Event()
+
+    def load():
+        assert go_on.wait(PATIENCE)
+        return fake_models()
+
+    with running(load, wait=False) as server, client_of(server) as client:
+        try:
+            ready = ask("GET", server.url + "/readyz")
+            opened = client.post("/v1/sessions", json=opening())
+        finally:
+            go_on.set()
+
+    assert (ready.status_code, ready.json()) == (503, {"state": "loading"})
+    assert ready.headers["retry-after"] == "1"
+    assert problem_of(opened) == (503, "loading")
+    assert opened.headers["retry-after"] == "1"
+
+
+def test_idle_sessions_are_forgotten():
+    with running(idle_seconds=0.0) as server, client_of(server) as client:
+        session_id = open_session(client)
+        response = post_block(client, session_id, block_after((), (1,)))
+
+        assert problem_of(response) == (404, "session-lost")
+
+
+def test_too_many_sessions_make_the_longest_idle_go():
+    with running(known_sessions=2) as server, client_of(server) as client:
+        first, second, third = (open_session(client) for _ in range(3))
+        blocks = [block_after((), (1,))] * 3
+
+        answers = [
+            post_block(client, one, block).status_code
+            for one, block in zip((first, second, third), blocks, strict=True)
+        ]
+
+    assert answers == [404, 200, 200]
+
+
+def test_an_engine_that_fails_is_told_and_can_be_tried_again():
+    models = fake_models()
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client)
+        models.base.fault = lambda _: EngineError("broken")
+        failed = post_block(client, session_id, block_after((), (1,))).json()
+        models.base.fault = None
+        repaired = post_block(client, session_id, block_after((), (1,))).json()
+
+    assert (failed["type"], failed["value"]) == ("error", 3)
+    assert repaired["type"] in ("accept", "reject")
+
+
+def test_a_text_that_fills_the_context_is_told():
+    models = Models(FakeModel(1, context_length=40), FakeModel(2, context_length=40))
+    with running(lambda: models) as server, client_of(server) as client:
+        text = [1] * 16
+        session_id = open_session(client, open_request((1, 2, 3), text))
+        answer = post_block(client, session_id, block_after(text, (1,) * 4, (1,) * 16))
+        text += [1] * 20
+        full = post_block(
+            client, session_id, block_after(text, (1,) * 2, epoch=1, round_=1)
+        )
+
+    assert answer.json()["type"] in ("accept", "reject")
+    assert (full.json()["type"], full.json()["value"]) == ("error", 2)
+
+
+def test_a_draft_is_refused_where_the_method_drafts_nothing(client):
+    session_id = open_session(client, open_request(method="generalist"))
+
+    response = post_block(client, session_id, block_after((), (1,)))
+
+    assert problem_of(response) == (400, "message")
+
+
+def test_a_fault_of_the_server_is_told_without_its_words(server, client, monkeypatch):
+    def broken(request):
+        raise RuntimeError(f"canary-4242 {request.prompt_ids}")
+
+    monkeypatch.setattr(server.service, "open", broken)
+    response = client.post("/v1/sessions", json=opening())
+
+    assert problem_of(response) == (500, "internal")
+    assert "canary" not in response.text
+
+
+def test_both_models_belong_to_one_thread():
+    models = fake_models()
+    with running(lambda: models) as server, client_of(server) as client:
+        for _ in range(5):
+            post_block(client, open_session(client), block_after((), (1, 2)))
+
+    assert models.generalist.threads == models.base.threads == {"engine"}
+    assert models.generalist.closed
+
+
+def test_a_text_that_goes_on_may_be_at_the_end_of_the_context(client):
+    """A text of 512 tokens at most is opened again as far as it had come; one that
+    begins must leave room for a block. Prompt and text count alike."""
+    prompt = len(opening()["prompt_ids"])
+    full = opening(text_ids=[1] * (512 - prompt))
+    response = client.post("/v1/sessions", json=full)
+    assert response.status_code == 201
+    client.delete(f"/v1/sessions/{response.json()['session_id']}")
+
+    full["text_ids"] = [1] * (513 - prompt)
+    refused = client.post("/v1/sessions", json=full)
+    assert problem_of(refused) == (413, "context-full")

@@ -1,0 +1,460 @@
+"""The stream of frames: the same verdicts as the POST twin and the verifier in this
+process; retries, pipelining, hanging up."""
+
+import json
+import random
+import threading
+from dataclasses import replace
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from cloud_api import app
+from decoding_core import wire_json
+from decoding_core.messages import DraftBlock, Verdict
+from decoding_core.methods import available, build_for_server
+from decoding_core.verifier import EngineVerifier
+from decoding_core.wire import Kind, Problem, Signal
+from tests.cloud_api.cloud_fakes import (
+    BASE,
+    GENERALIST,
+    HEADERS,
+    VOCABULARY,
+    FakeEngine,
+    as_text,
+    block_after,
+    client_of,
+    fake_models,
+    frames_of,
+    open_request,
+    open_session,
+    post_block,
+    running,
+)
+from tests.waiting import PATIENCE, wait_until
+
+METHODS = available()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def client(server):
+    with client_of(server) as client:
+        yield client
+
+
+def stream(server, session_id):
+    url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
+    return connect(url, additional_headers=HEADERS, compression=None)
+
+
+class Device:
+    """Writes a text with some verifier, drawing at random what a model would."""
+
+    def __init__(self, request, seed=7):
+        self.request = request
+        self.text = list(request.text_ids)
+        self.settled = []
+        self.epoch = self.round = 0
+        self._random = random.Random(seed)
+        self._drafts = build_for_server(request.terms).drafts
+
+    def draft(self):
+        most = self.request.terms.draft_limit if self._drafts else 0
+        length = self._random.randint(0, most)
+        drafted = [self._random.randrange(VOCABULARY) for _ in range(length)]
+        return block_after(self.text, drafted, self.settled, self.epoch, self.round)
+
+    def learn(self, block, verdict):
+        kept = block.drafted[: verdict.accepted]
+        self.text += [*block.settled, *kept]
+        self.settled = []
+        if verdict.rows:
+            self.settled = [int(self._random.choice(verdict.rows[-1].token_ids))]
+        self.epoch += verdict.accepted < len(block.drafted)
+        self.round += 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("changes", [{}, {"temperature": 0.0}, {"base": "edge"}])
+def test_stream_post_and_this_process_judge_alike(server, client, method, changes):
+    if method == "rejection" and "temperature" in changes:
+        pytest.skip("it needs a temperature")
+    changes = {"temperature": 0.7, "rule": "stochastic", **changes}
+    request = open_request(method=method, **changes)
+    frames, device = frames_of(request), Device(request)
+    local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
+    local.open(request)
+    posted = open_session(client, request)
+    with stream(server, open_session(client, request)) as socket:
+        for _ in range(12):
+            block = device.draft()
+            verdict = local.verify(block)
+            socket.send(frames.encode_block(block))
+            frame = socket.recv()
+            count = len(block.drafted)
+
+            assert frame == frames.encode_verdict(verdict, count)
+            answer = post_block(client, posted, block).json()
+            assert answer == wire_json.answer_to_json(verdict, count)
+            device.learn(block, verdict)
+
+
+def test_evicted_sessions_go_on_as_if_nothing_had_happened(server, client):
+    """Five texts written in turn on two slots."""
+    devices = [Device(open_request((n, 2)), seed=n) for n in range(5)]
+    sessions = [open_session(client, device.request) for device in devices]
+    for _ in range(6):
+        for device, session_id in zip(devices, sessions, strict=True):
+            local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
+            local.open(replace(device.request, text_ids=tuple(device.text)))
+            block = device.draft()
+            verdict = local.verify(block)
+            answer = post_block(client, session_id, block)
+            assert answer.json() == wire_json.answer_to_json(
+                verdict, len(block.drafted)
+            )
+            device.learn(block, verdict)
+
+
+def test_a_retry_gets_the_same_bytes_and_leaves_the_models_alone():
+    models = fake_models()
+    request = open_request()
+    frames, block = frames_of(request), block_after((), (1, 2, 3))
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client, request)
+        with stream(server, session_id) as socket:
+            socket.send(frames.encode_block(block))
+            first = socket.recv()
+        calls = len(models.generalist.calls)
+        with stream(server, session_id) as socket:
+            socket.send(frames.encode_block(block))
+            again = socket.recv()
+        posted = [post_block(client, session_id, block).content for _ in range(2)]
+
+    assert first == again
+    assert posted[0] == posted[1]
+    answer = frames.decode_answer(first)
+    assert as_text(answer, 3) == as_text(
+        wire_json.answer_from_json(json.loads(posted[0])), 3
+    )
+    assert len(models.generalist.calls) == calls
+
+
+def test_a_device_that_hangs_up_finds_the_answer_when_it_comes_back():
+    models = fake_models()
+    request = open_request(prompt=(1,))
+    frames, block = frames_of(request), block_after((), (1, 2, 3))
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client, request)
+        models.generalist.gate.clear()
+        with stream(server, session_id) as socket:
+            socket.send(frames.encode_block(block))
+            assert models.generalist.entered.wait(PATIENCE)
+        with stream(server, session_id) as socket:
+            socket.send(frames.encode_block(block))
+            models.generalist.gate.set()
+            verdict = frames.decode_answer(socket.recv())
+
+    assert isinstance(verdict, Verdict)
+    assert len(models.generalist.calls) == 1
+
+
+def test_blocks_in_flight_after_a_refusal_are_not_judged():
+    """A device that drafts on while a block is out: what follows a refusal is void."""
+    models = fake_models()
+    request = open_request(prompt=(1,))
+    frames = frames_of(request)
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client, request)
+        with stream(server, session_id) as socket:
+            for round_ in range(3):
+                text = [5, 6] * round_
+                block = block_after(text, (5, 6), round_=round_)
+                refused = replace(block, threshold=1e6)  # nothing is ever kept
+                socket.send(frames.encode_block(refused))
+            answers = [frames.decode_answer(socket.recv()) for _ in range(3)]
+            after = block_after((), (7,), (8,), epoch=1, round_=3)
+            socket.send(frames.encode_block(after))
+            verdict = frames.decode_answer(socket.recv())
+
+    assert [answer.round for answer in answers] == [0, 1, 2]
+    assert isinstance(answers[0], Verdict)
+    assert {answer.kind for answer in answers[1:]} == {Kind.RESYNC}
+    assert (verdict.epoch, verdict.round) == (1, 3)
+    assert len(models.generalist.calls) == 2
+
+
+def test_blocks_in_flight_that_are_kept_are_all_judged(server, client):
+    request = open_request(prompt=(1,))
+    frames, local = frames_of(request), verifier(request)
+    with stream(server, open_session(client, request)) as socket:
+        blocks = [block_after([5, 6] * n, (5, 6), round_=n) for n in range(4)]
+        blocks = [replace(block, threshold=0.0) for block in blocks]  # all is kept
+        for block in blocks:
+            socket.send(frames.encode_block(block))
+        for block in blocks:
+            assert socket.recv() == frames.encode_verdict(local.verify(block), 2)
+
+
+def test_more_blocks_than_the_window_are_told_to_wait():
+    models = fake_models()
+    request = open_request(prompt=(1,))
+    blocks = [block_after([5] * n, (5,), round_=n) for n in range(5)]
+    blocks = [replace(block, threshold=0.0) for block in blocks]
+    answers = {}
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client, request)
+        models.generalist.gate.clear()
+
+        def ask(n):
+            with client_of(server) as other:
+                answers[n] = post_block(other, session_id, blocks[n]).json()
+
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
+        for n, thread in enumerate(threads):
+            thread.start()
+            wait_until(lambda n=n: len(server.service._running) == n + 1)
+        answers[4] = post_block(client, session_id, blocks[4]).json()
+        models.generalist.gate.set()
+        for thread in threads:
+            thread.join()
+
+    assert answers[4]["type"] == "busy"
+    assert [answers[n]["type"] for n in range(4)] == ["accept"] * 4
+
+
+def test_sessions_that_wait_together_are_judged_together():
+    models = fake_models(slots=4)
+    with running(lambda: models) as server, client_of(server) as client:
+        sessions = [open_session(client, open_request((n,))) for n in range(4)]
+        models.generalist.gate.clear()
+
+        def ask(session_id):
+            with client_of(server) as other:
+                post_block(other, session_id, block_after((), (1, 2)))
+
+        threads = [threading.Thread(target=ask, args=(one,)) for one in sessions]
+        threads[0].start()
+        assert models.generalist.entered.wait(PATIENCE)
+        for thread in threads[1:]:
+            thread.start()
+        wait_until(lambda: len(server.service._running) == 4)
+        models.generalist.gate.set()
+        for thread in threads:
+            thread.join()
+
+    assert [len(call) for call in models.generalist.calls] == [1, 3]
+    assert [len(call) for call in models.base.calls] == [1, 3]
+
+
+def test_a_block_of_another_text_is_resynced(server, client):
+    request = open_request(text=(7, 8))
+    frames = frames_of(request)
+    wrong = DraftBlock(0, 0, 2, 12345, (), (1,))
+    session_id = open_session(client, request)
+    with stream(server, session_id) as socket:
+        socket.send(frames.encode_block(wrong))
+        answer = frames.decode_answer(socket.recv())
+
+    assert answer == Signal(Kind.RESYNC, 0, 0, 2)
+    posted = post_block(client, session_id, wrong).json()
+    assert posted == {"epoch": 0, "round": 0, "type": "resync", "value": 2}
+
+
+@pytest.mark.parametrize("frame", [b"", b"short", b"\x09" * 116, "text"])
+def test_a_frame_that_is_no_block_ends_the_stream(server, client, frame):
+    request = open_request()
+    frames = frames_of(request)
+    assert frames.up_size == 116
+    with stream(server, open_session(client, request)) as socket:
+        socket.send(frame)
+        answer = frames.decode_answer(socket.recv())
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv()
+
+    assert (answer.kind, answer.value) == (Kind.ERROR, Problem.MESSAGE)
+    assert closed.value.rcvd.code == 1008
+
+
+def test_a_token_outside_the_vocabulary_ends_the_stream(server, client):
+    request = open_request()
+    frames = frames_of(request)
+    with stream(server, open_session(client, request)) as socket:
+        socket.send(frames.encode_block(block_after((), (VOCABULARY,), round_=9)))
+        answer = frames.decode_answer(socket.recv())
+
+    assert answer == Signal(Kind.ERROR, 0, 9, Problem.MESSAGE)
+
+
+def test_a_frame_above_all_sizes_is_not_read(server, client):
+    with stream(server, open_session(client)) as socket:
+        socket.send(b"x" * 70_000)
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv()
+
+    assert closed.value.rcvd.code == 1009
+
+
+def test_an_unknown_session_is_denied_with_a_problem(server):
+    with pytest.raises(InvalidStatus) as denied:
+        stream(server, "nobody")
+
+    response = denied.value.response
+    assert response.status_code == 404
+    assert response.headers["content-type"] == "application/problem+json"
+    assert b'"session-lost"' in response.body
+
+
+def last_words(frames, socket):
+    """The frame and the code with which the server hangs up by itself."""
+    answer = frames.decode_answer(socket.recv())
+    with pytest.raises(ConnectionClosed) as closed:
+        socket.recv()
+    return answer, closed.value.rcvd.code
+
+
+NOTHING_HELD = Signal(Kind.RESYNC, 0, 0, 0), 4404
+
+
+def test_silent_streams_end_when_the_device_ends_their_session(server, client):
+    request = open_request()
+    frames, session_id = frames_of(request), open_session(client, request)
+    with (
+        stream(server, session_id) as one,
+        stream(server, session_id) as other,
+        stream(server, open_session(client, request)) as strange,
+    ):
+        client.delete(f"/v1/sessions/{session_id}")
+
+        assert last_words(frames, one) == last_words(frames, other) == NOTHING_HELD
+        strange.send(frames.encode_block(block_after((), (1,))))
+        assert isinstance(frames.decode_answer(strange.recv()), Verdict)
+    wait_until(lambda: not server.service._streams)
+
+
+def test_a_stream_ends_when_its_session_was_idle_for_too_long(monkeypatch):
+    monkeypatch.setattr(app, "_SWEEP_SECONDS", 0.001)
+    request = open_request()
+    frames = frames_of(request)
+    with (
+        running() as server,
+        client_of(server) as client,
+        stream(server, open_session(client, request)) as socket,
+    ):
+        server.service._sessions._idle_seconds = -1.0
+
+        assert last_words(frames, socket) == NOTHING_HELD
+
+
+def test_a_stream_ends_when_its_session_makes_room_for_another():
+    request = open_request()
+    frames = frames_of(request)
+    with (
+        running(known_sessions=1) as server,
+        client_of(server) as client,
+        stream(server, open_session(client, request)) as socket,
+    ):
+        open_session(client, request)
+
+        assert last_words(frames, socket) == NOTHING_HELD
+
+
+def test_a_block_on_its_way_is_answered_before_the_stream_ends():
+    models = fake_models()
+    request = open_request(prompt=(1,))
+    frames = frames_of(request)
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client, request)
+        with stream(server, session_id) as socket:
+            models.generalist.gate.clear()
+            socket.send(frames.encode_block(block_after((), (1, 2), round_=3)))
+            assert models.generalist.entered.wait(PATIENCE)
+            client.delete(f"/v1/sessions/{session_id}")
+            models.generalist.gate.set()
+            answer = frames.decode_answer(socket.recv())
+
+            assert (answer.epoch, answer.round) == (0, 3)
+            assert isinstance(answer, Verdict)
+            assert last_words(frames, socket) == (Signal(Kind.RESYNC, 0, 3, 0), 4404)
+
+
+def test_nothing_is_compressed_even_when_the_device_offers_it(server, client):
+    url = server.url.replace("http", "ws")
+    url += f"/v1/sessions/{open_session(client)}/stream"
+    with connect(url, additional_headers=HEADERS) as socket:
+        assert socket.protocol.extensions == []
+
+
+def test_every_answer_has_one_size(server, client):
+    request = open_request()
+    frames, device = frames_of(request), Device(request)
+    sizes = set()
+    with stream(server, open_session(client, request)) as socket:
+        for _ in range(8):
+            block = device.draft()
+            socket.send(frames.encode_block(block))
+            frame = socket.recv()
+            sizes.add(len(frame))
+            device.learn(block, frames.decode_answer(frame))
+        socket.send(frames.encode_block(DraftBlock(0, 0, 500, 0, (), ())))
+        sizes.add(len(socket.recv()))
+
+    assert sizes == {frames.down_size}
+
+
+def test_a_stop_finishes_the_round_and_says_goodbye():
+    models = fake_models()
+    request = open_request(prompt=(1,))
+    frames = frames_of(request)
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client, request)
+        with (
+            stream(server, session_id) as socket,
+            stream(server, session_id) as silent,
+        ):
+            models.generalist.gate.clear()
+            socket.send(frames.encode_block(block_after((), (1, 2))))
+            assert models.generalist.entered.wait(PATIENCE)
+            server.ask_to_stop()
+            goodbye = frames.decode_answer(silent.recv())
+            models.generalist.gate.set()
+            verdict = frames.decode_answer(socket.recv())
+            last = frames.decode_answer(socket.recv())
+            with pytest.raises(ConnectionClosed) as closed:
+                socket.recv()
+
+    assert isinstance(verdict, Verdict)
+    for signal in (goodbye, last):
+        assert (signal.kind, signal.value) == (Kind.ERROR, Problem.STOPPING)
+    assert closed.value.rcvd.code == 1012
+
+
+def test_a_stop_interrupts_what_takes_too_long():
+    models = fake_models()
+    request = open_request(prompt=(1,))
+    with (
+        running(lambda: models, stop_seconds=0.0) as server,
+        client_of(server) as client,
+        stream(server, open_session(client, request)) as socket,
+    ):
+        models.generalist.gate.clear()
+        socket.send(frames_of(request).encode_block(block_after((), (1, 2))))
+        assert models.generalist.entered.wait(PATIENCE)
+        server.ask_to_stop()
+        wait_until(lambda: models.base.interrupted)
+
+    assert models.generalist.interrupted
+    assert models.base.closed
+
+
+def verifier(request):
+    local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
+    local.open(request)
+    return local

@@ -1,0 +1,198 @@
+"""A server that loses things where it is told to, behind a line that does too.
+
+It stands in the place of `Connection`: the frames and bodies are real, as is the state
+machine of the server's sessions; the models are scripted.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from cloud_api.sessions.state import Judge, Session
+from decoding_core import wire_json
+from decoding_core.errors import (
+    CloudBusyError,
+    CloudUnreachableError,
+    SessionLostError,
+)
+from decoding_core.messages import SessionOpened, Verdict
+from decoding_core.verifier_role import role_of
+from decoding_core.verifying import judge
+from decoding_core.wire import Kind, Problem, Signal
+from edge_app.transport.client import ConnectionLostError
+from tests.fakes import HashEngine
+
+LOSING = ("restart", "evict", "expire", "stop")
+"""What costs the server its session."""
+DISTURBANCES = (
+    *LOSING,
+    "lose the block",
+    "lose the answer",
+    "repeat the block",
+    "repeat an old block",
+    "answer busy",
+    "answer with a fault",
+    "refuse the connection",
+    "put off the opening",
+)
+LONGEST_BUSY = (1 << 32) - 1
+
+
+class Hurried(threading.Event):
+    """Waits for nothing, and notes how long it should have waited."""
+
+    def __init__(self):
+        super().__init__()
+        self.waits = []
+
+    def wait(self, timeout=None):
+        self.waits.append(timeout)
+        return self.is_set()
+
+
+class LosingServer:
+    """Does what `disturbances` say before the frames of these numbers: the count is of
+    frames that the device sends, repeated ones too."""
+
+    def __init__(self, disturbances, seed="", context=10_000):
+        self.context = context
+        self.disturbances = {at: deque(kinds) for at, kinds in disturbances.items()}
+        self.models = HashEngine("large" + seed), HashEngine("base" + seed)
+        self.sessions = {}
+        self.opened = []  # the text of each opening that was answered
+        self.unknown = 0  # questions about a session that is no more
+        self.frames = 0
+        self._made = 0
+        self._refusing = self._putting_off = 0
+        self._connected = False
+        self._answers = deque()
+        self._before = None
+
+    # What `Connection` offers.
+
+    def request(self, what, method, path, body=None, **_):
+        if what == "close":
+            self.sessions.pop(path.rsplit("/", 1)[1], None)
+            return {}
+        if self._refusing:
+            self._refusing -= 1
+            raise CloudUnreachableError("there is no answer")
+        if self._putting_off:
+            self._putting_off -= 1
+            raise CloudBusyError("loading", 1.0)
+        request = wire_json.open_from_json(
+            {key: value for key, value in body.items() if key != "version"}
+        )
+        self.opened.append(request.text_ids)
+        self._made += 1
+        name = f"session-{self._made}"
+        self.sessions[name] = Session(
+            request, role_of(request.terms), self.context, 0.0
+        )
+        return wire_json.opened_to_json(SessionOpened(name, "large", "base"))
+
+    def send(self, path, frame, token_ids, *, answer_size):
+        name = path.split("/")[3]
+        if not self._connected:
+            self._connect(name)
+        kinds = self.disturbances.get(self.frames, deque())
+        self.frames += 1
+        kind = kinds.popleft() if kinds else ""
+        while kinds:  # several at one place: each before another try
+            self.disturbances.setdefault(self.frames, deque()).append(kinds.popleft())
+        old, self._before = self._before, frame
+        if kind == "lose the block":
+            self._break()
+        if kind == "repeat an old block" and old is not None:
+            self._answer(name, old, "")
+        self._answer(name, frame, kind)
+        if kind == "repeat the block":
+            self._answer(name, frame, "")
+        if kind == "lose the answer":
+            self._break()
+        assert all(len(answer) == answer_size for answer in self._answers)
+
+    def receive(self):
+        if not self._answers:
+            self._break()
+        return self._answers.popleft()
+
+    def disconnect(self):
+        self._connected = False
+        self._answers.clear()
+
+    close = disconnect
+
+    # How it loses.
+
+    def _connect(self, name):
+        if self._refusing:
+            self._refusing -= 1
+            raise CloudUnreachableError("there is no answer")
+        if name not in self.sessions:
+            self.unknown += 1
+            raise SessionLostError("there is no such session")
+        self._connected = True
+
+    def _break(self):
+        self.disconnect()
+        raise ConnectionLostError("broken")
+
+    def _answer(self, name, frame, kind):
+        if kind == "restart":
+            self.sessions.clear()
+            self._refusing = 2
+            self._break()
+        if kind == "stop":
+            # An unasked frame that bears the key of the newest block it saw.
+            session = self.sessions[name]
+            key = max(session.newest, (0, 0))
+            signal = Signal(Kind.ERROR, *key, Problem.STOPPING)
+            self._answers.append(session.frames.encode_signal(signal))
+            self.sessions.clear()
+            self._putting_off, self._connected = 1, False
+            return
+        if kind in ("evict", "expire"):
+            session = self.sessions.pop(name)
+            self._connected = False  # it hangs up after this answer
+            self.unknown += 1
+            block = session.frames.decode_block(frame)
+            lost = Signal(Kind.RESYNC, block.epoch, block.round, 0)
+            self._answers.append(session.frames.encode_signal(lost))
+            return
+        if kind == "refuse the connection":
+            self._refusing = 3
+            self._break()
+        if kind == "put off the opening":
+            self._putting_off = 2
+            self._answer(name, frame, "evict")
+            return
+        session = self.sessions[name]
+        answer = self._answered(session, frame, kind)
+        if isinstance(answer, Verdict):
+            count = len(session.frames.decode_block(frame).drafted)
+            self._answers.append(session.frames.encode_verdict(answer, count))
+        else:
+            self._answers.append(session.frames.encode_signal(answer))
+
+    def _answered(self, session, frame, kind):
+        block = session.frames.decode_block(frame)
+        if kind == "answer busy":
+            return Signal(Kind.BUSY, block.epoch, block.round, LONGEST_BUSY)
+        decision = session.receive(block)
+        if not isinstance(decision, Judge):
+            return decision
+        if kind == "answer with a fault":
+            fault = Signal(Kind.ERROR, block.epoch, block.round, Problem.ENGINE)
+            session.finish(block, fault)
+            return fault
+        rows = len(block.drafted) + 1
+        logits = []
+        for model in self.models:
+            model.read = list(decision.token_ids[:-rows])
+            logits.append(model.evaluate(decision.token_ids[-rows:], rows))
+        base = logits[1] if session.role.uses_base else None
+        verdict = judge(block, logits[0], base, session.role)
+        session.finish(block, verdict)
+        return verdict

@@ -1,0 +1,271 @@
+import threading
+
+import pytest
+
+from decoding_core.errors import CloudUnreachableError, StoppedError
+from decoding_core.messages import OpenSession
+from decoding_core.methods import build
+from decoding_core.sampling import log_softmax
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier
+from edge_app.decoding.drafter import Drafter
+from edge_app.decoding.emitter import EventEmitter
+from edge_app.decoding.events import Notice, Settled, Verified
+from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.verifiers.offline import OfflineVerifier
+from tests.fakes import DyingVerifier, HashEngine, TableEngine
+
+PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
+END = 16
+
+
+class Writing:
+    """A loop over fakes, and what it told."""
+
+    def __init__(self, settings, small, verifier, max_tokens=20, **options):
+        self.events = []
+        self.stop = threading.Event()
+        self.engine = small
+        method = build(settings)
+        self.narrator = EventEmitter(self.events.append, lambda i: f"<{i}>".encode())
+        session = VerifierSession(
+            verifier,
+            OpenSession(PUBLIC, (), "fake", settings.terms()),
+            self.narrator.notice,
+            stop=self.stop,
+            **{"patience": Patience(pauses=()), **options},
+        )
+        session.open()
+        drafter = Drafter(
+            small,
+            PRIVATE,
+            settings.draw(),
+            {END},
+            shares_noise=method.shares_noise,
+            stop=self.stop,
+        )
+        self.loop = DecodeLoop(
+            drafter,
+            session,
+            method,
+            settings.draw(),
+            Limits(max_tokens, settings.draft_length, {END}),
+            self.narrator,
+            threshold=settings.threshold,
+        )
+
+    def run(self):
+        list(self.loop.blocks())
+        return [token.id for token in self.narrator.tokens]
+
+    @property
+    def origins(self):
+        return [token.origin for token in self.narrator.tokens]
+
+
+def hashed(settings, seed="", **options):
+    """Three random engines that do not agree."""
+    verifier = EngineVerifier(HashEngine("large" + seed), HashEngine("base" + seed))
+    return Writing(settings, HashEngine("small" + seed), verifier, **options)
+
+
+def scripted(threshold, generalist_script, **options):
+    """The specialist writes 3 4 5 6 7 8; the generalist has its own script."""
+    verifier = EngineVerifier(
+        TableEngine(generalist_script, len(PUBLIC)), TableEngine([], len(PUBLIC))
+    )
+    settings = MethodSettings(threshold=threshold, draft_length=3)
+    small = TableEngine([3, 4, 5, 6, 7, 8], len(PRIVATE))
+    return Writing(settings, small, verifier, max_tokens=6, **options)
+
+
+def test_always_agreeing_keeps_every_draft_and_adds_a_bonus():
+    """Three kept and one steered bonus a round."""
+    writing = scripted(0.5, [3, 4, 5, 6, 7, 8])
+    assert writing.run() == [3, 4, 5, 6, 7, 8]
+    assert writing.origins == ["accepted"] * 3 + ["bonus"] + ["accepted"] * 2
+    assert writing.loop.ended == "length"
+
+
+def test_never_agreeing_redraws_every_token():
+    """One redrawn token a round, from both opinions."""
+    writing = scripted(1e5, [3, 4, 5, 6, 7, 8])
+    assert writing.run() == [3, 4, 5, 6, 7, 8]
+    assert writing.origins == ["recovered"] * 6
+
+
+def test_sometimes_agreeing_refuses_where_the_generalist_differs():
+    """The generalist wants 9 in the third place, and the target follows neither
+    alone: both add five there, so the lower id wins the tie."""
+    writing = scripted(0.5, [3, 4, 9, 6, 7, 8])
+    tokens = writing.run()
+    judged = [event for event in writing.events if isinstance(event, Verified)]
+    assert tokens[:2] == [3, 4]
+    assert writing.origins[:3] == ["accepted", "accepted", "recovered"]
+    assert (judged[0].drafted, judged[0].accepted) == (3, 2)
+    assert judged[0].refused == ("<5>",)
+
+
+@pytest.mark.parametrize(
+    ("bonus_from", "origin", "token"),
+    [("steered", "recovered", 6), ("generalist", "bonus", 9)],
+)
+def test_a_bonus_waits_for_what_only_this_person_would_write(bonus_from, origin, token):
+    """The generalist names one candidate after the full block, 9; the specialist would
+    write 6. As a draft, 6 is a candidate itself, and strength lets it win."""
+    settings = MethodSettings(
+        draft_length=3, candidates=1, bonus_from=bonus_from, strength=2.0
+    )
+    verifier = EngineVerifier(
+        TableEngine([3, 4, 5, 9, 7, 8], len(PUBLIC)), TableEngine([], len(PUBLIC))
+    )
+    small = TableEngine([3, 4, 5, 6, 7, 8], len(PRIVATE))
+    writing = Writing(settings, small, verifier, max_tokens=4)
+    assert writing.run() == [3, 4, 5, token]
+    assert writing.origins == ["accepted"] * 3 + [origin]
+
+
+def test_the_end_token_ends_the_text():
+    """Nothing is drawn after it."""
+    verifier = EngineVerifier(
+        TableEngine([3, END], len(PUBLIC)), TableEngine([], len(PUBLIC))
+    )
+    small = TableEngine([3, END, 5], len(PRIVATE))
+    writing = Writing(MethodSettings(), small, verifier)
+    assert writing.run() == [3, END]
+    assert writing.loop.ended == "end"
+
+
+def reference(settings, count, seed=""):
+    """Step-by-step steered decoding over the whole vocabulary."""
+    engines = [HashEngine(name + seed) for name in ("small", "large", "base")]
+    rows = [
+        engine.evaluate(prompt)[0]
+        for engine, prompt in zip(engines, (PRIVATE, PUBLIC, PUBLIC), strict=True)
+    ]
+    draw, text = settings.draw(), []
+    for position in range(count):
+        small, large, base = (log_softmax(r, settings.temperature) for r in rows)
+        token = draw.coupled(
+            log_softmax(large + settings.strength * (small - base)), position
+        )
+        text.append(token)
+        if token == END:
+            break
+        rows = [engine.evaluate([token])[0] for engine in engines]
+    return text
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("draft_length", [1, 4, 9])
+def test_coupled_equals_step_by_step_steering(temperature, draft_length):
+    """Shared noise: the same text for every seed, whatever the blocks."""
+    for seed in range(60):
+        settings = MethodSettings(
+            method="coupled",
+            temperature=temperature,
+            draft_length=draft_length,
+            seed=seed,
+            strength=0.5 + seed % 3,
+        )
+        assert hashed(settings, str(seed)).run() == reference(settings, 20, str(seed))
+
+
+def test_an_endless_threshold_equals_step_by_step_steering_at_temperature_zero():
+    """Every token is redrawn from the target, so the two are one."""
+    for seed in range(40):
+        settings = MethodSettings(threshold=1e6)
+        assert hashed(settings, str(seed)).run() == reference(settings, 20, str(seed))
+
+
+@pytest.mark.parametrize("method", ["steering", "coupled", "generalist", "costeer"])
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+def test_the_length_of_drafts_changes_no_greedy_text(method, temperature):
+    """At temperature 0 the blocks do not show; the same seed repeats itself always."""
+    texts = [
+        hashed(
+            MethodSettings(
+                method=method, temperature=temperature, draft_length=n, seed=3
+            )
+        ).run()
+        for n in (2, 2, 7)
+    ]
+    assert texts[0] == texts[1]
+    if method != "steering":
+        assert texts[0] == texts[2]
+
+
+def test_the_specialist_has_read_what_is_settled_and_no_more():
+    """After every round its cache is a beginning of prompt and text."""
+    writing = hashed(MethodSettings(threshold=0.8))
+    text = list(PRIVATE)
+    for block in writing.loop.blocks():
+        text += block.token_ids
+        assert writing.engine.read == text[: len(writing.engine.read)]
+        assert len(writing.engine.read) < len(text)
+
+
+def test_a_dead_server_leaves_a_complete_text_and_a_notice():
+    """The rest is written on the device, and the person is told."""
+    inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
+    writing = Writing(MethodSettings(), HashEngine("small"), DyingVerifier(inner, 2))
+    tokens = writing.run()
+    assert len(tokens) == 20 or tokens[-1] == END
+    assert "local" in writing.origins
+    assert writing.origins[0] != "local"
+    notices = [event.text for event in writing.events if isinstance(event, Notice)]
+    assert len(notices) == 1
+    assert "on this device alone" in notices[0]
+
+
+def test_a_dead_server_ends_the_generalist_method_too():
+    """Nothing was drafted; the specialist takes over."""
+    inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
+    settings = MethodSettings(method="generalist")
+    writing = Writing(settings, HashEngine("small"), DyingVerifier(inner, 2))
+    writing.run()
+    assert writing.origins[:2] == ["bonus", "bonus"]
+    assert set(writing.origins[2:]) == {"local"}
+
+
+def test_a_dead_server_is_an_error_where_that_is_asked():
+    """--no-offline."""
+    inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
+    writing = Writing(
+        MethodSettings(),
+        HashEngine("small"),
+        DyingVerifier(inner, 2),
+        may_go_offline=False,
+    )
+    with pytest.raises(CloudUnreachableError):
+        writing.run()
+
+
+def test_offline_every_token_is_local():
+    """And the text is the specialist's own."""
+    writing = Writing(MethodSettings(), HashEngine("small"), OfflineVerifier())
+    writing.run()
+    assert set(writing.origins) == {"local"}
+    assert not any(isinstance(event, Verified) for event in writing.events)
+
+
+def test_stop_keeps_what_is_settled():
+    """Stop is seen between two drafted tokens."""
+    writing = hashed(MethodSettings())
+    with pytest.raises(StoppedError):
+        for _ in writing.loop.blocks():
+            writing.stop.set()
+    settled = [t for e in writing.events if isinstance(e, Settled) for t in e.tokens]
+    assert settled == writing.narrator.tokens
+    assert settled
+
+
+def test_a_full_context_ends_the_text():
+    """What fits is kept."""
+    verifier = EngineVerifier(HashEngine("large"), HashEngine("base"))
+    small = HashEngine("small", context=len(PRIVATE) + 9)
+    writing = Writing(MethodSettings(), small, verifier)
+    tokens = writing.run()
+    assert writing.loop.ended == "full"
+    assert 0 < len(tokens) <= 10

@@ -1,0 +1,387 @@
+"""Every method through the whole loop, against what it is proved to emit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from decoding_core.methods import available, build
+from decoding_core.sampling import Noise, Use, log_softmax
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier
+from edge_app.decoding.events import Drafted, Verified
+from edge_app.decoding.loop import MOST_REFUSALS
+from edge_app.verifiers.base_alone import BaseAloneVerifier
+from edge_app.verifiers.edge_base import EdgeBaseVerifier
+from edge_app.verifiers.offline import OfflineVerifier
+from tests.edge_app.decoding.test_loop import END, PRIVATE, PUBLIC, Writing, reference
+from tests.exact import check_frequencies, cut
+from tests.fakes import HashEngine
+
+WORDS, SEEDS = 17, 500
+
+
+def engines(seed=""):
+    return (
+        HashEngine("small" + seed),
+        HashEngine("large" + seed),
+        HashEngine("base" + seed),
+    )
+
+
+def written(settings, seed="", max_tokens=20):
+    small, large, base = engines(seed)
+    method = build(settings)
+    if not method.uses_generalist:
+        verifier = BaseAloneVerifier(base) if method.uses_base else OfflineVerifier()
+    elif settings.base == "edge":
+        verifier = EdgeBaseVerifier(EngineVerifier(large), base)
+    else:
+        verifier = EngineVerifier(large, base)
+    writing = Writing(settings, small, verifier, max_tokens)
+    writing.run()
+    return writing
+
+
+def opinions(after=()):
+    """Log-probabilities (V,) of the three models after some tokens of the text."""
+    prompts = (PRIVATE, PUBLIC, PUBLIC)
+    pairs = zip(engines(), prompts, strict=True)
+    return [
+        log_softmax(engine.evaluate((*prompt, *after))[0].astype(float))
+        for engine, prompt in pairs
+    ]
+
+
+def steered(after=(), strength=1.0):
+    small, large, base = opinions(after)
+    return np.exp(log_softmax(large + strength * (small - base)))
+
+
+def mixture(after=(), threshold=0.7):
+    small, large, base = opinions(after)
+    keep = np.minimum(1, np.exp(large - base) / threshold)
+    kept = np.exp(small) * keep
+    return kept + (1 - kept.sum()) * steered(after)
+
+
+def clipped(after=(), threshold=0.7):
+    small, large, base = opinions(after)
+    weights = np.exp(small) * np.minimum(np.exp(large - base), threshold)
+    return weights / weights.sum()
+
+
+def cut_steered(after=(), strength=2.0):
+    return cut(steered(after, strength), np.argsort(-opinions(after)[1])[:6])
+
+
+def nucleus_of(target):
+    def probs(after=()):
+        order = np.argsort(-target(after))
+        mass = np.cumsum(target(after)[order])
+        return cut(target(after), order[: np.searchsorted(mass, 0.8) + 1])
+
+    return probs
+
+
+def contrasted(after=(), strength=1.5, share=0.1):
+    small, _, base = opinions(after)
+    weights = np.exp(small + strength * (small - base))
+    weights[np.exp(small) < share * np.exp(small).max()] = 0.0
+    return weights / weights.sum()
+
+
+def uncut(after=()):
+    return contrasted(after, share=0.0)
+
+
+def generalist(after=()):
+    return np.exp(opinions(after)[1])
+
+
+EMITTED = [
+    ({"method": "steering", "threshold": 0.7}, mixture),
+    ({"method": "lossless"}, steered),
+    ({"method": "lossless", "strength": 2.0, "candidates": 6}, cut_steered),
+    ({"method": "lossless", "top_p": 0.8}, nucleus_of(steered)),
+    ({"method": "coupled", "top_p": 0.8}, nucleus_of(steered)),
+    ({"method": "rejection", "threshold": 0.7}, clipped),
+    ({"method": "speculative"}, generalist),
+    ({"method": "generalist"}, generalist),
+    ({"method": "costeer"}, lambda after=(): steered(after, 1.783257)),
+    ({"method": "lightcosteer"}, lambda after=(): steered(after, 0.476190)),
+    ({"method": "contrast", "strength": 1.5}, contrasted),
+    ({"method": "contrast", "strength": 1.5, "plausibility": 0.0}, uncut),
+    ({"method": "specialist"}, lambda after=(): np.exp(opinions(after)[0])),
+]
+
+NAMES = [" ".join(map(str, changes.values())) for changes, _ in EMITTED]
+
+
+@pytest.mark.parametrize(("changes", "target"), EMITTED, ids=NAMES)
+def test_the_first_two_tokens_follow_their_distribution(changes, target):
+    """Of 500 seeds; see `farthest` for the bound. The second token is counted where
+    the first is the likeliest one. It comes from the same draft or, in every other
+    text, after a full block; but for steering, which draws that from T."""
+    firsts, seconds = [], []
+    first = target()
+    likeliest = int(first.argmax())
+    for seed in range(SEEDS):
+        length = 2 if changes["method"] == "steering" else 1 + seed % 2
+        settings = MethodSettings(
+            temperature=1.0, draft_length=length, seed=seed, **changes
+        )
+        ids = [t.id for t in written(settings, max_tokens=2).narrator.tokens]
+        firsts.append(ids[0])
+        if ids[0] == likeliest:
+            seconds.append(ids[1])
+    check_frequencies(firsts, first)
+    check_frequencies(seconds, target((likeliest,)))
+    assert likeliest != END
+
+
+@pytest.mark.parametrize("method", available())
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_where_the_base_runs_changes_no_text(method, temperature):
+    """The same tokens, origins and counts; in every method that compares."""
+    if method == "rejection" and not temperature:
+        pytest.skip("it needs a temperature")
+    for seed in range(12):
+        both = []
+        for base in ("cloud", "edge"):
+            settings = MethodSettings(
+                method=method,
+                base=base,
+                temperature=temperature,
+                seed=seed,
+                candidates=5,
+                draft_length=(4, 1, 7)[seed % 3],
+                strength=(1.0, 0.5, 2.0)[seed % 3],
+                threshold=(0.5, "auto")[seed % 2],
+            )
+            writing = written(settings, str(seed))
+            judged = [
+                (e.drafted, e.accepted)
+                for e in writing.events
+                if isinstance(e, Verified)
+            ]
+            both.append((writing.narrator.tokens, judged, writing.loop.ended))
+        assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_coupled_with_top_p_equals_step_by_step_steering(temperature):
+    """Top-p cuts the draft and the target, as it does step by step."""
+    for seed in range(40):
+        settings = MethodSettings(
+            method="coupled", temperature=temperature, top_p=0.7, seed=seed
+        )
+        written_ids = [t.id for t in written(settings, str(seed)).narrator.tokens]
+        assert written_ids == reference(settings, 20, str(seed))
+
+
+@pytest.mark.parametrize("draft_length", [1, 3])
+def test_lossless_at_temperature_zero_is_the_argmax_of_the_target(draft_length):
+    """As coupled is; and both are step-by-step steering."""
+    for seed in range(30):
+        settings = MethodSettings(method="lossless", draft_length=draft_length)
+        ids = [t.id for t in written(settings, str(seed)).narrator.tokens]
+        assert ids == reference(settings, 20, str(seed))
+
+
+def test_candidates_that_are_few_are_told():
+    """The largest bound of a text; none where the whole vocabulary travels."""
+    few = MethodSettings(method="lossless", temperature=1.0, candidates=4)
+    told = [e.truncation_bound for e in written(few).events if isinstance(e, Verified)]
+    assert all(0 < one <= 1 for one in told)
+    whole = MethodSettings(method="lossless", temperature=1.0, candidates=WORDS)
+    told = [
+        e.truncation_bound for e in written(whole).events if isinstance(e, Verified)
+    ]
+    assert set(told) == {0.0}
+    steering = MethodSettings(temperature=1.0, candidates=4)
+    told = [
+        e.truncation_bound for e in written(steering).events if isinstance(e, Verified)
+    ]
+    assert set(told) == {None}
+
+
+class FixedEngine(HashEngine):
+    """The same logits everywhere."""
+
+    def __init__(self, logits):
+        super().__init__("fixed", len(logits))
+        self.fixed = np.array(logits)
+
+    def logits(self):
+        return self.fixed
+
+
+def test_top_p_does_not_cut_a_residual_once_more():
+    """The specialist is sure of another token, so the residual is the target: three
+    tokens of it are left by top-p, and all three are drawn."""
+    large = np.log([1e-9, 0.3, 0.3, 0.21, 0.19])
+    drawn = []
+    for seed in range(100):
+        settings = MethodSettings(
+            method="speculative", temperature=1.0, top_p=0.74, seed=seed
+        )
+        verifier = EngineVerifier(FixedEngine(large))
+        small = FixedEngine([30.0, 0.0, 0.0, 0.0, 0.0])
+        drawn += Writing(settings, small, verifier, max_tokens=1).run()
+    assert len({*drawn}) == 3
+    assert 0 not in drawn
+
+
+class Recorder(EngineVerifier):
+    """Keeps blocks and verdicts."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.rounds = []
+
+    def verify(self, block):
+        verdict = super().verify(block)
+        self.rounds.append((block, verdict))
+        return verdict
+
+
+def test_the_automatic_threshold_is_the_running_mean():
+    """Each block carries the mean of all ratios told before it."""
+    seen = set()
+    for seed in range(10):
+        small, large, base = engines(str(seed))
+        verifier = Recorder(large, base)
+        settings = MethodSettings(threshold="auto", temperature=1.0, seed=seed)
+        Writing(settings, small, verifier, 40).run()
+        total, count = 0.0, 0
+        for block, verdict in verifier.rounds:
+            mean = total / count if count else 0.5
+            assert block.threshold == pytest.approx(mean)
+            total += verdict.mean_ratio * len(block.drafted)
+            count += len(block.drafted)
+            seen.add(block.threshold)
+    assert len(seen) > 20
+
+
+class Refusing(EngineVerifier):
+    """Keeps nothing."""
+
+    def verify(self, block):
+        verdict = super().verify(block)
+        object.__setattr__(verdict, "accepted", 0)
+        return verdict
+
+
+def test_a_place_where_all_is_refused_ends_the_text():
+    """With a reason of its own, and not for ever."""
+    small, large, base = engines()
+    settings = MethodSettings(method="rejection", temperature=1.0)
+    writing = Writing(settings, small, Refusing(large, base))
+    assert writing.run() == []
+    assert writing.loop.ended == "refused"
+    judged = [event for event in writing.events if isinstance(event, Verified)]
+    assert len(judged) == MOST_REFUSALS
+    drafts = {tuple(event.refused) for event in judged}
+    assert len(drafts) > MOST_REFUSALS / 2
+
+
+def test_the_same_seed_gives_the_same_text_again():
+    """Drafts that are drawn again included."""
+    for name in available():
+        settings = MethodSettings(method=name, temperature=1.0, seed=3, threshold=2.0)
+        texts = [written(settings).narrator.tokens for _ in range(2)]
+        assert texts[0] == texts[1]
+
+
+class Scripted:
+    """Stands for `Noise.uniform`: one number for each use, whatever the position."""
+
+    def __init__(self):
+        self.numbers = {}
+
+    def __call__(self, use, position, attempt=0):
+        return self.numbers[use]
+
+
+def one_token(settings, models, numbers):
+    """(drafted, kept, written) where these are the random numbers."""
+    small, large, base = map(FixedEngine, models)
+    writing = Writing(settings, small, EngineVerifier(large, base), 1)
+    with pytest.MonkeyPatch.context() as patch:
+        scripted = Scripted()
+        scripted.numbers = numbers
+        patch.setattr(Noise, "uniform", lambda _, *key: scripted(*key))
+        (token,) = writing.run()
+    drafted = next(e.id for e in writing.events if isinstance(e, Drafted))
+    return drafted, writing.origins == ["accepted"], token
+
+
+def pieces(of, low=0.0, high=1 - 1e-9):
+    """The lengths of the stretches of [0, 1) on which a monotone step function of a
+    random number has one value, by halving."""
+    ends = of(low), of(high)
+    if ends[0] == ends[1]:
+        return {ends[0]: high - low}
+    if high - low < 1e-4:
+        return {ends[0]: (high - low) / 2, ends[1]: (high - low) / 2}
+    middle = (low + high) / 2
+    found = pieces(of, low, middle)
+    for value, length in pieces(of, middle, high).items():
+        found[value] = found.get(value, 0.0) + length
+    return found
+
+
+@pytest.mark.parametrize("method", ["steering", "lossless", "speculative"])
+def test_one_token_is_emitted_exactly(method):
+    """By going through the random numbers of draft, acceptance and redraw one within
+    the other, in the whole loop: were one of them used twice, the sum would not be the
+    distribution that the rule promises."""
+    models = np.log(np.random.default_rng(5).dirichlet(np.ones(4), 3))
+    settings = MethodSettings(
+        method=method, temperature=1.0, draft_length=1, threshold=0.7, candidates=4
+    )
+    emitted = np.zeros(4)
+
+    def run(place, *numbers):
+        uses = (Use.DRAFT, Use.ACCEPT, Use.REDRAW)
+        return one_token(settings, models, dict(zip(uses, numbers, strict=True)))[place]
+
+    start = 0.0
+    for drafted, share in pieces(lambda u: run(0, u, 0.0, 0.5)).items():
+        draw, start = start + share / 2, start + share
+        kept = pieces(lambda u, d=draw: run(1, d, u, 0.5))
+        emitted[drafted] += share * kept.pop(True, 0.0)
+        for refused in kept.values():
+            redrawn = pieces(lambda u, d=draw: run(2, d, 1 - 1e-9, u))
+            for token, length in redrawn.items():
+                emitted[token] += share * refused * length
+    small, large, base = models
+    steered_exactly = np.exp(log_softmax(large + small - base))
+    keep = np.minimum(1, np.exp(large - base) / 0.7)
+    kept = np.exp(small) * keep
+    expected = {
+        "steering": kept + (1 - kept.sum()) * steered_exactly,
+        "lossless": steered_exactly,
+        "speculative": np.exp(large),
+    }[method]
+    np.testing.assert_allclose(emitted, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", available())
+def test_no_text_is_longer_than_asked_nor_goes_on_after_its_end(name):
+    """Where every drafted token is kept too: no bonus follows the last."""
+    ended = 0
+    for most in range(1, 9):
+        for seed in range(6):
+            settings = MethodSettings(
+                method=name, temperature=1.0, seed=seed, threshold=0.0
+            )
+            if name == "rejection":
+                settings = replace(settings, threshold=0.5)
+            told = written(settings, str(seed), most).narrator.tokens
+            tokens = [token.id for token in told]
+            assert END not in tokens[:-1]
+            ended += tokens[-1] == END
+            assert len(tokens) == most or tokens[-1] == END
+    assert ended

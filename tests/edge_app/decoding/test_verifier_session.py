@@ -1,0 +1,446 @@
+"""Whatever happens between device and server, the text is the one of a quiet day."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoding_core.errors import (
+    CloudRefusedError,
+    CloudUnreachableError,
+    EngineError,
+    MessageError,
+    SessionLostError,
+)
+from decoding_core.messages import (
+    Candidates,
+    DraftBlock,
+    OpenSession,
+    Verdict,
+    digest,
+)
+from decoding_core.methods import available, build
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier
+from decoding_core.verifier_role import role_of
+from decoding_core.wire import Kind, Problem, Signal
+from edge_app.decoding.drafter import Drafter
+from edge_app.decoding.emitter import EventEmitter
+from edge_app.decoding.events import Notice
+from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.verifiers.edge_base import EdgeBaseVerifier
+from tests.edge_app.decoding.losing_server import (
+    DISTURBANCES,
+    LOSING,
+    Hurried,
+    LosingServer,
+)
+from tests.fakes import HashEngine
+
+PRIVATE, PUBLIC, END = (11, 12, 13, 1, 2), (1, 2), 16
+METHODS = [
+    name
+    for name in available()
+    if build(MethodSettings(method=name, temperature=1.0)).uses_generalist
+]
+
+
+@dataclass
+class Run:
+    """A text of the real loop and the real client over a losing server."""
+
+    settings: MethodSettings
+    disturbances: dict = field(default_factory=dict)
+    max_tokens: int = 40
+    ends: tuple = ()
+    context: int = 10_000
+    """Of the specialist."""
+    server_context: int = 10_000
+    seed: str = ""
+    patience: Patience = field(default_factory=Patience)
+    may_go_offline: bool = True
+
+    def __post_init__(self):
+        self.server = LosingServer(self.disturbances, self.seed, self.server_context)
+        self.now = 0.0
+        self.stop, self.events = Hurried(), []
+        verifier = CloudVerifier("http://x", "", lambda _: None, self.stop)
+        verifier._connection = self.server
+        method = build(self.settings)
+        if self.settings.base == "edge" and method.uses_base:
+            verifier = EdgeBaseVerifier(verifier, HashEngine("base" + self.seed))
+        draw = self.settings.draw()
+        self.narrator = EventEmitter(self.events.append, lambda token: b"x")
+        request = OpenSession(PUBLIC, (), "fake", self.settings.terms())
+        session = VerifierSession(
+            verifier,
+            request,
+            self.narrator.notice,
+            may_go_offline=self.may_go_offline,
+            patience=self.patience,
+            stop=self.stop,
+            clock=lambda: self.now,
+        )
+        session.open()
+        small = HashEngine("small" + self.seed, context=self.context)
+        drafter = Drafter(
+            small, PRIVATE, draw, self.ends, shares_noise=method.shares_noise
+        )
+        limits = Limits(self.max_tokens, self.settings.draft_length, self.ends)
+        self.loop = DecodeLoop(
+            drafter,
+            session,
+            method,
+            draw,
+            limits,
+            self.narrator,
+            threshold=self.settings.threshold,
+        )
+        for _ in self.loop.blocks():
+            self.now += 1.0
+
+    @property
+    def text(self):
+        return [(token.id, token.origin) for token in self.narrator.tokens]
+
+    @property
+    def notices(self):
+        return [event.text for event in self.events if isinstance(event, Notice)]
+
+    @property
+    def origins(self):
+        return [token.origin for token in self.narrator.tokens]
+
+    @property
+    def ids(self):
+        return tuple(token.id for token in self.narrator.tokens)
+
+
+def check_same(quiet, disturbed):
+    """The whole text, one opening for each loss, none in vain, and nothing said."""
+    assert disturbed.text == quiet.text
+    assert disturbed.loop.ended == quiet.loop.ended
+    assert not disturbed.notices
+    server = disturbed.server
+    assert len(server.opened) == 1 + server.unknown
+    assert all(text == quiet.ids[: len(text)] for text in server.opened)
+    assert all(seconds <= 10 for seconds in disturbed.stop.waits)
+
+
+def spread(first, kinds):
+    """Disturbances at every fifth frame: patience is for one block at a time."""
+    return {first + 5 * index: list(some) for index, some in enumerate(kinds)}
+
+
+some = st.lists(st.sampled_from(DISTURBANCES), unique=True, max_size=2)
+disturbances = st.builds(spread, st.integers(0, 9), st.lists(some, max_size=12))
+
+
+@given(
+    st.sampled_from(METHODS),
+    st.sampled_from([0.0, 0.7]),
+    st.sampled_from(["cloud", "edge"]),
+    st.integers(1, 9),
+    st.integers(0, 50),
+    disturbances,
+)
+def test_no_loss_shows_in_the_text(method, temperature, base, length, seed, losses):
+    """Drops, repeats, late answers, restarts, evictions, expiry, faults, at any point,
+    in every method: one block is out at a time."""
+    settings = MethodSettings(
+        method=method,
+        temperature=0.7 if method == "rejection" else temperature,
+        base=base,
+        draft_length=length,
+        seed=seed,
+        threshold="auto" if seed % 2 and method == "steering" else 0.5,
+    )
+    check_same(Run(settings, seed=str(seed)), Run(settings, losses, seed=str(seed)))
+
+
+def fifteen_losses(method, seeds):
+    """Runs of 300 tokens, each with losses at places of its own."""
+    kinds = (*LOSING, "lose the block", "lose the answer")
+    for seed in seeds:
+        settings = MethodSettings(method=method, temperature=0.7, seed=seed)
+        quiet = Run(settings, max_tokens=300)
+        step = quiet.server.frames // 15
+        losses = {
+            step * i + (seed + i) % step: [kinds[(seed + i) % len(kinds)]]
+            for i in range(15)
+        }
+        disturbed = Run(settings, losses, max_tokens=300)
+        check_same(quiet, disturbed)
+        assert disturbed.server.unknown >= 8
+        assert disturbed.server.frames <= quiet.server.frames + 15
+
+
+FOUR = ["steering", "lossless", "coupled", "speculative"]
+
+
+@pytest.mark.parametrize("method", FOUR[:2])
+def test_fifteen_losses_in_three_hundred_tokens(method):
+    """Two seeds; forty are the slow test's."""
+    fifteen_losses(method, (1, 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", FOUR)
+def test_fifteen_losses_in_three_hundred_tokens_of_forty_seeds(method):
+    """Restarts, evictions, expiry, dropped sockets."""
+    fifteen_losses(method, range(1, 41))
+
+
+@given(
+    st.sampled_from(METHODS),
+    st.sampled_from(["cloud", "edge"]),
+    st.integers(1, 9),
+    st.integers(0, 30),
+    st.integers(0, 30),
+    disturbances,
+)
+def test_the_end_of_a_context_is_the_same_after_losses(
+    method, base, length, device, server, losses
+):
+    """The text ends where no token fits any more, on either side, and says so."""
+    settings = MethodSettings(
+        method=method, temperature=0.7, base=base, draft_length=length
+    )
+    contexts = {
+        "context": len(PRIVATE) + device,
+        "server_context": len(PUBLIC) + server,
+    }
+    quiet = Run(settings, **contexts)
+    check_same(quiet, Run(settings, losses, **contexts))
+    assert quiet.loop.ended == "full"
+    drafts = build(settings).drafts
+    assert len(quiet.text) >= min(device + drafts, server)
+    assert len(quiet.text) <= server + 1
+
+
+@pytest.mark.parametrize("place", ["device", "server"])
+def test_a_block_is_cut_to_the_room_that_is_left(place):
+    """Nine tokens fit; drafts of eight neither end the text early nor are lost."""
+    rooms = {"device": (8, 100), "server": (100, 9)}[place]
+    run = Run(
+        MethodSettings(threshold=0.0, draft_length=8),
+        context=len(PRIVATE) + rooms[0],
+        server_context=len(PUBLIC) + rooms[1],
+    )
+    assert len(run.text) == 9
+    assert run.loop.ended == "full"
+
+
+class Failing:
+    """Passes on to another verifier, but for the calls that `errors` names."""
+
+    local = False
+
+    def __init__(self, errors=None, open_errors=None):
+        self.inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
+        self.errors, self.open_errors = dict(errors or {}), dict(open_errors or {})
+        self.blocks, self.opened = [], []
+
+    def open(self, request):
+        self.opened.append(request)
+        if error := self.open_errors.pop(len(self.opened) - 1, None):
+            raise error
+        return self.inner.open(request)
+
+    def verify(self, block):
+        self.blocks.append(block)
+        if error := self.errors.pop(len(self.blocks) - 1, None):
+            raise error
+        return self.inner.verify(block)
+
+    def close(self):
+        self.inner.close()
+
+
+class Writing:
+    """A text of the real loop with a failing verifier; a second passes each round."""
+
+    def __init__(self, verifier, pauses=(), max_tokens=60, **options):
+        self.now, self.notices = 0.0, []
+        settings = MethodSettings(draft_length=3)
+        draw, self.stop = settings.draw(), Hurried()
+        self.session = VerifierSession(
+            verifier,
+            OpenSession(PUBLIC, (), "fake", settings.terms()),
+            self.notices.append,
+            patience=Patience(pauses),
+            stop=self.stop,
+            clock=lambda: self.now,
+            **options,
+        )
+        self.session.open()
+        self.narrator = EventEmitter(lambda _: None, lambda token: b"x")
+        drafter = Drafter(HashEngine("small"), PRIVATE, draw, ())
+        limits = Limits(max_tokens, 3, ())
+        loop = DecodeLoop(
+            drafter, self.session, build(settings), draw, limits, self.narrator
+        )
+        for _ in loop.blocks():
+            self.now += 1.0
+
+    @property
+    def origins(self):
+        return [token.origin for token in self.narrator.tokens]
+
+
+GONE = CloudUnreachableError("there is no answer")
+
+
+def test_a_server_that_is_back_is_used_again():
+    """Left after the fourth block; asked two seconds later, with the text so far."""
+    verifier = Failing({4: GONE})
+    writing = Writing(verifier)
+    origins = writing.origins
+    first, last = origins.index("local"), len(origins) - origins[::-1].index("local")
+    assert set(origins[first:last]) == {"local"}
+    assert "local" not in origins[last:]
+    assert len(origins[last:]) > 20
+    assert len(writing.notices) == 2
+    assert "the rest is written on this device alone" in writing.notices[0]
+    assert "is back" in writing.notices[1]
+    again = verifier.opened[1]
+    assert again.text_ids == tuple(t.id for t in writing.narrator.tokens)[:last]
+
+
+def test_a_text_begun_alone_is_judged_once_there_is_a_server():
+    """Nobody answered the first opening."""
+    writing = Writing(Failing(open_errors={0: GONE}))
+    assert writing.origins[0] == "local"
+    assert writing.origins[-1] != "local"
+    assert "the text is written on this device alone" in writing.notices[0]
+
+
+def test_a_server_that_opens_and_never_judges_is_asked_ever_more_seldom():
+    """And nothing is said of it: it is not back."""
+    verifier = Failing(dict.fromkeys(range(4, 100), GONE))
+    writing = Writing(verifier, max_tokens=100)
+    assert len(writing.notices) == 1
+    assert set(writing.origins[20:]) == {"local"}
+    assert 2 <= len(verifier.blocks) - 4 <= 5
+
+
+def test_a_server_that_refuses_in_mid_text_is_left_for_good():
+    """Its token was taken back, say. The text is not lost for that."""
+    verifier = Failing(
+        {4: SessionLostError("gone")}, {1: CloudRefusedError("the token is refused")}
+    )
+    writing = Writing(verifier)
+    assert len(writing.origins) == 60
+    assert writing.origins[-1] == "local"
+    assert len(verifier.opened) == 2
+    assert "the token is refused; the rest is written" in writing.notices[0]
+
+
+def test_a_refusal_before_anything_was_judged_is_told():
+    """A wrong address or a proxy: to be mended, not to be written around."""
+    with pytest.raises(CloudRefusedError):
+        Writing(Failing({0: CloudRefusedError("no upgrade here")}))
+
+
+def test_one_fault_of_a_model_is_tried_again():
+    """The same block; nothing is said."""
+    verifier = Failing({4: EngineError("a fault")})
+    writing = Writing(verifier)
+    assert "local" not in writing.origins
+    assert not writing.notices
+    assert verifier.blocks[4] == verifier.blocks[5]
+
+
+def test_two_faults_of_a_model_leave_a_complete_text():
+    """It is not aborted."""
+    writing = Writing(Failing({4: EngineError("a fault"), 5: EngineError("a fault")}))
+    assert len(writing.origins) == 60
+    assert "local" in writing.origins
+    assert "a fault" in writing.notices[0]
+
+
+def test_patience_is_of_one_block():
+    """Five refused connections over one block, and as many over the next."""
+    pauses = (0.1, 0.2, 0.4, 0.8, 1.5)
+    writing = Writing(
+        Failing(dict.fromkeys([*range(2, 7), *range(8, 13)], GONE)), pauses
+    )
+    assert not writing.notices
+    assert writing.stop.waits == [*pauses, *pauses]
+
+
+def test_without_going_offline_a_loss_is_an_error():
+    """--no-offline, after the same patience."""
+    with pytest.raises(CloudUnreachableError):
+        Writing(Failing({4: GONE}), may_go_offline=False)
+
+
+class Answering:
+    """A connection that gives prepared frames."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def request(self, what, *_, **__):
+        return {"session_id": "s", "generalist": "g", "base": "b"}
+
+    def send(self, *_, **__):
+        pass
+
+    def receive(self):
+        return self.answers.pop(0)
+
+    def disconnect(self):
+        pass
+
+
+def judged(*answers):
+    """The verdict on round (2, 7) when these are the answers."""
+    terms = MethodSettings(draft_length=2).terms()
+    frames = role_of(terms).frames
+    verifier = CloudVerifier("http://x", "", lambda _: None)
+    verifier._connection = Answering(
+        *(
+            frames.encode_signal(one)
+            if isinstance(one, Signal)
+            else frames.encode_verdict(one, 2)
+            for one in answers
+        )
+    )
+    verifier.open(OpenSession(PUBLIC, (), "fake", terms))
+    return verifier.verify(DraftBlock(2, 7, 0, digest(()), (), (3, 4)))
+
+
+def verdict(epoch, round_):
+    row = Candidates(np.array([5], np.int32), *np.zeros((2, 1), np.float32))
+    return Verdict(epoch, round_, 1, (row,))
+
+
+def test_late_answers_to_other_rounds_are_dropped():
+    """A verdict of the round before, and the resync to a repeated block."""
+    late = verdict(2, 6), Signal(Kind.RESYNC, 1, 5, 9), verdict(1, 5)
+    found = judged(*late, verdict(2, 7))
+    assert (found.epoch, found.round) == (2, 7)
+
+
+@pytest.mark.parametrize("key", [(2, 8), (3, 0)])
+def test_an_answer_to_a_round_that_was_never_sent_is_none(key):
+    """Taken for this round's, it would settle what nobody judged."""
+    with pytest.raises(MessageError, match="another round"):
+        judged(verdict(*key))
+
+
+def test_endless_late_answers_end():
+    """Nobody waits for a server that never comes to the point."""
+    with pytest.raises(MessageError, match="another round"):
+        judged(*[verdict(2, 6)] * 100)
+
+
+def test_a_stop_is_heard_whatever_round_it_bears():
+    """It is sent unasked, with the newest round that the server saw."""
+    with pytest.raises(CloudUnreachableError, match="stopping"):
+        judged(Signal(Kind.ERROR, 2, 6, Problem.STOPPING))

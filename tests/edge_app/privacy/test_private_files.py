@@ -1,0 +1,158 @@
+"""All that the programs make is for its owner alone, also where the umask is 000."""
+
+import os
+import stat
+from contextlib import suppress
+
+import pytest
+
+from benchmarks.quality.cache import Cache
+from cloud_api.auth.tokens import stored_token
+from cloud_api.errors import ServerError
+from cloud_api.run import Doorway, _say, check_announce
+from decoding_core.errors import InvalidSettingsError
+from edge_app.commands import doctor
+from edge_app.config.settings import Settings, settings_path, store_path
+from edge_app.config.settings_file import write_method
+from edge_app.decoding.events import Received
+from edge_app.evaluation import as_json
+from edge_app.privacy.ledger import Ledger
+from edge_app.service.profiles import Profile, keep_profile
+from edge_app.tui import saving
+from models.engines import probe
+from personal_store import Store
+from personal_store.ingest.locking import importing_alone
+
+
+@pytest.fixture
+def umask():
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def announce(path):
+    _say("http://127.0.0.1:1", Doorway("127.0.0.1", 0, False, path, "", False))
+
+
+def write_ledger(path):
+    ledger = Ledger(path)
+    ledger.add(Received(0.0, "verdict", 3))
+    ledger.close()
+
+
+def lock(path):
+    with importing_alone(path):
+        pass
+
+
+MAKERS = {
+    "store": lambda folder: Store.open(folder / "far" / "down" / "store.db").close(),
+    "lock": lambda folder: lock(folder / "store.db"),
+    "ledger": lambda folder: write_ledger(folder / "ledger.jsonl"),
+    "settings": lambda folder: write_method(
+        {"strength": 1.0}, folder / "settings.toml"
+    ),
+    "token": stored_token,
+    "announced": lambda folder: announce(folder / "address.json"),
+    "probe": lambda folder: probe._write(
+        folder / "p.json", "k", probe.Answer(True, "")
+    ),
+    "profile": lambda folder: keep_profile(
+        folder / "profile.json", Profile("x", (), 1, "m", "now")
+    ),
+    "letter": lambda folder: saving.save(folder / "letters" / "ana.txt", "Dear Ana"),
+    "what left": lambda folder: saving.export_sent(folder, []),
+    "figures": lambda folder: as_json.write(folder / "figures.json", {}),
+    "results": lambda folder: Cache(folder / "bench" / "x.jsonl").close(),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_is_made_is_private_whatever_the_umask(tmp_path, umask, maker):
+    """Files, and the folders that they need."""
+    folder = tmp_path / "own"
+    folder.mkdir(0o700)
+    MAKERS[maker](folder)
+    made = list(folder.rglob("*"))
+    assert made
+    assert {path.name: oct(mode(path)) for path in made if mode(path) & 0o077} == {}
+
+
+@pytest.mark.parametrize(
+    ("maker", "name"),
+    [
+        ("ledger", "ledger.jsonl"),
+        ("lock", "store.db.lock"),
+        ("announced", "address.json"),
+        ("announced", "address.json.part"),
+        ("profile", "profile.json"),
+        ("profile", "profile.json.part"),
+        ("figures", "figures.json"),
+        ("results", "bench/x.jsonl"),
+        ("settings", "settings.toml.part"),
+        ("token", "cloud-token.PID"),
+    ],
+)
+def test_a_planted_link_leads_nowhere(tmp_path, maker, name):
+    """Under the name of a file of ours, or of the part it was made in."""
+    folder, victim = tmp_path / "shared", tmp_path / "victim"
+    (folder / "bench").mkdir(parents=True)
+    victim.write_text("precious")
+    victim.chmod(0o644)
+    (folder / name.replace("PID", str(os.getpid()))).symlink_to(victim)
+    with suppress(OSError, InvalidSettingsError):  # it may be said, or done elsewhere
+        MAKERS[maker](folder)
+    assert victim.read_text() == "precious"
+    assert mode(victim) == 0o644
+
+
+def test_an_address_is_announced_where_nobody_can_swap_it(tmp_path):
+    """Who reads it sends a token there."""
+    check_announce(tmp_path / "address.json")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(ServerError, match="a folder of your own"):
+        check_announce(tmp_path / "open" / "address.json")
+
+
+def test_a_token_that_others_could_read_is_closed_to_them(home):
+    (home / "cloud-token").write_text("t" * 24)
+    (home / "cloud-token").chmod(0o644)
+    assert stored_token(home) == "t" * 24
+    assert mode(home / "cloud-token") == 0o600
+
+
+def test_doctor_tells_what_others_can_read(home, tmp_path):
+    """An open folder with what lies open in it, and settings that are a link to an open
+    file. In a closed folder nobody comes to an open file."""
+    settings_path().write_text("token = 'secret'\n")
+    settings_path().chmod(0o644)
+    Store.open(store_path()).close()
+    assert "your eyes alone" in doctor._folder(Settings())
+    home.chmod(0o755)
+    with pytest.raises(InvalidSettingsError) as caught:
+        doctor._folder(Settings())
+    told = str(caught.value)
+    assert f"{home} can be read by other users" in told
+    assert f"{settings_path()} can be read by other users" in told
+    assert f"chmod go= {home} {settings_path()}" in told
+    assert "store.db" not in told
+    home.chmod(0o777)
+    with pytest.raises(InvalidSettingsError, match="can be changed by other users"):
+        doctor._folder(Settings())
+    home.chmod(0o700)
+    settings_path().rename(tmp_path / "dotfile")
+    settings_path().symlink_to(tmp_path / "dotfile")
+    with pytest.raises(InvalidSettingsError, match=r"settings\.toml can be read"):
+        doctor._folder(Settings())
+
+
+def test_doctor_tells_of_a_folder_of_somebody_else(home, monkeypatch):
+    monkeypatch.setattr("models.owner_only.os.geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(InvalidSettingsError, match="belongs to another user"):
+        doctor._folder(Settings())

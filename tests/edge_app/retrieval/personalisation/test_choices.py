@@ -1,0 +1,204 @@
+"""What of a history each choice gives, from a store and from a part of a history."""
+
+import json
+
+import pytest
+
+from decoding_core.errors import InvalidSettingsError
+from edge_app.evaluation.cases import History
+from edge_app.retrieval.passages import (
+    PASSAGES,
+    RetrievalContext,
+    RetrievalQuery,
+    find_passages,
+)
+from edge_app.retrieval.personalisation import USUAL, available, build, summary
+from models.prompts import Request
+from personal_store import Store, import_source
+
+WORDS = (
+    *("otter", "kettle", "ticket", "gate", "drawer", "bean", "ferry", "lamp"),
+    *("organ", "ladder", "violin", "harvest", "candle", "bridge", "anchor", "meadow"),
+)
+REQUEST = Request("Ask about the ferry and the lamp", "email", "Ana")
+
+
+def row(number, word):
+    said = f"{word} {word}s, and number {number} of {word * 2}, {word}-like"
+    return {
+        "text": f"Hullo Ana, there is a {said}.",
+        "kind": "email" if number % 2 else "review",
+        "date": f"2024-03-{number + 1:02}T10:00:00",
+    }
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("store")
+    rows = [row(number, word) for number, word in enumerate(WORDS)]
+    (folder / "letters.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with Store.open(folder / "store.db") as store:
+        mapping = {name: name for name in ("text", "kind", "date")}
+        import_source(store, "jsonl", folder / "letters.jsonl", mapping=mapping)
+        yield store
+
+
+@pytest.fixture(params=["store", "history"])
+def texts(request, store):
+    if request.param == "store":
+        return store
+    whole = [store.passage(i) for i in store.kinds()]
+    return History.of(whole)
+
+
+def tools(**changes):
+    return RetrievalContext(
+        **{"profile": lambda texts, excluded: "Writes briefly.", **changes}
+    )
+
+
+def found(name, texts, **changes):
+    return build(name).find(texts, RetrievalQuery(REQUEST, **changes), tools())
+
+
+def ids(found):
+    return [passage.record_id for passage in found.passages]
+
+
+def about(word):
+    return WORDS.index(word) + 1
+
+
+@pytest.mark.parametrize("name", available())
+def test_choices_are_found_by_their_files(name):
+    """Each says what it is in a line."""
+    assert build(name).name == name
+    assert 10 < len(summary(name)) <= 50
+    assert USUAL in available()
+
+
+def test_an_unknown_choice_is_refused_with_the_list():
+    """Before anything is read."""
+    with pytest.raises(InvalidSettingsError, match="choose one of: bm25, noise, none"):
+        build("nonsense")
+
+
+@pytest.mark.parametrize("name", [name for name in available() if name != "none"])
+def test_every_choice_gives_so_many_texts_and_none_excluded(name, texts):
+    """Each once, and the same again."""
+    excluded = frozenset(ids(found(name, texts)))
+    assert len(excluded) == PASSAGES
+    assert found(name, texts, excluded=excluded).passages
+    assert not excluded & set(ids(found(name, texts, excluded=excluded)))
+    assert ids(found(name, texts)) == ids(found(name, texts))
+    assert len(found(name, texts, limit=2).passages) == 2
+    assert not found(name, History.of([])).passages
+
+
+def test_bm25_is_the_usual_search(texts):
+    """Matches first."""
+    assert ids(found("bm25", texts)) == [
+        passage.record_id for passage in find_passages(texts, REQUEST)
+    ]
+    assert set(ids(found("bm25", texts))[:2]) == {about("ferry"), about("lamp")}
+
+
+def test_recency_is_the_newest_of_the_kind(texts):
+    """Whatever was asked for; then the newest of other kinds."""
+    assert ids(found("recency", texts)) == [16, 14, 12, 10, 8]
+    assert ids(found("recency", texts, limit=9))[-1] == 15
+
+
+def test_random_depends_on_seed_and_request(texts):
+    """Of the kind that was asked for, before all others; every text has its turn."""
+    drawn = [ids(found("random", texts, seed=seed)) for seed in range(60)]
+    emails = {number + 1 for number in range(16) if number % 2}
+    assert {one for draw in drawn for one in draw} == emails
+    assert len(set(map(tuple, drawn))) > 50
+    assert set(ids(found("random", texts, limit=10))) > emails
+    other = build("random").find(
+        texts, RetrievalQuery(Request("Else", "email")), tools()
+    )
+    assert ids(other) != drawn[0]
+
+
+def test_noise_is_what_fits_least(texts):
+    """Never what bm25 finds first while there is anything else; other kinds first."""
+    for seed in range(20):
+        drawn = found("noise", texts, seed=seed)
+        assert not {about("ferry"), about("lamp")} & set(ids(drawn))
+        assert {passage.kind for passage in drawn.passages} == {"review"}
+    everything = ids(found("noise", texts, limit=16))
+    assert set(everything[-2:]) == {about("ferry"), about("lamp")}
+    assert len(everything) == 16
+    assert ids(found("noise", texts, seed=1)) != ids(found("noise", texts, seed=2))
+
+
+def test_none_gives_nothing(texts):
+    """No text and no notes."""
+    nothing = found("none", texts)
+    assert not nothing.passages
+    assert nothing.beside("Mine.") == "Mine."
+
+
+def test_a_profile_stands_beside_the_notes_and_the_matches(texts):
+    """Both are read; without a profile it is bm25."""
+    both = found("profile", texts)
+    assert ids(both) == ids(found("bm25", texts))
+    notes = both.beside("Ben has moved.")
+    assert notes == "About the writer:\nWrites briefly.\n\nBen has moved."
+    wish = RetrievalQuery(REQUEST, excluded=frozenset({3}))
+    told = []
+
+    def profile(given, excluded):
+        told.append((given, excluded))
+        return ""
+
+    bare = build("profile").find(texts, wish, tools(profile=profile))
+    assert bare.notes == ""
+    assert told == [(texts, {3})]
+
+
+class Backwards:
+    """Likes what was found last; keeps what it was asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def scores(self, query, texts):
+        self.asked.append((query, len(texts)))
+        return [number - 2.0 for number in range(len(texts))]
+
+
+@pytest.mark.parametrize("name", ["bm25", "profile"])
+def test_a_reranker_chooses_among_more(name, texts):
+    """Four times as many are found; its order counts, and its score is shown."""
+    judge = Backwards()
+    found = build(name).find(
+        texts, RetrievalQuery(REQUEST, limit=3), tools(reranker=judge)
+    )
+    assert judge.asked == [("Ana Ask about the ferry and the lamp", 12)]
+    pool = [p.record_id for p in find_passages(texts, REQUEST, limit=12)]
+    assert ids(found) == pool[::-1][:3]
+    best = found.passages[0]
+    assert best.score_parts == {"reranker": best.score}
+    assert 0.99 < best.score < 1.0
+
+
+@pytest.mark.parametrize("name", ["recency", "random", "noise", "none"])
+def test_a_reranker_leaves_the_other_choices_alone(name, texts):
+    """They would be something else with it."""
+    judge = Backwards()
+    build(name).find(texts, RetrievalQuery(REQUEST), tools(reranker=judge))
+    assert judge.asked == []
+
+
+def test_a_reranker_is_not_asked_about_nothing():
+    """An empty history."""
+    judge = Backwards()
+    assert not (
+        build("bm25")
+        .find(History.of([]), RetrievalQuery(REQUEST), tools(reranker=judge))
+        .passages
+    )
+    assert judge.asked == []

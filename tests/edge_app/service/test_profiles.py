@@ -1,0 +1,184 @@
+"""When a profile is written, kept, renewed and forgotten."""
+
+import stat
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from decoding_core.errors import StoppedError
+from edge_app.evaluation.cases import History
+from edge_app.service import profiles
+from edge_app.service.profiles import (
+    TEXTS,
+    Profile,
+    Profiler,
+    Summary,
+    keep_profile,
+    profile_path,
+    read_profile,
+    summariser,
+)
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.engines.settings import EngineSettings
+from models.files import locate
+from personal_store import Passage
+
+SAID = (
+    *("otters", "kettles", "tickets", "gates", "drawers", "beans", "ferries", "lamps"),
+    *("organs", "ladders", "violins", "harvests", "candles", "bridges", "anchors"),
+)
+
+
+def passage(number):
+    word = SAID[number % len(SAID)]
+    text = (
+        f"Hullo Ana, {word} {number} and more {word} than {number} {word}. Best, Tess"
+    )
+    date = datetime(2024, 1 + number // 28, 1 + number % 28, tzinfo=UTC)
+    return Passage(number, "email", "Ana", "", text, date, 0.0, {}, "letters")
+
+
+def history(count, start=1):
+    return History.of([passage(number) for number in range(start, start + count)])
+
+
+class Writer:
+    """Says how often it was asked."""
+
+    def __init__(self, stops=False):
+        self.asked, self.stops = [], stops
+
+    def __call__(self, passages):
+        if self.stops:
+            raise StoppedError("stopped")
+        self.asked.append([passage.record_id for passage in passages])
+        return Summary(f"Profile {len(self.asked)}.", tuple(self.asked[-1]))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return profile_path(tmp_path / "store.db")
+
+
+def test_it_is_written_once_and_kept(path):
+    """From the newest texts, told beforehand; the next desk reads the file."""
+    writer, told = Writer(), []
+    first = Profiler(writer, "model", path, told.append)
+    assert [first(history(20), ()) for _ in range(3)] == ["Profile 1."] * 3
+    assert Profiler(writer, "model", path)(history(20), ()) == "Profile 1."
+    assert len(told) == len(writer.asked) == 1
+    assert writer.asked[0] == list(range(20, 20 - TEXTS, -1))
+    kept = read_profile(path)
+    assert (kept.text, kept.texts, kept.specialist) == ("Profile 1.", 20, "model")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.name == "store-profile.json"
+
+
+@pytest.mark.parametrize(("count", "times"), [(20, 1), (23, 1), (24, 2), (60, 2)])
+def test_it_is_renewed_when_the_history_has_grown_by_a_fifth(path, count, times):
+    """And not before."""
+    writer = Writer()
+    profile = Profiler(writer, "model", path)
+    profile(history(20), ())
+    assert profile(history(count), ()) == f"Profile {times}."
+    assert len(writer.asked) == times
+    assert read_profile(path).texts == (count if times == 2 else 20)
+
+
+def test_it_is_renewed_with_another_model_or_when_a_text_has_gone(path):
+    """What it was written from must still be there."""
+    writer = Writer()
+    Profiler(writer, "model", path)(history(20), ())
+    assert Profiler(writer, "other", path)(history(20), ()) == "Profile 2."
+    assert Profiler(writer, "other", path)(history(19, start=1), ()) == "Profile 3."
+    assert Profiler(writer, "other", path)(history(18, start=2), ()) == "Profile 3."
+
+
+def test_without_an_excluded_text_it_is_of_this_moment(path):
+    """A profile that holds the text is not read; what is written instead not kept."""
+    writer = Writer()
+    profile = Profiler(writer, "model", path)
+    profile(history(20), ())
+    assert profile(history(20), frozenset({20})) == "Profile 2."
+    assert 20 not in writer.asked[1]
+    assert read_profile(path).text == "Profile 1."
+    assert profile(history(20), frozenset({1})) == "Profile 1."  # it never read this
+    assert len(writer.asked) == 2
+
+
+def test_nothing_is_written_from_nothing(path):
+    """No texts, or all of them excluded."""
+    writer = Writer()
+    assert Profiler(writer, "model", path)(History.of([]), ()) == ""
+    assert Profiler(writer, "model", path)(history(2), frozenset({1, 2})) == ""
+    assert not writer.asked
+    assert not path.exists()
+
+
+def test_nothing_is_kept_of_one_that_was_stopped(path):
+    """What was there before stays."""
+    Profiler(Writer(), "model", path)(history(20), ())
+    with pytest.raises(StoppedError):
+        Profiler(Writer(stops=True), "model", path).renew(history(20))
+    assert read_profile(path).text == "Profile 1."
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", '{"text": "x"}', '{"read": 1}'])
+def test_a_damaged_file_is_written_anew(path, body):
+    """It can be had again, so nobody is troubled with it."""
+    path.write_text(body)
+    assert Profiler(Writer(), "model", path)(history(20), ()) == "Profile 1."
+    assert read_profile(path).text == "Profile 1."
+
+
+def test_without_a_file_the_last_is_remembered():
+    """For evaluation: texts of one writer follow each other, ids are not unique."""
+    writer = Writer()
+    profile = Profiler(writer, "model")
+    others = [replace(passage(n), text=f"Other {n} {SAID[n]}") for n in range(1, 9)]
+    told = [
+        profile(texts, ())
+        for texts in (history(8), history(8), History.of(others), history(9))
+    ]
+    assert told == ["Profile 1.", "Profile 1.", "Profile 2.", "Profile 3."]
+
+
+def test_a_profile_survives_its_file(path):
+    """Emoji and all."""
+    profile = Profile("Tess says “🎉”.", (3, 1), 7, "model", "2024-01-01T00:00:00")
+    keep_profile(path, profile)
+    assert read_profile(path) == profile
+
+
+@pytest.fixture(scope="module")
+def context():
+    model = LlamaModel(locate("specialist"), EngineSettings(1, extra_buffers=False))
+    context = LlamaContext(model, 1, 1024)
+    yield context
+    context.close()
+    model.close()
+
+
+@pytest.mark.slow
+def test_the_specialist_writes_the_same_again_and_not_too_long(context, monkeypatch):
+    """Greedily; the texts that did not fit into its prompt are not among those read."""
+    monkeypatch.setattr(profiles, "TOKENS", 40)
+    write = summariser(context.model, context, threading.Event())
+    texts = [passage(number) for number in range(1, 13)]
+    first = write(texts)
+    assert write(texts) == first
+    assert first.text == first.text.strip() != ""
+    assert len(context.model.vocabulary.tokenize(first.text)) <= 40 + 8
+    assert first.read == tuple(range(1, 13))
+    long = [replace(one, text=f"{one.text} tea" * 60) for one in texts]
+    assert 0 < len(write(long).read) < 12
+
+
+def test_a_stop_is_raised(context):
+    """So that half a profile is never kept."""
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(StoppedError):
+        summariser(context.model, context, stop)([passage(1)])

@@ -1,0 +1,74 @@
+"""Closing a desk that is busy: nobody waits for a model that is loading."""
+
+import threading
+
+import pytest
+
+from decoding_core.errors import DecodingError, StoppedError
+from edge_app.service.service import ServiceConfig, WritingService
+from models.engines.llama_cpp import LlamaModel
+from models.engines.settings import EngineSettings
+from models.files import locate
+
+
+@pytest.fixture
+def busy(tmp_path, monkeypatch):
+    """A desk whose model is held while it loads, the gate, and what came of it."""
+    loading, gate, outcomes = threading.Event(), threading.Event(), []
+    load = LlamaModel._load
+
+    def held(self, path):
+        loading.set()
+        gate.wait()
+        return load(self, path)
+
+    monkeypatch.setattr(LlamaModel, "_load", held)
+    desk = WritingService(
+        ServiceConfig(
+            locate("specialist"),
+            locate("generalist"),
+            tmp_path / "store.db",
+            tmp_path / "ledger.jsonl",
+            engine=EngineSettings(extra_buffers=False),
+        )
+    )
+
+    def prepare():
+        try:
+            outcomes.append(desk.prepare())
+        except DecodingError as error:
+            outcomes.append(error)
+
+    thread = threading.Thread(target=prepare)
+    thread.start()
+    loading.wait()
+    yield desk, gate, outcomes, thread
+    gate.set()
+    thread.join()
+    desk.close()
+
+
+def test_a_desk_is_closed_while_its_model_is_held(busy):
+    """The child is gone at once; the held thread gives up and frees when it can."""
+    desk, gate, outcomes, thread = busy
+    child = desk._child
+    desk.close()
+    assert not outcomes
+    assert child.ended
+
+    gate.set()
+    thread.join()
+    (outcome,) = outcomes
+    assert isinstance(outcome, StoppedError)
+    assert desk._model is None
+    assert desk._child is None
+
+
+def test_a_closed_desk_begins_nothing(busy):
+    desk, gate, _, thread = busy
+    desk.close()
+    gate.set()
+    thread.join()
+    with pytest.raises(StoppedError):
+        desk.prepare()
+    assert desk._child is None

@@ -1,0 +1,24 @@
+"""The search field of the app asks as `specsteer search` does."""
+
+import json
+
+from edge_app.service.service import ServiceConfig, WritingService
+from personal_store import Store, import_source
+
+
+def test_phrases_exclusions_and_common_words(tmp_path):
+    """One function finds for both."""
+    piers = ["pier", "old pier"] * 15
+    texts = [f"Dear friend, number{n} at the {pier}" for n, pier in enumerate(piers)]
+    lines = tmp_path / "notes.jsonl"
+    lines.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    with Store.open(tmp_path / "store.db") as store:
+        import_source(store, "jsonl", lines)
+    nowhere = tmp_path / "none.gguf"
+    desk = WritingService(
+        ServiceConfig(nowhere, nowhere, tmp_path / "store.db", nowhere)
+    )
+
+    assert desk.search("dear friend")
+    assert all("old pier" in one.excerpt for one in desk.search('"old pier"'))
+    assert not [one for one in desk.search("pier -old") if "old" in one.excerpt]

@@ -1,0 +1,103 @@
+"""A server that names tokens which no vocabulary has: an error, never a crash."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from decoding_core.errors import DecodingError, EngineError, MessageError
+from decoding_core.messages import Candidates, OpenSession
+from decoding_core.methods import available, build
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier
+from edge_app.decoding.drafter import Drafter
+from edge_app.decoding.emitter import EventEmitter
+from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.verifiers.edge_base import EdgeBaseVerifier
+from tests.fakes import HashEngine, opened_session
+
+SIZE, PRIVATE, PUBLIC = 17, (11, 12, 13, 1, 2), (1, 2)
+ASKED = [
+    name
+    for name in available()
+    if build(MethodSettings(method=name, temperature=1.0)).uses_generalist
+    and name != "rejection"  # it is sent no rows
+]
+
+
+class Faulty:
+    """Adds something to the first id of every row, from the second verdict on."""
+
+    local = False
+
+    def __init__(self, inner, added):
+        self.inner, self.added, self.rounds = inner, added, 0
+
+    def open(self, request):
+        return self.inner.open(request)
+
+    def verify(self, block):
+        verdict = self.inner.verify(block)
+        self.rounds += 1
+        if self.rounds == 1:
+            return verdict
+        return replace(verdict, rows=tuple(map(self._worse, verdict.rows)))
+
+    def _worse(self, row):
+        # The likeliest, so that it is drawn where nothing checks.
+        ids, likeliest = row.token_ids.copy(), row.generalist_logprobs.argmax()
+        ids[likeliest] += self.added
+        return replace(row, token_ids=ids)
+
+    def close(self):
+        self.inner.close()
+
+
+def piece(token):
+    """As a real vocabulary does."""
+    if not 0 <= token < SIZE:
+        raise EngineError(f"{token} is no token of this vocabulary")
+    return b"x"
+
+
+def write(settings, verifier):
+    """A text of the real loop, temperature 0."""
+    method, draw = build(settings), settings.draw()
+    request = OpenSession(PUBLIC, (), "fake", settings.terms())
+    session = opened_session(verifier, request)
+    drafter = Drafter(
+        HashEngine("small"),
+        PRIVATE,
+        draw,
+        frozenset(),
+        shares_noise=method.shares_noise,
+    )
+    narrator = EventEmitter(lambda _: None, piece)
+    limits = Limits(40, settings.draft_length, frozenset())
+    list(DecodeLoop(drafter, session, method, draw, limits, narrator).blocks())
+
+
+@pytest.mark.parametrize("added", [SIZE, 1 << 30])
+@pytest.mark.parametrize("method", ASKED)
+def test_ids_outside_of_the_vocabulary_end_the_text_with_a_sentence(method, added):
+    """In every method that is sent rows."""
+    settings = MethodSettings(method=method, candidates=5)
+    inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
+    with pytest.raises(DecodingError, match="token"):
+        write(settings, Faulty(inner, added))
+
+
+@pytest.mark.parametrize("method", ["steering", "lossless", "costeer"])
+def test_the_base_on_the_device_is_asked_of_its_own_tokens_alone(method):
+    """It looks its opinion up by the server's ids."""
+    settings = MethodSettings(method=method, candidates=5, base="edge")
+    faulty = Faulty(EngineVerifier(HashEngine("large")), SIZE)
+    with pytest.raises(MessageError, match="tokens that this device"):
+        write(settings, EdgeBaseVerifier(faulty, HashEngine("base")))
+
+
+def test_no_row_holds_an_id_below_zero():
+    """As unsigned numbers beyond 31 bits become; they would count from the end."""
+    one = np.zeros(2, np.float32)
+    with pytest.raises(MessageError, match="below 0"):
+        Candidates(np.array([1, -1], np.int32), one, one)

@@ -1,0 +1,381 @@
+"""A server that drips, packs, floods or says nothing: every wait ends, by itself and
+with the first Ctrl-C."""
+
+import base64
+import gzip
+import hashlib
+import json
+import socket
+import threading
+import tracemalloc
+
+import pytest
+
+from decoding_core.errors import (
+    CloudBusyError,
+    CloudUnreachableError,
+    ContextFullError,
+    MessageError,
+    StoppedError,
+)
+from decoding_core.messages import DraftBlock, OpenSession, digest
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier_role import role_of
+from decoding_core.wire import Kind, Signal
+from edge_app.transport import client
+from edge_app.transport.client import Connection
+from edge_app.transport.problems import error_of, error_of_signal
+from edge_app.verifiers.cloud import CloudVerifier
+from tests.waiting import PATIENCE, moments
+
+TERMS = MethodSettings(draft_length=2).terms()
+FRAMES = role_of(TERMS).frames
+OPENED = json.dumps({"session_id": "s", "generalist": "g", "base": "b"}).encode()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A busy machine is no silent server: only the wait under test is short."""
+    monkeypatch.setattr(client, "_CONNECT_SECONDS", PATIENCE)
+    monkeypatch.setattr(client, "_REQUEST_SECONDS", PATIENCE)
+
+
+class Spiteful:
+    """A listening socket whose connections are served by a function, one thread each;
+    it may set `reached` when it has come to where the device waits."""
+
+    def __init__(self, serve):
+        self._serve = serve
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.reached, self.over = threading.Event(), threading.Event()
+        self.connections = 0
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def _accept(self):
+        while True:
+            try:
+                peer, _ = self._listener.accept()
+            except OSError:
+                return
+            if self.over.is_set():
+                peer.close()
+                return
+            self.connections += 1
+            self._threads.append(threading.Thread(target=self._run, args=(peer,)))
+            self._threads[-1].start()
+
+    def _run(self, peer):
+        with peer:
+            try:
+                self._serve(self, peer)
+            except OSError:
+                return  # the device hung up, which is what is wanted
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        with socket.create_connection(self._listener.getsockname()):
+            pass  # wakes accept
+        self._threads[0].join()
+        self._listener.close()
+        for thread in self._threads[1:]:
+            thread.join()
+
+
+def request_of(peer):
+    """The head of a request, and its body read and thrown away."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        head += peer.recv(65536)
+    head, _, body = head.partition(b"\r\n\r\n")
+    for line in head.split(b"\r\n"):
+        if line.lower().startswith(b"content-length:"):
+            while len(body) < int(line.split(b":")[1]):
+                body += peer.recv(65536)
+    return head
+
+
+def answer(peer, body, status=b"200 OK", *headers):
+    lines = [b"HTTP/1.1 " + status, b"Content-Length: %d" % len(body), *headers]
+    peer.sendall(b"\r\n".join(lines) + b"\r\n\r\n" + body)
+
+
+def upgrade(peer, head):
+    """Answer a WebSocket's handshake."""
+    key = next(
+        line.split(b":")[1].strip()
+        for line in head.split(b"\r\n")
+        if line.lower().startswith(b"sec-websocket-key:")
+    )
+    magic = key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    accept = base64.b64encode(hashlib.sha1(magic).digest())
+    peer.sendall(
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+        b"Connection: Upgrade\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n"
+    )
+
+
+def frame_head(size, *, opcode=2, final=True):
+    """Of a WebSocket message from a server."""
+    length = bytes([126]) + size.to_bytes(2) if size > 125 else bytes([size])
+    return bytes([opcode | 0x80 * final]) + length
+
+
+def drip(server, peer, head=b""):
+    """One byte now and then, for ever."""
+    peer.sendall(head)
+    for _ in moments("the server is not told that it is over", pause=0.01):
+        if server.over.is_set():
+            return
+        peer.sendall(b" ")
+        server.reached.set()
+
+
+def drip_head(server, peer):
+    request_of(peer)
+    drip(server, peer, b"HTTP/1.1 200 OK\r\nX-Long:")
+
+
+def drip_body(server, peer):
+    request_of(peer)
+    drip(server, peer, b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n")
+
+
+def silent(server, peer):
+    request_of(peer)
+    server.reached.set()
+    server.over.wait()
+
+
+def open_then(after):
+    """A server that opens sessions, takes a socket and does something after a block."""
+
+    def serve(server, peer):
+        head = request_of(peer)
+        if head.startswith(b"GET"):
+            upgrade(peer, head)
+            peer.recv(65536)
+            after(server, peer)
+        else:
+            answer(peer, OPENED, b"201 Created", b"Connection: close")
+
+    return serve
+
+
+def drip_frame(server, peer):
+    drip(server, peer, frame_head(FRAMES.down_size))
+
+
+def no_verdict(server, peer):
+    server.reached.set()
+    server.over.wait()
+
+
+def no_frame(server, peer):
+    """Bytes that are no WebSocket frame: of a kind that there is not, or with a length
+    written in more bytes than it needs, which the library takes differently."""
+    frames = [b"\xff" * 40, bytes([0x82, 127]) + (100).to_bytes(8) + b"x" * 100]
+    peer.sendall(frames[server.connections % 2])
+    server.over.wait()
+
+
+def flood(server, peer):
+    """A message without end, in fragments."""
+    chunk = b"x" * 50_000
+    first = True
+    while not server.over.is_set():
+        opcode, first = (2 if first else 0), False
+        peer.sendall(frame_head(len(chunk), opcode=opcode, final=False) + chunk)
+
+
+def ask(connection):
+    return connection.request("open", "POST", "/v1/sessions", {"prompt_ids": [1]})
+
+
+def judge(url, stop=None):
+    verifier = CloudVerifier(url, "", lambda _: None, stop)
+    try:
+        verifier.open(OpenSession((1, 2), (), "v", TERMS))
+        return verifier.verify(DraftBlock(0, 0, 0, digest(()), (), (3,)))
+    finally:
+        verifier.close()
+
+
+@pytest.mark.parametrize("serve", [drip_head, drip_body, silent])
+def test_an_answer_has_so_long_as_a_whole(serve, monkeypatch):
+    """A byte now and then starts no new wait."""
+    monkeypatch.setattr(client, "_REQUEST_SECONDS", 0.3)
+    with Spiteful(serve) as server:
+        connection = Connection(server.url, "", lambda _: None)
+        with pytest.raises(CloudUnreachableError, match=r"takes too long|no answer"):
+            connection.request("open", "POST", "/v1/sessions", {}, seconds=0.3)
+        connection.close()
+
+
+@pytest.mark.parametrize("after", [drip_frame, no_verdict])
+def test_a_verdict_has_so_long_as_a_whole(after, monkeypatch):
+    """Also one that comes byte by byte."""
+    monkeypatch.setattr(client, "_ANSWER_SECONDS", 0.3)
+    with (
+        Spiteful(open_then(after)) as server,
+        pytest.raises(CloudUnreachableError, match="does not answer"),
+    ):
+        judge(server.url)
+
+
+STOPPED = {
+    "head": drip_head,
+    "body": drip_body,
+    "silence": silent,
+    "verdict byte by byte": open_then(drip_frame),
+    "no verdict": open_then(no_verdict),
+}
+
+
+@pytest.mark.parametrize("place", STOPPED)
+def test_the_first_ctrl_c_ends_every_wait(place):
+    """No time-out is waited for: the longest is a minute, and the suite would be too
+    slow; the server says when the device has come to the wait."""
+    stop = threading.Event()
+    with Spiteful(STOPPED[place]) as server:
+
+        def press():
+            server.reached.wait()
+            stop.set()
+
+        thread = threading.Thread(target=press, daemon=True)
+        thread.start()
+        with pytest.raises(StoppedError):
+            judge(server.url, stop)
+        assert not server.over.is_set()
+        thread.join()
+
+
+def test_the_first_ctrl_c_ends_a_connection_that_is_not_taken(monkeypatch):
+    """Such as the look-up of a name that nobody knows."""
+    stop, reached, over = threading.Event(), threading.Event(), threading.Event()
+
+    def hang(*_, **__):
+        reached.set()
+        over.wait()
+        raise OSError("over")
+
+    monkeypatch.setattr(socket, "create_connection", hang)
+    connection = Connection("http://slow.example.org", "", lambda _: None, stop)
+    thread = threading.Thread(target=lambda: (reached.wait(), stop.set()), daemon=True)
+    thread.start()
+    with pytest.raises(StoppedError):
+        ask(connection)
+    over.set()
+    thread.join()
+    connection.close()
+
+
+def test_a_session_is_closed_on_the_server_after_a_stop():
+    """Ctrl-C ends the text, not the word to the server that it may forget it."""
+    seen, stop = [], threading.Event()
+
+    def serve(_, peer):
+        head = request_of(peer)
+        seen.append(head.split(b" ")[0])
+        answer(
+            peer,
+            OPENED if head.startswith(b"POST") else b"",
+            b"200 OK",
+            b"Connection: close",
+        )
+
+    with Spiteful(serve) as server:
+        verifier = CloudVerifier(server.url, "", lambda _: None, stop)
+        verifier.open(OpenSession((1, 2), (), "v", TERMS))
+        stop.set()
+        verifier.close()
+    assert seen == [b"POST", b"DELETE"]
+
+
+def test_a_packed_answer_is_refused_unread():
+    """A megabyte and a half would become one and a half gigabytes."""
+    asked, packed = [], gzip.compress(b" " * 20_000_000)
+
+    def serve(_, peer):
+        asked.append(request_of(peer).lower())
+        answer(peer, packed, b"200 OK", b"Content-Encoding: gzip")
+
+    with Spiteful(serve) as server:
+        connection = Connection(server.url, "", lambda _: None)
+        tracemalloc.start()
+        with pytest.raises(MessageError, match="packs its answers"):
+            ask(connection)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        connection.close()
+    assert most < 5_000_000
+    assert b"accept-encoding: identity" in asked[0]
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"500 Oops"])
+def test_a_body_is_no_longer_than_an_answer_can_be(status):
+    """Neither a good one nor an error's, with a length or without."""
+
+    def serve(server, peer):
+        request_of(peer)
+        peer.sendall(b"HTTP/1.1 " + status + b"\r\n\r\n")
+        while not server.over.is_set():
+            peer.sendall(b"x" * 65536)
+
+    with Spiteful(serve) as server:
+        events = []
+        connection = Connection(server.url, "", events.append)
+        with pytest.raises(
+            CloudUnreachableError, match="more than its answer can hold"
+        ):
+            ask(connection)
+        connection.close()
+
+
+def test_what_is_no_frame_breaks_the_socket_at_once():
+    """The library's reading thread would die of it, and the device wait a minute."""
+    with (
+        Spiteful(open_then(no_frame)) as server,
+        pytest.raises(CloudUnreachableError, match="breaks every connection"),
+    ):
+        judge(server.url)
+
+
+def test_a_message_is_no_longer_than_the_terms_allow():
+    """However many fragments it comes in."""
+    with Spiteful(open_then(flood)) as server:
+        tracemalloc.start()
+        with pytest.raises(CloudUnreachableError, match="breaks every connection"):
+            judge(server.url)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 5_000_000
+
+
+@pytest.mark.parametrize("milliseconds", [0, 50, (1 << 32) - 1])
+def test_busy_is_believed_for_ten_seconds_at_most(milliseconds):
+    """2^32-1 ms are fifty days."""
+    error = error_of_signal(Signal(Kind.BUSY, 0, 0, milliseconds))
+    assert isinstance(error, CloudBusyError)
+    assert error.retry_after == min(milliseconds / 1000, 10)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("5", 5), ("1e9", 10), ("inf", 10), ("nan", 1), ("-3", 1), ("soon", 1), (None, 1)],
+)
+def test_retry_after_is_believed_within_reason(header, seconds):
+    """It comes from a stranger."""
+    error = error_of("http://x", 503, {}, header)
+    assert error.retry_after == seconds
+
+
+def test_no_room_on_the_server_is_the_end_of_the_text():
+    """Not an error: what is written stays."""
+    problem = {"code": "context-full", "detail": "no room"}
+    assert isinstance(error_of("http://x", 413, problem, None), ContextFullError)

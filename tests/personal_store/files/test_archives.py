@@ -1,0 +1,301 @@
+"""Zips and tars, one inside another; what is hostile or damaged is one sentence."""
+
+import bz2
+import gzip
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from personal_store import SourceError, Store, import_source
+from personal_store.files import archives
+from personal_store.files.sources import everything, locate
+from personal_store.ingest import importing
+from tests.mailboxes import mailbox, many, message
+
+MBOX = mailbox([message(number=1), message("Another text, of work.", number=2)])
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store" / "store.db") as store:
+        yield store
+
+
+def tar(*members, name="Takeout/Mail/Sent.mbox") -> bytes:
+    """An uncompressed tar; bytes become a file, TarInfo is taken as it is."""
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as packed:
+        for member in members:
+            if isinstance(member, bytes):
+                info = tarfile.TarInfo(name)
+                info.size = len(member)
+                packed.addfile(info, io.BytesIO(member))
+            else:
+                packed.addfile(member)
+    return target.getvalue()
+
+
+def zipped(**members) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in members.items():
+            packed.writestr(name.replace("__", "/").replace("_dot_", "."), content)
+    return target.getvalue()
+
+
+FORMS = {
+    "a.tar": tar(MBOX),
+    "a.tgz": gzip.compress(tar(MBOX)),
+    "a.tar.gz": gzip.compress(tar(MBOX)),
+    "a.tar.bz2": bz2.compress(tar(MBOX)),
+    "a.tar.xz": lzma.compress(tar(MBOX)),
+    "a.zip": zipped(Takeout__Mail__Sent_dot_mbox=MBOX),
+    "zip in.zip": zipped(part1_dot_zip=zipped(Mail__Sent_dot_mbox=MBOX)),
+    "tgz in.zip": zipped(part1_dot_tgz=gzip.compress(tar(MBOX))),
+    "tar in.zip": zipped(part1_dot_tar=tar(MBOX)),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_is_read(store, tmp_path, name):
+    """By its path, and lying in a folder; the second time adds nothing."""
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    (folder / name).write_bytes(FORMS[name])
+
+    first = import_source(store, "mbox", folder / name)
+    second = import_source(store, "mbox", folder)
+
+    assert (first.added, first.failed) == (2, 0)
+    assert (second.added, second.skipped, second.failed) == (0, 2, 0)
+    assert {p.source for p in store.recent()} == {"mbox: Sent.mbox"}
+
+
+@pytest.mark.parametrize(
+    "name", ["a.tgz", "a.tar", "a.zip", "tgz in.zip", "zip in.zip"]
+)
+def test_a_stopped_import_of_an_archive_goes_on(tmp_path, monkeypatch, name):
+    """From the message where it stopped, with the rows of an undisturbed one."""
+    monkeypatch.setattr(importing, "BATCH", 10)
+    content = mailbox(many(120))
+    packed = {
+        "a.tgz": gzip.compress(tar(content)),
+        "a.tar": tar(content),
+        "a.zip": zipped(Sent_dot_mbox=content),
+        "tgz in.zip": zipped(a_dot_tgz=gzip.compress(tar(content))),
+        "zip in.zip": zipped(a_dot_zip=zipped(Sent_dot_mbox=content)),
+    }
+    path = tmp_path / name
+    path.write_bytes(packed[name])
+
+    def stop(done, total):
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with Store.open(tmp_path / "store.db") as store:
+        with pytest.raises(KeyboardInterrupt):
+            import_source(store, "mbox", path, progress=stop)
+        report = import_source(store, "mbox", path)
+        keys = [record.key for record in store.records()]
+    with Store.open(tmp_path / "clean.db") as store:
+        import_source(store, "mbox", path)
+        expected = [record.key for record in store.records()]
+
+    assert ": going on at 4" in report.notes[0]
+    assert keys == expected
+
+
+def entry(name, kind=tarfile.REGTYPE, link=""):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    return info
+
+
+def named(name, mode=stat.S_IFREG, size=b"x"):
+    info = zipfile.ZipInfo(name)
+    info.external_attr = mode << 16
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as packed:
+        packed.writestr(info, size)
+    return target.getvalue()
+
+
+def locked() -> bytes:
+    """The bit that says "password" set in both places where a zip has it."""
+    data = bytearray(zipped(a_dot_mbox=MBOX))
+    data[6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(data)
+
+
+HOSTILE = {
+    "tar up.tar": (tar(entry("../../etc/passwd")), "leads out of the archive"),
+    "tar absolute.tar": (tar(entry("/etc/passwd")), "leads out of the archive"),
+    "tar drive.tar": (tar(entry("C:\\boot.ini")), "leads out of the archive"),
+    "tar link.tar": (tar(entry("a", tarfile.SYMTYPE, "/etc")), "is a link"),
+    "tar hard link.tar": (tar(entry("a", tarfile.LNKTYPE, "b")), "is a link"),
+    "tar device.tar": (tar(entry("a", tarfile.CHRTYPE)), "a device"),
+    "tar pipe.tgz": (gzip.compress(tar(entry("a", tarfile.FIFOTYPE))), "a device"),
+    "zip up.zip": (named("a/../../x"), "leads out of the archive"),
+    "zip absolute.zip": (named("/x"), "leads out of the archive"),
+    "zip link.zip": (named("a", stat.S_IFLNK), "is a link"),
+    "password.zip": (locked(), "protected by a password"),
+    "bomb.zip": (zipped(a_dot_mbox=bytes(300_000_000)), "far too much"),
+    "bomb.tgz": (
+        gzip.compress(gzip.compress(b"")[:1] + bytes(2_000_000), 9),
+        "cannot be read",
+    ),
+    "no zip.zip": (b"this is text" * 99, "cannot be read"),
+    "no tar.tgz": (b"this is text" * 99, "cannot be read"),
+    "torn.tgz": (gzip.compress(tar(MBOX * 50))[:-300], "cannot be read"),
+    "torn.zip": (zipped(a_dot_mbox=MBOX * 50)[:-60], "cannot be read"),
+    "mail.pst": (b"!BDN" + bytes(600), "import pst"),
+    "mail.7z": (b"7z" + bytes(600), "unpack it"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_or_damaged_archive_is_one_sentence(store, tmp_path, name):
+    data, sentence = HOSTILE[name]
+    (tmp_path / name).write_bytes(data)
+
+    with pytest.raises(SourceError, match=sentence) as caught:
+        import_source(store, "mbox", tmp_path / name)
+
+    assert str(caught.value).count(". ") == 0
+    assert not list(store.records())
+
+
+def test_a_download_that_broke_off_is_named(store, tmp_path):
+    (tmp_path / "half.zip").write_bytes(FORMS["a.zip"][:-30])
+
+    with pytest.raises(SourceError, match="was it downloaded to its end"):
+        import_source(store, "mbox", tmp_path / "half.zip")
+
+
+def test_a_bomb_of_many_members_is_refused(store, tmp_path, monkeypatch):
+    """Each of them small; and a tar that never ends."""
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
+    (tmp_path / "a.zip").write_bytes(zipped(**{f"m{i}": b"x" for i in range(30)}))
+    (tmp_path / "a.tgz").write_bytes(
+        gzip.compress(tar(*(entry(f"m{i}") for i in range(30))))
+    )
+
+    for name in ("a.zip", "a.tgz"):
+        with pytest.raises(SourceError, match="too many files"):
+            import_source(store, "mbox", tmp_path / name)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_unpacks_to_too_much_in_all_is_refused(tmp_path, monkeypatch, wanted):
+    """Whether its members are read or only passed over."""
+    monkeypatch.setattr(archives, "MAX_TOTAL", 3_000_000)
+    files = [tarfile.TarInfo(f"m{i}") for i in range(8)]
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as packed:
+        for info in files:
+            info.size = 1_000_000
+            packed.addfile(info, io.BytesIO(bytes(1_000_000)))
+    (tmp_path / "a.tgz").write_bytes(gzip.compress(target.getvalue()))
+    members = {f"m{i}": b"ab" * 500_000 for i in range(8)}
+    (tmp_path / "a.zip").write_bytes(zipped(**members))
+
+    for name in ("a.tgz", "a.zip"):
+        with pytest.raises(SourceError, match="far too much"):
+            locate(tmp_path / name, lambda _: wanted, "file")
+
+
+def test_a_name_that_asks_for_gigabytes_is_refused(tmp_path):
+    """The tar format allows a name of any length, read in one go."""
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, 4_000_000_000
+    (tmp_path / "a.tgz").write_bytes(gzip.compress(info.tobuf() + bytes(5000)))
+
+    with pytest.raises(SourceError, match="far too much"):
+        locate(tmp_path / "a.tgz", lambda _: True, "file")
+
+
+def test_a_broken_archive_in_a_folder_does_not_spoil_the_rest(store, tmp_path):
+    """It is a failure in the report, like any other record."""
+    (tmp_path / "one.mbox").write_bytes(MBOX)
+    (tmp_path / "two.zip").write_bytes(b"PK, but no zip")
+    (tmp_path / "three.zip").write_bytes(
+        zipped(inner_dot_zip=named("../x"), Sent_dot_mbox=MBOX)
+    )
+
+    report = import_source(store, "mbox", tmp_path)
+
+    assert (report.added, report.skipped, report.failed) == (2, 2, 2)
+    assert "leads out of the archive" in str(report.failures[0])
+
+
+def test_three_levels_are_too_deep(tmp_path):
+    deep = zipped(a_dot_zip=zipped(b_dot_zip=zipped(Sent_dot_mbox=MBOX)))
+    (tmp_path / "a.zip").write_bytes(deep)
+
+    (only,) = everything(tmp_path / "a.zip", lambda _: True)
+
+    assert "packed too deep" in only.fault
+
+
+def test_no_room_to_unpack_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "ROOM", 10**18)
+    (tmp_path / "a.tgz").write_bytes(gzip.compress(tar(MBOX)))
+
+    with pytest.raises(SourceError, match="There is no room in"):
+        locate(tmp_path / "a.tgz", lambda _: True, "file")
+
+
+def test_nothing_unpacked_is_left_behind(store, tmp_path, monkeypatch):
+    """Not even while it is read: the file has no name."""
+    monkeypatch.setattr(archives.tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "a.tgz").write_bytes(gzip.compress(tar(MBOX)))
+    seen = []
+
+    def look(*_):
+        seen.append(list((tmp_path / "temporary").iterdir()))
+
+    import_source(store, "mbox", tmp_path / "a.tgz", progress=look)
+
+    assert seen
+    assert not any(seen)
+
+
+def test_names_that_are_no_text_can_be_read(store, tmp_path):
+    """Linux allows any bytes; the store and the screen do not."""
+    try:
+        Path(tmp_path, b"M\xfcll.mbox".decode("utf-8", "surrogateescape")).write_bytes(
+            MBOX
+        )
+    except OSError:
+        pytest.skip("this file system refuses such names")
+
+    assert import_source(store, "mbox", tmp_path).added == 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), name=st.sampled_from(["a.tgz", "a.tar", "a.zip", "zip in.zip"]))
+def test_no_bytes_raise_anything_but_a_sentence(tmp_path_factory, data, name):
+    """Damaged at some places, and torn."""
+    whole = bytearray(FORMS[name])
+    for _ in range(data.draw(st.integers(1, 8))):
+        at = data.draw(st.integers(0, len(whole) - 1))
+        whole[at] = data.draw(st.integers(0, 255))
+    end = data.draw(st.integers(1, len(whole)))
+    path = tmp_path_factory.mktemp("any") / name
+    path.write_bytes(whole[:end])
+
+    try:
+        for source in locate(path, lambda _: True, "file"):
+            if not source.fault:
+                source.head()
+    except (SourceError, OSError, *archives.UNREADABLE):
+        pass

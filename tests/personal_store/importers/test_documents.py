@@ -1,0 +1,395 @@
+"""Notes and documents: the words their owner wrote, and nothing a program reads."""
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from personal_store import SourceError, Store, import_source
+from personal_store.files.files import Source
+from personal_store.files.json_stream import array_values
+from personal_store.importers import docx, lamp, markdown, odt
+from personal_store.importers.formats.documents import Text, read_documents
+from personal_store.importers.formats.front_matter import front_matter
+from personal_store.reading.letters import MAX_STORED
+from personal_store.records import ReadOptions
+from personal_store.text.dates import parse_date
+
+MARCH = parse_date("2024-03-12")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store" / "store.db") as store:
+        yield store
+
+
+def counts(report):
+    return report.added, report.updated, report.skipped, report.failed
+
+
+def texts(store):
+    return [record.text for record in store.records()]
+
+
+def test_text_files_are_read(store, tmp_path):
+    """Another charset, Windows line ends; the date is the file's; an edit replaces."""
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(
+        "Schöne Grüße\r\naus dem Süden.\r\n".encode("cp1252")
+    )
+    (folder / "b.txt").write_bytes("Ein zweiter Brief.".encode("utf-16"))
+    (folder / "c.txt").write_bytes(b"\x7fELF\0\0\0")
+    (folder / "d.txt").write_text("two words")
+    (folder / "a.pdf").write_text("%PDF")
+    os.utime(folder / "a.txt", (MARCH, MARCH))
+
+    first = import_source(store, "text", folder)
+    (folder / "b.txt").write_text("Ein zweiter, neuer Brief.")
+    second = import_source(store, "text", folder)
+
+    assert counts(first) == (2, 0, 1, 1)
+    assert counts(second) == (0, 1, 2, 1)
+    assert texts(store) == ["Schöne Grüße\naus dem Süden.", "Ein zweiter, neuer Brief."]
+    assert next(store.records()).sent_at == MARCH
+    assert next(store.records()).title == "a"
+
+
+def test_a_long_text_is_stored_whole(store, tmp_path):
+    """In pieces, each cut between paragraphs; read again they are known."""
+    paragraphs = [f"Paragraph {i}: " + "word " * 60 for i in range(1000)]
+    (tmp_path / "book.txt").write_text("\n\n".join(paragraphs))
+
+    first = import_source(store, "text", tmp_path / "book.txt")
+    again = import_source(store, "text", tmp_path / "book.txt")
+
+    assert first.added == 4
+    assert counts(again) == (0, 0, 4, 0)
+    assert max(map(len, texts(store))) <= MAX_STORED
+    assert "\n\n".join(texts(store)).split() == " ".join(paragraphs).split()
+
+
+def test_pieces_of_a_file_are_not_lost_between_two_batches(tmp_path):
+    """Only the last one says that the file is done."""
+    (tmp_path / "a.txt").write_text("x")
+    source = Source(tmp_path / "a.txt", 1)
+    long = Text("many words here\n\n" * (5 * MAX_STORED // 34))
+
+    positions = [
+        item.position for item in read_documents(source, ReadOptions(), lambda _: long)
+    ]
+
+    assert positions == [0, 0, 1]
+
+
+NOTE = """---
+title: "The garden"
+date: 2024-03-12
+tags: [spring, "garden"]
+aliases:
+  - green
+---
+# What to plant ^head
+
+Ask [[People/Anna Berg|Anna]] about [[roses#Red ones]], see [the list](https://x.example).
+> Somebody else wrote this line.
+
+> [!note] Mine
+> And this I wrote in a box.
+
+![[picture.png]] ![alt](a.png)
+```python
+print("no prose")
+```
+%% a remark
+over two lines %%It rained. <!-- hidden -->
+~~~
+also code
+"""
+
+
+def test_a_vault_is_read(store, tmp_path):
+    """Front matter gives date, title, tags; links are words; code and embeds go."""
+    vault = tmp_path / "vault"
+    for name, content in {
+        "Garden.md": NOTE,
+        "2024-03-12.md": "Today it rained again.\r\n",
+        "Templates/Letter.md": "Dear {{name}}, thank you very much.",
+        ".obsidian/plugins/readme.md": "This is a plugin of somebody.",
+        ".trash/old.md": "Thrown away a while ago.",
+        "Clip.md": "---\nsource: https://x.example\n---\nA text by somebody.",
+        "Empty.md": "---\ntitle: nothing\n---\n",
+    }.items():
+        (vault / name).parent.mkdir(parents=True, exist_ok=True)
+        (vault / name).write_text(content)
+
+    report = import_source(store, "markdown", vault)
+
+    assert counts(report) == (2, 0, 2, 0)
+    day, garden = store.records()
+    assert (day.text, day.sent_at) == ("Today it rained again.", MARCH)
+    assert (garden.title, garden.sent_at) == ("The garden", MARCH)
+    assert garden.labels == ("garden", "spring")
+    assert garden.text == (
+        "What to plant\n\nAsk Anna about roses Red ones, see the list.\n\nMine\n"
+        "And this I wrote in a box.\n\nIt rained."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("---\na: 1\nB c: 'x, y'\n---\nbody", {"a": ["1"], "b c": ["x, y"]}),
+        ("---\ntags:\n  - one\n  - two # remark\n---\nbody", {"tags": ["one", "two"]}),
+        ("---\ntags: []\nkey:\n---\nbody", {"tags": [], "key": []}),
+        ("--- \n---\nbody", {}),
+        ("---\nnever closed: 1\n", None),
+        ("body", None),
+    ],
+)
+def test_front_matter(text, fields):
+    expected = ({}, text) if fields is None else (fields, "body")
+
+    assert front_matter(text) == expected
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="-:[]'\"#!|>`~%<\n ab^&", max_size=200))
+def test_no_note_raises_or_invents(text):
+    """Nothing is in the prose that was not in the note."""
+    _, body = front_matter(f"---\n{text}")
+    said = markdown.prose(body)
+
+    assert set(said) <= set(text) | {"-", "\n", " "}
+
+
+@pytest.mark.parametrize("mark", ["[[", "![", "<!--", "%%", "`", "> ", "[a](", "---\n"])
+def test_hostile_notes_take_no_long_time(mark, tmp_path):
+    """Two megabytes of what begins something and never ends it."""
+    (tmp_path / "a.md").write_text(mark * (2_000_000 // len(mark)))
+    source = Source(tmp_path / "a.md", 1)
+
+    assert len(list(markdown.read(source, ReadOptions()))) > 0
+
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+CORE = (
+    '<cp:coreProperties xmlns:cp="a" xmlns:dc="b" xmlns:dcterms="c">'
+    "<dc:title>A letter</dc:title><dcterms:created>2024-03-12T00:00:00Z"
+    "</dcterms:created></cp:coreProperties>"
+)
+WORD = f"""<?xml version="1.0"?><w:document {W} xmlns:mc="m"><w:body>
+<w:p><w:pPr><w:tabs><w:tab w:val="left"/></w:tabs></w:pPr>
+<w:r><w:t>Dear Anna,</w:t></w:r></w:p>
+<w:p><w:r><w:t xml:space="preserve">thank you </w:t></w:r>
+<w:del><w:r><w:delText>no </w:delText></w:r></w:del>
+<w:ins><w:r><w:t>so much</w:t></w:r></w:ins><w:r><w:br/><w:t>for it</w:t></w:r>
+<w:r><w:instrText>PAGE</w:instrText></w:r></w:p>
+<w:moveFrom><w:p><w:r><w:t>moved away</w:t></w:r></w:p></w:moveFrom>
+<mc:AlternateContent><mc:Choice><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></mc:Choice>
+<mc:Fallback><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></mc:Fallback>
+</mc:AlternateContent></w:body></w:document>"""
+ODF = """<?xml version="1.0"?><office:document-content xmlns:office="o" xmlns:text="t">
+<office:body><office:text><text:tracked-changes><text:p>deleted</text:p>
+</text:tracked-changes><text:h>Dear Anna,</text:h>
+<text:p>thank<text:s text:c="2"/>you<text:note><text:p>a foot note</text:p></text:note>
+ <text:span>so much</text:span><text:line-break/>for it</text:p>
+<office:annotation><text:p>a remark</text:p></office:annotation>
+</office:text></office:body></office:document-content>"""
+META = CORE.replace("dcterms:created", "meta:creation-date").replace(
+    'xmlns:dcterms="c"', 'xmlns:meta="c"'
+)
+
+
+def document(**parts) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        for name, content in parts.items():
+            packed.writestr(name.replace("__", "/") + ".xml", content)
+    return target.getvalue()
+
+
+def test_word_documents_are_read(store, tmp_path):
+    """As they read now: insertions in, deletions and moved text out."""
+    (tmp_path / "a.docx").write_bytes(
+        document(word__document=WORD, docProps__core=CORE, word__comments="<x>no</x>")
+    )
+    (tmp_path / "~$a.docx").write_bytes(b"lock")
+
+    report = import_source(store, "docx", tmp_path)
+
+    assert counts(report) == (1, 0, 0, 0)
+    (record,) = store.records()
+    assert (record.title, record.sent_at) == ("A letter", MARCH)
+    assert record.text == "Dear Anna,\n\nthank you so much\nfor it\n\nIn a box."
+
+
+def test_open_documents_are_read(store, tmp_path):
+    (tmp_path / "a.odt").write_bytes(document(content=ODF, meta=META))
+
+    report = import_source(store, "odt", tmp_path / "a.odt")
+
+    assert counts(report) == (1, 0, 0, 0)
+    (record,) = store.records()
+    assert (record.title, record.sent_at) == ("A letter", MARCH)
+    assert record.text == "Dear Anna,\n\nthank  you\n so much\nfor it"
+
+
+LAUGHS = (
+    '<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
+    f"<w:document {W}><w:p><w:t>&b; well well</w:t></w:p></w:document>"
+)
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"word__document": LAUGHS}, "declares a document type"),
+        ({"word__document": "<a><b></a>"}, "XML is broken"),
+        ({"word__other": "<a/>"}, "has no word/document.xml"),
+        ({"word__document": b"<a>" + bytes(40_000_000)}, "far too much"),
+        (None, "cannot be read"),
+    ],
+    ids=["entities", "broken", "missing", "bomb", "no zip"],
+)
+def test_hostile_documents_are_failures(store, tmp_path, parts, sentence):
+    data = b"PK no zip at all" if parts is None else document(**parts)
+    (tmp_path / "a.docx").write_bytes(data)
+
+    report = import_source(store, "docx", tmp_path / "a.docx")
+
+    assert counts(report) == (0, 0, 0, 1)
+    assert sentence in str(report.failures[0])
+
+
+def test_a_document_is_no_archive(store, tmp_path):
+    """Though it is a zip: 'import mbox' does not look into it."""
+    (tmp_path / "a.docx").write_bytes(document(word__document=WORD))
+
+    with pytest.raises(SourceError, match="is not an mbox file"):
+        import_source(store, "mbox", tmp_path / "a.docx")
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data())
+def test_no_bytes_stop_the_documents(tmp_path_factory, data):
+    """Damaged zips, and damaged XML in whole ones."""
+    xml = bytearray(WORD, "utf-8")
+    for _ in range(data.draw(st.integers(0, 5))):
+        at = data.draw(st.integers(0, len(xml) - 1))
+        xml[at] = data.draw(st.integers(0, 255))
+    whole = bytearray(document(word__document=bytes(xml), content=bytes(xml)))
+    for _ in range(data.draw(st.integers(0, 5))):
+        at = data.draw(st.integers(0, len(whole) - 1))
+        whole[at] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("any") / "a.docx"
+    path.write_bytes(whole)
+
+    for importer in (docx, odt):
+        assert len(list(importer.read(Source(path, len(whole)), ReadOptions()))) == 1
+
+
+LAMP = [
+    {
+        "id": "110",
+        "input": "Generate a headline",
+        "profile": [
+            {"id": "1", "title": "Rain again", "text": "It rained all over the town."},
+            {"id": "2", "text": "A lovely chair, it creaks.", "score": "4"},
+        ],
+    },
+    {
+        "reviewerId": "B",
+        "profile": [
+            {
+                "overall": 5,
+                "summary": "Soup",
+                "description": "A pot",
+                "reviewText": "Hot.",
+            },
+            {"title": "A paper", "abstract": "We show that it works."},
+            {"input": "Why?", "output": "Because of the weather."},
+            {"tag": "nothing to read"},
+            "nonsense",
+        ],
+    },
+    {"id": "3"},
+]
+
+
+@pytest.mark.parametrize("form", ["list", "lines"])
+def test_benchmark_profiles_are_a_history(store, tmp_path, form):
+    path = tmp_path / ("a_questions.json" if form == "list" else "a.jsonl")
+    lines = "\n".join(map(json.dumps, LAMP))
+    path.write_text(json.dumps(LAMP) if form == "list" else lines)
+
+    report = import_source(store, "lamp", path)
+    again = import_source(store, "lamp", tmp_path)
+
+    assert counts(report) == (5, 0, 2, 1)
+    assert counts(again) == (0, 0, 7, 1)
+    assert [(r.kind, r.title, r.text, r.rating) for r in store.records()] == [
+        ("note", "Rain again", "It rained all over the town.", None),
+        ("review", "", "A lovely chair, it creaks.", 4.0),
+        ("review", "Soup", "Hot.", 5.0),
+        ("note", "A paper", "We show that it works.", None),
+        ("note", "Why?", "Because of the weather.", None),
+    ]
+
+
+def test_one_user_of_a_benchmark(store, tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(LAMP[:2]))
+
+    report = import_source(store, "lamp", tmp_path / "a.json", mapping={"user": "110"})
+
+    assert counts(report) == (2, 0, 1, 0)
+
+
+def test_a_user_who_is_not_there_is_one_sentence(store, tmp_path):
+    """With those who are; '?' asks for them."""
+    (tmp_path / "a.json").write_text(json.dumps(LAMP))
+
+    with pytest.raises(SourceError, match=r"no user '\?'; it has: 110, "):
+        import_source(store, "lamp", tmp_path / "a.json", mapping={"user": "?"})
+    assert list(store.records()) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["profile", "text", "id"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(st.lists(JSON, max_size=5), st.integers(0, 4))
+def test_long_lists_are_read_element_by_element(values, indent):
+    """Positions grow by whole elements; the last is at most the size."""
+    data = json.dumps(values, ensure_ascii=False, indent=indent or None).encode()
+
+    found = list(array_values(io.BytesIO(data), "it"))
+    positions = [position for position, _ in found]
+
+    assert [value for _, value in found] == values
+    assert positions == sorted(set(positions))
+    assert all(position <= len(data) for position in positions)
+    for value in values:
+        list(lamp._items(Source(Path("a"), 1), value, "", 0, 1))
+
+
+_DEEP = pytest.param("[" * 100_000, id="deep")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1", "[1,", '["a', _DEEP, "[x]"])
+def test_broken_lists_are_a_sentence(text):
+    with pytest.raises(SourceError, match="is not JSON"):
+        list(array_values(io.BytesIO(text.encode()), "it"))

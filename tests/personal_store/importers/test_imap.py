@@ -1,0 +1,255 @@
+"""Sent mail over IMAP: read only, new mail only, from a small server on this device."""
+
+import re
+import socketserver
+import threading
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from personal_store import SourceError, Store, import_source
+from personal_store.errors import StoreError
+from personal_store.importers import imap
+from personal_store.ingest import importing
+from personal_store.ingest.importing import import_sources
+from tests.mailboxes import ME, message
+
+
+class Session(socketserver.StreamRequestHandler):
+    """As much of IMAP4rev1 as a reader needs; anything that writes is refused."""
+
+    def handle(self):
+        self.say("* OK ready")
+        while line := self.rfile.readline().decode().rstrip("\r\n"):
+            tag, _, said = line.partition(" ")
+            word = said.upper().split()[0]
+            self.server.heard.append(said)
+            if word in self.server.broken:
+                return
+            self.wfile.write(self.server.noise.get(word, b""))
+            answer = getattr(self, word.lower(), None)
+            self.say(f"{tag} {answer(said) if answer else 'BAD'} so it is")
+            if word == "LOGOUT":
+                return
+
+    def say(self, line):
+        self.wfile.write(line.encode() + b"\r\n")
+
+    def capability(self, _):
+        self.say("* CAPABILITY IMAP4REV1 AUTH=PLAIN")
+        return "OK"
+
+    def login(self, said):
+        return "OK" if said == f'LOGIN {ME} "right"' else "NO [AUTH] wrong password"
+
+    def authenticate(self, _):
+        self.say("+ ")
+        self.server.heard.append(self.rfile.readline().decode())
+        return "OK"
+
+    def list(self, _):
+        for line in self.server.folders:
+            self.say(f"* LIST {line}")
+        return "OK"
+
+    def examine(self, _):
+        mails = self.server.mails
+        self.say(f"* OK [UIDVALIDITY {self.server.validity}]")
+        self.say(f"* OK [UIDNEXT {max(mails, default=0) + 1}]")
+        self.say(f"* {len(mails)} EXISTS")
+        return "OK [READ-ONLY]"
+
+    def uid(self, said):
+        numbers = [int(n) for n in re.findall(r"\d+", said.split("(")[0])]
+        if "SEARCH" in said:
+            found = [n for n in self.server.mails if numbers[0] <= n <= numbers[1]]
+            self.say("* SEARCH " + " ".join(map(str, found)))
+            return "OK"
+        for number in numbers:
+            raw = self.server.mails[number]
+            self.say(f"* 1 FETCH (UID {number} BODY[]<0> {{{len(raw)}}}")
+            self.wfile.write(raw + b")\r\n")
+        return "OK"
+
+    def logout(self, _):
+        self.say("* BYE")
+        return "OK"
+
+
+class Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Session)
+        self.heard = []
+        self.broken = set()
+        self.noise = {}
+        self.validity = 7
+        self.folders = [
+            '(\\HasNoChildren) "/" INBOX',
+            '(\\HasNoChildren \\Sent) "/" "[Gmail]/Gesendet &- \\"so\\""',
+        ]
+        self.mails = {n: message(f"This is letter {n}.", number=n) for n in (3, 5, 8)}
+
+    def login(self, password="right", folder=""):
+        port = self.server_address[1]
+        return imap.Login("127.0.0.1", ME, password, port, folder)
+
+
+@pytest.fixture
+def server():
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store" / "store.db") as store:
+        yield store
+
+
+def read(store, login):
+    with imap.connected(login) as mailbox:
+        return import_sources(store, "imap", [mailbox], me=[ME])
+
+
+def test_the_sent_folder_is_read_and_left_as_it_was(store, server):
+    """EXAMINE and PEEK alone; the folder with the flag, whatever it is called."""
+    report = read(store, server.login())
+
+    assert (report.added, report.failed) == (3, 0)
+    assert next(store.records()).labels == ('Gesendet & "so"',)
+    words = {said.split()[0] for said in server.heard}
+    assert words == {"CAPABILITY", "LOGIN", "LIST", "EXAMINE", "UID", "LOGOUT"}
+    assert 'EXAMINE "[Gmail]/Gesendet &- \\"so\\""' in server.heard
+    assert all("PEEK" in said for said in server.heard if "FETCH" in said)
+
+
+def test_only_new_mail_is_fetched_again(store, server):
+    """Unless the server has numbered its mail anew."""
+    read(store, server.login())
+    server.mails[9] = message("A new one.", number=9)
+    server.heard.clear()
+
+    later = read(store, server.login())
+    fetched = [said for said in server.heard if "FETCH" in said]
+    server.validity = 8
+    anew = read(store, server.login())
+
+    assert (later.added, later.skipped) == (1, 0)
+    assert [said.split()[2] for said in fetched] == ["9"]
+    assert (anew.added, anew.skipped) == (0, 4)
+
+
+def test_an_import_that_was_stopped_goes_on(store, server, monkeypatch):
+    """Behind the last message that was committed."""
+    monkeypatch.setattr(importing, "BATCH", 1)
+    monkeypatch.setattr(imap, "_AT_ONCE", 1)
+    with pytest.raises(KeyboardInterrupt), imap.connected(server.login()) as mailbox:
+
+        def stop(done, total):
+            if done == 5:
+                raise KeyboardInterrupt
+
+        import_sources(store, "imap", [mailbox], me=[ME], progress=stop)
+    server.heard.clear()
+
+    report = read(store, server.login())
+
+    assert report.added == 1
+    assert [s.split()[2] for s in server.heard if "FETCH" in s] == ["8"]
+
+
+def test_a_password_with_letters_beyond_ascii(store, server):
+    assert read(store, server.login("größer")).added == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda s: s.login("wrong"), r"does not let .* in: .*wrong password"),
+        (lambda s: s.folders.pop(), "--folder NAME. The folders are: INBOX"),
+        (lambda s: s.login(folder="Nowhere"), "--folder NAME"),
+        (lambda s: s.broken.add("LIST"), "answers what is no IMAP"),
+        (lambda s: s.broken.add("LOGIN"), "answers what is no IMAP"),
+        (lambda s: s.broken.add("UID"), "what was imported so far is safe"),
+    ],
+    ids=["password", "no sent", "no folder", "list", "login", "broken off"],
+)
+def test_what_goes_wrong_is_one_sentence(store, server, change, sentence):
+    login = change(server)
+
+    with pytest.raises(SourceError, match=f"(?i){sentence}"):
+        read(store, login if isinstance(login, imap.Login) else server.login())
+
+
+def test_no_server_is_one_sentence(store, server):
+    login = server.login()
+    server.socket.close()
+
+    with pytest.raises(SourceError, match=r"127\.0\.0\.1 cannot be reached"):
+        read(store, login)
+
+
+def test_elsewhere_than_on_this_device_it_is_encrypted(monkeypatch):
+    """No setting turns that off."""
+    made = []
+    monkeypatch.setattr(imap.imaplib, "IMAP4", lambda *a, **k: made.append("plain"))
+    monkeypatch.setattr(
+        imap.imaplib, "IMAP4_SSL", lambda *a, **k: made.append(k["ssl_context"])
+    )
+
+    for name in ("imap.example.org", "192.0.2.1", "localhost", "::1"):
+        imap._connect(imap.Login(name, "a", "b"))
+
+    assert made[2:] == ["plain", "plain"]
+    assert all(context.check_hostname for context in made[:2])
+
+
+WORDS = (
+    b'* |+ |\r\n|(|) |{|}|9|"|FETCH |UID 3 |OK |NO |[UIDNEXT |LIST |SEARCH |BODY[]|\0'
+)
+PIECES = st.sampled_from(WORDS.split(b"|"))
+NOISE = st.one_of(st.binary(max_size=40), st.lists(PIECES, max_size=14).map(b"".join))
+
+
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    noise=st.dictionaries(
+        st.sampled_from(["CAPABILITY", "LOGIN", "LIST", "EXAMINE", "UID"]), NOISE
+    )
+)
+def test_whatever_a_server_says_is_survived(store, server, monkeypatch, noise):
+    """Bytes of no sense between the answers: mail, or one sentence."""
+    monkeypatch.setattr(imap, "PATIENCE", 0.1)
+    server.noise = noise
+
+    with suppress(StoreError):
+        read(store, server.login())
+
+
+@pytest.mark.parametrize("digits", [12, 30, 5000])
+@pytest.mark.parametrize("word", ["LIST", "UID"])
+def test_an_endless_message_is_one_sentence(store, server, monkeypatch, word, digits):
+    """A server may announce more bytes than any memory holds."""
+    monkeypatch.setattr(imap, "PATIENCE", 0.1)
+    server.noise = {word: b"* 1 FETCH (BODY[] {" + b"9" * digits + b"}\r\n"}
+
+    with pytest.raises(SourceError):
+        read(store, server.login())
+
+
+def test_a_path_is_no_server(store, tmp_path):
+    with pytest.raises(SourceError, match="--server"):
+        import_source(store, "imap", tmp_path)

@@ -1,0 +1,245 @@
+"""What is behind a path: every importer finds its own, and no file is read twice."""
+
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from personal_store import SourceError, Store, import_source, importers
+from personal_store.ingest.discovery import discover
+from personal_store.ingest.importing import import_sources
+from personal_store.transfer.exporting import as_lines
+from tests.mailboxes import mailbox, message
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store" / "store.db") as store:
+        yield store
+
+
+def put(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+REVIEW = {
+    "properties": {
+        "google_maps_url": "https://maps.example.org/?cid=1",
+        "five_star_rating_published": 4,
+        "review_text_published": "Lovely soup, slow service.",
+    }
+}
+FILES = {
+    "Takeout/Mail/All mail.mbox": mailbox([message(number=1)]),
+    "Takeout/Maps/Reviews.json": json.dumps({"features": [REVIEW]}),
+    "Takeout/archive_browser.html": "<html>",
+    "Takeout/Photos/a.jpg": b"\xff\xd8",
+    "Maildir/cur/1:2,S": message("A letter of its own.", number=2),
+    "Maildir/cur/2:2,S": b"From x@example.org Tue Mar 12 10:02:03 2024\n"
+    + message("One that begins like a mailbox.", number=3),
+    "one.eml": message("By itself it lies here.", number=4),
+    "notes.csv": "id,date,body\n1,2024-03-12,It rained all day long.\n",
+    "numbers.csv": "a,b\n1,2\n",
+    "lines.jsonl": '{"body": "A line of its own."}\n',
+    "diary.md": "It rained in the morning.",
+    "letter.txt": "Dear Anna, thank you.",
+    "README.txt": "How to use this program.",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, content in FILES.items():
+        put(tmp_path / "mine" / name, content)
+    return tmp_path / "mine"
+
+
+def plan(path, *, mine=False):
+    return {found.kind: found.files for found in discover(path, mine=mine).found}
+
+
+SIGNED = {"maildir": 2, "mbox": 1, "eml": 1, "google_reviews": 1}
+UNSIGNED = {"csv": 1, "jsonl": 1, "markdown": 1, "text": 1}
+LEFT = {"archive_browser.html", "a.jpg", "numbers.csv", "README.txt"}
+
+
+def test_every_file_finds_its_importer(folder):
+    """The more specific one; what nobody knows is named."""
+    discovery = discover(folder)
+
+    assert plan(folder) == SIGNED
+    assert {found.kind: found.files for found in discovery.unsigned} == UNSIGNED
+    assert {file.name for file in discovery.left} == LEFT
+
+
+def test_what_does_not_say_who_wrote_it_is_read_if_it_is_all_mine(folder):
+    discovery = discover(folder, mine=True)
+
+    assert plan(folder, mine=True) == SIGNED | UNSIGNED
+    assert discovery.unsigned == ()
+    assert {file.name for file in discovery.left} == LEFT
+
+
+def test_the_export_of_a_store_says_who_wrote_it(store, folder, tmp_path):
+    """Its lines name the writer of each; a table of the same format does not."""
+    import_source(store, "markdown", folder)
+    with (folder / "exported.jsonl").open("wb") as file:
+        file.writelines(as_lines(store.db))
+
+    assert plan(folder) == SIGNED | {"jsonl": 1}
+
+
+def test_what_is_found_is_imported_once(store, folder):
+    """And a second time adds nothing."""
+    found = discover(folder, mine=True).found
+    reports = [
+        import_sources(store, one.kind, one.sources, me=["sam@example.com"])
+        for one in found
+    ]
+    again = [import_sources(store, one.kind, one.sources) for one in found]
+
+    assert sum(report.added for report in reports) == sum((SIGNED | UNSIGNED).values())
+    assert not any(report.failed for report in reports)
+    assert sum(report.added for report in again) == 0
+
+
+def test_an_archive_is_looked_into(folder, tmp_path):
+    """Texts in it are likely a program's, so they are left; the rest is found."""
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as packed:
+        for file in sorted(folder.rglob("*")):
+            packed.write(file, file.relative_to(folder))
+
+    assert plan(tmp_path / "export.zip") == SIGNED
+    assert plan(tmp_path / "export.zip", mine=True) == SIGNED  # a Takeout lies in it
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_single_file_is_recognised_by_what_it_is(folder, name):
+    """As in a folder, but that Maildir's names mean nothing by themselves."""
+    whole = discover(folder, mine=True)
+    kinds = {
+        found.kind
+        for found in whole.found
+        for source in found.sources
+        for file in getattr(source, "files", (source,))
+        if file.path == folder / name
+    }
+
+    assert set(plan(folder / name, mine=True)) == kinds
+
+
+def test_broken_archives_are_told(folder):
+    put(folder / "half.zip", b"PK\x03\x04 and no more")
+
+    discovery = discover(folder)
+
+    assert {found.kind for found in discovery.found} == set(SIGNED)
+    assert "half.zip cannot be read" in discovery.faults[0]
+
+
+@pytest.fixture
+def shut(folder, monkeypatch):
+    """A file and a folder that may not be opened, even by the administrator."""
+    put(folder / "locked" / "more.md", "Nobody reads this.")
+    closed = (folder / "diary.md", folder / "locked")
+    scandir, opened = os.scandir, Path.open
+
+    def refuse(call):
+        def refused(path, *args, **options):
+            if Path(path) in closed:
+                raise PermissionError(13, "Permission denied", str(path))
+            return call(path, *args, **options)
+
+        return refused
+
+    monkeypatch.setattr(os, "scandir", refuse(scandir))
+    monkeypatch.setattr(Path, "open", refuse(opened))
+    return folder
+
+
+def test_what_may_not_be_opened_is_told_and_the_rest_is_found(shut):
+    discovery = discover(shut, mine=True)
+
+    kinds = {found.kind for found in discovery.found}
+    assert kinds == set(SIGNED | UNSIGNED) - {"markdown"}
+    assert sorted(discovery.faults) == [
+        f"{shut / name} cannot be read: permission denied."
+        for name in ("diary.md", "locked")
+    ]
+
+
+def test_a_folder_inside_that_may_not_be_opened_is_a_failure(store, shut):
+    """Not passed over in silence."""
+    put(shut / "more.md", "It rained in the evening.")
+
+    report = import_source(store, "markdown", shut)
+
+    assert report.added == 1
+    assert sorted(map(str, report.failures)) == [
+        f"{shut / 'diary.md'}: it cannot be read: permission denied",
+        f"{shut / 'locked'}: cannot be read: permission denied",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["markdown", "mbox", "keep", "pst"])
+@pytest.mark.parametrize("name", ["diary.md", "locked"])
+def test_a_path_that_may_not_be_opened_is_one_sentence(store, shut, kind, name):
+    with pytest.raises(SourceError, match=f"{name} cannot be read"):
+        import_source(store, kind, shut / name)
+
+
+def test_nothing_there_is_one_sentence(tmp_path):
+    with pytest.raises(SourceError, match="There is no file or folder"):
+        discover(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("kind", importers.available())
+def test_every_importer_refuses_an_empty_folder(store, tmp_path, kind):
+    """With a sentence, and without a trace."""
+    (tmp_path / "empty").mkdir()
+
+    with pytest.raises(SourceError, match=r"\.$"):
+        import_source(store, kind, tmp_path / "empty")
+
+
+def test_columns_are_remembered_for_the_same_shape(store, tmp_path):
+    """Whatever the order and the name of the file; told ones beat them."""
+    put(tmp_path / "a.csv", "Was,Wann\nEs regnete den ganzen Tag.,2024-03-12\n")
+    put(tmp_path / "b.csv", "wann,was\n2024-03-13,Und am Morgen noch immer.\n")
+    put(tmp_path / "c.csv", "Andere,Wann\nSpalten ganz anderer Art hier.,x\n")
+
+    told = import_source(store, "csv", tmp_path / "a.csv", mapping={"date": "Wann"})
+    known = import_source(store, "csv", tmp_path / "b.csv")
+    other = import_source(store, "csv", tmp_path / "c.csv")
+
+    assert told.notes == [
+        "a.csv: text=Was, date=Wann; remembered for files with these columns"
+    ]
+    assert known.notes == [
+        "b.csv: text=was, date=wann (as the last time; --map FIELD=COLUMN changes it)"
+    ]
+    assert other.notes == [
+        "c.csv: text=Andere (guessed; --map FIELD=COLUMN changes it)"
+    ]
+    assert [r.sent_at is not None for r in store.records()] == [True, True, False]
+
+
+def test_a_column_can_be_left_out(store, tmp_path):
+    put(tmp_path / "a.csv", "text,score\nIt rained all day.,3\n")
+
+    import_source(store, "csv", tmp_path / "a.csv", mapping={"rating": ""})
+
+    assert [r.rating for r in store.records()] == [None]
+
+
+def test_one_bad_table_does_not_keep_the_others_out(store, tmp_path):
+    put(tmp_path / "t" / "a.csv", "a,b\n1,2\n")
+    put(tmp_path / "t" / "b.csv", "text\nIt rained all day.\n")
+
+    report = import_source(store, "csv", tmp_path / "t")
+
+    assert (report.added, report.failed) == (1, 1)
+    assert "which column holds the text" in str(report.failures[0])

@@ -1,0 +1,170 @@
+"""A killed import, run again, ends with the same rows as one that was left alone."""
+
+import random
+
+import pytest
+
+from personal_store import Store, import_source
+from personal_store.ingest import importing
+from tests.dying import run_to
+from tests.mailboxes import ME, mailbox, many, message
+
+IMPORT = """
+import sys
+from pathlib import Path
+from personal_store import Store, import_source
+from personal_store.ingest import importing
+importing.BATCH = 50
+with Store.open(Path(sys.argv[1])) as store:
+    import_source(store, "mbox", Path(sys.argv[2]))
+"""
+COLUMNS = (
+    "key, kind, title, body, recipient, recipient_address, sender, sent_at, rating,"
+    " thread, reply_to, author, trimmed, cleaning, body_sha"
+)
+
+
+def rows(path):
+    """All rows without ids, with their labels and search terms."""
+    with Store.open(path) as store:
+        records = f"SELECT {COLUMNS} FROM record ORDER BY key"
+        labels = "SELECT key, label FROM record_label JOIN record ON id = record_id"
+        terms = "SELECT key, n, tok FROM doc JOIN record USING (id) ORDER BY key"
+        sane = store.db.execute("PRAGMA integrity_check").fetchone()
+        return [
+            sane,
+            store.db.execute(records).fetchall(),
+            sorted(store.db.execute(labels).fetchall()),
+            store.db.execute(terms).fetchall(),
+        ]
+
+
+def letters(count, seed=1):
+    """Messages of all sorts; some answer one that comes later, and repeat it."""
+    messages = many(count, seed)
+    for number in range(1000, 1000 + count // 50):
+        first, second = (f"The question of part {one} is open." for one in (number, 2))
+        asked = f"{first} It will be long.\n{second} We shall see what they say."
+        answer = message(
+            f"Yes, {number} times.\n\n{asked}",
+            number=number,
+            headers=f"In-Reply-To: <{number}a@example.org>",
+        )
+        question = message(
+            asked,
+            sender="P <p@example.org>",
+            to=ME,
+            number=None,
+            headers=f"Message-ID: <{number}a@example.org>",
+        )
+        messages.insert(7 * (number - 1000), answer)
+        messages.append(question)
+    return messages
+
+
+def steps_of(folder, path):
+    """How many steps an undisturbed import takes; its rows."""
+    died, steps = run_to(0, IMPORT, folder, folder / "clean.db", path)
+    assert not died
+    return steps, rows(folder / "clean.db")
+
+
+def test_a_killed_import_goes_on(tmp_path):
+    """Killed again and again, each time before its end; or once, when all was stored
+    and answers were compared with what they answer."""
+    path = tmp_path / "letters.mbox"
+    path.write_bytes(mailbox(letters(300)))
+    steps, clean = steps_of(tmp_path, path)
+
+    for name, places in (("often", (0.3, 0.5)), ("late", (0.995,))):
+        store = tmp_path / f"{name}.db"
+        for part in places:
+            died, _ = run_to(int(part * steps), IMPORT, tmp_path, store, path)
+            assert died
+        with Store.open(store) as killed:
+            import_source(killed, "mbox", path)
+        assert rows(store) == clean
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_many_killed_imports_go_on(tmp_path, seed):
+    """The same with other mailboxes: each store is killed at one of ten places, the
+    last of them in the last steps of all, and then at random until it is done."""
+    path, rng = tmp_path / "letters.mbox", random.Random(seed)
+    path.write_bytes(mailbox(letters(800, seed)))
+    steps, clean = steps_of(tmp_path, path)
+    places = [int(steps * tenth / 9) for tenth in range(1, 9)] + [steps - seed]
+
+    for place in places:
+        store = tmp_path / f"killed{place}.db"
+        died, _ = run_to(place, IMPORT, tmp_path, store, path)
+        assert died
+        kills = 1
+        while died:
+            died, _ = run_to(rng.randint(1, steps), IMPORT, tmp_path, store, path)
+            kills += died
+        assert rows(store) == clean, (place, kills)
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    """And says so; what was committed is not read again."""
+    monkeypatch.setattr(importing, "BATCH", 10)
+    path = tmp_path / "letters.mbox"
+    path.write_bytes(mailbox(many(200)))
+
+    def stop(done, total):
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with Store.open(tmp_path / "store.db") as store:
+        with pytest.raises(KeyboardInterrupt):
+            import_source(store, "mbox", path, progress=stop)
+        stored = store.counts()["own"]
+        report = import_source(store, "mbox", path)
+
+        assert stored > 0
+        assert report.added == store.counts()["own"] - stored
+        assert "letters.mbox: going on at 4" in report.notes[0]
+
+
+def test_a_file_that_changed_is_read_from_its_start(tmp_path, monkeypatch):
+    """An offset into another file would lose messages."""
+    monkeypatch.setattr(importing, "BATCH", 10)
+    path = tmp_path / "letters.mbox"
+    messages = many(200)
+    path.write_bytes(mailbox(messages))
+
+    def stop(done, total):
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with Store.open(tmp_path / "store.db") as store:
+        with pytest.raises(KeyboardInterrupt):
+            import_source(store, "mbox", path, progress=stop)
+        path.write_bytes(mailbox(messages[::-1]))
+        import_source(store, "mbox", path)
+    with Store.open(tmp_path / "clean.db") as store:
+        import_source(store, "mbox", path)
+
+    with (
+        Store.open(tmp_path / "store.db") as one,
+        Store.open(tmp_path / "clean.db") as other,
+    ):
+        assert {r.key for r in one.records()} == {r.key for r in other.records()}
+
+
+def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path):
+    """SQLite's own limit stands in for the disk."""
+    path = tmp_path / "letters.mbox"
+    path.write_bytes(mailbox(many(900)))
+    with Store.open(tmp_path / "store.db") as store:
+        store.db.execute("PRAGMA max_page_count = 70")
+        with pytest.raises(importing.StoreError, match="The disk is full"):
+            import_source(store, "mbox", path)
+        store.db.execute("PRAGMA max_page_count = 1000000")
+        import_source(store, "mbox", path)
+    with Store.open(tmp_path / "clean.db") as store:
+        import_source(store, "mbox", path)
+
+    assert rows(tmp_path / "store.db") == rows(tmp_path / "clean.db")

@@ -1,0 +1,136 @@
+"""One import at a time, room on the disk, and files that change while one looks."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from personal_store import Store, StoreError, import_source
+from personal_store.errors import SourceError, StoreBusyError
+from personal_store.ingest import room
+from personal_store.ingest.locking import importing_alone
+from personal_store.ingest.watching import settled
+from tests.mailboxes import ME, mailbox, message
+
+ROOT = Path(__file__).parents[3]
+HOLD = """
+import sys
+from pathlib import Path
+from personal_store.ingest.locking import importing_alone
+from tests.waiting import forever
+with importing_alone(Path(sys.argv[1])):
+    print("held", flush=True)
+    forever()
+"""
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store" / "store.db") as store:
+        yield store
+
+
+@pytest.fixture
+def letters(tmp_path):
+    path = tmp_path / "letters.mbox"
+    path.write_bytes(mailbox([message()]))
+    return path
+
+
+@pytest.fixture
+def holder(store):
+    command = [sys.executable, "-c", HOLD, str(store.path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"held\n"
+        yield child
+        child.kill()
+
+
+def test_a_second_import_is_told_who_is_ahead(store, letters, holder):
+    """Since when, and which process; nothing is written."""
+    with pytest.raises(StoreBusyError) as caught:
+        import_source(store, "mbox", letters, me=[ME])
+
+    assert f"(process {holder.pid})" in str(caught.value)
+    assert " since " in str(caught.value)
+    assert not store.identities()
+
+
+def test_a_killed_import_locks_nothing(store, letters, holder):
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait()
+
+    assert import_source(store, "mbox", letters).added == 1
+
+
+def test_two_threads_of_a_process_exclude_each_other_too(store, letters):
+    """As when the app imports while a command would."""
+    with importing_alone(store.path), pytest.raises(StoreBusyError):
+        import_source(store, "mbox", letters)
+
+    assert import_source(store, "mbox", letters).added == 1
+
+
+def test_a_lock_file_with_nonsense_is_still_a_lock(store, holder):
+    store.path.with_name("store.db.lock").write_text("[] what")
+
+    busy = pytest.raises(StoreBusyError, match="is running: wait")
+    with busy, importing_alone(store.path):
+        pass
+
+
+@pytest.mark.parametrize("free", [0, 10_000_000])
+def test_a_nearly_full_disk_is_one_sentence(store, letters, monkeypatch, free):
+    """Before anything is written."""
+    usage = namedtuple("usage", "total used free")(10**9, 10**9 - free, free)
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda _: usage)
+
+    with pytest.raises(StoreError, match=r"is nearly full: .* are free"):
+        import_source(store, "mbox", letters)
+
+    assert not store.identities()
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (320_400, "320 kB"),
+     (9_960_000, "10.0 MB"), (1_400_000_000, "1.4 GB"), (3 * 10**15, "3000.0 TB")],
+)  # fmt: skip
+def test_bytes_in_words(count, words):
+    assert room.in_words(count) == words
+
+
+def test_files_are_told_of_when_they_rest(tmp_path):
+    """A growing one waits; a changed one comes again; one that went does not matter."""
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "grows").write_text("1")
+    (tmp_path / "goes").write_text("1")
+
+    def grow(_):
+        nonlocal rounds
+        rounds += 1
+        if rounds < 4:
+            (tmp_path / "grows").write_text("1" * (rounds + 1))
+        if rounds == 5:
+            (tmp_path / "a").write_text("other")
+            (tmp_path / "goes").unlink()
+        if rounds > 8:
+            raise KeyboardInterrupt
+
+    rounds = 0
+    told = []
+    with pytest.raises(KeyboardInterrupt):
+        for files in settled(tmp_path, sleep=grow):
+            names = sorted(file.name for file in files)
+            told += [(rounds, names)]
+
+    assert told == [(1, ["a", "goes"]), (4, ["grows"]), (6, ["a"])]
+
+
+def test_a_folder_that_went_is_one_sentence(tmp_path):
+    with pytest.raises(SourceError, match="no file or folder"):
+        next(settled(tmp_path / "gone"))

@@ -1,0 +1,248 @@
+"""What has been imported is not read again, and what changes is."""
+
+import os
+import zipfile
+
+import pytest
+
+from personal_store import Store, import_source
+from personal_store.importers import load
+from personal_store.ingest import importing, unchanged
+from personal_store.lifecycle import rawtext
+from personal_store.lifecycle.forgetting import forget
+from personal_store.mail.splitting import begins_message, split
+from tests.mailboxes import ME, mailbox, many, message
+from tests.personal_store.stores import content
+
+OLD = 1_700_000_000
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.db") as store:
+        store.add_identities([ME])
+        yield store
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The places from which sources were read, one after the other."""
+    begun = []
+    items = importing._Import._items
+
+    def noted(self, source, options):
+        begun.append(options.start)
+        return items(self, source, options)
+
+    monkeypatch.setattr(importing._Import, "_items", noted)
+    return begun
+
+
+def write(path, data, at=OLD):
+    path.write_bytes(data)
+    os.utime(path, (at, at))
+    return path
+
+
+def counts(report):
+    return report.added, report.received, report.skipped, report.failed
+
+
+def test_an_unchanged_file_is_not_read_again(store, tmp_path, read):
+    """The same things are counted, failures too."""
+    path = write(tmp_path / "a.mbox", mailbox(many(60)))
+    first = import_source(store, "mbox", path)
+    again = import_source(store, "mbox", path)
+
+    assert read == [0]
+    assert again.reasons["in files that have not changed"] == sum(counts(first)[:3])
+    assert [str(one) for one in again.failures] == [str(one) for one in first.failures]
+    assert first.failed > 0
+    assert again.notes == []
+    import_source(store, "mbox", path, again=True)
+    assert read == [0, 0]
+
+
+CHANGES = {
+    "a byte at its end": lambda data: data[:-2] + b"!\n",
+    "a byte at its beginning": lambda data: data.replace(b"2024", b"2023", 1),
+    "shorter": lambda data: data[: len(data) // 2],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_file_is_read(store, tmp_path, read, change):
+    """Even if it has the time of the old one."""
+    data = mailbox([message(f"This is letter {n} of all.", number=n) for n in range(9)])
+    path = write(tmp_path / "a.mbox", data)
+    import_source(store, "mbox", path)
+    write(path, CHANGES[change](data))
+    import_source(store, "mbox", path)
+    assert read == [0, 0]
+
+
+def test_a_file_touched_or_just_written_is_read(store, tmp_path, read):
+    """A change within one tick of the clock would not show."""
+    path = write(tmp_path / "a.mbox", mailbox([message()]))
+    import_source(store, "mbox", path)
+    os.utime(path)
+    import_source(store, "mbox", path)
+    import_source(store, "mbox", path)
+    assert read == [0, 0, 0]
+
+
+def test_what_is_told_otherwise_is_read_otherwise(store, tmp_path, read, monkeypatch):
+    """Addresses, raw bodies, cleaning rules, the program, the importer."""
+    path = write(tmp_path / "a.txt", mailbox(many(9)))
+
+    def reads(kind="mbox", **options):
+        del read[:]
+        import_source(store, kind, path, **options)
+        return bool(read)
+
+    assert reads()
+    assert not reads()
+    assert reads(me=["p1@example.org"])
+    assert not reads()
+    rawtext.want(store.db, False)
+    assert reads()
+    assert not reads()
+    monkeypatch.setattr(importing, "VERSION", importing.VERSION + 1)
+    assert reads()
+    assert not reads()
+    monkeypatch.setattr(unchanged, "_program", lambda: "another")
+    assert reads()
+    assert not reads()
+    assert reads("text")
+    assert not reads("text")
+    assert not reads()
+
+
+def test_forgotten_texts_stay_away(store, tmp_path, read):
+    """With the last one, what is known of the file goes."""
+    letters = [message(), message("And something else again.", number=2)]
+    path = write(tmp_path / "a.mbox", mailbox(letters))
+    assert import_source(store, "mbox", path).added == 2
+    forget(store.db, store.path, [1])
+    assert import_source(store, "mbox", path).added == 0
+    assert read == [0]
+    assert store.counts()["own"] == 1
+    forget(store.db, store.path, [2])
+    report = import_source(store, "mbox", path)
+    assert read == [0, 0]
+    assert report.reasons == {"forgotten before": 2}
+
+
+@pytest.mark.parametrize("cut", [1, 7, 30])
+def test_of_a_grown_mailbox_only_the_new_part_is_read(store, tmp_path, read, cut):
+    """With the same rows and counts in the end as of one that was read whole."""
+    messages = many(40, seed=cut)
+    path = write(tmp_path / "a.mbox", mailbox(messages[:cut]))
+    size = path.stat().st_size
+    first = import_source(store, "mbox", path)
+    write(path, mailbox(messages), OLD + 5)
+    second = import_source(store, "mbox", path)
+    third = import_source(store, "mbox", path)
+
+    assert read == [0, size]
+    with Store.open(tmp_path / "whole.db") as whole:
+        whole.add_identities([ME])
+        at_once = import_source(whole, "mbox", path)
+        assert content(store) == content(whole)
+    assert first.added + second.added == at_once.added
+    assert sum(counts(second)) == sum(counts(third)) == len(messages)
+    assert second.failed == third.failed == at_once.failed
+
+
+GROWTH = {
+    "a letter changed in the middle": lambda data: data.replace(
+        b"letter 4", b"letter F"
+    ),
+    "a letter gone from the middle": lambda data: data.replace(
+        mailbox([message("This is letter 4 of all.", number=4)]), b""
+    ),
+    "the last one was cut short": lambda data: data[:-30],
+}
+
+
+@pytest.mark.parametrize("growth", GROWTH)
+def test_a_mailbox_that_did_more_than_grow_is_read_whole(store, tmp_path, read, growth):
+    letters = [message(f"This is letter {n} of all.", number=n) for n in range(20)]
+    before, after = mailbox(letters[:9]), mailbox(letters)
+    path = write(tmp_path / "a.mbox", before)
+    if growth == "the last one was cut short":
+        write(path, GROWTH[growth](before))
+    else:
+        after = GROWTH[growth](after)
+    import_source(store, "mbox", path)
+    write(path, after, OLD + 5)
+    import_source(store, "mbox", path)
+
+    assert read == [0, 0]
+    with Store.open(tmp_path / "whole.db") as whole:
+        whole.add_identities([ME])
+        import_source(whole, "mbox", path)
+        texts = {record.text for record in whole.records()}
+    assert texts <= {record.text for record in store.records()}
+
+
+def test_a_killed_import_of_the_new_part_goes_on(store, tmp_path, read, monkeypatch):
+    """And what was counted before is counted once."""
+    monkeypatch.setattr(importing, "BATCH", 4)
+    letters = [message(f"This is letter {n} of all.", number=n) for n in range(30)]
+    path = write(tmp_path / "a.mbox", mailbox(letters[:9]))
+    import_source(store, "mbox", path)
+    write(path, mailbox(letters), OLD + 5)
+
+    class KilledError(Exception):
+        pass
+
+    def die(done, total):
+        if store.counts()["own"] > 15:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        import_source(store, "mbox", path, progress=die)
+    report = import_source(store, "mbox", path)
+    assert 9 < store.counts()["own"] == 30
+    assert read[2] > read[1] > 0
+    assert report.failed == 0
+    assert import_source(store, "mbox", path).skipped == 30
+
+
+def test_where_a_message_begins(tmp_path):
+    """Everywhere where `split` finds one, and nowhere else."""
+    path = write(tmp_path / "a.mbox", mailbox(many(30)))
+    with path.open("rb") as stream:
+        begins = {one.begin for one in split(stream)}
+        found = {at for at in range(path.stat().st_size) if begins_message(stream, at)}
+    assert found == begins
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_folders_and_archives(store, tmp_path, read, packed):
+    """As a whole; another file in it, and it is read."""
+    folder = tmp_path / "mails"
+    folder.mkdir()
+    for number in range(3):
+        text = message(f"This is letter {number} of all.", number=number)
+        write(folder / f"{number}.eml", text)
+    path = folder
+    if packed:
+        path = tmp_path / "mails.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in sorted(folder.iterdir()):
+                archive.write(file, file.name)
+        os.utime(path, (OLD, OLD))
+    assert len(load("eml").sources(path)) == 1
+    assert import_source(store, "eml", path).added == 3
+    assert import_source(store, "eml", path).skipped == 3
+    assert read == [0]
+    if packed:
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("4.eml", message("This is letter four.", number=4))
+        os.utime(path, (OLD, OLD))
+    else:
+        write(folder / "4.eml", message("This is letter four.", number=4))
+    assert import_source(store, "eml", path).added == 1
+    assert read == [0, 0]

@@ -1,0 +1,169 @@
+"""Excluded, in the trash, forgotten: what is found, what is stored, what comes back."""
+
+from datetime import date
+
+import pytest
+
+from personal_store import Store, import_source
+from personal_store.database.copies import back_up, backup_path
+from personal_store.lifecycle.forgetting import forget, forget_everything, is_untidy
+from personal_store.lifecycle.selectors import Which, outlines
+from personal_store.lifecycle.tombstones import count
+from personal_store.lifecycle.traces import Traces
+from personal_store.lifecycle.trash import (
+    empty_if_due,
+    exclude,
+    in_trash,
+    put_into_trash,
+    restore,
+)
+from personal_store.search.derived import check
+from tests.mailboxes import ME, mailbox, message
+from tests.personal_store.stores import SECRET, fill, found, ids
+
+BALLOON = "title = 'Confidential balloon'"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.db") as store:
+        fill(store, tmp_path)
+        yield store
+
+
+def test_an_excluded_text_is_stored_and_never_found(store, tmp_path):
+    """Neither by search, nor as a recent text, nor by its id, nor after a re-import."""
+    balloon = ids(store, BALLOON)
+    exclude(store.db, balloon)
+    fill(store, tmp_path)
+
+    assert found(store, "balloon Quedlinburg") == []
+    assert not {p.record_id for p in store.recent(limit=99)} & set(balloon)
+    assert store.passage(balloon[0]) is None
+    assert ids(store, BALLOON) == balloon
+
+    exclude(store.db, balloon, excluded=False)
+    assert found(store, "balloon Quedlinburg") == balloon
+
+
+def test_the_trash_gives_back_what_it_took(store, tmp_path):
+    balloon = ids(store, BALLOON)
+    put_into_trash(store.db, balloon)
+    fill(store, tmp_path)
+    assert found(store, "balloon") == []
+    assert in_trash(store.db) == balloon
+    assert store.counts()["own"] == 3
+
+    restore(store.db, balloon)
+    assert found(store, "balloon") == balloon
+    assert in_trash(store.db) == []
+
+
+def test_the_trash_is_emptied_after_thirty_days(store, tmp_path):
+    """And what was in it does not return; not a day earlier."""
+    day = 86_400
+    put_into_trash(store.db, ids(store, BALLOON), now=1000 * day)
+    put_into_trash(store.db, ids(store), now=1020 * day)
+
+    assert empty_if_due(store.db, store.path, now=1029.9 * day) == 0
+    assert empty_if_due(store.db, store.path, now=1030 * day) == 1
+    assert ids(store, BALLOON) == []
+    assert len(in_trash(store.db)) == 5
+
+    fill(store, tmp_path)
+    assert ids(store, BALLOON) == []
+
+
+def test_opening_the_store_empties_the_trash(tmp_path):
+    """Nobody has to remember it."""
+    with Store.open(tmp_path / "store.db") as store:
+        fill(store, tmp_path)
+        put_into_trash(store.db, ids(store, BALLOON), now=0)
+    with Store.open(tmp_path / "store.db") as store:
+        assert ids(store, BALLOON) == []
+        assert not is_untidy(store.db)
+    assert SECRET[:40].encode() not in (tmp_path / "store.db").read_bytes()
+
+
+def test_a_forgotten_text_stays_away(store, tmp_path):
+    """By its key, and by its words from another source under another key."""
+    forget(store.db, store.path, ids(store, BALLOON))
+    again = fill(store, tmp_path)
+    copy = tmp_path / "copy.mbox"
+    copy.write_bytes(mailbox([message(SECRET, number=77, subject="Fwd")]))
+    other = import_source(store, "mbox", copy)
+
+    assert again.reasons["forgotten before"] == 1
+    assert other.reasons["forgotten before"] == 1
+    assert ids(store, BALLOON) == []
+    assert count(store.db) == 1
+    assert check(store.db) == []
+
+
+def test_a_short_text_is_kept_away_by_its_key_alone(store, tmp_path):
+    """Another letter may say the same few words."""
+    path = tmp_path / "short.mbox"
+    path.write_bytes(mailbox([message("Thanks a lot, Anna!", number=20)]))
+    import_source(store, "mbox", path)
+    forget(store.db, store.path, ids(store, "body = 'Thanks a lot, Anna!'"))
+    path.write_bytes(
+        mailbox([message("Thanks a lot, Anna!", number=n) for n in (20, 21)])
+    )
+
+    assert import_source(store, "mbox", path).added == 1
+
+
+def test_a_tombstone_tells_nothing(store):
+    """Two stores mark the same text differently, and neither mark holds a word."""
+    forget(store.db, store.path, ids(store, BALLOON))
+    marks = {bytes(row[0]) for row in store.db.execute("SELECT mark FROM tombstone")}
+    secrets = store.db.execute("SELECT secret FROM tombstone_key").fetchall()
+    with Store.open(store.path.with_name("other.db")) as other:
+        fill(other, store.path.parent)
+        forget(other.db, other.path, ids(other, BALLOON))
+        theirs = {bytes(r[0]) for r in other.db.execute("SELECT mark FROM tombstone")}
+
+    assert len(marks) == len(theirs) == 2
+    assert not marks & theirs
+    assert all(len(mark) == 32 for mark in marks)
+    assert len(secrets) == 1
+
+
+def test_forgetting_everything_leaves_a_new_store(store, tmp_path):
+    """With no memory of it: an import brings texts back."""
+    back_up(store.db, store.path)
+    traces = Traces.of(store.db, ids(store))
+    proof = forget_everything(store.db, store.path)
+    traces = traces.without_those_in(store.db)
+    path = store.path
+    store.close()
+
+    assert not backup_path(path).exists()
+    assert proof.left == ()
+    assert len(traces.windows) > 100
+    assert traces.found_in([path]) == []
+    assert b"anna@example.org" not in path.read_bytes()
+    with Store.open(path) as again:
+        assert again.identities() == []
+        assert fill(again, tmp_path).added == 3
+
+
+@pytest.mark.parametrize(
+    ("chosen", "titles"),
+    [
+        (Which(person="anna@example.org", since=date(2024, 1, 1)),
+         ["Plan", "Confidential balloon", "Garden", "Second"]),
+        (Which(person="ANNA", until=date(2019, 3, 12)), ["Plan again"]),
+        (Which(person="Ann"), []),
+        (Which(person=ME), ["Plan", "Confidential balloon", "Garden", "Plan again"]),
+        (Which(kind="review"), ["Grüße aus dem Garten 😀"]),
+        (Which(source="LETTERS", words="balloon zanzibarensis"),
+         ["Confidential balloon"]),
+        (Which(words="balloon plan"), []),
+        (Which(ids=[1, 4]), ["Plan", "Second"]),
+        (Which(ids=[1, 4], words="plan"), ["Plan"]),
+    ],
+)  # fmt: skip
+def test_selectors(store, chosen, titles):
+    """Conditions add up."""
+    assert [one.title for one in outlines(store.db, chosen.find(store.db))] == titles

@@ -1,0 +1,152 @@
+"""Raw bodies and cleaning again; what is counted."""
+
+import json
+import zlib
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from personal_store import Store, import_source
+from personal_store.database.copies import back_up
+from personal_store.lifecycle import rawtext, received, recleaning
+from personal_store.lifecycle.forgetting import forget, tidy
+from personal_store.lifecycle.recleaning import Recleaned, compare_threads, reclean
+from personal_store.lifecycle.summary import summarise
+from personal_store.lifecycle.trash import exclude, put_into_trash
+from personal_store.reading.packing import pack, unpack
+from personal_store.records import RawText
+from tests.mailboxes import ME, mailbox, message
+from tests.personal_store.stores import SECRET, fill, found, ids
+
+BALLOON = "title = 'Confidential balloon'"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.db") as store:
+        fill(store, tmp_path)
+        yield store
+
+
+def body(store, condition=BALLOON):
+    return store.db.execute(f"SELECT body FROM record WHERE {condition}").fetchone()[0]
+
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)
+
+
+@given(st.builds(RawText, TEXT, TEXT))
+@example(RawText("[1, 2]", "<p>Grüße</p>"))
+@example(RawText("12 😀\n> quote"))
+def test_a_raw_body_packs_and_unpacks(raw):
+    """As it is stored now, and as the first stores have it."""
+    assert unpack(pack(raw)) == raw
+    first = zlib.compress(json.dumps([raw.plain, raw.html]).encode())
+    assert unpack(first) == raw
+
+
+def test_newer_rules_read_the_raw_body(store, monkeypatch):
+    """Texts of older rules only; what changed is found by its new words."""
+    assert reclean(store.db) == Recleaned(0, 0, 0, ())
+    assert "Quixotic" not in body(store)
+    monkeypatch.setattr(recleaning, "VERSION", 99)
+    assert summarise(store.db, store.path).behind
+    kept = recleaning.Cleaned("All rules are new.", False)
+    monkeypatch.setattr(recleaning, "clean_raw", lambda raw: kept)
+    done = reclean(store.db)
+
+    assert (done.looked_at, done.changed, done.without_raw) == (3, 3, 0)
+    assert body(store) == "All rules are new."
+    assert set(found(store, "rules")) <= set(ids(store, "cleaning = 99"))
+    assert found(store, "zanzibarensis") == []
+    assert reclean(store.db).looked_at == 0
+    assert not summarise(store.db, store.path).behind
+
+
+def test_the_same_rules_change_nothing(store):
+    before = [record.text for record in store.records()]
+    assert reclean(store.db, everything=True) == Recleaned(3, 0, 0, ())
+    assert [record.text for record in store.records()] == before
+
+
+def test_without_raw_bodies_the_source_is_named(store, tmp_path, monkeypatch):
+    """And a second import cleans them again."""
+    received.read_all(store.db)
+    assert rawtext.want(store.db, False) == 3
+    tidy(store.db, store.path)
+    store.db.execute("UPDATE record SET cleaning = 0, body = body || 'x'")
+    done = reclean(store.db)
+
+    assert (done.looked_at, done.without_raw) == (0, 3)
+    assert summarise(store.db, store.path).behind
+    assert done.sources == (("mbox", str((tmp_path / "letters.mbox").resolve())),)
+    store.db.execute("UPDATE record SET body_sha = x'00'")
+    assert fill(store, tmp_path).updated == 3
+    assert body(store) == SECRET
+    assert reclean(store.db).without_raw == 0
+    assert not summarise(store.db, store.path).behind
+    assert not rawtext.is_wanted(store.db)
+    assert ids(store, "id IN (SELECT record_id FROM raw)") == []
+
+
+def test_only_own_bodies_are_kept(store):
+    """Those of others go when they are cleaned."""
+    own = ids(store, "author IN (1, 2) AND kind = 'email'")
+    assert ids(store, "id IN (SELECT record_id FROM raw)") == ids(
+        store, "kind = 'email'"
+    )
+    store.find("garden", received_ones=True)
+    assert ids(store, "id IN (SELECT record_id FROM raw)") == own
+
+
+def test_a_summary_counts_each_text_once(store):
+    """Usable, put away, of others, gone."""
+    exclude(store.db, ids(store, "title = 'Plan'"))
+    put_into_trash(store.db, ids(store, "kind = 'review'"))
+    forget(store.db, store.path, ids(store, BALLOON))
+    back_up(store.db, store.path)
+    summary = summarise(store.db, store.path)
+
+    assert summary.kinds == {"email": 1}
+    assert summary.sources == {"mbox: letters.mbox": 1}
+    assert summary.years == {"2019": 1}
+    counts = summary.usable, summary.excluded, summary.trash, summary.received
+    assert (*counts, summary.forgotten) == (1, 1, 1, 2, 1)
+    assert summary.bytes > summary.backup_bytes > 0
+    assert summary.raw_bytes > 0
+    assert summary.backup
+    assert not summary.untidy
+    assert not summary.behind
+    assert not summary.encrypted
+
+
+def test_an_import_cuts_what_the_messages_it_answers_hold(tmp_path):
+    """Quoted without any mark; the parent may stand behind the answer, or come later.
+
+    Pairs of earlier imports are not looked at again.
+    """
+    quoted = "The venue has room for forty guests and a piano.\nIt is free in May."
+    answer = "I would take it, and ask for the small hall as well."
+    sent = [
+        message(
+            f"{answer}\n\n{quoted}", number=at + 1, headers=f"In-Reply-To: <{at}@a.org>"
+        )
+        for at in (10, 20)
+    ]
+    parents = [
+        message(quoted, sender="Anna <anna@a.org>", number=None,
+                headers=f"Message-ID: <{at}@a.org>")
+        for at in (10, 20)
+    ]  # fmt: skip
+    with Store.open(tmp_path / "store.db") as store:
+        texts = []
+        for batch in ([*sent, parents[0]], [message(number=30), parents[1]]):
+            path = tmp_path / "letters.mbox"
+            path.write_bytes(mailbox(batch))
+            import_source(store, "mbox", path, me=[ME])
+            texts.append([record.text for record in store.records()][:2])
+        newest = store.db.execute("SELECT max(id) FROM record").fetchone()[0]
+        assert compare_threads(store.db, newest) == 0
+    assert texts[0] == [answer, f"{answer}\n\n{quoted}"]
+    assert texts[1] == [answer, answer]

@@ -1,0 +1,255 @@
+"""Received mail waits packed until its text is wanted, and is then what it would be."""
+
+from itertools import islice
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.cleaning import generated
+from benchmarks.mail_texts import handmade
+from personal_store import Store, import_source
+from personal_store.cleaning.cleaning import VERSION, clean_mail, clean_raw
+from personal_store.lifecycle import rawtext, received, unread
+from personal_store.lifecycle.forgetting import forget
+from personal_store.lifecycle.identities import add_identities, remove_identities
+from personal_store.lifecycle.selectors import Which
+from personal_store.mail.mail import Mail
+from personal_store.reading.packing import pack, unpack
+from personal_store.records import UNREAD, RawText
+from personal_store.search.derived import check
+from personal_store.transfer.exporting import as_lines
+from personal_store.transfer.merging import merge
+from tests.mailboxes import ME, mailbox, message
+from tests.personal_store.stores import fill, found, ids
+
+ANNA = "Anna <anna@example.org>"
+SAID = "Shall we meet in the garden behind the old observatory on Friday at noon?"
+QUOTE = "\n\nOn 12.03.24 10:15, Sam wrote:\n> Quixotic parallelogram of the watch.\n"
+CAME = message(SAID + QUOTE, sender=ANNA, to=ME, subject="Garden", number=7)
+BODY = st.text(
+    st.sampled_from("ab >\n<b/>=\"'wrote:On12.34@-_") | st.characters(codec="utf-8"),
+    max_size=200,
+)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.db") as store:
+        fill(store, tmp_path, [CAME, message("I wrote this one.", number=8)])
+        yield store
+
+
+def row(store, columns="body, cleaning, author", where="title = 'Garden'"):
+    return store.db.execute(f"SELECT {columns} FROM record WHERE {where}").fetchone()
+
+
+def bodies(store):
+    return store.db.execute("SELECT count(*) FROM raw").fetchone()[0]
+
+
+@given(BODY, BODY)
+def test_what_is_kept_is_all_that_cleaning_needs(plain, html):
+    """Whatever the bodies are."""
+    mail = Mail({}, plain, html)
+    assert clean_raw(unpack(pack(RawText(plain, html)))) == clean_mail(mail)
+
+
+def test_mails_of_all_programs_lose_nothing_by_waiting():
+    for case in [*handmade(), *islice(generated(80, 3), 80)]:
+        packed = pack(RawText(case.plain, case.html))
+        expected = clean_mail(Mail({}, case.plain, case.html))
+        assert clean_raw(unpack(packed)) == expected
+
+
+def test_of_endless_markup_the_beginning_waits():
+    """It is all that cleaning looks at."""
+    html = f"<p>{SAID}</p>" + "<i>x</i>" * 200_000
+    assert clean_raw(unpack(pack(RawText("", html)))).text.startswith(SAID)
+
+
+def test_received_mail_waits(store):
+    """It has no text, no place in any index, and its body lies packed."""
+    assert row(store) == ("", UNREAD, 0)
+    assert unread.waiting(store.db) == ids(store, "title = 'Garden'")
+    assert found(store, "observatory") == []
+    assert "Quixotic" in rawtext.read(store.db, ids(store, "title = 'Garden'")[0]).plain
+    assert check(store.db) == []
+
+
+def test_a_search_cleans_it_once(store):
+    """Then its body goes; nothing waits any more."""
+    (passage,) = store.find("observatory", received_ones=True)
+
+    assert passage.text == SAID
+    assert row(store) == (SAID, VERSION, 0)
+    assert bodies(store) == 1
+    assert unread.waiting(store.db) == []
+    assert store.find("quixotic", received_ones=True) == []
+    assert check(store.db) == []
+
+
+def test_a_text_that_is_asked_for_is_cleaned(store):
+    (number,) = ids(store, "title = 'Garden'")
+    assert store.received(number).text == SAID
+    assert row(store) == (SAID, VERSION, 0)
+
+
+def test_a_look_at_all_records_writes_nothing(store):
+    """Yet shows what cleaning makes of them."""
+    assert SAID in [record.text for record in store.records()]
+    assert row(store) == ("", UNREAD, 0)
+
+
+def test_steps_tell_how_far_they_are(store, monkeypatch):
+    """And go on where they stopped."""
+    monkeypatch.setattr(received, "_AT_ONCE", 2)
+    import_mails(
+        store, [came(n, f"Letter {n} about the meadow.") for n in range(20, 24)]
+    )
+    told = []
+    received.read_all(store.db, progress=lambda done, total: told.append((done, total)))
+    assert told == [(2, 5), (4, 5), (5, 5)]
+    received.read_all(store.db, progress=lambda *_: pytest.fail("nothing waits"))
+
+
+def test_a_new_address_makes_it_own(store):
+    """With its body, so that it can be cleaned again; taken back, that goes."""
+    assert add_identities(store.db, ["anna@example.org"]) == 1
+    assert found(store, "observatory") == ids(store, "title = 'Garden'")
+    assert row(store) == (SAID, VERSION, 2)
+    assert bodies(store) == 2
+    assert remove_identities(store.db, ["anna@example.org"]) == 1
+    assert bodies(store) == 1
+    assert check(store.db) == []
+
+
+def test_what_says_nothing_of_its_own_stays_somebody_elses(store):
+    """As an import would have left it out."""
+    import_mails(store, [came(30, QUOTE, sender="Sam <sam@work.example>")])
+    add_identities(store.db, ["sam@work.example"])
+    add_identities(store.db, ["sam@work.example"])
+    assert row(store, where="sender = 'sam@work.example'") == ("", VERSION, 0)
+    assert store.find("came", received_ones=True) == []
+
+
+def test_forgotten_words_stay_forgotten(store):
+    """Where they were forgotten unread, and where they come again unread."""
+    import_mails(store, [came(40, SAID, subject="Again")])
+    forget(store.db, store.path, ids(store, "title = 'Garden'"))
+    assert row(store, where="title = 'Again'") is not None
+    store.find("observatory", received_ones=True)
+    assert row(store, where="title = 'Again'") is None
+    assert check(store.db) == []
+
+
+def test_words_select_what_waits(store):
+    """Only of the texts that the other conditions leave."""
+    import_mails(store, [came(50, "An observatory of my own.", subject="Mine")])
+    which = Which(words="observatory", person="anna@example.org")
+    assert which.find(store.db, state="title = 'Garden'") == ids(
+        store, "title = 'Garden'"
+    )
+    assert row(store, where="title = 'Mine'")[1] == UNREAD
+
+
+def test_an_export_has_its_text(store):
+    lines = b"".join(as_lines(store.db)).decode()
+    assert SAID in lines
+    assert "Quixotic" not in lines
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_merge_brings_it_packed(store, tmp_path, keeps):
+    """Also into a store that keeps no raw bodies; read there is read here."""
+    with Store.open(tmp_path / "second.db") as second:
+        rawtext.want(second.db, keeps)
+        merge(second.db, second.path, store.path)
+        assert row(second) == ("", UNREAD, 0)
+        assert bodies(second) == 1 + keeps
+        assert [hit.text for hit in second.find("observatory", received_ones=True)] == [
+            SAID
+        ]
+        merge(store.db, store.path, second.path)
+    assert row(store) == (SAID, VERSION, 0)
+    assert bodies(store) == 1
+
+
+def test_without_raw_bodies_nothing_waits(tmp_path):
+    """Who keeps none keeps none of others either."""
+    with Store.open(tmp_path / "bare.db") as bare:
+        rawtext.want(bare.db, False)
+        fill(bare, tmp_path, [CAME])
+        assert bodies(bare) == 0
+        assert row(bare) == (SAID, VERSION, 0)
+
+
+def test_what_waits_and_becomes_own_keeps_no_raw_body_that_is_unwanted(store):
+    """It waits packed whatever the owner said; once it is cleaned the packing goes."""
+    rawtext.want(store.db, False)
+    assert bodies(store) == 1
+
+    assert store.add_identities(["anna@example.org"]) == 1
+
+    assert row(store) == (SAID, VERSION, 2)
+    assert bodies(store) == 0
+
+
+def test_own_mail_keeps_no_raw_body_that_is_unwanted(tmp_path):
+    """Neither new, nor met again, nor read differently than before."""
+    mine = message("I wrote this one.", number=8)
+    with Store.open(tmp_path / "bare.db") as bare:
+        rawtext.want(bare.db, False)
+        assert import_mails(bare, [mine]).added == 1
+        assert bodies(bare) == 0
+        bare.db.execute("UPDATE record SET body_sha = x'00', cleaning = 0")
+        bare.db.commit()
+        assert import_mails(bare, [mine]).updated == 1
+        assert bodies(bare) == 0
+
+
+def test_an_answer_is_compared_with_what_waited(store):
+    """What it repeats without a mark goes, and only its parent is cleaned for it."""
+    answer = message(
+        f"Yes, gladly, I will bring the lantern.\n\n{SAID}",
+        number=60,
+        subject="Re: Garden",
+        headers="In-Reply-To: <7@example.com>",
+    )
+    import_mails(store, [came(61, "Something else entirely."), answer])
+    text, _, author = row(store, where="title = 'Re: Garden'")
+    assert (text, author) == ("Yes, gladly, I will bring the lantern.", 2)
+    assert row(store) == (SAID, VERSION, 0)
+    assert unread.waiting(store.db) == ids(store, "title = 'Came'")
+
+
+def test_a_second_import_changes_nothing(store, tmp_path):
+    """Neither before nor after it was cleaned."""
+    for _ in range(2):
+        before = row(store, "body, cleaning, body_sha"), bodies(store)
+        assert fill(store, tmp_path, [CAME]).received == 0
+        assert (row(store, "body, cleaning, body_sha"), bodies(store)) == before
+        store.find("observatory", received_ones=True)
+
+
+def test_a_lost_body_does_not_stop_the_others(store):
+    """A text that cannot be had is empty."""
+    store.db.execute(
+        "DELETE FROM raw WHERE record_id = ?", ids(store, "title = 'Garden'")
+    )
+    store.db.commit()
+    import_mails(store, [came(70, "An observatory after all.")])
+    assert [hit.text for hit in store.find("observatory", received_ones=True)] == [
+        "An observatory after all."
+    ]
+
+
+def came(number, body, *, subject="Came", sender=ANNA):
+    return message(body, sender=sender, to=ME, subject=subject, number=number)
+
+
+def import_mails(store, mails):
+    path = store.path.parent / f"more-{Random(repr(mails)).random()}.mbox"
+    path.write_bytes(mailbox(mails))
+    return import_source(store, "mbox", path, me=[ME])

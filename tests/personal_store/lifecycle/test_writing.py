@@ -1,0 +1,135 @@
+"""A batch is written partly at its end: what stands in it twice must not show it."""
+
+import sqlite3
+from itertools import count
+from pkgutil import resolve_name as resolve
+
+import pytest
+
+from personal_store import Store, StoreError, import_source
+from personal_store.files.files import of_file
+from personal_store.ingest import importing
+from personal_store.lifecycle.writing import ImportRun
+from personal_store.reading.packing import pack
+from personal_store.records import Document, ImportReport, RawText
+from personal_store.search.derived import check
+from tests.mailboxes import mailbox, message
+from tests.personal_store.stores import content
+
+ME = "sam@example.com"
+
+
+def document(key, text, *, sender=ME, labels=()):
+    raw = pack(RawText(text))
+    return Document(1, key, "email", text, sender=sender, labels=labels, raw=raw)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.db") as store:
+        store.add_identities([ME])
+        yield store
+
+
+def written(store, tmp_path, documents):
+    file = tmp_path / "letters.mbox"
+    file.write_bytes(b"-")
+    run = ImportRun.begin(store.db, "mbox", of_file(file), frozenset([ME]), "")
+    report = ImportReport()
+    run.commit(documents, report)
+    return report
+
+
+def test_the_later_of_two_readings_in_a_batch_is_found(store, tmp_path):
+    """And of the earlier one nothing is left, in the index or beside it."""
+    both = [
+        document("a", "The garden in spring.", labels=("Sent",)),
+        document("b", "Another letter, about the train."),
+        document("a", "The kitchen in autumn.", labels=("Home",)),
+    ]
+
+    report = written(store, tmp_path, both)
+
+    assert (report.added, report.updated) == (2, 1)
+    assert [hit.text for hit in store.search("kitchen")] == ["The kitchen in autumn."]
+    assert store.search("garden") == []
+    assert [record.labels for record in store.records()] == [("Home", "Sent"), ()]
+    assert store.counts()["own"] == 2
+    (kept,) = store.db.execute("SELECT count(*) FROM raw").fetchone()
+    assert kept == 2
+
+
+def test_a_text_of_an_earlier_batch_is_found_as_it_reads_now(store, tmp_path):
+    written(store, tmp_path, [document("a", "The garden in spring.")])
+
+    report = written(store, tmp_path, [document("a", "The kitchen in autumn.")])
+
+    assert (report.added, report.updated) == (0, 1)
+    assert [hit.text for hit in store.search("kitchen")] == ["The kitchen in autumn."]
+    assert store.search("garden") == []
+
+
+def test_a_batch_of_others_changes_nothing_that_can_be_found(store, tmp_path):
+    before = dict(store.db.execute("SELECT * FROM state").fetchall())
+
+    report = written(store, tmp_path, [document("a", "Dear Sam.", sender="b@x.org")])
+
+    assert (report.added, report.received) == (0, 1)
+    assert dict(store.db.execute("SELECT * FROM state").fetchall()) == before
+    assert store.search("sam") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("A day\0 off.", "A day off."),
+        ("\ufeffA day off.", "A day off."),
+        ("A day \ud800 off, été.", "A day ? off, été."),
+        ("A day \ufeff off, été.", "A day \ufeff off, été."),
+    ],
+)
+def test_what_sqlite_refuses_is_left_out(store, tmp_path, text, stored):
+    bare = Document(1, "a", "email", text, sender=ME)
+    assert written(store, tmp_path, [bare]).added == 1
+    assert [record.text for record in store.records()] == [stored]
+
+
+@pytest.mark.parametrize("step", ["rawtext.keep", "refresh", "count_change"])
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_a_fault_at_the_end_of_a_batch_takes_all_of_it_back(
+    tmp_path, monkeypatch, step, batch
+):
+    """Rows, bodies, index and position are one transaction; the same import then ends
+    with the store of one that was left alone."""
+    monkeypatch.setattr(importing, "BATCH", 4)
+    letters = tmp_path / "letters.mbox"
+    letters.write_bytes(
+        mailbox(
+            [message(f"This is letter number {n:2}.", number=n) for n in range(10, 22)]
+        )
+    )
+    with Store.open(tmp_path / "alone.db") as alone:
+        import_source(alone, "mbox", letters, me=[ME])
+        whole = content(alone)
+
+    with Store.open(tmp_path / "store.db") as store, monkeypatch.context() as patch:
+        name = f"personal_store.lifecycle.writing.{step}"
+        real, calls = resolve(name), count(1)
+
+        def fail(*given):
+            real(*given)
+            if next(calls) == batch:
+                raise sqlite3.OperationalError("a fault")
+
+        patch.setattr(name, fail)
+        with pytest.raises(StoreError, match="a fault"):
+            import_source(store, "mbox", letters, me=[ME])
+
+    with Store.open(tmp_path / "store.db") as store:
+        assert check(store.db) == []
+        stored = 4 * (batch - 1)
+        assert store.counts()["own"] == stored
+        (position,) = store.db.execute("SELECT position FROM import_run").fetchone()
+        assert position == letters.stat().st_size * stored // 12
+        assert import_source(store, "mbox", letters, me=[ME]).added == 12 - stored
+        assert content(store) == whole

@@ -1,0 +1,182 @@
+"""Maildir and Apple Mail: one message per file, and what the names around it say."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from personal_store import SourceError, Store, import_source
+from personal_store.files.files import Source
+from personal_store.importers import emlx
+from personal_store.mail.folders import decoded, folder_label
+from personal_store.records import ReadOptions
+from tests.mailboxes import ME, message
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store" / "store.db") as store:
+        yield store
+
+
+def put(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def counts(report):
+    return report.added, report.received + report.skipped, report.failed
+
+
+def test_a_maildir_is_read(store, tmp_path):
+    """cur and new; not tmp, links, or what the server keeps beside the messages."""
+    box = tmp_path / "Maildir"
+    put(box / "cur" / "1.a.host:2,S", message(number=1))
+    put(box / "new" / "2.a.host", message("The second of them all.", number=2))
+    put(box / "tmp" / "3.a.host", message("Half of a mess", number=3))
+    put(box / "dovecot.index", b"\x01binary")
+    put(box / "cur" / "dovecot-uidlist", b"3 V1")
+    (box / "cur" / "4.a.host:2,S").symlink_to(box / "tmp" / "3.a.host")
+    put(box / "cur" / "5.a.host:2,ST", message("Thrown away long ago.", number=5))
+    put(box / "cur" / "6.a.host!2,DS", message("Not yet finished at all", number=6))
+    put(box / "cur" / "7.a.host;2,S", message("On a stick of Windows.", number=7))
+
+    first = import_source(store, "maildir", box)
+    second = import_source(store, "maildir", box)
+
+    assert counts(first) == (3, 2, 0)
+    assert first.reasons == {"in the trash": 1, "drafts": 1}
+    assert counts(second) == (0, 5, 0)
+
+
+def test_folders_of_a_maildir_are_labels(store, tmp_path):
+    """Names of sent folders say who the owner is; trash and drafts are left out."""
+    other = "Anna <anna@example.org>"
+    box = tmp_path / "Maildir"
+    sent = "Gesendete Elemente"
+    put(box / f".{sent}" / "cur" / "1:2,S", message(number=1))
+    put(box / ".Entw&APw-rfe" / "cur" / "2:2,S", message("Not finished.", number=2))
+    put(box / ".INBOX.Trash" / "cur" / "3:2,S", message("Thrown away.", number=3))
+    put(box / "cur" / "4:2,S", message("Come here soon.", number=4, sender=other))
+
+    report = import_source(store, "maildir", box)
+
+    assert store.identities() == [ME]
+    assert counts(report) == (1, 3, 0)
+    assert next(store.records()).labels == (sent,)
+
+
+def test_a_folder_that_is_no_maildir_is_one_sentence(store, tmp_path):
+    put(tmp_path / "Maildir" / "tmp" / "1", message())
+
+    with pytest.raises(SourceError, match="There is no Maildir"):
+        import_source(store, "maildir", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        (".Sent", "Sent"),
+        (".INBOX.Sent Items", "Sent Items"),
+        ("Sent Messages.mbox", "Sent Messages"),
+        ("Entw&APw-rfe", "Entwürfe"),
+        ("&U,BTFw-", "台北"),
+        ("Q&-A", "Q&A"),
+        ("&-", "&"),
+        ("&broken", "&broken"),
+        ("&AAA-", "&AAA-"),
+    ],
+)
+def test_folder_names_are_decoded(name, label):
+    assert folder_label(name) == label
+
+
+@given(st.text())
+def test_no_folder_name_raises(name):
+    decoded(name)
+
+
+def apple(raw: bytes, flags: int | None = 1, count: bytes = b"") -> bytes:
+    """A file as Apple Mail writes it."""
+    count = count or f"{len(raw):<10}\n".encode()
+    told = (
+        f"<key>flags</key>\n\t<integer>{flags}</integer>" if flags is not None else ""
+    )
+    return count + raw + (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE plist PUBLIC "-//Apple//DTD '
+        'PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">\n'
+        '<plist version="1.0">\n<dict>\n\t<key>date-received</key>\n'
+        f"\t<integer>1710237723</integer>\n\t{told}\n</dict>\n</plist>\n"
+    ).encode()  # fmt: skip
+
+
+def test_apple_mail_is_read(store, tmp_path):
+    """Deleted mail and drafts are left out; the property list is no part of a text."""
+    other = "Anna <anna@example.org>"
+    mail = tmp_path / "V10" / "6E5C-ID"
+    sent = mail / "Sent Messages.mbox" / "9F" / "Data" / "Messages"
+    inbox = mail / "INBOX.mbox" / "9F" / "Data" / "3" / "Messages"
+    put(sent / "1.emlx", apple(message("It reads as it was written.", number=1)))
+    put(sent / "2.partial.emlx", apple(message("Without its attachment.", number=2)))
+    put(inbox / "3.emlx", apple(message(number=3, sender=other)))
+    put(inbox / "4.emlx", apple(message(number=4), flags=3))
+    put(inbox / "5.emlx", apple(message(number=5), flags=1 << 6))
+    put(inbox / "6.emlx", b"<html>no count</html>")
+    put(mail / "Deleted Messages.mbox" / "7.emlx", apple(message(number=7)))
+
+    report = import_source(store, "emlx", tmp_path / "V10")
+
+    assert store.identities() == [ME]
+    assert counts(report) == (2, 4, 1)
+    assert report.reasons == {"in the trash": 2, "drafts": 1}
+    assert report.received == 1
+    assert [r.text for r in store.records()][-2:] == [
+        "It reads as it was written.",
+        "Without its attachment.",
+    ]
+
+
+DRAFT = 1 << 6 | 1 << 33 | 1
+"""The flags of a message that was read, with bit 33, which nearly all have."""
+UTI = "X-Uniform-Type-Identifier: com.apple.mail-draft"
+CAME = "Received: from example.org by example.com; Tue, 12 Mar 2024 11:02:03 +0100"
+
+
+@pytest.mark.parametrize(
+    ("folder", "headers", "flags", "is_read"),
+    [
+        ("Sent Messages.mbox", "", DRAFT, True),
+        ("Gesendet.mbox", UTI, DRAFT, True),
+        ("[Gmail].mbox/Sent Mail.mbox", "", DRAFT, True),
+        ("Archive.mbox", CAME, DRAFT, True),
+        ("Archive.mbox", f"{CAME}\n{UTI}", DRAFT, True),
+        ("Archive.mbox", "", DRAFT, False),
+        ("Archive.mbox", UTI, DRAFT, False),
+        ("[Gmail].mbox/All Mail.mbox", "In-Reply-To: <9@example.org>", DRAFT, False),
+        ("Drafts.mbox", CAME, DRAFT, False),
+        ("Drafts.mbox", "", 1, False),
+        ("Sent Messages.mbox", CAME, DRAFT | 1 << 1, False),
+        ("Archive.mbox", "", 8_623_750_145, True),  # 63 attachments: bits 10 to 15
+        ("Archive.mbox", "", 25_803_555_845, True),  # answered, one attachment
+    ],
+)
+def test_a_draft_of_apple_mail_is_what_has_not_left(
+    store, tmp_path, folder, headers, flags, is_read
+):
+    """A Message-ID and a Date, which all of these have, say nothing."""
+    box = tmp_path / "V10" / "6E5C-ID" / folder / "9F" / "Data" / "Messages"
+    raw = message("It reads as it was written.", number=1, headers=headers)
+    put(box / "1.emlx", apple(raw, flags=flags))
+
+    report = import_source(store, "emlx", tmp_path / "V10", me=[ME])
+
+    assert report.added == is_read
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=300), st.integers(0, 10**9), st.booleans())
+def test_no_bytes_stop_apple_mail(tmp_path_factory, data, count, counted):
+    path = tmp_path_factory.mktemp("any") / "1.emlx"
+    path.write_bytes((f"{count}\n".encode() if counted else b"") + data)
+
+    assert len(list(emlx.read(Source(path, 1), ReadOptions()))) == 1
+    list(emlx.envelopes(Source(path, 1)))

@@ -1,0 +1,332 @@
+"""Messages are cut into the same parts as by Python's own, slower parser."""
+
+import email.charset
+import email.message
+import email.parser
+import email.policy
+import email.utils
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.takeout import messages
+from personal_store.mail.mail import addresses, parse
+from personal_store.mail.mime import content_of, message_of
+from personal_store.text.charset import header_text, unfolded
+from tests.waiting import no_hang
+
+AWKWARD = sorted((Path(__file__).parents[1] / "cleaning" / "awkward").glob("*.eml"))
+
+
+def parts(message):
+    """Type, headers and content of each part without parts; others without content."""
+    return [
+        (
+            part.type,
+            part.headers,
+            part.decoded() if part.type.startswith("text/") else None,
+        )
+        for part in message.leaves()
+    ]
+
+
+def expected_parts(message):
+    """The same of a message that the library has read."""
+    if message.is_multipart() and message.get_content_maintype() == "multipart":
+        return [leaf for part in message.get_payload() for leaf in expected_parts(part)]
+    is_text = message.get_content_maintype() == "text"
+    content = message.get_payload(decode=True) if is_text else None
+    return [(message.get_content_type(), headers_of(message), content)]
+
+
+def headers_of(message):
+    found = {}
+    for name, value in message.raw_items():
+        found.setdefault(name.lower(), []).append(value)
+    return found
+
+
+def library(raw):
+    return email.parser.BytesParser(policy=email.policy.compat32).parsebytes(raw)
+
+
+def with_returns(raw):
+    return re.sub(rb"\r?\n", b"\r\n", raw)
+
+
+@pytest.mark.parametrize("path", AWKWARD, ids=lambda path: path.stem)
+@pytest.mark.parametrize("change", [bytes, with_returns], ids=["unix", "windows"])
+def test_awkward_messages_have_the_same_parts(path, change):
+    raw = change(path.read_bytes())
+
+    assert parts(message_of(raw)) == expected_parts(library(raw))
+
+
+def test_a_mailbox_has_the_same_parts():
+    for raw in messages(400, seed=3):
+        assert parts(message_of(raw)) == expected_parts(library(raw))
+
+
+HEADERS = st.lists(
+    st.sampled_from(
+        [
+            b"From: a@example.org",
+            b"Subject:",
+            b"subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=",
+            b"Subject: \xff bytes \0",
+            b"X-Long: one",
+            b" two",
+            b"\tthree",
+            b" ",
+            b": nameless",
+            b"From somebody Mon Mar 12 10:02:03 2024",
+            b"not a header",
+            b"spaced : name",
+            b"a:b:c",
+            b"X-Old: one\rX-Mac: two",
+            b"G\xfc: no name",
+            b"",
+        ]
+    ),
+    max_size=9,
+)
+
+
+@settings(deadline=None)
+@given(HEADERS, st.sampled_from([b"\n", b"\r\n"]))
+@example([b"From: a@example.org", b"From somebody Mon Mar 12", b"To: b"], b"\n")
+@example([b"From: a@example.org", b"X-Old: one\rX-Mac: two", b"To: b"], b"\n")
+def test_broken_headers_are_read_as_the_library_reads_them(lines, ending):
+    raw = ending.join([*lines, b"", b"The text.", b""])
+
+    assert message_of(raw).headers == headers_of(library(raw))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"From: a@example.org\nFrom here on it is text.",
+        b"Content-Type: text",
+        b"Content-Type: a/b/c",
+        b"Content-Type: multipart/digest; boundary=x\n\n--x\n\nSubject: s\n\nA.\n--x\n"
+        b"Content-Type: text/plain\n\nB.\n--x--",
+    ],
+    ids=["envelope last", "half a type", "too long a type", "digest"],
+)
+def test_odd_messages_have_the_same_parts(head):
+    raw = head + b"\n\nThe text.\n"
+
+    told, expected = parts(message_of(raw)), expected_parts(library(raw))
+
+    assert [part[:2] for part in told] == [part[:2] for part in expected]
+    assert [part[2] and part[2].split() for part in told] == [
+        part[2] and part[2].split() for part in expected
+    ]
+
+
+TOKENS = st.sampled_from(
+    [
+        *("text/plain", "TEXT/Html", "multipart/mixed", "text", "a/b/c", "", " "),
+        *(";", "; ", ";\n ", "=", "charset", "boundary", "name", '"', "\\", "'", "*"),
+        *("utf-8", '"b=;x"', '"a b"', "<c>", "(note)", "us-ascii''x%20y", "*0*", "é"),
+    ]
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(TOKENS, max_size=12).map("".join))
+@example('text/plain; charset="utf-8"; format=flowed')
+@example("text/plain; name*=utf-8''Gr%C3%BC%C3%9Fe.txt")
+@example("attachment; filename=a.pdf; filename=b.pdf;")
+def test_parameters_are_those_that_the_library_finds(value):
+    """Also of what is written in no common way, once its lines are joined."""
+    message = email.message.Message()
+    message["Content-Type"] = unfolded(value)
+    expected = {}
+    for name, said in message.get_params([]):
+        text = email.utils.collapse_rfc2231_value(said)
+        expected.setdefault(name.lower(), text)
+
+    told = content_of(value)
+
+    assert {**expected, **told.parameters} == expected
+    assert {k: v for k, v in expected.items() if v} == {
+        k: v for k, v in told.parameters.items() if v
+    }
+    if told.value.count("/") == 1:
+        assert told.value == message.get_content_type()
+
+
+LINES = st.sampled_from(
+    [
+        b"",
+        b"--a",
+        b"--a--",
+        b"--ab",
+        b"--a  ",
+        b"x--a",
+        b"--b",
+        b"--b--",
+        b"some text",
+        b"Content-Type: text/html",
+        b'Content-Type: multipart/mixed; boundary="b"',
+        b"Content-Type: multipart/digest; boundary=b",
+        b"\xff\xfe",
+    ]
+)
+TOP = b"From: a@example.org\nContent-Type: multipart/mixed; boundary=a\n\n"
+
+
+@settings(deadline=None)
+@given(st.lists(LINES, max_size=14), st.sampled_from([b"\n", b"\r\n"]))
+def test_no_text_is_invented_or_lost(lines, ending):
+    """Every line of a text part is a line of the message, in its order."""
+    raw = (TOP + b"\n".join(lines)).replace(b"\n", ending)
+
+    told = [
+        line
+        for kind, _, content in parts(message_of(raw))
+        if kind.startswith("text/")
+        for line in content.splitlines()
+    ]
+
+    rest = iter(raw.splitlines())
+    assert all(line in rest for line in told)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"--a" * 2_000_000, b"--a\n" * 500_000, b"\n--a" + b" " * 4_000_000, b"-" * 10**7],
+    ids=["one line", "many parts", "long line", "dashes"],
+)
+def test_hostile_boundaries_take_no_long_time(body):
+    with no_hang():
+        list(message_of(TOP + body).leaves())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "text/plain" + " " * 2_000_000 + "x",
+        "text/plain" + "; a=b" * 100_000,
+        "text/plain; a=" + "b" * 2_000_000 + '"',
+        "text/plain;" + " ;" * 80_000,
+    ],
+    ids=["blanks", "many", "long", "empty"],
+)
+def test_hostile_parameters_take_no_long_time(value):
+    with no_hang():
+        content_of(value)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"a: b\n" * 200_000,
+        b"a" * 4_000_000,
+        b"a:\n" + b" x\n" * 500_000,
+        b":\n" * 200_000,
+    ],
+    ids=["many", "no colon", "folded", "nameless"],
+)
+def test_hostile_headers_take_no_long_time(head):
+    with no_hang():
+        message_of(head)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"Gr\xfc\xdfe", "Grüße"),  # too little to guess from
+        ("Привет, как дела".encode("koi8-r"), "Привет, как дела"),
+    ],
+)
+def test_a_header_without_charset_is_guessed_where_there_is_enough(raw, text):
+    assert header_text(raw.decode("ascii", "surrogateescape")) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "read"),
+    [
+        ("=?UTF-8?Q?Caf=C3=A9?=\n from the quay", "Café from the quay"),
+        ("=?UTF-8?Q?Caf=C3=A9?=\r\n from the quay", "Café from the quay"),
+        ("from the\n =?UTF-8?Q?caf=C3=A9?=", "from the café"),
+        ("from the\r\n\t=?UTF-8?B?Y2Fmw6k=?=\r\n\ttoo", "from the café too"),
+        ("=?UTF-8?Q?Caf?=\n =?UTF-8?Q?=C3=A9?=", "Café"),
+        ("=?us-ascii*en?Q?Caf?= =?iso-8859-1*fr?Q?=E9?=", "Café"),
+    ],
+)
+def test_a_fold_keeps_its_blank(raw, read):
+    """But between two encoded words, where it only makes room for them."""
+    assert header_text(raw) == read
+
+
+WORDS = st.text("abcü 丼", min_size=1, max_size=8).map(str.strip).filter(bool)
+PIECES = st.one_of(
+    st.text("abc,.", min_size=1, max_size=8),
+    WORDS.map(email.charset.Charset("utf-8").header_encode),
+)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(PIECES, min_size=1, max_size=6),
+    st.lists(st.sampled_from([" ", "\n ", "\r\n ", "\n\t"]), min_size=6, max_size=6),
+)
+def test_encoded_subjects_are_read_as_the_library_reads_them(pieces, blanks):
+    raw = "".join(map("".join, zip(blanks, pieces, strict=False))).strip()
+    message = email.message_from_string(
+        f"Subject: {raw}\n\ntext", policy=email.policy.default
+    )
+
+    assert header_text(raw) == " ".join(str(message["Subject"]).split())
+
+
+@pytest.mark.parametrize(
+    "written", ["@example.org", "<@example.org>", "Ana <@example.org>", "a@", "@"]
+)
+def test_half_an_address_is_nobody(written):
+    assert addresses([written]) == []
+    assert addresses([f"{written}, ben@example.org"])[-1:] == [("", "ben@example.org")]
+
+
+def test_an_encoded_name_with_half_an_address_is_nobody():
+    assert addresses(["=?UTF-8?Q?Ana?= @example.org"]) == []
+
+
+NAMES = st.text("abcü ", max_size=8).map(str.strip)
+LOCALS = st.text("abc.", min_size=1, max_size=6).filter(
+    lambda text: not text.startswith(".") and ".." not in text and text[-1] != "."
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(NAMES, LOCALS), min_size=1, max_size=3))
+def test_well_formed_addresses_are_those_of_the_library(people):
+    raw = ", ".join(
+        email.utils.formataddr((name, f"{local}@example.org")) for name, local in people
+    )
+    message = email.message_from_string(
+        f"To: {raw}\n\ntext", policy=email.policy.default
+    )
+
+    assert addresses([raw]) == [
+        (found.display_name, found.addr_spec) for found in message["To"].addresses
+    ]
+
+
+@pytest.mark.parametrize("said", ["abc def", "abcdef"], ids=["as it is", "joined"])
+@pytest.mark.parametrize("fold", ["\n ", "\r\n\t", "\n  "])
+def test_a_boundary_folded_in_its_middle_is_found(said, fold):
+    """Whether the blank is part of it or not; the text was lost as a whole."""
+    blank = fold.strip("\r\n")
+    said = said.replace(" ", blank)
+    raw = (
+        "From: sam@example.com\nContent-Type: multipart/mixed;\n"
+        f' boundary="abc{fold}def"\n\n--{said}\n\nThe text.\n--{said}--\n'
+    )
+
+    assert parse(raw.encode()).plain == "The text."

@@ -1,0 +1,134 @@
+"""A mailbox is split where messages begin, and nowhere else."""
+
+import io
+import mailbox as stdlib_mailbox
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from personal_store.mail import splitting
+from personal_store.mail.splitting import split, stretches
+from tests.mailboxes import ENVELOPE, mailbox, message
+
+
+def contents(data: bytes, start: int = 0) -> list[bytes]:
+    return [raw.content for raw in split(io.BytesIO(data), start)]
+
+
+def test_messages_come_out_as_they_went_in():
+    """Also when a line of the text starts with 'From ' or '>From '."""
+    messages = [
+        message("From here on it rained.\n\nFrom now on it will not."),
+        message(">From a quote.", number=2),
+        message("Last", number=3),
+    ]
+
+    assert contents(mailbox(messages)[:-1] + b"\n") == messages
+
+
+def test_escapes_are_undone_wherever_they_stand():
+    """In the first line, in lines next to each other, and only at their starts."""
+    body = b">From a\n>From b\r\n>>From c\nno >From d\n>Fro"
+    content = b"From x\nSubject: s\n\nFrom a\nFrom b\r\n>From c\nno >From d\n>Fro"
+
+    (first,) = contents(ENVELOPE + b">From x\nSubject: s\n\n" + body + b"\r\n")
+
+    assert first == content
+
+
+def test_prose_that_starts_with_from_does_not_split():
+    """Mail programs that forget to escape do exist."""
+    body = "Hello.\n\nFrom Monday 12:30 to 2024 we are away.\n\nFrom me with love"
+    data = ENVELOPE + message(body) + b"\n" + ENVELOPE + message(number=2)
+
+    assert len(contents(data)) == 2
+
+
+def test_missing_blank_lines_do_not_join_messages():
+    """Some exports leave out the blank line before 'From '."""
+    data = ENVELOPE + message() + ENVELOPE + message(number=2)
+
+    assert len(contents(data)) == 2
+
+
+def test_windows_line_ends():
+    data = mailbox([message(), message(number=2)]).replace(b"\n", b"\r\n")
+
+    assert len(contents(data)) == 2
+
+
+def test_what_python_writes_is_read(tmp_path):
+    """The standard library's own mailboxes, a message without headers included."""
+    box = stdlib_mailbox.mbox(tmp_path / "box")
+    for content in (message(), b"\nonly text\n", message(number=2)):
+        box.add(content)
+    box.close()
+
+    assert len(contents((tmp_path / "box").read_bytes())) == 3
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 3000), min_size=1, max_size=8), st.integers(3, 5000))
+def test_blocks_may_end_anywhere(sizes, block):
+    """The size of the reads changes nothing, and every end is a place to go on from."""
+    messages = [message("x" * n, number=i) for i, n in enumerate(sizes)]
+    data = mailbox(messages)
+    whole, splitting._BLOCK = splitting._BLOCK, block
+    try:
+        found = list(split(io.BytesIO(data)))
+    finally:
+        splitting._BLOCK = whole
+
+    assert [raw.content for raw in found] == messages
+    for index, raw in enumerate(found):
+        assert contents(data, raw.end) == messages[index + 1 :]
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=3000))
+def test_no_bytes_stop_the_splitter(data):
+    """And together the messages cover the file."""
+    found = list(split(io.BytesIO(b"From " + data)))
+
+    assert [raw.begin for raw in found[1:]] == [raw.end for raw in found[:-1]]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                ENVELOPE,
+                message(),
+                b"\n",
+                b"\r\n",
+                b">From a\n",
+                b"  \n",
+                b"\xef\xbb\xbf",
+            ]
+        ),
+        max_size=12,
+    )
+)
+def test_in_a_file_the_same_messages_are_found(tmp_path, pieces):
+    """Those that are read at once, and those of which only the place is told; from
+    the beginning, and from where one begins."""
+    path = tmp_path / "box.mbox"
+    path.write_bytes(b"".join(pieces))
+    with path.open("rb") as stream:
+        expected = list(split(stream))
+    assert [one.message() for one in stretches(path)] == expected
+    for at, begun in enumerate(expected):
+        later = [one.message() for one in stretches(path, begun.begin)]
+        assert later == expected[at:]
+
+
+def test_a_huge_message_is_kept_in_part():
+    """What lies beyond the limit is passed over; the next message is found."""
+    huge = message("y" * (splitting.MAX_MESSAGE + 3_000_000))
+    data = mailbox([huge, message(number=2)])
+
+    first, second = contents(data)
+
+    assert len(first) <= splitting.MAX_MESSAGE
+    assert second == message(number=2)

@@ -1,0 +1,291 @@
+"""Letters read by other processes: the same store, and nobody is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.takeout import ME, mailbox_file
+from personal_store import ImportFailure, SourceError, Store, StoreError, import_source
+from personal_store.ingest import importing
+from personal_store.reading import parallel
+from personal_store.reading.letters import Letter, read_now
+from personal_store.reading.parallel import Readers, processes_for
+from personal_store.records import Skipped
+from tests.mailboxes import mailbox, many, message
+from tests.personal_store.stores import content
+from tests.waiting import PATIENCE, wait_until
+
+ROOT = Path(__file__).parents[3]
+IMPORT = """
+import signal, sys
+from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
+from personal_store import Store, import_source
+from personal_store.ingest import importing
+from personal_store.reading import parallel
+from tests.waiting import forever
+importing.BATCH = 20
+parallel.WORTHWHILE = 0
+parallel._LETTERS = 10
+class Held(parallel.Readers):
+    def read(self, letters):
+        for item in super().read(letters):
+            if item.position > 30_000:
+                print(*(one.process.pid for one in self._all), flush=True)
+                forever()
+            yield item
+if "held" in sys.argv:
+    importing.Readers = Held
+with Store.open(Path(sys.argv[1])) as store:
+    import_source(store, "mbox", Path(sys.argv[2]), me=["sam@example.com"])
+"""
+FAULTY = """
+from personal_store.reading import parallel
+def read(one):
+    if one.position == 41:
+        raise MemoryError("at 41")
+    return right(one)
+right, parallel.read_now = parallel.read_now, read
+serve = parallel.serve
+"""
+
+
+@pytest.fixture
+def small_counts(monkeypatch):
+    """A mailbox of a few kilobytes is read by two processes, in many portions."""
+    monkeypatch.setattr(parallel, "WORTHWHILE", 0)
+    monkeypatch.setattr(parallel, "_LETTERS", 7)
+    monkeypatch.setattr(parallel, "_cores", lambda: 2)
+
+
+def letters(count=100):
+    return [Letter(raw, at, f"at {at}") for at, raw in enumerate(many(count), 1)]
+
+
+def stored(path, box):
+    with Store.open(path) as store:
+        report = import_source(store, "mbox", box, me=[ME])
+        runs = "SELECT position, added, skipped, failed, ended > 0 FROM import_run"
+        failures = "SELECT place, reason FROM import_error"
+        rows = [store.db.execute(sql).fetchall() for sql in (runs, failures)]
+        raw = "SELECT record_id, data FROM raw ORDER BY record_id"
+        return report, content(store), rows, store.db.execute(raw).fetchall()
+
+
+def test_many_processes_make_the_same_store(tmp_path, monkeypatch, small_counts):
+    """Texts, order, bodies kept, failures, counts and places."""
+    box = mailbox_file(tmp_path / "takeout.mbox", 300)
+    with box.open("ab") as file:
+        file.write(mailbox([b"Subject: by nobody\n\nThree words here.\n"]))
+    started = []
+    monkeypatch.setattr(
+        "personal_store.python_child.subprocess.Popen",
+        lambda *a, **k: started.append(subprocess_popen(*a, **k)) or started[-1],
+    )
+    together = stored(tmp_path / "together.db", box)
+    monkeypatch.setattr(parallel, "MOST", 0)
+    alone = stored(tmp_path / "alone.db", box)
+
+    assert together == alone
+    assert alone[0].failed == 1
+    assert len(started) == 2
+    assert [one.returncode for one in started] == [-signal.SIGKILL] * 2
+
+
+subprocess_popen = subprocess.Popen
+
+
+def test_items_keep_their_order(small_counts):
+    """Whichever process is faster, and what needs no reading in between."""
+    mixed = letters(60)
+    mixed[30:30] = [Skipped(30, "drafts"), ImportFailure(30, "here", "it is gone")]
+    with Readers(2) as readers:
+        assert list(readers.read(mixed)) == [read_now(one) for one in mixed]
+
+
+def test_readers_serve_one_source_after_the_other(small_counts):
+    with Readers(1) as readers:
+        first, second = list(readers.read(letters(9))), list(readers.read(letters(8)))
+        assert len(readers._all) == 1
+    assert (len(first), len(second)) == (9, 8)
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_what_comes_before_damage_is_read(number, small_counts):
+    """Then the error is raised, as in one process."""
+
+    def damaged():
+        yield from letters(20)
+        raise EOFError("cut off")
+
+    found = []
+    with Readers(number) as readers, pytest.raises(EOFError, match="cut off"):
+        found.extend(readers.read(damaged()))
+    assert found == [read_now(one) for one in letters(20)]
+
+
+def test_damage_keeps_the_last_batch(tmp_path, small_counts, monkeypatch):
+    """A source that cannot be read to its end gives all that it holds before."""
+    box = tmp_path / "letters.mbox"
+    box.write_bytes(mailbox(many(30)))
+
+    def cut(path, start=0):
+        yield from stretches(path, start)
+        raise OSError("the disk is scratched")
+
+    from personal_store.importers import mbox
+
+    stretches = mbox.stretches
+    monkeypatch.setattr(mbox, "stretches", cut)
+    with Store.open(tmp_path / "store.db") as store:
+        with pytest.raises(StoreError, match="scratched"):
+            import_source(store, "mbox", box, me=[ME])
+        assert store.counts()["own"] > 5
+
+
+def read_by(code, folder, monkeypatch):
+    """Readers run this code instead of ours."""
+    (folder / "other_reader.py").write_text(code)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(parallel, "_ENTRY", "other_reader:serve")
+
+
+def test_a_fault_in_reading_stops_where_it_is(tmp_path, small_counts, monkeypatch):
+    """Nothing behind it is taken for read: its place would be passed over."""
+    read_by(FAULTY, tmp_path, monkeypatch)
+    found = []
+    with Readers(2) as readers, pytest.raises(MemoryError, match="at 41"):
+        found.extend(readers.read(letters(100)))
+    assert found == [read_now(one) for one in letters(100)][: len(found)]
+    assert len(found) < 41
+
+
+def test_a_killed_reader_is_a_sentence(small_counts):
+    found = []
+    with Readers(2) as readers, pytest.raises(StoreError, match=r"signal 9.*is safe"):
+        for item in readers.read(letters(900)):
+            found.append(item)
+            for one in readers._all:
+                one.process.kill()
+    assert len(found) < 900
+    assert all(one.process.returncode is not None for one in readers._all)
+
+
+def test_a_reader_that_cannot_start_says_why(tmp_path, small_counts, monkeypatch):
+    read_by("raise SystemExit('no module here')", tmp_path, monkeypatch)
+    with (
+        Readers(1) as readers,
+        pytest.raises(StoreError, match="exit 1: no module here"),
+    ):
+        list(readers.read(letters(5)))
+
+
+def test_little_is_underway_at_any_time(small_counts, monkeypatch):
+    """Letters are taken from the source only as fast as they are written."""
+    monkeypatch.setattr(parallel, "_UNDERWAY", 100_000)
+    taken = []
+
+    def source():
+        for at in range(60):
+            taken.append(at)
+            yield Letter(message("word " * 8_000, number=at), at, "here")
+
+    with Readers(2) as readers:
+        next(iter(readers.read(source())))
+        assert len(taken) <= 10
+
+
+def test_small_imports_stay_in_one_process(monkeypatch):
+    monkeypatch.setattr(parallel, "_cores", lambda: 8)
+    assert processes_for(parallel.WORTHWHILE - 1) == 0
+    assert processes_for(parallel.WORTHWHILE) == parallel.MOST
+    monkeypatch.setattr(parallel, "_cores", lambda: 1)
+    assert processes_for(parallel.WORTHWHILE) == 0
+
+
+def test_readers_load_neither_database_nor_search():
+    """Their memory counts several times."""
+    heavy = {"numpy", "sqlite_utils", "rank_bm25", "personal_store.store"}
+    module = "personal_store.reading.parallel"
+    code = f"import sys, {module}; print({heavy!r} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True
+    )
+    assert done.stdout == b"set()\n"
+
+
+def started(tmp_path, *, count=900):
+    box = tmp_path / "letters.mbox"
+    box.write_bytes(mailbox(many(count)))
+    command = [sys.executable, "-c", IMPORT, str(tmp_path / "store.db"), str(box)]
+    child = subprocess_popen([*command, "held"], cwd=ROOT, stdout=subprocess.PIPE)
+    return child, [int(pid) for pid in child.stdout.readline().split()], command
+
+
+def is_there(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks the system")
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_import_leaves_nobody_and_goes_on(tmp_path, how):
+    """Killed, or by Ctrl-C: the readers end as well, and a second run ends it."""
+    child, readers, command = started(tmp_path)
+    assert len(readers) > 0
+    child.send_signal(how)
+    child.wait(PATIENCE)
+    child.stdout.close()
+    assert child.returncode in (-how, 128 + how)
+    wait_until(lambda: not any(map(is_there, readers)), "readers were left behind")
+    subprocess.run(command, cwd=ROOT, check=True, timeout=PATIENCE)
+    with Store.open(tmp_path / "clean.db") as store:
+        import_source(store, "mbox", tmp_path / "letters.mbox", me=[ME])
+        expected = content(store)
+    with Store.open(tmp_path / "store.db") as store:
+        assert content(store) == expected
+
+
+def test_readers_leave_ctrl_c_to_us(small_counts):
+    """The terminal sends it to all of them."""
+    with Readers(1) as readers:
+        found = readers.read(letters(100))
+        first = next(found)
+        for one in readers._all:
+            os.kill(one.process.pid, signal.SIGINT)
+        assert len([first, *found]) == len(letters(100))
+
+
+@pytest.mark.slow
+def test_a_mailbox_that_goes_away_is_told(tmp_path, monkeypatch, small_counts):
+    """What was read before is safe, and the same import goes on."""
+    box, store = tmp_path / "all.mbox", Store.open(tmp_path / "store.db")
+    content = mailbox(many(100))
+    box.write_bytes(content)
+    monkeypatch.setattr(importing, "BATCH", 10)
+    monkeypatch.setattr(parallel, "_CHUNKS", 1)
+    hidden = []
+
+    def told(done, total):
+        if done > total // 4 and not hidden:
+            hidden.append(box.rename(tmp_path / "elsewhere"))
+
+    with store:
+        with pytest.raises(
+            SourceError, match="cannot be read to its end: no such file"
+        ):
+            import_source(store, "mbox", box, me=[ME], progress=told)
+        (before,) = store.db.execute("SELECT count(*) FROM record").fetchone()
+        hidden[0].rename(box)
+        report = import_source(store, "mbox", box, me=[ME])
+        (after,) = store.db.execute("SELECT count(*) FROM record").fetchone()
+    assert 0 < before < after
+    assert "going on at" in report.notes[0]

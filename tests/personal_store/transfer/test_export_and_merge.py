@@ -1,0 +1,231 @@
+"""Out and in again with nothing lost; two stores into one; back to a backup."""
+
+import json
+
+import pytest
+
+from personal_store import Store, StoreError, import_source
+from personal_store.database.copies import back_up, backup_path, made_at
+from personal_store.lifecycle.forgetting import forget
+from personal_store.lifecycle.identities import identities, remove_identities
+from personal_store.lifecycle.trash import exclude, put_into_trash
+from personal_store.search.derived import check
+from personal_store.transfer.exporting import as_lines, as_mailbox
+from personal_store.transfer.merging import Merged, merge
+from personal_store.transfer.restoring import put_back, restore
+from tests.mailboxes import ME, mailbox, message
+from tests.personal_store.stores import LETTERS, content, fill, found, ids
+
+BALLOON = "title = 'Confidential balloon'"
+NOTHING = Merged(0, 0, 0, ())
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.db") as store:
+        fill(store, tmp_path)
+        yield store
+
+
+@pytest.fixture
+def other(tmp_path):
+    """The same person's second device: two of the letters, and one more."""
+    (tmp_path / "b").mkdir()
+    with Store.open(tmp_path / "b" / "store.db") as store:
+        more = message(
+            "Only on the laptop: the harvest was poor.",
+            number=9,
+            sender="Sam <sam@laptop.example>",
+            subject="Harvest",
+        )
+        path = tmp_path / "b" / "laptop.mbox"
+        path.write_bytes(mailbox([*LETTERS[:2], more]))
+        import_source(store, "mbox", path, me=[ME, "sam@laptop.example"])
+        yield store
+
+
+def test_json_lines_lose_nothing(store, tmp_path):
+    """Put away, labelled, of others, raw bodies: all fields come back."""
+    exclude(store.db, ids(store, "title = 'Plan'"))
+    put_into_trash(store.db, ids(store, BALLOON), now=4_000_000_000)
+    path = tmp_path / "all.jsonl"
+    path.write_bytes(b"".join(as_lines(store.db)))
+
+    with Store.open(tmp_path / "second.db") as second:
+        report = import_source(second, "jsonl", path)
+        again = import_source(second, "jsonl", path)
+
+        assert content(second) == content(store)
+        assert again.added == again.updated == report.failed == 0
+        assert b"".join(as_lines(second.db)) == path.read_bytes()
+
+
+def test_a_damaged_line_is_a_failure(store, tmp_path):
+    """The other lines are read."""
+    lines = list(as_lines(store.db))
+    broken = json.loads(lines[0])
+    lines[0] = json.dumps(broken | {"raw": "AAAA"}).encode() + b"\n"
+    lines[1] = json.dumps({"specsteer": 1, "text": "no other field"}).encode() + b"\n"
+    path = tmp_path / "all.jsonl"
+    path.write_bytes(b"".join(lines))
+
+    with Store.open(tmp_path / "second.db") as second:
+        report = import_source(second, "jsonl", path)
+
+    assert (report.failed, len(lines)) == (2, 6)
+
+
+def test_an_mbox_of_own_mails_is_read_by_others(store, tmp_path):
+    """With recipients, dates, ids and labels; lines that look like a new mail too."""
+    extra = tmp_path / "extra.mbox"
+    hard = message("Hello,\n\nFrom here on it rained: ä 😀 all day long.", number=30,
+                   subject="=?utf-8?q?Regen_=C3=A4?=", to='"Ruiz, Ana" <ana@b.example>',
+                   headers='X-Gmail-Labels: Sent,"a, b"')  # fmt: skip
+    extra.write_bytes(mailbox([hard]))
+    import_source(store, "mbox", extra)
+    path = tmp_path / "mine.mbox"
+    path.write_bytes(b"".join(as_mailbox(store.db)))
+
+    with Store.open(tmp_path / "second.db") as second:
+        import_source(second, "mbox", path, me=[ME])
+        columns = ("body, title, recipient, recipient_address, sender, sent_at, thread,"
+                   " substr(key, 1, 15)")  # fmt: skip
+        select = (
+            f"SELECT {columns} FROM record WHERE kind = 'email' AND author IN (1, 2)"
+        )
+        select += " ORDER BY key"
+        mine, theirs = (s.db.execute(select).fetchall() for s in (store, second))
+        labels = second.db.execute("SELECT label FROM record_label").fetchall()
+
+    assert theirs == mine
+    assert len(mine) == 4
+    assert ("a, b",) in labels
+
+
+def test_a_merge_takes_what_is_lacking_and_happens_once(store, other):
+    """By key; addresses joined; the same again changes nothing."""
+    assert merge(store.db, store.path, other.path) == Merged(
+        1, 0, 0, ("sam@laptop.example",)
+    )
+    assert found(store, "harvest") == ids(store, "title = 'Harvest'")
+    before = content(store), store.db.execute("SELECT * FROM state").fetchall()
+    assert merge(store.db, store.path, other.path) == NOTHING
+    assert (
+        content(store),
+        store.db.execute("SELECT * FROM state").fetchall(),
+    ) == before
+    assert check(store.db) == []
+
+
+def without_sources(store):
+    """Where a text came from first may differ."""
+    records, labels = content(store)
+    return [(row[0], *row[3:]) for row in records], labels
+
+
+def test_merging_both_ways_makes_them_equal(store, other):
+    merge(store.db, store.path, other.path)
+    merge(other.db, other.path, store.path)
+
+    assert without_sources(store) == without_sources(other)
+    assert store.identities() == other.identities()
+
+
+def test_what_one_device_forgot_goes_from_both(store, other, tmp_path):
+    """And stays away from the one that never forgot it itself."""
+    forget(other.db, other.path, ids(other, BALLOON))
+
+    assert merge(store.db, store.path, other.path).forgotten == 1
+    assert ids(store, BALLOON) == []
+    assert fill(store, tmp_path).reasons["forgotten before"] == 1
+    assert merge(other.db, other.path, store.path).added == 4
+    assert ids(other, BALLOON) == []
+
+
+def test_what_is_forgotten_here_does_not_come_back_from_there(store, other):
+    forget(store.db, store.path, ids(store, BALLOON))
+
+    assert merge(store.db, store.path, other.path).added == 1
+    assert ids(store, BALLOON) == []
+
+
+def test_what_one_device_put_away_is_put_away(store, other):
+    exclude(other.db, ids(other, BALLOON))
+    put_into_trash(other.db, ids(other, "title = 'Plan'"))
+    assert merge(store.db, store.path, other.path).changed == 2
+
+    assert found(store, "balloon") == []
+    assert ids(store, "trashed_at IS NOT NULL") == ids(store, "title = 'Plan'")
+
+
+def test_newer_rules_win_in_a_merge(store, other):
+    """With the raw body they read."""
+    other.db.execute(f"UPDATE record SET cleaning = 99, body = 'cut' WHERE {BALLOON}")
+    merge(store.db, store.path, other.path)
+
+    assert store.db.execute(f"SELECT body FROM record WHERE {BALLOON}").fetchone() == (
+        "cut",
+    )
+    assert found(store, "zanzibarensis") == []
+
+
+def test_a_merge_joins_who_is_me(store, other):
+    """A removed address stays removed; an added one turns its texts."""
+    other.add_identities(["sam@work.example"])
+    remove_identities(store.db, ["sam@laptop.example"])
+    merge(store.db, store.path, other.path)
+
+    mine = [one.address for one in identities(store.db)]
+    assert mine == ["sam@example.com", "sam@work.example"]
+    assert found(store, "second address wishes") == ids(store, "title = 'Second'")
+    assert found(store, "harvest") == []
+
+
+def test_a_file_that_is_no_store_is_refused(store, tmp_path):
+    """With a sentence, and nothing is left beside the store."""
+    strange = tmp_path / "strange.db"
+    strange.write_bytes(b"no database at all " * 99)
+    with pytest.raises(StoreError):
+        merge(store.db, store.path, strange)
+    with pytest.raises(StoreError, match="no store"):
+        merge(store.db, store.path, tmp_path / "absent.db")
+    assert list(tmp_path.glob("*.part*")) == []
+
+
+def test_restore_goes_back_but_not_on_what_was_forgotten(store, tmp_path):
+    """A backup from another place, made before the forgetting."""
+    back_up(store.db, store.path)
+    elsewhere = tmp_path / "usb.db"
+    elsewhere.write_bytes(backup_path(store.path).read_bytes())
+    before = content(store)
+    forget(store.db, store.path, ids(store, BALLOON))
+    store.db.execute("UPDATE record SET body = 'scribbled over' WHERE title = 'Plan'")
+
+    assert restore(store.db, store.path, elsewhere) == 1
+    expected = [row for row in before[0] if row[4] != "Confidential balloon"]
+    assert content(store)[0] == expected
+    assert ids(store, BALLOON) == []
+    assert found(store, "harvest") == []
+    assert check(store.db) == []
+    assert made_at(store.path) is not None
+
+
+def test_a_store_that_cannot_be_opened_gets_its_backup(store, tmp_path):
+    back_up(store.db, store.path)
+    before = content(store)
+    path = store.path
+    store.close()
+    path.write_bytes(b"broken" * 999)
+    with pytest.raises(StoreError):
+        Store.open(path)
+
+    assert put_back(path).read_bytes().startswith(b"broken")
+    with Store.open(path) as again:
+        assert content(again) == before
+
+
+def test_one_backup_is_kept_for_its_owner_alone(store):
+    first = back_up(store.db, store.path)
+    assert back_up(store.db, store.path) == first
+    assert first.stat().st_mode & 0o777 == 0o600
+    assert len(list(first.parent.glob("*backup*"))) == 1

@@ -1,0 +1,147 @@
+"""Which modules take part while one block is drafted, checked and shown, and while one
+mail is stored: those of ours that execute a function meanwhile.
+
+    python -m tests.trail
+
+The block is one in the middle of a text: `specsteer write` over a real socket, with the
+embedded pair, and the server in the same process, so that one trace sees both. The mail
+is one of an mbox that is imported in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = (
+    *("cloud_api", "decoding_core", "edge_app", "models"),
+    "personal_store",
+)
+MAIL = """From - Sat Mar 02 10:00:00 2024
+From: Tess <tess@example.org>
+To: Ana <ana@example.org>
+Subject: photos {number}
+Date: Sat, 2 Mar 2024 10:0{number}:00 +0000
+Message-ID: <{number}@example.org>
+
+Hullo Ana,
+
+the photos number {number} are on the piano, and the tea is ready.
+
+Tess
+
+"""
+
+
+class Trail:
+    """Modules of ours in the order in which they first execute a function."""
+
+    def __init__(self) -> None:
+        self.modules: list[str] = []
+        self.on = False
+        self._known: dict[CodeType, str | None] = {}
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        """For `sys.setprofile`, which asks at every call and return."""
+        del argument
+        if not self.on or event != "call":
+            return
+        code = frame.f_code
+        if code not in self._known:
+            self._known[code] = _module_of(code)
+        module = self._known[code]
+        if module is not None and module not in self.modules:
+            self.modules.append(module)
+
+
+def _module_of(code: CodeType) -> str | None:
+    """The module of ours that holds a function; None for all else, also for what is
+    executed only while a module or class is being defined."""
+    path = Path(code.co_filename)
+    if code.co_name == "<module>" or not path.is_relative_to(ROOT):
+        return None
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts) if parts[0] in PACKAGES else None
+
+
+@contextmanager
+def traced() -> Iterator[Trail]:
+    """A trail of all threads that start within the block, and of this one."""
+    trail = Trail()
+    threading.setprofile(trail)
+    sys.setprofile(trail)
+    try:
+        yield trail
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def of_a_block(folder: Path) -> list[str]:
+    """The modules of one block in mid-text, on the device and on the server."""
+    from click.testing import CliRunner
+
+    from cloud_api.engine.llama import LlamaOptions, load_models
+    from edge_app.cli import cli
+    from edge_app.commands.output import Output
+    from models.files import locate
+    from tests.cloud_api.cloud_fakes import TOKEN, running
+
+    os.environ["SPECSTEER_HOME"] = str(folder)
+    shown, count = Output.add, 0
+    with traced() as trail:
+
+        def add(output: Output, event: Any) -> None:
+            nonlocal count
+            shown(output, event)
+            if type(event).__name__ == "Settled":
+                count += 1
+                trail.on = count == 3  # from one block that was shown to the next
+
+        options = LlamaOptions(locate("generalist"), locate("specialist"))
+        Output.add = add  # type: ignore[method-assign]
+        try:
+            with running(lambda: load_models(options)) as server:
+                at = ("--server", server.url, "--token", TOKEN, "--token-in-clear")
+                words = ("write", *at, "--sample", "--max-tokens", "60", "Thank Ana.")
+                done = CliRunner().invoke(cli, words, catch_exceptions=False)
+        finally:
+            Output.add = shown  # type: ignore[method-assign]
+    if done.exit_code or count < 4:
+        raise SystemExit(f"no text was written: {done.output}")
+    return trail.modules
+
+
+def of_a_mail(folder: Path) -> list[str]:
+    """The modules that read and store the third mail of a mailbox."""
+    from personal_store import Store, import_source
+
+    mailbox = folder / "letters.mbox"
+    mailbox.write_text("".join(MAIL.format(number=n) for n in range(5)))
+    with traced() as trail, Store.open(folder / "store.db") as store:
+        trail.on = True
+        import_source(store, "mbox", mailbox, me=["tess@example.org"])
+        trail.on = False
+    return trail.modules
+
+
+def main() -> None:
+    """Print both lists."""
+    for name, found in (("one block", of_a_block), ("one mail", of_a_mail)):
+        with tempfile.TemporaryDirectory() as folder:
+            modules = found(Path(folder))
+        print(f"{name}: {len(modules)} modules")
+        for module in modules:
+            print(f"  {module}")
+
+
+if __name__ == "__main__":
+    main()
