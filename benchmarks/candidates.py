@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.strangers import CONTEXT, fingerprint
 from decoding_core.errors import ContextFullError
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from decoding_core.methods.steering import log_steered
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Floats, log_softmax

@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.intervals import wilson
 from benchmarks.mail_shapes import SHAPES, below
 from benchmarks.mail_texts import Case, drafts, handmade, parts_of
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from personal_store.cleaning.cleaning import clean_mail
 from personal_store.cleaning.markup import visible
 from personal_store.mail.mail import Mail

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from statistics import median
 
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
 from models.files import ROLES, locate

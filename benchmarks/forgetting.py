@@ -22,7 +22,7 @@ from pathlib import Path
 
 import click
 
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from personal_store import Store, import_source
 from personal_store.database.copies import back_up
 from personal_store.files.private_files import size_of

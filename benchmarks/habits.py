@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.intervals import Share, wilson
 from benchmarks.pair import Pair
 from benchmarks.strangers import fingerprint
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 from edge_app.evaluation.bootstrap import Resamples

@@ -21,7 +21,7 @@ from pathlib import Path
 import click
 
 from benchmarks.takeout import ME, mailbox_file
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from personal_store import Store, import_source
 from personal_store.reading import parallel
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import click
 
 from decoding_core.errors import StoppedError
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from decoding_core.settings import MethodSettings
 from edge_app import sample
 from edge_app.decoding.events import Event, Settled

@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.intervals import Share, wilson
 from benchmarks.strangers import CONTEXT, fingerprint, prompts_of
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from decoding_core.sampling import Draw, Floats, Noise, Use
 from models.engines.llama_cpp import LlamaContext, LlamaModel, Reading
 from models.engines.settings import EngineSettings, usable_cores

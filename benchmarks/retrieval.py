@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from benchmarks.prose import Prose
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from edge_app.commands.progress import Progress
 from models import python_child
 from personal_store import Store

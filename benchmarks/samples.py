@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from benchmarks.pair import Pair, Written
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Statistics
 from models.engines.settings import usable_cores

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.timing import TimedEngine, TimedVerifier
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings

@@ -12,8 +12,7 @@ import click
 from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
 from cloud_api.engine.llama import LlamaOptions
 from decoding_core.errors import DecodingError, InvalidSettingsError
-from decoding_core.foreign_text import one_line
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output, one_line
 from models.engines.settings import EngineSettings, default_threads
 from models.files import find, locate
 from models.folders import state_folder

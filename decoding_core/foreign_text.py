@@ -4,6 +4,8 @@ A mail, a file's name, a server's answer, a token or a setting may hold characte
 steer a terminal (ESC, U+009B), let a line be read in another order than it is written,
 or hide a part of it. `escaped` shows them as `\\x1b` or `\\u202e`, for names, paths and
 errors; `legible` is for prose, `one_line` for titles; `escaped_json` for JSON lines.
+Both programs call `gate_output` before anything is printed, so that a new command, a
+traceback, a warning or a line of a library is safe without knowing of it.
 
 Left alone is what some script needs: joiners and zero-width spaces beside a letter that
 is not ASCII (emoji, Persian, Hindi, Khmer), variation selectors, soft hyphens, the
@@ -13,7 +15,9 @@ directional marks of Hebrew and Arabic, which change no order of letters.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO, cast
 
 _STEERS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 """C0 without tab and new line, DEL, C1."""
@@ -100,3 +104,43 @@ def _stand_in(found: str) -> str:
 def _json_escape(match: re.Match[str]) -> str:
     units = match[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+class GatedStream:
+    """A text stream that escapes what is not ours; all but writing is the stream's own.
+
+    It has no `buffer`, as bytes would pass by the gate: click, which wraps the buffer
+    of a stream in ASCII anew, then uses the stream as it is.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.ungated = stream
+
+    def write(self, text: str) -> int:
+        """Write `text` escaped; the number of its characters."""
+        self.ungated.write(escaped(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of `lines`, escaped."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("buffer", "detach", "ungated"):
+            raise AttributeError(f"a gated stream has no {name}")
+        return getattr(self.ungated, name)
+
+
+def ungated(stream: TextIO) -> TextIO:
+    """The stream behind a gate, for our own colours and for data that goes into a file;
+    whoever writes to it answers for what is written."""
+    return stream.ungated if isinstance(stream, GatedStream) else stream
+
+
+def gate_output() -> None:
+    """Gate standard output and standard error for the rest of this process."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, GatedStream):
+            setattr(sys, name, cast(TextIO, GatedStream(stream)))

@@ -15,9 +15,11 @@ from decoding_core.messages import (
     Terms,
 )
 from decoding_core.sampling import Draw, Noise, acceptance_seed, check_draw
-from decoding_core.threshold import Threshold
 
 BonusFrom = Literal["steered", "none", "generalist"]
+Threshold = float | Literal["auto"]
+START = 0.5
+"""The papers' own threshold; what the first block is verified by where it is "auto"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class MethodSettings:
     """How to decode. The defaults are the papers' where these name one."""
 
     method: str = "steering"
-    threshold: Threshold = 0.5
+    threshold: Threshold = START
     """Lambda; "auto" is the running mean of what it stands for."""
     strength: float = 1.0
     """Beta: how strongly the personal delta counts."""

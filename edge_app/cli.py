@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from decoding_core.errors import CloudUnreachableError, DecodingError
-from decoding_core.foreign_text import one_line
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output, one_line
 from edge_app.commands.installed import installed_command, installed_names
 from edge_app.commands.lazy import LazyGroup
 from edge_app.commands.unlocking import ask_in_terminal

@@ -18,7 +18,7 @@ AROUND = {
         "edge_app/tui/app.py",  # writes to a gate of its own
         "models/training/run/progress.py",  # a line of numbers
     },
-    "decoding_core.gated_streams.ungated": {
+    "decoding_core.foreign_text.ungated": {
         "edge_app/commands/output.py",  # our own looks
         "edge_app/commands/progress.py",
         "edge_app/commands/store.py",  # an export into a pipe

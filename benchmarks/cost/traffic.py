@@ -15,7 +15,7 @@ from benchmarks.cost.operations import Text, tokens_per_round
 from decoding_core.messages import Candidates, DraftBlock, OpenSession, Verdict
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier_role import VerifierRole, role_of
+from decoding_core.verifier import VerifierRole, role_of
 from decoding_core.wire_json import open_to_json
 
 _VOCABULARY_ID = "0" * 32

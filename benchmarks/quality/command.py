@@ -14,8 +14,7 @@ from decoding_core.errors import (
     InvalidSettingsError,
     StoppedError,
 )
-from decoding_core.settings import MethodSettings
-from decoding_core.threshold import Threshold
+from decoding_core.settings import MethodSettings, Threshold
 from edge_app.commands.progress import Progress
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings

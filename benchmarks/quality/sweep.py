@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from decoding_core.errors import InvalidSettingsError, UnknownMethodError
 from decoding_core.methods import available, build
-from decoding_core.settings import MethodSettings
-from decoding_core.threshold import Threshold
+from decoding_core.settings import MethodSettings, Threshold
 
 ALL = "all"
 _USUAL = MethodSettings()

@@ -17,7 +17,7 @@ from benchmarks.pair import Connect, Pair
 from decoding_core.errors import MessageError
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
 from decoding_core.protocols import Verifier
-from decoding_core.verifier_role import role_of
+from decoding_core.verifier import role_of
 from decoding_core.wire import FrameFormat
 from decoding_core.wire_json import (
     open_from_json,

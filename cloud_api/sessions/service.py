@@ -27,8 +27,7 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
-from decoding_core.verifier_role import role_of
-from decoding_core.verifying import judge
+from decoding_core.verifier import role_of, verify
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 
 _LAST_SECONDS = 0.3
@@ -166,7 +165,7 @@ class Service:
     async def _ask(
         self, session_id: str, session: Session, block: DraftBlock, decision: Judge
     ) -> Answer:
-        verdict_of = partial(judge, block, role=session.role)
+        verdict_of = partial(verify, block, role=session.role)
         rows = len(block.drafted) + 1
         round_ = Round(
             session_id, decision.token_ids, rows, session.role.uses_base, verdict_of

@@ -21,7 +21,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from decoding_core.messages import DraftBlock, OpenSession, Verdict, digest
-from decoding_core.verifier_role import VerifierRole
+from decoding_core.verifier import VerifierRole
 from decoding_core.wire import Kind, Problem, Signal
 
 WINDOW = 4
@@ -113,7 +113,7 @@ class Session:
         self._answers[key] = answer
         while len(self._answers) > WINDOW:
             self._answers.popitem(last=False)
-        if self.role.judges and answer.accepted < len(block.drafted):
+        if self.role.decides and answer.accepted < len(block.drafted):
             self._refused = key
 
     def resync(self, key: Key) -> Signal:

@@ -11,8 +11,7 @@ from dataclasses import asdict
 
 import click
 
-from decoding_core.foreign_text import legible, one_line
-from decoding_core.gated_streams import ungated
+from decoding_core.foreign_text import legible, one_line, ungated
 from edge_app.decoding.events import (
     Event,
     Finished,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from decoding_core.foreign_text import one_line
-from decoding_core.gated_streams import ungated
+from decoding_core.foreign_text import one_line, ungated
 from personal_store.ingest.room import in_words
 
 if TYPE_CHECKING:

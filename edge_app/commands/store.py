@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from decoding_core.foreign_text import escaped_json, legible
-from decoding_core.gated_streams import ungated
+from decoding_core.foreign_text import escaped_json, legible, ungated
 from edge_app.commands.asking import ask_secret
 from edge_app.commands.forget import tell_proof
 from edge_app.commands.progress import Progress

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decoding_core.errors import ContextFullError, InvalidSettingsError
-from decoding_core.settings import MethodSettings
-from decoding_core.threshold import START
+from decoding_core.settings import START, MethodSettings
 from edge_app.commands.measuring import (
     STOPPED,
     Result,

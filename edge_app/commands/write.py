@@ -13,7 +13,7 @@ import click
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
-from decoding_core.threshold import Threshold
+from decoding_core.settings import Threshold
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import Settings, read_settings, store_path

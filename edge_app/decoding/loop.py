@@ -14,7 +14,8 @@ from decoding_core.errors import ContextFullError
 from decoding_core.messages import Origin, TokenBlock, Verdict
 from decoding_core.protocols import Method
 from decoding_core.sampling import Draw
-from decoding_core.threshold import START, RunningThreshold, Threshold
+from decoding_core.settings import START, Threshold
+from decoding_core.verifier import RunningThreshold
 from edge_app.decoding.deciders import Decider, Decision
 from edge_app.decoding.drafter import Draft, Drafter
 from edge_app.decoding.emitter import EventEmitter

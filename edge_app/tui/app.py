@@ -24,8 +24,7 @@ from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from decoding_core.foreign_text import legible
-from decoding_core.gated_streams import GatedStream
+from decoding_core.foreign_text import GatedStream, legible
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Emit
 from edge_app.service.requests import Service

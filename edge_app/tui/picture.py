@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from edge_app.decoding.events import Event
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.recording import RecordedService, read_tape, runs_of

@@ -15,7 +15,7 @@ from decoding_core.errors import (
     MessageError,
 )
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
-from decoding_core.verifier_role import VerifierRole, role_of
+from decoding_core.verifier import VerifierRole, role_of
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 from decoding_core.wire_json import open_to_json, opened_from_json
 from edge_app.decoding.events import Emit

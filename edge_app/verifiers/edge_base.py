@@ -22,9 +22,7 @@ from decoding_core.messages import (
 )
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.sampling import Floats, log_softmax
-from decoding_core.verifier import Reader
-from decoding_core.verifier_role import VerifierRole, role_of
-from decoding_core.verifying import count_kept
+from decoding_core.verifier import Reader, VerifierRole, count_kept, role_of
 
 
 class EdgeBaseVerifier:
@@ -51,7 +49,7 @@ class EdgeBaseVerifier:
         logits = self._base.read(block)
         base = log_softmax(logits, self._duty.terms.temperature)
         kept, mean = 0, 0.0
-        if self._duty.judges:
+        if self._duty.decides:
             kept, mean = self._judged(block, answer, base)
         rows = tuple(
             _compared(answer.rows[i], base[i])

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from decoding_core.errors import DecodingError, ModelNotFoundError, StoppedError
-from decoding_core.gated_streams import gate_output
+from decoding_core.foreign_text import gate_output
 from models.files import ROLES
 from models.training import config
 from models.training.config import Recipe

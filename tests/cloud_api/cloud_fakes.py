@@ -18,7 +18,7 @@ from cloud_api.settings import ServerSettings
 from decoding_core import wire_json
 from decoding_core.errors import ContextFullError
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
-from decoding_core.verifier_role import role_of
+from decoding_core.verifier import role_of
 from tests.waiting import PATIENCE, wait_until
 
 TOKEN = "specsteer_test-token"

@@ -11,8 +11,7 @@ from cloud_api.engine.llama import LlamaOptions, load_models
 from cloud_api.sessions.state import Session
 from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
-from decoding_core.verifier import EngineVerifier
-from decoding_core.verifier_role import role_of
+from decoding_core.verifier import EngineVerifier, role_of
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate

@@ -9,8 +9,7 @@ from decoding_core.messages import DraftBlock
 from decoding_core.methods import build, costeer, lightcosteer
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier_role import role_of
-from decoding_core.verifying import judge
+from decoding_core.verifier import role_of, verify
 from tests.exact import row_of, steered
 
 # Drawn one by one: numbers that fill up an array take hypothesis twice the time.
@@ -83,7 +82,7 @@ def test_what_lies_outside_of_the_row_is_bounded(method, beta):
             settings = MethodSettings(method=method, strength=beta, candidates=count)
             block = DraftBlock(0, 0, 0, 0, (), ())
             role = role_of(settings.terms())
-            row = judge(block, large[None], base[None], role).rows[0]
+            row = verify(block, large[None], base[None], role).rows[0]
             chosen = build(settings)
             whole = steered(small, large, base, chosen.strength)
             outside = 1 - whole[row.token_ids].sum()
@@ -98,5 +97,5 @@ def test_the_bound_is_near_where_little_is_left_out():
     small, large, base = log_softmax(rng.normal(0, 6, (3, 60)))
     settings = MethodSettings(method="lightcosteer", candidates=40)
     block = DraftBlock(0, 0, 0, 0, (), ())
-    row = judge(block, large[None], base[None], role_of(settings.terms())).rows[0]
+    row = verify(block, large[None], base[None], role_of(settings.terms())).rows[0]
     assert build(settings).truncation_bound(small, row) < 0.01

@@ -7,7 +7,7 @@ import warnings
 import click
 import pytest
 
-from decoding_core.gated_streams import GatedStream, gate_output, ungated
+from decoding_core.foreign_text import GatedStream, gate_output, ungated
 from tests.hostile import HOSTILE, MARK, dangers
 
 

@@ -11,9 +11,7 @@ from numpy.testing import assert_allclose
 
 from decoding_core.messages import THRESHOLD_LIMIT, DraftBlock, Terms
 from decoding_core.sampling import log_softmax
-from decoding_core.threshold import RunningThreshold
-from decoding_core.verifier_role import role_of
-from decoding_core.verifying import judge
+from decoding_core.verifier import RunningThreshold, role_of, verify
 
 # Drawn one by one: numbers that fill up an array take hypothesis twice the time.
 logprobs = hnp.arrays(np.float64, 9, elements=st.floats(-6, 6), fill=st.nothing()).map(
@@ -89,7 +87,7 @@ def expected_means(tables, terms, blocks, text=(), threshold=None, norms=()):
         )
         _, large, base = np.stack([tables.logits(place) for place in places], 1)
         block = DraftBlock(0, 0, len(text), 0, (), drafted, threshold.value)
-        verdict = judge(block, large, base, role_of(terms))
+        verdict = verify(block, large, base, role_of(terms))
         learnt = copy(threshold)
         learnt.learn(verdict.mean_ratio, 3)
         # Which token is redrawn depends on nothing that was not drawn before.

@@ -12,9 +12,7 @@ from decoding_core.messages import (
     digest,
 )
 from decoding_core.sampling import TIED, log_softmax
-from decoding_core.verifier import EngineVerifier
-from decoding_core.verifier_role import role_of
-from decoding_core.verifying import judge
+from decoding_core.verifier import EngineVerifier, role_of, verify
 from tests.fakes import HashEngine
 
 
@@ -37,7 +35,7 @@ def test_the_greedy_rule_is_applied_position_by_position():
     for _ in range(200):
         large, base = rng.normal(size=(2, 7, 11))
         drafted = tuple(int(x) for x in rng.integers(0, 11, 6))
-        verdict = judge(block(drafted=drafted), large, base, role)
+        verdict = verify(block(drafted=drafted), large, base, role)
         ratios = np.exp(log_softmax(large) - log_softmax(base))
         ratio = ratios[np.arange(6), drafted]
         assert verdict.accepted == [*(ratio > 0.5 * np.exp(TIED)), False].index(False)
@@ -57,7 +55,7 @@ def test_the_threshold_is_the_block_s():
 def judged(drafted, large, base, **terms):
     terms = Terms(**{"method": "steering", "draft_limit": 1, **terms})
     one = block(drafted=(drafted,), threshold=1e5)
-    return judge(one, large, base, role_of(terms))
+    return verify(one, large, base, role_of(terms))
 
 
 def test_a_row_holds_the_likeliest_and_the_draft():

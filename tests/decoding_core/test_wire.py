@@ -19,8 +19,7 @@ from decoding_core.messages import (
     Verdict,
 )
 from decoding_core.methods import available, build_for_server
-from decoding_core.verifier_role import role_of
-from decoding_core.verifying import judge
+from decoding_core.verifier import role_of, verify
 from decoding_core.wire import FrameFormat, Kind, Signal
 from decoding_core.wire_json import (
     answer_from_json,
@@ -163,7 +162,7 @@ def test_sizes_depend_on_the_terms_alone(name, base):
     drafted = tuple(range(role.draft_limit))
     block = DraftBlock(0, 0, 0, 0, (), drafted, 1e6)
     rows = logits[: len(drafted) + 1]
-    verdict = judge(block, rows, rows[::-1] if role.uses_base else None, role)
+    verdict = verify(block, rows, rows[::-1] if role.uses_base else None, role)
     frame = role.frames.encode_verdict(verdict, len(drafted))
     assert len(frame) == role_of(terms).frames.down_size
     same(role.frames.decode_answer(frame), verdict)

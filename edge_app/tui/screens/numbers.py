@@ -10,7 +10,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from decoding_core.threshold import Threshold
+from decoding_core.settings import Threshold
 from edge_app.tui.drafts import Writing
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.variant import State, Variant

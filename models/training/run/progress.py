@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from decoding_core.foreign_text import escaped
-from decoding_core.gated_streams import ungated
+from decoding_core.foreign_text import escaped, ungated
 from models.training.run.losses import Step
 
 _PAUSE = 60.0

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from cloud_api.sessions.state import WINDOW, Join, Judge, Session
 from decoding_core.messages import DraftBlock, Verdict, digest
-from decoding_core.verifier_role import role_of
+from decoding_core.verifier import role_of
 from decoding_core.wire import Kind, Problem, Signal
 from tests.cloud_api.cloud_fakes import block_after, open_request
 

@@ -17,8 +17,7 @@ from decoding_core.errors import (
     SessionLostError,
 )
 from decoding_core.messages import SessionOpened, Verdict
-from decoding_core.verifier_role import role_of
-from decoding_core.verifying import judge
+from decoding_core.verifier import role_of, verify
 from decoding_core.wire import Kind, Problem, Signal
 from edge_app.transport.client import ConnectionLostError
 from tests.fakes import HashEngine
@@ -193,6 +192,6 @@ class LosingServer:
             model.read = list(decision.token_ids[:-rows])
             logits.append(model.evaluate(decision.token_ids[-rows:], rows))
         base = logits[1] if session.role.uses_base else None
-        verdict = judge(block, logits[0], base, session.role)
+        verdict = verify(block, logits[0], base, session.role)
         session.finish(block, verdict)
         return verdict

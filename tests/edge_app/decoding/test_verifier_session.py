@@ -23,8 +23,7 @@ from decoding_core.messages import (
 )
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier
-from decoding_core.verifier_role import role_of
+from decoding_core.verifier import EngineVerifier, role_of
 from decoding_core.wire import Kind, Problem, Signal
 from edge_app.decoding.drafter import Drafter
 from edge_app.decoding.emitter import EventEmitter

@@ -20,7 +20,7 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier_role import role_of
+from decoding_core.verifier import role_of
 from decoding_core.wire import Kind, Signal
 from edge_app.transport import client
 from edge_app.transport.client import Connection
