@@ -24,8 +24,9 @@ import numpy as np
 from benchmarks.intervals import Share, wilson
 from benchmarks.strangers import CONTEXT, fingerprint, prompts_of
 from decoding_core.foreign_text import gate_output
+from decoding_core.protocols import Reading
 from decoding_core.sampling import Draw, Floats, Noise, Use
-from models.engines.llama_cpp import LlamaContext, LlamaModel, Reading
+from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings, usable_cores
 from models.files import ROLES, locate
 from models.synthetic_writers.examples import unseen_writers
@@ -123,11 +124,8 @@ class Runner:
         return texts
 
     def _read(self, unread: Mapping[int, Sequence[int]]) -> dict[int, Floats]:
-        readings = [
-            Reading(self._context.sequence(number), token_ids)
-            for number, token_ids in unread.items()
-        ]
-        logits = self._context.evaluate_many(readings)
+        readings = [Reading(number, token_ids) for number, token_ids in unread.items()]
+        logits = self._context.evaluate(readings)
         return {n: rows[0] for n, rows in zip(unread, logits, strict=True)}
 
     def _next(self, row: Floats, draw: Draw, position: int, ends: bool) -> int:

@@ -1,4 +1,4 @@
-"""The ASGI application: routes, guards and the life of the engine thread."""
+"""The ASGI application: routes, middleware and the life of the engine thread."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any
 from fastapi import FastAPI
 
 from cloud_api.auth.middleware import RequireToken
-from cloud_api.door import Door
-from cloud_api.engine.batch_engine import Models
-from cloud_api.engine.thread import EngineThread
-from cloud_api.http import about, problems, routes, stream
-from cloud_api.http.connections import DOOR
+from cloud_api.connections import DOOR, Door
+from cloud_api.engine.scheduler import EngineThread, Models
+from cloud_api.http import problems, routes, stream
 from cloud_api.http.middleware import CatchAllErrors, LimitBody
 from cloud_api.http.schemas import FIELD_NAMES
 from cloud_api.sessions.service import Service
@@ -25,8 +23,8 @@ _JOIN_SECONDS = 0.5
 
 
 def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
-    """The service. `load` runs in the engine thread when the service starts;
-    `app.state` holds the `service`, the `scheduler` and the `door`."""
+    """The application. `load` runs in the engine thread when the application starts;
+    `app.state` holds the `service`, the `engine` (thread) and the `door`."""
     app = FastAPI(
         title="SpecSteer verifier",
         lifespan=_lifespan,
@@ -34,10 +32,10 @@ def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
     )
-    app.state.scheduler = EngineThread(load)
+    app.state.engine = EngineThread(load)
     app.state.door = Door(settings.door)
-    app.state.service = Service(settings, app.state.scheduler)
-    for router in (about.router, routes.router, stream.router):
+    app.state.service = Service(settings, app.state.engine)
+    for router in (routes.router, stream.router):
         app.include_router(router)
     problems.install(app, FIELD_NAMES)
     # The last added is the first asked.
@@ -50,20 +48,20 @@ def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     service: Service = app.state.service
-    app.state.scheduler.start()
-    sweeper = asyncio.create_task(_sweep(service))
+    app.state.engine.start()
+
+    async def sweep() -> None:
+        """Forget idle sessions, every few seconds."""
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            service.expire()
+
+    sweeper = asyncio.create_task(sweep())
     try:
         yield {DOOR: app.state.door}
     finally:
         sweeper.cancel()
         with suppress(asyncio.CancelledError):
             await sweeper
-        close: Any = app.state.scheduler.close
+        close: Any = app.state.engine.close
         await asyncio.to_thread(close, _JOIN_SECONDS)
-
-
-async def _sweep(service: Service) -> None:
-    """Forget idle sessions, every few seconds."""
-    while True:
-        await asyncio.sleep(_SWEEP_SECONDS)
-        service.expire()

@@ -35,7 +35,7 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands)
 def main() -> None:
-    """The server side of SpecSteer: a generalist that judges drafts."""
+    """The server side of SpecSteer: a generalist that verifies drafts."""
 
 
 @main.command()
@@ -131,7 +131,7 @@ def serve(
     exit_with_stdin: bool,
     **models: Any,
 ) -> None:
-    """Judge drafts until stopped.
+    """Verify drafts until stopped.
 
     Prints one line of JSON with the address to standard output.
     """

@@ -1,32 +1,30 @@
-"""Running the server in this process until it is told to stop."""
+"""Running the server in this process: where it listens, and until when."""
 
 from __future__ import annotations
 
+import errno
+import ipaddress
 import json
 import os
+import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from cloud_api import logs
 from cloud_api.app import create_app
-from cloud_api.door import DoorLimits
+from cloud_api.connections import WAITING, VerifierServer
 from cloud_api.engine.llama import LlamaOptions, load_models
 from cloud_api.errors import ServerError
-from cloud_api.server import (
-    VerifierServer,
-    address_of,
-    is_loopback,
-    listen,
-    room_for_connections,
-)
-from cloud_api.settings import ServerSettings
+from cloud_api.settings import DoorLimits, ServerSettings
 from models.owner_only import may_be_swapped, write_whole
 
+_OTHER_FILES = 64
+"""Descriptors for what is no connection, or one that is about to be closed."""
 _HARD_STOP_SECONDS = 4.0
 
 
@@ -58,12 +56,12 @@ def serve(options: LlamaOptions, token: str, doorway: Doorway) -> bool:
     app = create_app(settings, partial(load_models, options))
     server = VerifierServer(app, lambda: _say(address_of(listener), doorway))
     if doorway.exit_with_stdin:
-        _watch_stdin(partial(_stop, server))
+        _stop_with_stdin(server)
     server.run(sockets=[listener])
-    failure = app.state.scheduler.failure
+    failure = app.state.engine.failure
     if failure is not None:
         raise ServerError(failure)
-    return bool(app.state.scheduler.close(0.0))
+    return bool(app.state.engine.close(0.0))
 
 
 def check_host(host: str, allow_remote: bool) -> None:
@@ -87,6 +85,68 @@ def check_announce(path: Path | None) -> None:
         )
 
 
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket.
+
+    Raises:
+        ServerError: the address cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small answers without delay (TCP_NODELAY) only where the socket says
+    # that it is TCP; one of socket.create_server leaves that open, and each request
+    # then waits 40 ms for the client's acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind((host, port))
+        listener.listen(WAITING)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            why = f"port {port} on {host} is in use; choose another with --port"
+        elif error.errno == errno.EACCES:
+            why = f"this user may not listen on port {port}; choose one above 1023"
+        else:
+            why = f"cannot listen on {host}: {error.strerror or 'no such address'}"
+        raise ServerError(why) from error
+    return listener
+
+
+def room_for_connections(wanted: int) -> int:
+    """How many connections this process has file descriptors for, up to `wanted`; the
+    limit of the process is raised for them as far as it may be."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + _OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        soft = allowed
+    return max(1, soft - _OTHER_FILES)
+
+
+def address_of(listener: socket.socket) -> str:
+    """The URL of a listening socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server bound to `host`."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def _say(url: str, doorway: Doorway) -> None:
     """One line of JSON for programs, one sentence for people."""
     line = json.dumps({"url": url}) + "\n"
@@ -98,14 +158,8 @@ def _say(url: str, doorway: Doorway) -> None:
     sys.stderr.flush()
 
 
-def _stop(server: VerifierServer) -> None:
-    server.should_exit = True
-    time.sleep(_HARD_STOP_SECONDS)
-    os._exit(1)
-
-
-def _watch_stdin(ended: Callable[[], None]) -> None:
-    """Call `ended` in a thread when standard input ends."""
+def _stop_with_stdin(server: VerifierServer) -> None:
+    """End the server in a thread when standard input ends."""
 
     def watch() -> None:
         try:
@@ -113,6 +167,8 @@ def _watch_stdin(ended: Callable[[], None]) -> None:
                 pass
         except OSError:
             pass
-        ended()
+        server.should_exit = True
+        time.sleep(_HARD_STOP_SECONDS)
+        os._exit(1)
 
     threading.Thread(target=watch, name="stdin", daemon=True).start()

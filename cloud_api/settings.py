@@ -4,7 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cloud_api.door import DoorLimits
+
+@dataclass(frozen=True, slots=True)
+class DoorLimits:
+    """How many connections there may be, and how long they may take."""
+
+    connections: int = 512
+    """In all, the household's and strangers'."""
+    header_seconds: float = 10.0
+    """From accepting a connection, or the first byte of a later request, to the end of
+    the request's header."""
+    body_seconds: float = 60.0
+    """From the end of the header to the end of the body."""
+    unread_seconds: float = 30.0
+    """How long an answer may wait for a client that does not read."""
+
+    @property
+    def strangers(self) -> int:
+        """The most strangers."""
+        return max(1, self.connections // 2)
+
+    @property
+    def strangers_per_network(self) -> int:
+        """The most strangers of one address, or of one IPv6 network."""
+        return max(1, self.connections // 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +49,4 @@ class ServerSettings:
     door: DoorLimits = field(default_factory=DoorLimits)
     """How many connections there may be, and how long they may take."""
     stop_seconds: float = 1.0
-    """How long a stop waits for the rounds that are being judged."""
+    """How long a stop waits for the rounds that are being verified."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from decoding_core.messages import (
@@ -40,6 +41,55 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Free the cache; the engine is not used again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Tokens to read in one slot of a `BatchEngine`."""
+
+    slot: int
+    token_ids: Sequence[int]  # (T,)
+    rows: int = 1
+    """How many rows of logits are wanted, 1 <= rows <= T."""
+
+
+class BatchEngine(Protocol):
+    """A model with the caches of several texts, one per slot. It reads on in several
+    slots at once, which costs little more than in one. Used by one thread alone, but
+    for `interrupt`."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for the screen."""
+
+    @property
+    def vocabulary_id(self) -> str:
+        """Hash of the model's token list."""
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many tokens the model knows."""
+
+    @property
+    def context_length(self) -> int:
+        """How many tokens a slot holds."""
+
+    @property
+    def slots(self) -> int:
+        """How many texts it can hold."""
+
+    def rollback(self, slot: int, position: int) -> None:
+        """Forget everything in a slot after its first `position` tokens."""
+
+    def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
+        """Read on in several slots, in one pass where they fit; logits (rows, V) of
+        each reading. When it raises, nothing was read."""
+
+    def interrupt(self) -> None:
+        """Abort a long evaluation, from another thread; the model is not used again."""
+
+    def close(self) -> None:
+        """Free the memory."""
 
 
 class Verifier(Protocol):

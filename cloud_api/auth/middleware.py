@@ -6,9 +6,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cloud_api.auth.tokens import carries
+from cloud_api.connections import VISIT
 from cloud_api.errors import UnauthorizedError
 from cloud_api.http import problems
-from cloud_api.http.connections import VISIT
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 
@@ -21,7 +21,7 @@ class RequireToken:
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what may pass."""
+        """Pass on what carries the token, and answer 401 to the rest."""
         if scope["type"] == "lifespan" or self._may_pass(scope):
             await self._app(scope, receive, send)
             return

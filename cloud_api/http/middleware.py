@@ -1,4 +1,5 @@
-"""ASGI middleware around the whole service: a cap on bodies, and a last net."""
+"""ASGI middleware around the whole service: the size of bodies is limited, and errors
+that nobody expected are caught."""
 
 from __future__ import annotations
 
@@ -34,25 +35,19 @@ class LimitBody:
                 raise HTTPException(413)
             return message
 
-        if _announced(scope) > self._limit:
-            problem = problems.of_error(self._too_large())
-            await problem.response()(scope, receive, send)
+        announced = Headers(scope=scope).get("content-length", "0")
+        if announced.isdigit() and int(announced) > self._limit:
+            error = BodyTooLargeError(f"a body may hold {self._limit} bytes")
+            await problems.of_error(error).response()(scope, receive, send)
             return
         await self._app(scope, counted, send)
-
-    def _too_large(self) -> BodyTooLargeError:
-        return BodyTooLargeError(f"a body may hold {self._limit} bytes")
-
-
-def _announced(scope: Scope) -> int:
-    text = Headers(scope=scope).get("content-length", "0")
-    return int(text) if text.isdigit() else 0
 
 
 class CatchAllErrors:
     """Catches what nobody expected, names it in the log and answers without it.
 
-    The server below would log the message, and a message may quote content.
+    The server below would log the message, and a message may quote content. A stream
+    catches its own errors once it is accepted, so what comes here is unanswered yet.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -68,7 +63,8 @@ class CatchAllErrors:
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            passed_on = watched if scope["type"] == "http" else send
+            await self._app(scope, receive, passed_on)
         except Exception:
             logs.fault(f"a {scope['type']} request")
             if scope["type"] == "lifespan":

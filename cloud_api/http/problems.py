@@ -5,10 +5,9 @@ No text of a problem holds what a client sent: prompts and drafts are private.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -51,14 +50,12 @@ class Problem:
             "code": self.code,
             "detail": self.detail,
         }
-        return JSONResponse(body, self.status, self._headers(), media_type=MEDIA_TYPE)
-
-    def _headers(self) -> dict[str, str]:
+        headers: dict[str, str] = {}
         if self.status == 401:
-            return {"WWW-Authenticate": "Bearer"}
-        if self.retry_after is not None:
-            return {"Retry-After": str(max(1, round(self.retry_after)))}
-        return {}
+            headers["WWW-Authenticate"] = "Bearer"
+        elif self.retry_after is not None:
+            headers["Retry-After"] = str(max(1, round(self.retry_after)))
+        return JSONResponse(body, self.status, headers, media_type=MEDIA_TYPE)
 
 
 _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
@@ -89,23 +86,23 @@ def of_error(error: errors.DecodingError) -> Problem:
 
 
 def internal() -> Problem:
-    """What is said of a fault of the server itself."""
+    """The answer to a fault of the server itself."""
     return Problem(500, "internal", "the server failed; its log names the fault")
 
 
 def no_room() -> Problem:
-    """What is said to a connection beyond those that the server takes."""
+    """The answer to a connection beyond those that the server takes."""
     detail = "this server has all the connections that it takes; come back later"
     return Problem(503, "busy", detail, 5.0)
 
 
 def bad_request() -> Problem:
-    """What is said to a request that is none."""
+    """The answer to bytes that are no HTTP request."""
     return _of_status(400)
 
 
 def too_slow() -> Problem:
-    """What is said to a client that did not send its request in time."""
+    """The answer to a client that did not send its request in time."""
     return Problem(408, "too-slow", "the request did not arrive in time")
 
 
@@ -114,26 +111,21 @@ def of_validation(error: RequestValidationError, known: frozenset[str]) -> Probl
     version = error.body.get("version") if isinstance(error.body, dict) else None
     if type(version) is int and version != VERSION:
         return of_error(wrong_version())
-    sentences = [_sentence(one, known) for one in error.errors()[:5]]
+    sentences = []
+    for one in error.errors()[:5]:
+        if one["type"] == "json_invalid":
+            sentences.append("the body is not JSON")
+            continue
+        names = [str(part) for part in one["loc"][1:] if isinstance(part, int | str)]
+        # Names that are not ours came from the client.
+        shown = [n if n in known or n.isdigit() else "unknown field" for n in names]
+        sentences.append(f"{'.'.join(shown) or 'the body'}: {one['msg']}")
     return Problem(422, "invalid-request", "; ".join(sentences))
 
 
 def wrong_version() -> ProtocolVersionError:
-    """Another version of the protocol than ours."""
+    """The error for a client of another version of the protocol."""
     return ProtocolVersionError(f"this server speaks version {VERSION} of the protocol")
-
-
-def _sentence(one: Mapping[str, Any], known: frozenset[str]) -> str:
-    if one["type"] == "json_invalid":
-        return "the body is not JSON"
-    return f"{_place(one['loc'], known)}: {one['msg']}"
-
-
-def _place(location: Sequence[Any], known: frozenset[str]) -> str:
-    """Where the fault lies; names that are not ours came from the client."""
-    names = [str(part) for part in location[1:] if isinstance(part, int | str)]
-    shown = [n if n in known or n.isdigit() else "unknown field" for n in names]
-    return ".".join(shown) or "the body"
 
 
 def install(app: FastAPI, known: frozenset[str]) -> None:

@@ -1,4 +1,4 @@
-"""The routes of a session over HTTP."""
+"""The routes over HTTP: how the server is, and a session as JSON."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
+from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http.schemas import BlockBody, OpenBody
-from cloud_api.sessions.service import Service
+from cloud_api.sessions.service import Service, candidate_limit
+from cloud_api.sessions.state import WINDOW
 from decoding_core import wire_json
+from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT
+from decoding_core.protocols import BatchEngine
+from decoding_core.wire import VERSION
 
-router = APIRouter(prefix="/v1/sessions")
+router = APIRouter()
 
 
 def _service(request: Request) -> Service:
@@ -22,24 +27,74 @@ def _service(request: Request) -> Service:
 ServiceNeeded = Annotated[Service, Depends(_service)]
 
 
-@router.post("", status_code=201)
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """The process answers."""
+    return {"state": "alive"}
+
+
+@router.get("/readyz")
+async def readyz(service: ServiceNeeded) -> JSONResponse:
+    """Whether sessions can be opened."""
+    try:
+        _ = service.models
+    except LoadingError:
+        return JSONResponse({"state": "loading"}, 503, {"Retry-After": "1"})
+    except StoppingError:
+        return JSONResponse({"state": "stopping"}, 503, {"Retry-After": "5"})
+    return JSONResponse({"state": "ready"})
+
+
+@router.get("/v1/models")
+async def models(service: ServiceNeeded) -> dict[str, Any]:
+    """The models that verify, and what may be asked of them."""
+    pair, settings = service.models, service.settings
+
+    def described(model: BatchEngine) -> dict[str, Any]:
+        return {
+            "name": model.name,
+            "vocabulary_id": model.vocabulary_id,
+            "context_length": model.context_length,
+        }
+
+    return {
+        "version": VERSION,
+        "generalist": described(pair.generalist),
+        "base": None if pair.base is None else described(pair.base),
+        "limits": {
+            "context_length": pair.context_length,
+            "vocabulary_size": pair.vocabulary_size,
+            "draft_limit": DRAFT_LIMIT,
+            "settled_limit": SETTLED_LIMIT,
+            "candidates": candidate_limit(pair, settings),
+            "window": WINDOW,
+            "answer_bytes": settings.answer_bytes,
+            "body_bytes": settings.body_bytes,
+            "sessions_in_memory": pair.slots,
+            "sessions_known": settings.known_sessions,
+            "idle_seconds": settings.idle_seconds,
+        },
+    }
+
+
+@router.post("/v1/sessions", status_code=201)
 async def open_session(body: OpenBody, service: ServiceNeeded) -> dict[str, Any]:
     """Begin a text."""
     request = wire_json.open_from_json(body.model_dump(exclude={"version"}))
     return wire_json.opened_to_json(service.open(request))
 
 
-@router.post("/{session_id}/verify")
+@router.post("/v1/sessions/{session_id}/verify")
 async def verify(
     session_id: str, body: BlockBody, service: ServiceNeeded
 ) -> JSONResponse:
-    """Judge one block: the JSON twin of a frame."""
+    """Verify one block: the JSON twin of a frame."""
     block = wire_json.block_from_json(body.model_dump())
     answer = await service.verify(session_id, block)
     return JSONResponse(wire_json.answer_to_json(answer, len(block.drafted)))
 
 
-@router.delete("/{session_id}", status_code=204)
+@router.delete("/v1/sessions/{session_id}", status_code=204)
 async def close_session(session_id: str, service: ServiceNeeded) -> Response:
     """End a text and forget it."""
     service.close(session_id)

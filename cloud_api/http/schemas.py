@@ -59,7 +59,7 @@ class OpenBody(_Body):
 
 
 class BlockBody(_Body):
-    """A block to judge."""
+    """A block to verify."""
 
     epoch: Count32
     round: Count63

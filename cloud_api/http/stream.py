@@ -15,12 +15,13 @@ from typing import Any
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
+from cloud_api import logs
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http import problems
 from cloud_api.sessions.service import Service
 from cloud_api.sessions.state import WINDOW
 from decoding_core.errors import MessageError, SessionLostError
-from decoding_core.messages import DraftBlock, Verdict
+from decoding_core.messages import Verdict
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 
 BAD_FRAME = 1008
@@ -35,7 +36,7 @@ router = APIRouter()
 
 @router.websocket("/v1/sessions/{session_id}/stream")
 async def stream(websocket: WebSocket, session_id: str) -> None:
-    """Judge the blocks that come as frames until one side hangs up."""
+    """Verify the blocks that come as frames until one side hangs up."""
     service: Service = websocket.app.state.service
     try:
         frames = service.frames(session_id)
@@ -45,8 +46,11 @@ async def stream(websocket: WebSocket, session_id: str) -> None:
         await websocket.send_denial_response(denial)
         return
     await websocket.accept()
-    with service.streaming(session_id) as ended:
-        await _Stream(websocket, service, session_id, frames).run(ended)
+    try:
+        with service.streaming(session_id) as ended:
+            await _Stream(websocket, service, session_id, frames).run(ended)
+    except Exception:  # noqa: BLE001 - uvicorn would log what it says
+        logs.fault("a websocket request")
 
 
 class _Stream:
@@ -69,11 +73,10 @@ class _Stream:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(group))
                 group.create_task(self._write())
-                for event, last in (
-                    (self._service.stopping, self._stopping),
-                    (ended, self._lost),
-                ):
-                    group.create_task(self._watch(event, last, group))
+                group.create_task(
+                    self._watch(self._service.stopping, self._stopping, group)
+                )
+                group.create_task(self._watch(ended, self._lost, group))
         except* WebSocketDisconnect:
             pass
 
@@ -113,19 +116,16 @@ class _Stream:
         try:
             block = self._frames.decode_block(frame)
             self._newest = block.epoch, block.round
-            return await self._judge(block), None
+            answer = await self._service.verify(self._session_id, block)
+            if isinstance(answer, Verdict):
+                return self._frames.encode_verdict(answer, len(block.drafted)), None
+            return self._frames.encode_signal(answer), None
         except MessageError:
             return self._problem(Problem.MESSAGE), BAD_FRAME
         except SessionLostError:
             return await self._lost()
         except StoppingError:
             return await self._stopping()
-
-    async def _judge(self, block: DraftBlock) -> bytes:
-        answer = await self._service.verify(self._session_id, block)
-        if isinstance(answer, Verdict):
-            return self._frames.encode_verdict(answer, len(block.drafted))
-        return self._frames.encode_signal(answer)
 
     def _problem(self, problem: Problem) -> bytes:
         return self._frames.encode_signal(Signal(Kind.ERROR, *self._newest, problem))

@@ -9,7 +9,7 @@ only grows; the epoch grows at each refusal. For every block there is one answer
 - a block that does not follow the text held here: `resync` with the tokens held. The
   device opens a new session with the text;
 - more blocks at once than the window allows: `busy`;
-- anything else: the text becomes what the block says, and the block is judged.
+- anything else: the text becomes what the block says, and the block is verified.
 
 The text held here may end in drafted tokens that were refused; the next block says
 where it goes on, and what stands after that is forgotten.
@@ -33,8 +33,8 @@ Answer = Verdict | Signal
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
-    """The block is new: judge it with the models at the end of these tokens."""
+class Verify:
+    """The block is new: verify it with the models at the end of these tokens."""
 
     token_ids: tuple[int, ...]
     """Prompt, text, settled and drafted."""
@@ -42,10 +42,10 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The block is being judged already: wait for that answer."""
+    """The block is being verified already: wait for that answer."""
 
 
-Decision = Judge | Join | Verdict | Signal
+Decision = Verify | Join | Verdict | Signal
 
 
 class Session:
@@ -88,23 +88,27 @@ class Session:
             return self._answers[key]
         if key in self._waiting:
             return Join()
-        if self._is_stale(key) or not self._follows(block):
+        held = self._text[: block.position]
+        follows = len(held) == block.position and digest(held) == block.digest
+        if key < self._newest or self._is_after_refusal(key) or not follows:
             return self.resync(key)
         if len(self._waiting) >= WINDOW:
             return Signal(Kind.BUSY, *key, BUSY_MILLISECONDS)
-        if not self._fits(block):
+        added = [*block.settled, *block.drafted]
+        size = len(self._prompt) + block.position + len(added)
+        if size > self._context_length:
             return Signal(Kind.ERROR, *key, Problem.CONTEXT_FULL)
-        self._text[block.position :] = [*block.settled, *block.drafted]
+        self._text[block.position :] = added
         self._newest = key
         self._waiting.add(key)
-        return Judge(self.token_ids)
+        return Verify(self.token_ids)
 
     def still_wanted(self, key: Key) -> bool:
-        """Whether a waiting block is worth judging, now that it is its turn."""
+        """Whether a waiting block is worth verifying, now that it is its turn."""
         return key[0] == self._newest[0] and not self._is_after_refusal(key)
 
     def finish(self, block: DraftBlock, answer: Answer) -> None:
-        """The answer to a block that was to be judged. Verdicts are kept for retries;
+        """The answer to a block that was to be verified. Verdicts are kept for retries;
         after a signal the same block may be sent again."""
         key = block.epoch, block.round
         self._waiting.discard(key)
@@ -117,21 +121,9 @@ class Session:
             self._refused = key
 
     def resync(self, key: Key) -> Signal:
-        """The answer to a block that cannot be judged: how many tokens are held."""
+        """The answer to a block that cannot be verified: how many tokens are held."""
         return Signal(Kind.RESYNC, *key, len(self._text))
-
-    def _is_stale(self, key: Key) -> bool:
-        return key < self._newest or self._is_after_refusal(key)
 
     def _is_after_refusal(self, key: Key) -> bool:
         refused = self._refused
         return refused is not None and key > refused and key[0] == refused[0]
-
-    def _follows(self, block: DraftBlock) -> bool:
-        held = self._text[: block.position]
-        return len(held) == block.position and digest(held) == block.digest
-
-    def _fits(self, block: DraftBlock) -> bool:
-        ahead = len(block.settled) + len(block.drafted)
-        size = len(self._prompt) + block.position + ahead
-        return size <= self._context_length

@@ -65,7 +65,7 @@ def _say(name: str, words: str, *, sound: bool) -> None:
 
 
 def _library(_: Settings) -> str:
-    from models.engines.llama_library import load_library
+    from models.engines.llama_cpp import load_library
 
     library = load_library()
     features = library.llama_print_system_info().decode().replace(" = 1", "")

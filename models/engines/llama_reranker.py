@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from decoding_core.errors import EngineError, ModelError
-from models.engines.llama_cpp import LlamaModel
-from models.engines.llama_library import last_complaint, load_library
+from models.engines.llama_cpp import LlamaModel, last_complaint, load_library
 from models.engines.settings import EngineSettings
 from models.files import find
 from models.gguf_header import read_header

@@ -12,8 +12,9 @@ import httpx
 import numpy as np
 
 from cloud_api.app import create_app
-from cloud_api.engine.batch_engine import Models
-from cloud_api.server import VerifierServer, address_of, listen
+from cloud_api.connections import VerifierServer
+from cloud_api.engine.scheduler import Models
+from cloud_api.run import address_of, listen
 from cloud_api.settings import ServerSettings
 from decoding_core import wire_json
 from decoding_core.errors import ContextFullError
@@ -133,8 +134,8 @@ class RunningServer:
         )
 
     @property
-    def scheduler(self):
-        return self.app.state.scheduler
+    def engine(self):
+        return self.app.state.engine
 
     @property
     def service(self):

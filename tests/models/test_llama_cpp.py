@@ -11,7 +11,8 @@ from decoding_core.errors import (
     ModelNotFoundError,
     StoppedError,
 )
-from models.engines.llama_cpp import LlamaContext, LlamaModel, Reading
+from decoding_core.protocols import Reading
+from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
 
@@ -119,10 +120,10 @@ def test_sequences_in_one_pass_do_not_see_each_other(context, model):
     ids = ids_of(model)
     alone = context.sequence(0).evaluate(ids, 5)
     context.sequence(0).rollback(0)
-    together = context.evaluate_many(
+    together = context.evaluate(
         [
-            Reading(context.sequence(1), ids, 5),
-            Reading(context.sequence(2), ids[::-1], 2),
+            Reading(1, ids, 5),
+            Reading(2, ids[::-1], 2),
         ]
     )
     assert [len(rows) for rows in together] == [5, 2]

@@ -19,13 +19,19 @@ class FakeWeights:
         self.name = path.name
         self.context_length = self.trained[self.name]
         self.vocabulary_id = self.vocabularies.get(self.name, "shared")
-        self.vocabulary_size = 4
+
+
+class FakeContext:
+    def __init__(self, model, slots, context_length, owns_model):
+        assert owns_model, "nobody else closes the weights"
+        self.name, self.vocabulary_id = model.name, model.vocabulary_id
+        self.slots, self.context_length = slots, context_length
 
 
 @pytest.fixture(autouse=True)
 def weights(monkeypatch):
     monkeypatch.setattr(llama_cpp, "LlamaModel", FakeWeights)
-    monkeypatch.setattr(llama_cpp, "LlamaContext", lambda *_: None)
+    monkeypatch.setattr(llama_cpp, "LlamaContext", FakeContext)
     monkeypatch.setattr(FakeWeights, "trained", {"large": 4096, "small": 1024})
     monkeypatch.setattr(FakeWeights, "vocabularies", {})
     return FakeWeights

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from cloud_api.engine.batch_engine import Models
+from cloud_api.engine.scheduler import Models
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
 from tests.cloud_api.cloud_fakes import (

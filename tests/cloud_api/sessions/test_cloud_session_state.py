@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cloud_api.sessions.state import WINDOW, Join, Judge, Session
+from cloud_api.sessions.state import WINDOW, Join, Session, Verify
 from decoding_core.messages import DraftBlock, Verdict, digest
 from decoding_core.verifier import role_of
 from decoding_core.wire import Kind, Problem, Signal
@@ -59,7 +59,7 @@ class LossyNetwork(RuleBasedStateMachine):
             assert decision is expected
         else:
             assert expected == name_of(decision)
-        if isinstance(decision, Judge):
+        if isinstance(decision, Verify):
             assert decision.token_ids == (1, 2, 3, *meant)
             self.take(block, meant)
         else:
@@ -67,7 +67,7 @@ class LossyNetwork(RuleBasedStateMachine):
 
     @precondition(lambda self: self.waiting)
     @rule(share=st.floats(0, 1), fails=st.booleans())
-    def judge(self, share, fails):
+    def verify(self, share, fails):
         """The oldest waiting block has its turn."""
         block = self.waiting.pop(0)
         key = block.epoch, block.round
@@ -112,13 +112,13 @@ class LossyNetwork(RuleBasedStateMachine):
         if len(self.waiting) >= WINDOW:
             return "busy"
         size = 3 + block.position + len(block.settled) + len(block.drafted)
-        return "error" if size > CONTEXT else "judge"
+        return "error" if size > CONTEXT else "verify"
 
 
 def name_of(decision):
     if isinstance(decision, Signal):
         return decision.kind.name.lower()
-    return {Judge: "judge", Join: "join", Verdict: "verdict"}[type(decision)]
+    return {Verify: "verify", Join: "join", Verdict: "verdict"}[type(decision)]
 
 
 TestLossyNetwork = LossyNetwork.TestCase
@@ -142,7 +142,7 @@ def test_a_reopened_session_goes_on_from_its_text():
 
     decision = session.receive(block_after((7, 8, 9), (4, 5)))
 
-    assert decision == Judge((1, 2, 3, 7, 8, 9, 4, 5))
+    assert decision == Verify((1, 2, 3, 7, 8, 9, 4, 5))
 
 
 def test_a_block_beyond_the_context_changes_nothing():
@@ -164,7 +164,7 @@ def test_a_refusal_by_the_device_is_none_to_the_server(changes):
     session.receive(first)
     session.finish(first, Verdict(0, 0, 0, ()))
 
-    assert isinstance(session.receive(second), Judge)
+    assert isinstance(session.receive(second), Verify)
 
 
 def test_a_block_that_failed_may_be_sent_again():
@@ -173,7 +173,7 @@ def test_a_block_that_failed_may_be_sent_again():
     session.receive(block)
     session.finish(block, Signal(Kind.ERROR, 0, 0, Problem.ENGINE))
 
-    assert session.receive(block) == Judge((1, 2, 3, 1, 2))
+    assert session.receive(block) == Verify((1, 2, 3, 1, 2))
 
 
 def test_frames_follow_the_terms():
@@ -205,4 +205,4 @@ def test_a_draft_sent_again_after_a_refusal_is_new():
     session.receive(first)
     session.finish(first, Verdict(0, 0, 0, ()))
 
-    assert session.receive(second) == Judge((1, 2, 3, 1, 2))
+    assert session.receive(second) == Verify((1, 2, 3, 1, 2))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from cloud_api.sessions.state import Judge, Session
+from cloud_api.sessions.state import Session, Verify
 from decoding_core import wire_json
 from decoding_core.errors import (
     CloudBusyError,
@@ -180,7 +180,7 @@ class LosingServer:
         if kind == "answer busy":
             return Signal(Kind.BUSY, block.epoch, block.round, LONGEST_BUSY)
         decision = session.receive(block)
-        if not isinstance(decision, Judge):
+        if not isinstance(decision, Verify):
             return decision
         if kind == "answer with a fault":
             fault = Signal(Kind.ERROR, block.epoch, block.round, Problem.ENGINE)

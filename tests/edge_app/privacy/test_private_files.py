@@ -50,6 +50,15 @@ def lock(path):
         pass
 
 
+def keep_probe(folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPECSTEER_HOME", str(folder))
+        patch.delenv(probe.OVERRIDE, raising=False)
+        patch.setattr(probe, "_try_in_child", lambda _: probe.Answer(True, ""))
+        probe.probe.__wrapped__()  # the cache holds the answer of this machine
+    assert (folder / "engine-probe.json").exists()
+
+
 MAKERS = {
     "store": lambda folder: Store.open(folder / "far" / "down" / "store.db").close(),
     "lock": lambda folder: lock(folder / "store.db"),
@@ -59,9 +68,7 @@ MAKERS = {
     ),
     "token": stored_token,
     "announced": lambda folder: announce(folder / "address.json"),
-    "probe": lambda folder: probe._write(
-        folder / "p.json", "k", probe.Answer(True, "")
-    ),
+    "probe": keep_probe,
     "profile": lambda folder: keep_profile(
         folder / "profile.json", Profile("x", (), 1, "m", "now")
     ),

@@ -15,14 +15,14 @@ from models.files import locate
 def busy(tmp_path, monkeypatch):
     """A desk whose model is held while it loads, the gate, and what came of it."""
     loading, gate, outcomes = threading.Event(), threading.Event(), []
-    load = LlamaModel._load
+    load = LlamaModel.__init__
 
-    def held(self, path):
+    def held(self, *arguments):
         loading.set()
         gate.wait()
-        return load(self, path)
+        load(self, *arguments)
 
-    monkeypatch.setattr(LlamaModel, "_load", held)
+    monkeypatch.setattr(LlamaModel, "__init__", held)
     desk = WritingService(
         ServiceConfig(
             locate("specialist"),

@@ -12,12 +12,12 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from cloud_api import server as server_module
-from cloud_api.door import Door, DoorLimits, Visit, network_of
+from cloud_api import connections
+from cloud_api.connections import Door, StreamConnection, Visit, network_of
 from cloud_api.engine.scheduler import AHEAD
-from cloud_api.http.connections import StreamConnection
 from cloud_api.logs import LINES, PERIOD_SECONDS
-from cloud_api.server import room_for_connections
+from cloud_api.run import room_for_connections
+from cloud_api.settings import DoorLimits
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     PLAIN,
@@ -408,7 +408,7 @@ def test_connections_stay_below_what_the_process_may_open(
 
 
 def test_the_limits_are_those_of_the_page():
-    page = Path(__file__).parents[3].joinpath("docs", "household-server.md").read_text()
+    page = Path(__file__).parents[2].joinpath("docs", "household-server.md").read_text()
     limits, lines = DoorLimits(), page.splitlines()
     words = " ".join(lines)
 
@@ -417,7 +417,7 @@ def test_the_limits_are_those_of_the_page():
         ("the header of a request", limits.header_seconds),
         ("the rest of a request", limits.body_seconds),
         ("an answer that the client does not read", limits.unread_seconds),
-        ("a connection without a request", server_module.REST_SECONDS),
+        ("a connection without a request", connections.REST_SECONDS),
     ):
         assert any(x.startswith(f"| {what} | {seconds:.0f} seconds") for x in lines)
     assert f"| the same line in the log | {LINES} a minute |" in page
@@ -425,10 +425,10 @@ def test_the_limits_are_those_of_the_page():
     assert (limits.strangers, limits.strangers_per_network) == (256, 64)
     assert "half of the 512 in all, and an eighth from one" in words
     assert f"{AHEAD} tokens at a time" in words
-    assert f"every {server_module.PING_SECONDS:.0f} seconds" in words
+    assert f"every {connections.PING_SECONDS:.0f} seconds" in words
 
 
 def test_a_flood_hears_whoever_sends_at_once():
     """asyncio accepts fewer at once than one network may hold."""
-    accepted = server_module._ACCEPTED_AT_ONCE
+    accepted = connections._ACCEPTED_AT_ONCE
     assert 2 * accepted <= DoorLimits().strangers_per_network

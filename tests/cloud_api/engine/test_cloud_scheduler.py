@@ -1,14 +1,18 @@
-"""Seats, rounds and the registry, without a thread."""
+"""Slots and rounds, without a thread."""
 
 import numpy as np
 import pytest
 
-from cloud_api.engine.batch_engine import Models
-from cloud_api.engine.scheduler import AHEAD, CHUNK, Round, Scheduler
-from cloud_api.engine.slots import SlotPool, common_prefix
-from cloud_api.sessions.registry import Sessions
+from cloud_api.engine.scheduler import (
+    AHEAD,
+    CHUNK,
+    Models,
+    Round,
+    Scheduler,
+    SlotPool,
+    common_prefix,
+)
 from decoding_core.errors import (
-    CloudBusyError,
     EngineError,
     SessionLostError,
     VocabularyMismatchError,
@@ -31,11 +35,11 @@ class Asked:
     def __init__(self, session_id, token_ids, rows=1, uses_base=True, warm=False):
         self.logits = self.result = None
         self.round = Round(
-            session_id, tuple(token_ids), rows, uses_base, None if warm else self.judge
+            session_id, tuple(token_ids), rows, uses_base, None if warm else self.verify
         )
         self.round.done = self.done
 
-    def judge(self, generalist, base):
+    def verify(self, generalist, base):
         self.logits = generalist, base
         return NOTHING
 
@@ -43,10 +47,10 @@ class Asked:
         self.result = result
 
 
-def run(rounds, *asked):
+def run(scheduler, *asked):
     for one in asked:
-        rounds.add(one.round)
-    rounds.step()
+        scheduler.add(one.round)
+    scheduler.step()
 
 
 def test_all_who_wait_are_read_in_one_pass_per_model():
@@ -65,9 +69,9 @@ def test_all_who_wait_are_read_in_one_pass_per_model():
 
 def test_a_session_reads_only_what_is_new():
     models = fake_models()
-    rounds = Scheduler(models)
-    run(rounds, Asked("a", (1, 2, 3, 4, 5), rows=3))
-    run(rounds, Asked("a", (1, 2, 3, 9, 8, 7), rows=3))
+    scheduler = Scheduler(models)
+    run(scheduler, Asked("a", (1, 2, 3, 4, 5), rows=3))
+    run(scheduler, Asked("a", (1, 2, 3, 9, 8, 7), rows=3))
 
     assert models.generalist.calls[1][0].token_ids == (9, 8, 7)
 
@@ -84,30 +88,30 @@ def test_the_base_is_left_alone_where_no_method_uses_it():
 
 def test_one_round_per_session_and_step():
     models = fake_models()
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     first, second = Asked("a", (1, 2)), Asked("a", (1, 2, 3))
 
-    run(rounds, first, second)
+    run(scheduler, first, second)
 
     assert (first.result, second.result) == (NOTHING, None)
-    rounds.step()
+    scheduler.step()
     assert second.result == NOTHING
 
 
-def test_the_longest_unused_seat_is_cleared_and_lent_again():
+def test_the_longest_unused_slot_is_cleared_and_lent_again():
     models = fake_models(slots=2)
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     for name in ("a", "b", "a", "c"):
-        run(rounds, Asked(name, (1, 2, 3)))
+        run(scheduler, Asked(name, (1, 2, 3)))
 
     last = Asked("b", (1, 2, 3))
-    run(rounds, last)
+    run(scheduler, last)
 
     assert last.result == NOTHING
     assert models.generalist.calls[-1][0].token_ids == (1, 2, 3)
 
 
-def test_a_seat_with_a_waiting_round_is_never_taken():
+def test_a_slot_with_a_waiting_round_is_never_taken():
     pool = SlotPool(fake_models(slots=1))
     slot = pool.take("a", keep={"a"})
 
@@ -116,26 +120,26 @@ def test_a_seat_with_a_waiting_round_is_never_taken():
     assert pool.take("b", keep={"b"}) is slot
 
 
-def test_more_sessions_than_seats_are_all_served():
+def test_more_sessions_than_slots_are_all_verified():
     models = fake_models(slots=2)
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     asked = [Asked(str(n), (n, 1)) for n in range(7)]
     for one in asked:
-        rounds.add(one.round)
+        scheduler.add(one.round)
     for _ in range(4):
-        rounds.step()
+        scheduler.step()
 
     assert [one.result for one in asked] == [NOTHING] * 7
 
 
 def test_a_session_that_ends_leaves_nothing_behind():
     models = fake_models()
-    rounds = Scheduler(models)
-    run(rounds, Asked("a", (1, 2, 3)))
+    scheduler = Scheduler(models)
+    run(scheduler, Asked("a", (1, 2, 3)))
     late = Asked("a", (1, 2, 3, 4))
-    rounds.add(late.round)
+    scheduler.add(late.round)
 
-    rounds.release("a")
+    scheduler.release("a")
 
     assert isinstance(late.result, SessionLostError)
     assert [*models.generalist.held, *models.base.held] == [[]] * 4
@@ -143,32 +147,32 @@ def test_a_session_that_ends_leaves_nothing_behind():
 
 def test_long_prompts_wait_behind_rounds_that_are_ready():
     models = fake_models(context_length=4000)
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     long = Asked("long", [1] * (3 * CHUNK + 5))
     short = Asked("short", (1, 2))
 
-    run(rounds, long, short)
+    run(scheduler, long, short)
 
     assert (short.result, long.result) == (NOTHING, None)
     calls = models.generalist.calls
     assert [r.slot for r in calls[0]] == [1]
     assert len(calls[1][0].token_ids) == CHUNK
     for _ in range(3):
-        rounds.step()
-    assert rounds.waiting == []
+        scheduler.step()
+    assert scheduler.waiting == []
     assert len(models.generalist.held[0]) == len(models.base.held[0]) == 3 * CHUNK + 5
 
 
 @pytest.mark.parametrize("chunks", [1, 2])
 @pytest.mark.parametrize("more", [-1, 0, 1, 2])
-def test_a_text_of_any_length_is_judged(chunks, more):
+def test_a_text_of_any_length_is_verified(chunks, more):
     models = fake_models(context_length=4000)
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     asked = Asked("a", range(chunks * CHUNK + more), rows=2)
 
-    run(rounds, asked)
+    run(scheduler, asked)
     for _ in range(chunks):
-        rounds.step()
+        scheduler.step()
 
     assert asked.result == NOTHING
     assert read_tokens(models.base) == chunks * CHUNK + more
@@ -176,12 +180,12 @@ def test_a_text_of_any_length_is_judged(chunks, more):
 
 def test_two_long_prompts_are_read_in_turns():
     models = fake_models(context_length=4000)
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     one, other = (Asked(name, [1] * (2 * CHUNK + 5)) for name in "ab")
 
-    run(rounds, one, other)
+    run(scheduler, one, other)
     for _ in range(3):
-        rounds.step()
+        scheduler.step()
 
     calls = models.generalist.calls
     chunks = [c[0].slot for c in calls if len(c[0].token_ids) == CHUNK]
@@ -197,18 +201,18 @@ def read_tokens(model):
     return sum(len(r.token_ids) for call in model.calls for r in call)
 
 
-def run_all(rounds):
-    while rounds.busy:
-        rounds.step()
+def run_all(scheduler):
+    while scheduler.busy:
+        scheduler.step()
 
 
 def test_a_text_is_read_ahead_in_small_steps_and_once():
     models = fake_models(context_length=4000)
-    rounds = Scheduler(models)
-    rounds.add(ahead("a", 2 * AHEAD + 5).round)
+    scheduler = Scheduler(models)
+    scheduler.add(ahead("a", 2 * AHEAD + 5).round)
     steps = 0
-    while rounds.busy:
-        rounds.step()
+    while scheduler.busy:
+        scheduler.step()
         steps += 1
 
     assert steps == 3
@@ -222,16 +226,16 @@ def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
     """A text read ahead is a part of its first block's; nothing is rolled back for it
     afterwards, so that the second block reads its own tokens alone."""
     models = fake_models(context_length=4000)
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     length = CHUNK + 40
-    rounds.add(ahead("a", length).round)
+    scheduler.add(ahead("a", length).round)
     for _ in range(steps):
-        rounds.step()
+        scheduler.step()
     text = [*range(length), 1, 2, 3]
     first, second = Asked("a", text, rows=3), Asked("a", [*text, 4, 5, 6], rows=3)
     for block in (first, second):
-        rounds.add(block.round)
-        run_all(rounds)
+        scheduler.add(block.round)
+        run_all(scheduler)
 
     assert (first.result, second.result) == (NOTHING, NOTHING)
     for model in (models.generalist, models.base):
@@ -241,103 +245,103 @@ def test_no_token_is_read_twice_whenever_the_first_block_comes(steps):
 
 def test_a_block_that_goes_on_earlier_is_not_rolled_back_for_what_was_read_ahead():
     models = fake_models(context_length=4000)
-    rounds = Scheduler(models)
-    rounds.add(ahead("a", 3 * AHEAD).round)
-    rounds.step()
+    scheduler = Scheduler(models)
+    scheduler.add(ahead("a", 3 * AHEAD).round)
+    scheduler.step()
     text = [*range(AHEAD), 1, 2, 3]
     for more in ([], [4, 5, 6]):
-        rounds.add(Asked("a", [*text, *more], rows=3).round)
-        run_all(rounds)
+        scheduler.add(Asked("a", [*text, *more], rows=3).round)
+        run_all(scheduler)
 
     assert read_tokens(models.generalist) == len(text) + 3
 
 
 def test_blocks_go_before_what_is_read_ahead():
     models = fake_models(slots=4, context_length=4000)
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     for name in "abcd":
-        rounds.add(ahead(name, 3 * CHUNK).round)
-    rounds.step()
+        scheduler.add(ahead(name, 3 * CHUNK).round)
+    scheduler.step()
     block = Asked("new", (1, 2))
 
-    run(rounds, block)
+    run(scheduler, block)
 
     assert block.result == NOTHING
     assert read_tokens(models.generalist) == AHEAD + 2
 
 
-def test_what_is_read_ahead_leaves_a_seat_free():
+def test_what_is_read_ahead_leaves_a_slot_free():
     """Until one is freed: the last is for the next block."""
     models = fake_models(slots=3, context_length=4000)
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     for name in "abcd":
-        rounds.add(ahead(name, AHEAD + 1).round)
-    run_all(rounds)
+        scheduler.add(ahead(name, AHEAD + 1).round)
+    run_all(scheduler)
 
     assert [len(held) for held in models.generalist.held] == [AHEAD + 1] * 2 + [0]
-    rounds.release("a")
-    assert rounds.busy
-    run_all(rounds)
+    scheduler.release("a")
+    assert scheduler.busy
+    run_all(scheduler)
     assert sorted(map(len, models.generalist.held)) == [0, AHEAD + 1, AHEAD + 1]
 
 
-def test_a_single_seat_is_lent_and_given_back_to_a_block():
+def test_a_single_slot_is_lent_and_given_back_to_a_block():
     models = fake_models(slots=1, context_length=4000)
-    rounds = Scheduler(models)
-    rounds.add(ahead("a", 3 * AHEAD).round)
-    rounds.step()
+    scheduler = Scheduler(models)
+    scheduler.add(ahead("a", 3 * AHEAD).round)
+    scheduler.step()
     assert models.generalist.held == [list(range(AHEAD))]
 
     block = Asked("b", (1, 2))
-    run(rounds, block)
+    run(scheduler, block)
 
     assert block.result == NOTHING
     assert models.generalist.held == [[1, 2]]
-    assert not rounds.busy
+    assert not scheduler.busy
 
 
 def test_what_was_read_ahead_is_taken_back_before_a_text_that_is_written():
     models = fake_models(slots=3)
-    rounds = Scheduler(models)
-    run(rounds, Asked("writing", (1, 2, 3)))
-    rounds.add(ahead("opened", 9).round)
-    run_all(rounds)
+    scheduler = Scheduler(models)
+    run(scheduler, Asked("writing", (1, 2, 3)))
+    scheduler.add(ahead("opened", 9).round)
+    run_all(scheduler)
     for name in ("b", "c"):
-        run(rounds, Asked(name, (7, 8)))
+        run(scheduler, Asked(name, (7, 8)))
 
     again = Asked("writing", (1, 2, 3, 4))
-    run(rounds, again)
+    run(scheduler, again)
 
     assert [r.token_ids for r in models.generalist.calls[-1]] == [(4,)]
 
 
 def test_a_text_that_ends_is_read_no_further():
     models = fake_models(context_length=4000)
-    rounds = Scheduler(models)
-    rounds.add(ahead("a", 3 * AHEAD).round)
-    rounds.step()
+    scheduler = Scheduler(models)
+    scheduler.add(ahead("a", 3 * AHEAD).round)
+    scheduler.step()
 
-    rounds.release("a")
+    scheduler.release("a")
 
-    assert not rounds.busy
+    assert not scheduler.busy
     assert models.generalist.held == [[], []]
 
 
 def test_a_fault_while_reading_ahead_is_told_to_the_block():
     models = fake_models(context_length=4000)
-    rounds = Scheduler(models)
+    scheduler = Scheduler(models)
     models.base.fault = lambda _: EngineError("broken")
-    rounds.add(ahead("a", 3 * AHEAD).round)
-    rounds.step()
+    scheduler.add(ahead("a", 3 * AHEAD).round)
+    scheduler.step()
 
-    assert not rounds.busy
+    assert not scheduler.busy
     assert models.generalist.held == [[], []]
     block = Asked("a", (*range(3 * AHEAD), 1))
-    run(rounds, block)
+    run(scheduler, block)
     assert isinstance(block.result, EngineError)
     models.base.fault = None
     again = Asked("a", (*range(3 * AHEAD), 1))
-    run(rounds, again)
+    run(scheduler, again)
     assert again.result == NOTHING
 
 
@@ -350,19 +354,19 @@ def test_one_fault_has_one_victim():
     models.base.fault = fault
     good, bad = Asked("good", (1, 2)), Asked("bad", (1, 13))
 
-    rounds = Scheduler(models)
-    run(rounds, good, bad)
+    scheduler = Scheduler(models)
+    run(scheduler, good, bad)
 
     assert good.result == NOTHING
     assert isinstance(bad.result, EngineError)
     again = Asked("bad", (1, 14), rows=1)
-    run(rounds, again)
+    run(scheduler, again)
     assert (again.logits[0] == logits_after(GENERALIST, (1, 14))).all()
 
 
 def test_what_nobody_expected_is_told_without_its_words():
     asked = Asked("a", (1, 2))
-    asked.round.judge = lambda *_: 1 / 0
+    asked.round.verify = lambda *_: 1 / 0
 
     run(Scheduler(fake_models()), asked)
 
@@ -372,7 +376,7 @@ def test_what_nobody_expected_is_told_without_its_words():
 def test_values_that_are_not_finite_are_never_answered(capsys):
     asked = Asked("a", (1, 2))
     nan = Candidates(*(np.array([x]) for x in (1, float("nan"), 0.0)))
-    asked.round.judge = lambda *_: Verdict(0, 0, 0, (nan,))
+    asked.round.verify = lambda *_: Verdict(0, 0, 0, (nan,))
 
     run(Scheduler(fake_models()), asked)
 
@@ -388,30 +392,3 @@ def test_common_prefix():
 def test_models_that_do_not_share_a_vocabulary_are_no_pair():
     with pytest.raises(VocabularyMismatchError, match=r"fake-1.*fake-2"):
         Models(FakeModel(GENERALIST), FakeModel(BASE, vocabulary="other"))
-
-
-class FakeSession:
-    def __init__(self, used, idle=True):
-        self.used, self.idle = used, idle
-
-
-def test_idle_sessions_are_forgotten_and_busy_ones_are_not():
-    sessions = Sessions(limit=9, idle_seconds=10)
-    sessions.add("idle", FakeSession(used=0))
-    sessions.add("busy", FakeSession(used=0, idle=False))
-
-    with pytest.raises(SessionLostError):
-        sessions.get("idle", now=11)
-    assert sessions.expire(now=11) == ["idle"]
-    assert sessions.get("busy", now=11).used == 11
-    assert len(sessions) == 1
-
-
-def test_the_longest_idle_session_makes_room():
-    sessions = Sessions(limit=2, idle_seconds=10)
-    sessions.add("old", FakeSession(used=1))
-    sessions.add("older but busy", FakeSession(used=0, idle=False))
-
-    assert sessions.add("new", FakeSession(used=2, idle=False)) == ["old"]
-    with pytest.raises(CloudBusyError):
-        sessions.add("one too many", FakeSession(used=3))

@@ -1,0 +1,361 @@
+"""The connections of the server: which may stay, and for how long each may keep the
+server waiting.
+
+Anybody who reaches the port can open connections, so those on which no request has
+carried the token yet (the *strangers*) have limits of their own: beyond them the oldest
+stranger has to go, not the newest, for a device that has just come is about to show its
+token. The household's connections are never closed for a stranger's sake.
+
+The `Door` decides; it is pure, and time is passed in. uvicorn itself waits for a header
+or a body for ever, and for as many clients as there are: `HttpConnection` and
+`StreamConnection` tell the door what each of uvicorn's connections waits for, and close
+it when the door says so. `VerifierServer` is uvicorn with these two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+import socket
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Literal
+
+import h11
+import uvicorn
+from fastapi import FastAPI
+from uvicorn._types import ASGISendEvent
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from uvicorn.server import ServerState
+
+from cloud_api.engine.scheduler import EngineThread
+from cloud_api.http import problems
+from cloud_api.sessions.service import Service
+from cloud_api.settings import DoorLimits
+
+FRAME_LIMIT = 64 << 10
+"""No frame of a device is nearly so large."""
+PING_SECONDS = 20.0
+"""How often a device is asked whether it is still there, and for how long."""
+REST_SECONDS = 75
+"""How long a connection may rest between two requests."""
+WAITING = 256
+"""Connections that the system holds until they are accepted."""
+_ACCEPTED_AT_ONCE = 16
+"""asyncio accepts so many before it reads from one of them: far fewer than the door
+lets in, so that whoever sends its request at once is heard even in a flood."""
+
+DOOR = "door"
+VISIT = "visit"
+"""Keys of an ASGI scope's state; the first is put there by the application."""
+
+Stage = Literal["header", "body"]
+
+
+class Visit:
+    """One connection, as the door sees it. `leave` must close it at once; why is a
+    stage that took too long, or None when there is no room."""
+
+    def __init__(self, address: str, leave: Callable[[Stage | None], None]) -> None:
+        self.network = network_of(address)
+        self.leave = leave
+        self.known = False
+        """Whether a request has carried the token."""
+        self.resting_since: float | None = None
+        """Since when it waits for a further request; None while it has one."""
+        self.stage: Stage | None = None
+        """What the server waits for."""
+        self.deadline: float | None = None
+        self.unread_deadline: float | None = None
+
+
+class Door:
+    """All connections there are, the oldest first."""
+
+    def __init__(self, limits: DoorLimits) -> None:
+        self.limits = limits
+        self._visits: dict[Visit, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._visits)
+
+    def enter(self, visit: Visit, now: float) -> None:
+        """Let a connection in; where there is no room, one has to leave."""
+        self._visits[visit] = None
+        self.expect(visit, "header", now)
+        surplus = self._surplus(visit)
+        if surplus is not None:
+            self._turn_out(surplus, None)
+
+    def leave(self, visit: Visit) -> None:
+        """The connection has ended."""
+        self._visits.pop(visit, None)
+
+    def expect(self, visit: Visit, stage: Stage | None, now: float) -> None:
+        """What a connection's client has to send next. A stage that goes on keeps its
+        deadline, however many bytes have dripped in."""
+        visit.resting_since = None
+        if stage == visit.stage:
+            return
+        visit.stage = stage
+        visit.deadline = None
+        if stage is not None:
+            seconds = {
+                "header": self.limits.header_seconds,
+                "body": self.limits.body_seconds,
+            }[stage]
+            visit.deadline = now + seconds
+
+    def rest(self, visit: Visit, now: float) -> None:
+        """The client has its answer, and may ask again."""
+        self.expect(visit, None, now)
+        visit.resting_since = now
+
+    def unread(self, visit: Visit, now: float | None) -> None:
+        """The client has not read its answer at `now`; None: it reads again."""
+        if now is None:
+            visit.unread_deadline = None
+        else:
+            visit.unread_deadline = now + self.limits.unread_seconds
+
+    def expire(self, now: float) -> None:
+        """Close what has kept the server waiting for too long."""
+        for visit in list(self._visits):
+            if visit.deadline is not None and visit.deadline <= now:
+                self._turn_out(visit, visit.stage)
+            elif visit.unread_deadline is not None and visit.unread_deadline <= now:
+                self._turn_out(visit, None)
+
+    def _turn_out(self, visit: Visit, stage: Stage | None) -> None:
+        del self._visits[visit]
+        visit.leave(stage)
+
+    def _surplus(self, newcomer: Visit) -> Visit | None:
+        """The connection that has to leave, now that another has come; None where there
+        is room for all."""
+        strangers = [visit for visit in self._visits if not visit.known]
+        neighbours = [one for one in strangers if one.network == newcomer.network]
+        if len(neighbours) > self.limits.strangers_per_network:
+            return neighbours[0]
+        if len(self._visits) > self.limits.connections and len(strangers) == 1:
+            # Clients of the household open such a connection again by themselves.
+            resting = [one for one in self._visits if one.resting_since is not None]
+            return min(
+                resting, key=lambda one: one.resting_since or 0.0, default=newcomer
+            )
+        crowded = len(strangers) > self.limits.strangers
+        if not crowded and len(self._visits) <= self.limits.connections:
+            return None
+        # Whoever fills the room makes room: the network with the most strangers.
+        fullest = Counter(one.network for one in strangers).most_common(1)[0][0]
+        return next(one for one in strangers if one.network == fullest)
+
+
+def network_of(address: str) -> str:
+    """What counts as one place: an IPv4 address, or an IPv6 network of 64 bits, of
+    which every machine can take as many addresses as it likes."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        mapped = parsed.ipv4_mapped
+        if mapped is not None:
+            return str(mapped)
+        return str(ipaddress.IPv6Network((parsed.packed, 64), strict=False))
+    return str(parsed)
+
+
+class _Watched(asyncio.Protocol):
+    """What the door is told of connections of either kind."""
+
+    _door: Door
+    _visit: Visit
+    loop: asyncio.AbstractEventLoop
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone."""
+        super().connection_lost(exc)
+        self._door.leave(self._visit)
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than it asks."""
+        super().pause_writing()
+        self._door.unread(self._visit, self.loop.time())
+
+    def resume_writing(self) -> None:
+        """The client has read."""
+        super().resume_writing()
+        self._door.unread(self._visit, None)
+
+
+class HttpConnection(_Watched, H11Protocol):
+    """A connection over HTTP/1.1, until it becomes a WebSocket."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, {**app_state}, _loop)
+        self._door: Door = app_state[DOOR]
+        self._visit = Visit("", self._leave)
+
+    def connection_made(  # type: ignore[override]  # as uvicorn has it
+        self, transport: asyncio.Transport
+    ) -> None:
+        """A client has come."""
+        super().connection_made(transport)
+        self._visit = Visit(self.client[0] if self.client else "", self._leave)
+        self.app_state[VISIT] = self._visit
+        self._door.enter(self._visit, self.loop.time())
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of a request."""
+        if not self.transport.is_closing():
+            super().data_received(data)
+            self._tell_door()
+
+    def on_response_complete(self) -> None:
+        """The answer is on its way; the next request may be here already."""
+        super().on_response_complete()
+        self._tell_door()
+
+    def _tell_door(self) -> None:
+        """Tell the door what the client has to send."""
+        if self.transport.get_protocol() is not self:
+            return  # it is a WebSocket now
+        now, state = self.loop.time(), self.conn.their_state
+        if state is h11.SEND_BODY:
+            self._door.expect(self._visit, "body", now)
+        elif state is not h11.IDLE:
+            self._door.expect(self._visit, None, now)
+        elif not self._asked or self.conn.trailing_data[0]:
+            self._door.expect(self._visit, "header", now)
+        else:
+            self._door.rest(self._visit, now)
+
+    @property
+    def _asked(self) -> bool:
+        """Whether a request has come."""
+        return bool(self.cycle)
+
+    def _leave(self, stage: Stage | None) -> None:
+        """Hang up. A client whose request has begun, or that found no room, is told
+        why."""
+        heard = self._asked or bool(self.conn.trailing_data[0])
+        answered = self._asked and self.cycle.response_started
+        if stage is None and not heard:
+            self.transport.write(_answer(problems.no_room()))
+        elif stage is not None and heard and not answered:
+            self.transport.write(_answer(problems.too_slow()))
+        self.transport.abort()
+
+
+class StreamConnection(_Watched, WebSocketsSansIOProtocol):
+    """The WebSocket that an HTTP connection becomes. Until the application has accepted
+    it, the time for the header runs on. Then the client sends when it likes: a stream
+    ends with its session, and uvicorn's own pings find out clients that are gone."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._door: Door = app_state[DOOR]
+        self._visit: Visit = app_state[VISIT]
+        self._visit.leave = lambda _: self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """The request to upgrade, then frames."""
+        super().data_received(data)
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:
+            # It could not even be parsed; uvicorn would leave it at that.
+            self.transport.write(_answer(problems.bad_request()))
+            self.transport.close()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Accept the stream, or send a frame."""
+        await super().send(message)
+        if message["type"] == "websocket.accept":
+            self._door.expect(self._visit, None, self.loop.time())
+
+
+def _answer(problem: problems.Problem) -> bytes:
+    """An answer outside of the application, before the server hangs up."""
+    response = problem.response()
+    lines = [f"HTTP/1.1 {problem.status} {problem.title}".encode()]
+    headers = [*response.raw_headers, (b"connection", b"close")]
+    lines += [name + b": " + value for name, value in headers]
+    return b"\r\n".join([*lines, b"", bytes(response.body)])
+
+
+class VerifierServer(uvicorn.Server):
+    """uvicorn, which finishes its blocks and tells the devices before it ends."""
+
+    def __init__(self, app: FastAPI, on_listening: Callable[[], None]) -> None:
+        super().__init__(configuration(app))
+        self._service: Service = app.state.service
+        self._engine: EngineThread = app.state.engine
+        self._door: Door = app.state.door
+        self._on_listening = on_listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say so."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(WAITING)  # uvicorn has one number for both
+        self._on_listening()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Hang up on who is too slow; end also when the models could not be loaded."""
+        self._door.expire(asyncio.get_running_loop().time())
+        failed = self._engine.failure is not None
+        return await super().on_tick(counter) or failed
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting, finish the rounds, tell the devices, hang up."""
+        for server in self.servers:
+            server.close()
+        if not self.force_exit:
+            await self._service.drain(self._service.settings.stop_seconds)
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """The first signal stops gracefully, the second at once."""
+        if self.should_exit:
+            # The loop may be waiting for rounds; the default action ends it now.
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
+        self.should_exit = True
+
+
+def configuration(app: FastAPI) -> uvicorn.Config:
+    """Nothing about requests is logged; frames keep their sizes; nothing is endless."""
+    return uvicorn.Config(
+        app,
+        loop="asyncio",
+        http=HttpConnection,
+        ws=StreamConnection,
+        ws_max_size=FRAME_LIMIT,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_SECONDS,
+        ws_per_message_deflate=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=16 << 10,
+        backlog=_ACCEPTED_AT_ONCE,
+        timeout_keep_alive=REST_SECONDS,
+        timeout_graceful_shutdown=1,
+    )
