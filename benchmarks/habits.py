@@ -34,8 +34,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.evaluation.bootstrap import Resamples
 from models.engines.settings import usable_cores
 from models.files import locate
-from models.synthetic_writers.examples import unseen_writers
-from models.training.data.examples import Example
+from models.synthetic_writers.examples import Example, unseen_writers
 
 METHODS = ("specialist", "steering", "generalist")
 KINDS = ("greeting", "sign-off", "pet phrase")

@@ -27,7 +27,7 @@ from edge_app.verifiers.base_alone import BaseAloneVerifier
 from edge_app.verifiers.offline import OfflineVerifier
 from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
-from models.training.data.examples import Example
+from models.synthetic_writers.examples import Example
 
 Connect = Callable[[Emit], Verifier]
 """Makes the verifier of a method that asks the generalist; told who hears of it."""

@@ -22,8 +22,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Statistics
 from models.engines.settings import usable_cores
 from models.files import locate
-from models.synthetic_writers.examples import unseen_writers
-from models.training.data.examples import Example
+from models.synthetic_writers.examples import Example, unseen_writers
 
 GENRES = ("email", "review", "post", "note")
 THRESHOLDS = (0.5, 0.1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from models.engines.llama_cpp import LlamaModel
 from models.prompts import Excerpt
-from models.training.data.examples import Example
+from models.synthetic_writers.examples import Example
 from personal_store import Passage
 
 CONTEXT = 2048

@@ -1,14 +1,22 @@
-"""Examples by invented writers, for training and, by others, for judging."""
+"""Examples: a request, what is known of the writer, and the text that answers it.
+
+Those of invented writers are made here: endless ones for training, and ones by writers
+that training has not met, for measuring. A writer's past texts are found for a request
+as a store finds them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 
-from models.prompts import Request
+from models.prompts import Excerpt, Message, Request, private_messages
 from models.synthetic_writers import persona, synthetic
 from models.synthetic_writers.synthetic import Piece, Writer
-from models.training.data.examples import Example, Library
+from personal_store.search.ranking import SAME_TEXT, Entry, Wanted
+from personal_store.search.retrieval import Corpus
+from personal_store.text.tokens import overlap, shingles, tokens
 
 _UNSEEN = 990_000
 """Seeds from here on belong to writers that no mixture has met."""
@@ -21,6 +29,64 @@ guesses at strange words differ by orders of magnitude."""
 _NOTES = 0.2
 """Share of the examples with history that hold notes about the writer, or those
 alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A request and the text that answers it."""
+
+    request: Request
+    excerpts: Sequence[Excerpt]
+    """Texts by the same writer; the one that fits best stands last."""
+    text: str
+    background: str = ""
+    whole: bool = True
+    """Whether the text goes on to its end; only then is an end learnt."""
+    habits: Mapping[str, str] = field(default_factory=dict)
+    """What of an invented writer's ways the text shows, word for word, by kind."""
+
+    def messages(self, history: bool = True) -> list[Message]:
+        """The private prompt, or the public one."""
+        if not history:
+            return private_messages(self.request, ())
+        return private_messages(self.request, self.excerpts, self.background)
+
+
+class Library:
+    """One writer's texts, found for a request as a store finds them."""
+
+    def __init__(self, texts: Sequence[Excerpt]) -> None:
+        self.texts = texts
+        self._terms = [tokens(f"{text.subject}\n{text.text}") for text in texts]
+        self._corpus = Corpus(
+            [
+                Entry(i, text.task, text.recipient, "", None, terms)
+                for i, (text, terms) in enumerate(zip(texts, self._terms, strict=True))
+            ]
+        )
+
+    def found(
+        self, request: Request, limit: int, excluded: Collection[int] = ()
+    ) -> list[int]:
+        """Places of texts that match the request, best first, then others of its
+        kind."""
+        kind, recipient = request.task, request.recipient or None
+        query = tokens(f"{request.recipient} {request.text}")
+        wanted = Wanted(limit, kind, recipient, excluded, distinctive_only=True)
+        hits = [hit.id for hit in self._corpus.search(query, wanted)]
+        if len(hits) < limit:
+            others = Wanted(limit - len(hits), kind, None, {*excluded, *hits})
+            hits += [hit.id for hit in self._corpus.recent(others)]
+        return hits
+
+    def same_as(self, place: int) -> set[int]:
+        """A text and those that say nearly the same: none may answer for it."""
+        own = shingles(self._terms[place])
+        return {
+            i
+            for i, terms in enumerate(self._terms)
+            if i == place or overlap(shingles(terms), own) >= SAME_TEXT
+        }
 
 
 def unseen_writers(count: int, seed: int = 0, task: str | None = None) -> list[Example]:

@@ -10,11 +10,11 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from models.synthetic_writers.examples import synthetic_examples
+from models.synthetic_writers.examples import Example, synthetic_examples
 from models.training.config import Mixture
 from models.training.data import corpus
 from models.training.data.corpus import Text
-from models.training.data.examples import Example, example_ids, fitted
+from models.training.data.examples import example_ids, fitted
 from models.training.data.loops import looped_examples, pieces_of_words
 from models.training.data.real import RealTexts
 from models.training.data.spans import span_rows

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 from random import Random
 
+from models.synthetic_writers.examples import Example, Library
 from models.training.data import corpus
 from models.training.data.corpus import Text
-from models.training.data.examples import Example, Library
 
 PLAIN = {
     "post": 22,

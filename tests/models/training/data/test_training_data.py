@@ -9,11 +9,11 @@ import pytest
 
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request
-from models.synthetic_writers.examples import synthetic_examples
+from models.synthetic_writers.examples import Example, Library, synthetic_examples
 from models.training.config import Mixture
 from models.training.data import corpus, mixture
 from models.training.data.corpus import Text
-from models.training.data.examples import Example, Library, example_ids, fitted
+from models.training.data.examples import example_ids, fitted
 from models.training.data.loops import SILENT
 from models.training.data.mixture import balanced, pack
 from models.training.data.real import RealTexts
