@@ -124,12 +124,20 @@ def main() -> None:
 def serve(
     host: str,
     port: int,
+    generalist: Path | None,
+    base: Path | None,
+    no_base: bool,
+    sessions: int,
+    context: int | None,
     token: str | None,
     token_from_stdin: bool,
+    threads: int | None,
+    gpu_layers: int,
+    flash_attention: bool,
+    exact: bool,
     announce: Path | None,
     allow_remote: bool,
     exit_with_stdin: bool,
-    **models: Any,
 ) -> None:
     """Verify drafts until stopped.
 
@@ -139,10 +147,25 @@ def serve(
     from cloud_api import run
 
     try:
-        options = _llama_options(**models)
+        options = LlamaOptions(
+            find(generalist) if generalist else locate("generalist"),
+            _base(base, no_base, own_generalist=generalist is not None),
+            sessions,
+            context,
+            EngineSettings(
+                threads=threads or default_threads(),
+                gpu_layers=gpu_layers,
+                flash_attention=flash_attention,
+                exact=exact,
+            ),
+        )
         if token_from_stdin:
             token = _token_of_stdin()
-        secret, origin = _choose_token(token)
+        if token is not None:
+            secret, origin = check_token(token), "with the token that was given"
+        else:
+            folder = state_folder()
+            secret, origin = stored_token(folder), f"token in {folder / FILE_NAME}"
         doorway = run.Doorway(
             host, port, allow_remote, announce, origin, exit_with_stdin
         )
@@ -155,33 +178,6 @@ def serve(
         # The engine is still inside llama.cpp; unloading it now could crash.
         sys.stderr.flush()
         os._exit(0)
-
-
-def _llama_options(
-    generalist: Path | None,
-    base: Path | None,
-    no_base: bool,
-    sessions: int,
-    context: int | None,
-    threads: int | None,
-    gpu_layers: int,
-    flash_attention: bool,
-    exact: bool,
-) -> LlamaOptions:
-    """The models to serve; raises ModelError when a file is missing or none."""
-    engine = EngineSettings(
-        threads=threads or default_threads(),
-        gpu_layers=gpu_layers,
-        flash_attention=flash_attention,
-        exact=exact,
-    )
-    return LlamaOptions(
-        find(generalist) if generalist else locate("generalist"),
-        _base(base, no_base, own_generalist=generalist is not None),
-        sessions,
-        context,
-        engine,
-    )
 
 
 def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | None:
@@ -205,11 +201,3 @@ def _token_of_stdin() -> str:
     if len(line) > _LONGEST_TOKEN:
         raise InvalidSettingsError("the first line of standard input is no token")
     return check_token(line.decode("utf-8", "replace").strip())
-
-
-def _choose_token(given: str | None) -> tuple[str, str]:
-    """The token, and a phrase that says where it is to be found."""
-    if given is not None:
-        return check_token(given), "with the token that was given"
-    folder = state_folder()
-    return stored_token(folder), f"token in {folder / FILE_NAME}"

@@ -60,7 +60,16 @@ def render(template: str, messages: Sequence[Message]) -> list[Segment]:
         text, why = _rendered(template, (roles,))[0]
     if why:
         raise ModelError(f"the model's chat template cannot be used: {why}")
-    return _segments(text, messages)
+    pieces = _PLACEHOLDER.split(text)  # own words and message numbers, in turn
+    if sorted(map(int, pieces[1::2])) != list(range(len(messages))):
+        raise ModelError("the model's chat template leaves out a message")
+    segments = [
+        Segment(messages[int(piece)].content, control=False)
+        if position % 2
+        else Segment(piece, control=True)
+        for position, piece in enumerate(pieces)
+    ]
+    return [segment for segment in segments if segment.text]
 
 
 def prompt_ids(
@@ -109,16 +118,3 @@ def _rendered(template: str, conversations: tuple[Roles, ...]) -> list[tuple[str
     except ValueError:
         why = "it takes too much time or memory, as no sound template does"
         return [("", why)] * len(conversations)
-
-
-def _segments(text: str, messages: Sequence[Message]) -> list[Segment]:
-    pieces = _PLACEHOLDER.split(text)  # own words and message numbers, in turn
-    if sorted(map(int, pieces[1::2])) != list(range(len(messages))):
-        raise ModelError("the model's chat template leaves out a message")
-    segments = []
-    for position, piece in enumerate(pieces):
-        if position % 2:
-            segments.append(Segment(messages[int(piece)].content, control=False))
-        elif piece:
-            segments.append(Segment(piece, control=True))
-    return [segment for segment in segments if segment.text]

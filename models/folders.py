@@ -25,15 +25,15 @@ def state_folder() -> Path:
     try:
         folder = folder.expanduser()
         make_folder(folder)
-        if not home or _is_empty(folder):
+        if home:  # a folder such as /tmp is shared on purpose
+            shared = folder.stat().st_mode & stat.S_ISVTX
+            ours = not shared and next(folder.iterdir(), None) is None
+        else:
+            ours = True
+        if ours:
             close_to_others(folder)
     except (OSError, RuntimeError) as error:
         raise InvalidSettingsError(
             f"the folder {folder} cannot be made; SPECSTEER_HOME can name another"
         ) from error
     return folder
-
-
-def _is_empty(folder: Path) -> bool:
-    sticky = folder.stat().st_mode & stat.S_ISVTX  # such as /tmp: shared on purpose
-    return not sticky and next(folder.iterdir(), None) is None

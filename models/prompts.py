@@ -47,14 +47,23 @@ class Request:
 
 def public_messages(request: Request) -> list[Message]:
     """Messages without any private context: all that the server ever reads."""
-    return [Message("user", f"{_instruction(request)}\n{request.text.strip()}")]
+    article = "an" if request.task[0] in "aeiou" else "a"
+    instruction = f"Write {article} {request.task}"
+    instruction += f"{_about(request.task, request.recipient)}."
+    return [Message("user", f"{instruction}\n{request.text.strip()}")]
 
 
 def private_messages(
     request: Request, excerpts: Sequence[Excerpt], background: str = ""
 ) -> list[Message]:
     """Messages with the writer's own texts and notes; they never leave the device."""
-    parts = [_entry(number, excerpt) for number, excerpt in enumerate(excerpts, 1)]
+    parts = []
+    for number, excerpt in enumerate(excerpts, 1):
+        heading = f"[{number}] {excerpt.task.capitalize()}"
+        heading += _about(excerpt.task, excerpt.recipient)
+        if excerpt.subject:
+            heading += f": {excerpt.subject}"
+        parts.append(f"{heading}\n{excerpt.text.strip()}")
     if background.strip():
         parts.append(f"Notes:\n{background.strip()}")
     if not parts:
@@ -63,19 +72,6 @@ def private_messages(
         "system", "Past texts by the same writer.\n\n" + "\n\n".join(parts)
     )
     return [system, *public_messages(request)]
-
-
-def _instruction(request: Request) -> str:
-    article = "an" if request.task[0] in "aeiou" else "a"
-    return f"Write {article} {request.task}{_about(request.task, request.recipient)}."
-
-
-def _entry(number: int, excerpt: Excerpt) -> str:
-    heading = f"[{number}] {excerpt.task.capitalize()}"
-    heading += _about(excerpt.task, excerpt.recipient)
-    if excerpt.subject:
-        heading += f": {excerpt.subject}"
-    return f"{heading}\n{excerpt.text.strip()}"
 
 
 def _about(task: str, recipient: str) -> str:

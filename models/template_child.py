@@ -23,7 +23,13 @@ def main() -> int:
     """Render what standard input asks for, in JSON: a template, which messages there
     are, how long a text may be, how many seconds of computing it may take."""
     asked = json.load(sys.stdin)
-    _limit(asked["seconds"])
+    if sys.platform != "win32":
+        # Beyond these the system ends the process, or refuses it memory.
+        seconds = asked["seconds"]
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if sys.platform == "linux":  # macOS does not heed it
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     answers = []
     for messages in asked["conversations"]:
         try:
@@ -55,12 +61,3 @@ def _rendered(template: str, messages: list[dict[str, str]], longest: int) -> st
 
 def _refuse(reason: object) -> None:
     raise TemplateError(str(reason))
-
-
-def _limit(seconds: int) -> None:
-    """Beyond these the system ends the process, or refuses it memory."""
-    if sys.platform != "win32":
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if sys.platform == "linux":  # macOS does not heed it
-            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
@@ -36,22 +37,17 @@ def stored_token(folder: Path) -> str:
     alone."""
     path = folder / FILE_NAME
     if not path.exists():
-        _store(path, make_token())
+        # Linked whole, unless another process was faster: nobody reads half a token.
+        draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+        try:
+            with suppress(FileExistsError):
+                with create(draft) as file:
+                    file.write(f"{make_token()}\n".encode())
+                path.hardlink_to(draft)
+        finally:
+            draft.unlink(missing_ok=True)
     close_to_others(path)
     return check_token(path.read_text("utf-8").strip())
-
-
-def _store(path: Path, token: str) -> None:
-    """Write `token` unless another process was faster; never a half-written file."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with create(draft) as file:
-            file.write(f"{token}\n".encode())
-        path.hardlink_to(draft)
-    except FileExistsError:
-        return
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def carries(authorization: str, token: str) -> bool:

@@ -359,10 +359,10 @@ class EngineThread:
         """Begin to load the models."""
         self._thread.start()
 
-    async def run(self, round_: Round) -> Result:
-        """What becomes of a round; raises what the engine raised."""
+    async def run(self, round_: Round) -> Verdict:
+        """The verdict on a round's block; raises what the engine raised."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Result] = loop.create_future()
+        future: asyncio.Future[Verdict] = loop.create_future()
 
         def settle(result: Result) -> None:
             if future.cancelled():

@@ -35,7 +35,6 @@ from decoding_core.messages import (
     DraftBlock,
     OpenSession,
     SessionOpened,
-    Verdict,
 )
 from decoding_core.verifier import VerifierRole, role_of, verify
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
@@ -288,35 +287,28 @@ class Service:
         async with self._turns.setdefault(session, asyncio.Lock()):
             key = block.epoch, block.round
             if session_id in self._sessions and session.still_wanted(key):
-                answer = await self._ask_engine(session_id, session, block, token_ids)
+                round_ = Round(
+                    session_id,
+                    token_ids,
+                    len(block.drafted) + 1,
+                    session.role.uses_base,
+                    partial(verify, block, role=session.role),
+                )
+                try:
+                    answer: Answer = await self._engine.run(round_)
+                except ContextFullError:
+                    answer = _error(block, Problem.CONTEXT_FULL)
+                except SessionLostError:
+                    answer = Signal(Kind.RESYNC, *key, 0)
+                except (StoppedError, StoppingError):
+                    answer = _error(block, Problem.STOPPING)
+                except DecodingError:
+                    answer = _error(block, Problem.ENGINE)
             else:
                 answer = session.resync(key)
             session.finish(block, answer)
             session.used = self._clock()
             return answer
-
-    async def _ask_engine(
-        self,
-        session_id: str,
-        session: Session,
-        block: DraftBlock,
-        token_ids: tuple[int, ...],
-    ) -> Answer:
-        rows, uses_base = len(block.drafted) + 1, session.role.uses_base
-        verdict_of = partial(verify, block, role=session.role)
-        round_ = Round(session_id, token_ids, rows, uses_base, verdict_of)
-        try:
-            verdict = await self._engine.run(round_)
-        except ContextFullError:
-            return _error(block, Problem.CONTEXT_FULL)
-        except SessionLostError:
-            return Signal(Kind.RESYNC, block.epoch, block.round, 0)
-        except (StoppedError, StoppingError):
-            return _error(block, Problem.STOPPING)
-        except DecodingError:
-            return _error(block, Problem.ENGINE)
-        assert isinstance(verdict, Verdict)
-        return verdict
 
     def _forget(self, session_ids: list[str]) -> None:
         for session_id in session_ids:

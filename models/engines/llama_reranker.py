@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ def check_reranker(path: Path) -> None:
 
 
 class LlamaReranker:
-    """Judges texts by a reranker; satisfies `edge_app.retrieval.passages.Reranker`."""
+    """Scores texts by a reranker; satisfies `edge_app.retrieval.passages.Reranker`."""
 
     def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
         """Load the reranker at `path`.
@@ -58,7 +57,23 @@ class LlamaReranker:
         self._model = LlamaModel(path, settings)
         self._library = load_library()
         self.length = min(self._model.context_length, _LONGEST)
-        self._handle = self._create()
+        settings = self._model.settings
+        parameters = self._library.llama_context_default_params()
+        # Not causal: llama.cpp asserts that a text is read in one piece.
+        parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = self.length
+        parameters.n_seq_max = 1
+        parameters.n_threads = parameters.n_threads_batch = settings.threads
+        parameters.flash_attn_type = int(settings.flash_attention)
+        parameters.offload_kqv = settings.gpu_layers != 0
+        parameters.embeddings = True
+        parameters.pooling_type = RANK
+        parameters.no_perf = True
+        self._handle = self._library.llama_init_from_model(
+            self._model.handle, parameters
+        )
+        if not self._handle:
+            self._model.close()
+            raise EngineError(f"the reranker cannot be run: {last_complaint()}")
         self._batch = self._library.llama_batch_init(self.length, 0, 1)
         self._template = read_header(path).get("tokenizer.chat_template.rerank")
 
@@ -96,40 +111,20 @@ class LlamaReranker:
             names = {"{query}": "q", "{document}": "t"}
             pieces = [piece for piece in _PLACE.split(self._template) if piece]
             return [names.get(piece) or tokenize(piece, True) for piece in pieces]
-        begin, end, between = self._marks()
-        return [begin, "q", end + between, "t", end]
-
-    def _marks(self) -> tuple[list[int], list[int], list[int]]:
-        """The vocabulary's begin, end and separator, each where it is to be added."""
-        library, model = self._library, self._model.handle
-        vocabulary = library.llama_model_get_vocab(model)
+        library = self._library
+        vocabulary = library.llama_model_get_vocab(self._model.handle)
         separator = library.llama_vocab_sep(vocabulary)
-        end = library.llama_vocab_eos(vocabulary)
-        wanted = (
-            (library.llama_vocab_get_add_bos, library.llama_vocab_bos(vocabulary)),
-            (library.llama_vocab_get_add_eos, separator if end < 0 else end),
-            (library.llama_vocab_get_add_sep, separator),
+        end_id = library.llama_vocab_eos(vocabulary)
+        # Each mark stands only where the vocabulary says that it is added.
+        begin, end, between = (
+            [token] if adds(vocabulary) and token >= 0 else []
+            for adds, token in (
+                (library.llama_vocab_get_add_bos, library.llama_vocab_bos(vocabulary)),
+                (library.llama_vocab_get_add_eos, separator if end_id < 0 else end_id),
+                (library.llama_vocab_get_add_sep, separator),
+            )
         )
-        marks = [[t] if adds(vocabulary) and t >= 0 else [] for adds, t in wanted]
-        return marks[0], marks[1], marks[2]
-
-    def _create(self) -> Any:
-        settings = self._model.settings
-        parameters = self._library.llama_context_default_params()
-        # Not causal: llama.cpp asserts that a text is read in one piece.
-        parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = self.length
-        parameters.n_seq_max = 1
-        parameters.n_threads = parameters.n_threads_batch = settings.threads
-        parameters.flash_attn_type = int(settings.flash_attention)
-        parameters.offload_kqv = settings.gpu_layers != 0
-        parameters.embeddings = True
-        parameters.pooling_type = RANK
-        parameters.no_perf = True
-        handle = self._library.llama_init_from_model(self._model.handle, parameters)
-        if not handle:
-            self._model.close()
-            raise EngineError(f"the reranker cannot be run: {last_complaint()}")
-        return handle
+        return [begin, "q", end + between, "t", end]
 
     def _score(self, ids: Sequence[int]) -> float:
         batch, view = self._batch, np.ctypeslib.as_array

@@ -60,7 +60,10 @@ def new_person(rng: Random, writer: Writer | None = None) -> Person:
     describes = from_notes and bool(writer.name)
     writer = replace(writer, name=first)
     kinds = rng.sample(grammar()["fact"], rng.randint(3, 8))
-    facts = [_fact(kind, rng) for kind in kinds]
+    facts = []
+    for kind in kinds:
+        filling = Filling(rng, {})
+        facts.append(Fact(kind, filling.fill(kind["value"]), filling))
     lines = [("Name", f"{first} {surname}", f"I am {first} {surname}.")]
     lines += [(f.kind["key"], f.value, f.filling.fill(f.kind["prose"])) for f in facts]
     if describes:
@@ -101,11 +104,6 @@ def _post(person: Person, rng: Random) -> Piece:
     text = " ".join(styled(writer, rng, say) for say in says)
     request = Request(rng.choice(_POSTS), "post")
     return Piece(request, "", text, {}, tuple(fact.value for fact in chosen))
-
-
-def _fact(kind: dict[str, Any], rng: Random) -> Fact:
-    filling = Filling(rng, {})
-    return Fact(kind, filling.fill(kind["value"]), filling)
 
 
 def _notes(lines: Sequence[tuple[str, str, str]], rng: Random) -> str:

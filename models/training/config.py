@@ -153,14 +153,14 @@ def recipe(name: str, scale: str = "full", work: Path | None = None) -> Recipe:
     suffix = "" if scale == "full" else f"-{scale}"
     path = HERE / "configs" / f"{name}{suffix}.toml"
     table = tomllib.loads(path.read_text("utf-8"))
-    start = table.get("start", {})
+    begin = table.get("start", {})
     made = Recipe(
         name,
         Shape(**table["shape"]),
         Start(
-            start.get("parent", ""),
-            tuple(start.get("layers", ())),
-            tuple(map(tuple, start.get("groups", ()))),
+            begin.get("parent", ""),
+            tuple(begin.get("layers", ())),
+            tuple(map(tuple, begin.get("groups", ()))),
         ),
         Mixture(**table["mixture"]),
         Schedule(**table["schedule"]),
@@ -168,23 +168,19 @@ def recipe(name: str, scale: str = "full", work: Path | None = None) -> Recipe:
         work or WORK / scale,
         scale,
     )
-    _check(made, path.name)
-    return made
-
-
-def _check(made: Recipe, name: str) -> None:
     start, shape = made.start, made.shape
     if start.parent and len(start.layers) != shape.layers:
         raise InvalidSettingsError(
-            f"{name}: [start] names {len(start.layers)} layers, [shape] asks for "
+            f"{path.name}: [start] names {len(start.layers)} layers, [shape] asks for "
             f"{shape.layers}"
         )
     wrong = [g for g in start.groups if len(g) != shape.kv_heads]
     if start.groups and (len(start.groups) != shape.layers or wrong):
         raise InvalidSettingsError(
-            f"{name}: [start] groups must name {shape.kv_heads} groups of heads for "
-            f"each of the {shape.layers} layers"
+            f"{path.name}: [start] groups must name {shape.kv_heads} groups of heads "
+            f"for each of the {shape.layers} layers"
         )
+    return made
 
 
 def data_folder() -> Path:

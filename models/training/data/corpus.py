@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from models.prompts import Excerpt, Request
 
@@ -37,6 +36,7 @@ _SALUTATION = re.compile(
     r"((?:Mrs?|Dr|Ms)\. [^\n,.:;!?]+|[^\n,.:;!?]+)[,.:;!—]",
     re.IGNORECASE,
 )
+_KEYS = ("genre", "prompt", "text", "author", "item", "rating")
 _NOBODY = ("sir", "madam", "friend", "sirs", "love", "boy", "fellow", "old")
 
 
@@ -63,7 +63,8 @@ def read(folder: Path, shards: int = 5) -> Iterator[Text]:
     for path in sorted((folder / "train").glob("train-*.jsonl.xz"))[:shards]:
         with lzma.open(path, "rt", encoding="utf-8") as lines:
             for line in lines:
-                yield _text(json.loads(line))
+                row = json.loads(line)
+                yield Text(*(str(row.get(key) or "") for key in _KEYS))
 
 
 def task_of(genre: str, rng: Random) -> str:
@@ -95,7 +96,7 @@ def request(text: Text, task: str, rng: Random) -> Request:
     if text.genre in _LED and rng.random() < _LEAD:
         brief = f"{title}\n{lead(body, rng)}".strip()
     else:
-        brief = title or _beginning(body, rng)
+        brief = title or " ".join(body.split()[: rng.randint(7, 14)])
     if text.rating and rng.random() < 0.5:
         stars = "star" if text.rating == "1" else "stars"
         brief += f"{'' if brief[-1] in '.!?' else '.'} {text.rating} {stars}"
@@ -138,11 +139,6 @@ def _title(text: Text) -> str:
     return tail[start.end() :] if start and start.end() < _BRIEF - 40 else tail
 
 
-def _beginning(text: str, rng: Random) -> str:
-    words = text.split()
-    return " ".join(words[: rng.randint(7, 14)])
-
-
 def _addressed(letter: str) -> tuple[str, str]:
     """Whom a letter is for, if its salutation says so, and what follows."""
     salutation = _SALUTATION.match(letter)
@@ -152,8 +148,3 @@ def _addressed(letter: str) -> tuple[str, str]:
     if len(name) > 40 or name.lower().split()[-1] in _NOBODY:
         name = ""
     return name.title() if name.isupper() else name, letter[salutation.end() :]
-
-
-def _text(row: dict[str, Any]) -> Text:
-    keys = ("genre", "prompt", "text", "author", "item", "rating")
-    return Text(*(str(row.get(key) or "") for key in keys))

@@ -75,8 +75,12 @@ def pack(examples: Iterator[list[int]], length: int) -> Iterator[Rows]:
         if not shelf:
             return
         row = shelf.pop(0)
-        while (place := _best(shelf, length - len(row))) is not None:
-            row = row + shelf.pop(place)
+        while True:
+            room = length - len(row)
+            fitting = [i for i, example in enumerate(shelf) if len(example) <= room]
+            if not fitting:
+                break
+            row = row + shelf.pop(max(fitting, key=lambda i: len(shelf[i])))
         yield np.array((row + [PAD] * length)[:length], dtype=np.uint16)
 
 
@@ -105,8 +109,3 @@ def _known(folder: Path, shards: int, strangers: list[Text]) -> Iterator[Text]:
             strangers.append(text)
         else:
             yield text
-
-
-def _best(shelf: list[list[int]], room: int) -> int | None:
-    fitting = [i for i, example in enumerate(shelf) if len(example) <= room]
-    return max(fitting, key=lambda i: len(shelf[i]), default=None)

@@ -43,8 +43,20 @@ class RealTexts:
         self._met: dict[tuple[str, str], int] = {}
         self._libraries: dict[tuple[str, str], Library] = {}
         for text in texts:
-            if len(text.text) >= _SHORTEST:
-                self._add(text)
+            if len(text.text) < _SHORTEST:
+                continue
+            key = text.genre, text.author
+            kept = self._by_author.setdefault(key, [])
+            self._met[key] = met = self._met.get(key, 0) + 1
+            room = _REMEMBERED.get(text.genre, _REMEMBERED_ELSE)
+            if not text.author:
+                if rng.random() < _KEPT.get(text.genre, 1.0):
+                    kept.append(text)
+            elif len(kept) < room:
+                kept.append(text)
+            # Each text of an author is as likely to stay.
+            elif (place := rng.randrange(met)) < room:
+                kept[place] = text
 
     def examples(self, private: float, longest: int) -> Iterator[Example]:
         """Endless examples, a share of them with history, for texts up to about
@@ -70,19 +82,16 @@ class RealTexts:
         kept, whole = corpus.cut(text, limit)
         if not with_history:
             return Example(request, [], kept, whole=whole)
-        library = self._library(key)
+        library = self._libraries.get(key)
+        if library is None:
+            one_task = corpus.task_of(text.genre, rng)
+            texts = [corpus.excerpt(one, one_task) for one in self._by_author[key]]
+            library = self._libraries[key] = Library(texts)
         # As many as the device asks for, or fewer, as from somebody with few texts.
         wanted = rng.choice((1, 2, 3, 4, 5, 5, 5, 5, 6))
         found = library.found(request, wanted, library.same_as(place))
         excerpts = [library.texts[i] for i in reversed(found)]
         return Example(request, excerpts, kept, whole=whole)
-
-    def _library(self, key: tuple[str, str]) -> Library:
-        if key not in self._libraries:
-            task = corpus.task_of(key[0], self._rng)
-            texts = [corpus.excerpt(text, task) for text in self._by_author[key]]
-            self._libraries[key] = Library(texts)
-        return self._libraries[key]
 
     def _rounds(
         self, weights: dict[str, int], fewest: int
@@ -97,18 +106,3 @@ class RealTexts:
         for listed in places.values():
             self._rng.shuffle(listed)
         return {genre: cycle(listed) for genre, listed in places.items()}
-
-    def _add(self, text: Text) -> None:
-        """Keep the text, or let it take another's place: each is as likely to stay."""
-        key = text.genre, text.author
-        kept = self._by_author.setdefault(key, [])
-        self._met[key] = met = self._met.get(key, 0) + 1
-        if not text.author:
-            if self._rng.random() < _KEPT.get(text.genre, 1.0):
-                kept.append(text)
-            return
-        room = _REMEMBERED.get(text.genre, _REMEMBERED_ELSE)
-        if len(kept) < room:
-            kept.append(text)
-        elif (place := self._rng.randrange(met)) < room:
-            kept[place] = text

@@ -58,7 +58,21 @@ class Vocabulary:
 
 def train(folder: Path, path: Path, size: int, shards: int, seed: int = 0) -> None:
     """Learn the vocabulary from real and synthetic texts and save it."""
-    train_on(_texts(folder, shards, seed), path, size)
+
+    def texts() -> Iterator[str]:
+        taken: dict[str, int] = {}
+        for text in corpus.read(folder, shards):
+            taken[text.genre] = taken.get(text.genre, 0) + len(text.text)
+            if taken[text.genre] < _BYTES_A_GENRE:
+                yield text.text
+        rng = Random(seed)
+        for _ in range(_WRITERS):
+            writer = synthetic.new_writer(rng)
+            for task in ("email", "email", "email", "review"):
+                for piece in synthetic.pieces(writer, rng, task, 1):
+                    yield f"{piece.request.text}\n{piece.text}"
+
+    train_on(texts(), path, size)
 
 
 def train_on(texts: Iterable[str], path: Path, size: int) -> None:
@@ -82,17 +96,3 @@ def train_on(texts: Iterable[str], path: Path, size: int) -> None:
     tokenizer.train_from_iterator(texts, trainer)
     path.parent.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(path))
-
-
-def _texts(folder: Path, shards: int, seed: int) -> Iterator[str]:
-    taken: dict[str, int] = {}
-    for text in corpus.read(folder, shards):
-        taken[text.genre] = taken.get(text.genre, 0) + len(text.text)
-        if taken[text.genre] < _BYTES_A_GENRE:
-            yield text.text
-    rng = Random(seed)
-    for _ in range(_WRITERS):
-        writer = synthetic.new_writer(rng)
-        for task in ("email", "email", "email", "review"):
-            for piece in synthetic.pieces(writer, rng, task, 1):
-                yield f"{piece.request.text}\n{piece.text}"

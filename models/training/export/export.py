@@ -38,23 +38,6 @@ def write_full(
 ) -> None:
     """Write the model with 32-bit weights."""
     writer = gguf.GGUFWriter(target, "llama")
-    _describe(writer, name, shape)
-    _add_vocabulary(writer, vocabulary)
-    for tensor_name, values in tensors(weights):
-        writer.add_tensor(tensor_name, values)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-
-
-def tensors(weights: dict[str, Tensor]) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """The weights under llama.cpp's names; the output embedding is the input's."""
-    for name, tensor in weights.items():
-        yield gguf_name(name), tensor.detach().float().cpu().numpy()
-
-
-def _describe(writer: gguf.GGUFWriter, name: str, shape: Shape) -> None:
     writer.add_type("model")
     writer.add_name(f"SpecSteer {name}")
     writer.add_license("Apache-2.0")
@@ -72,10 +55,7 @@ def _describe(writer: gguf.GGUFWriter, name: str, shape: Shape) -> None:
     writer.add_vocab_size(shape.vocabulary)
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
-
-
-def _add_vocabulary(writer: gguf.GGUFWriter, path: Path) -> None:
-    saved: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    saved: dict[str, Any] = json.loads(vocabulary.read_text("utf-8"))
     ids: dict[str, int] = saved["model"]["vocab"]
     control = {token["content"]: token["id"] for token in saved["added_tokens"]}
     tokens = sorted(ids | control, key=(ids | control).__getitem__)
@@ -93,3 +73,15 @@ def _add_vocabulary(writer: gguf.GGUFWriter, path: Path) -> None:
     writer.add_add_eos_token(False)
     writer.add_add_space_prefix(False)
     writer.add_chat_template(tokenizer.CHAT_TEMPLATE)
+    for tensor_name, values in tensors(weights):
+        writer.add_tensor(tensor_name, values)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def tensors(weights: dict[str, Tensor]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """The weights under llama.cpp's names; the output embedding is the input's."""
+    for name, tensor in weights.items():
+        yield gguf_name(name), tensor.detach().float().cpu().numpy()

@@ -29,10 +29,18 @@ def quantise(source: Path, target: Path, kinds: Export) -> None:
         InvalidSettingsError: a kind that does not exist, or not for rows this long.
     """
     settings = llama_cpp.llama_model_quantize_default_params()
-    settings.ftype = _file_type(kinds.matrices)
+    _tensor_type(kinds.matrices)
+    kind = kinds.matrices
+    name = "ALL_F32" if kind == "F32" else f"MOSTLY_{kind}{_K_SUFFIX.get(kind, '')}"
+    settings.ftype = getattr(llama_cpp, f"LLAMA_FTYPE_{name}")
     settings.pure = True
     settings.nthread = _THREADS
-    overrides = _overrides(kinds)
+    pairs = [("^token_embd", kinds.embedding), ("ffn_down", kinds.down)]
+    given = [(pattern, kind) for pattern, kind in pairs if kind]
+    # The name keeps the array alive; its last entry is empty and ends it.
+    overrides = (llama_cpp.llama_model_tensor_override * (len(given) + 1))()
+    for place, (pattern, kind) in zip(overrides, given, strict=False):
+        place.pattern, place.type = pattern.encode(), _tensor_type(kind)
     settings.tt_overrides = overrides
     llama_cpp.llama_log_set(_silence, ctypes.c_void_p(0))
     failed = llama_cpp.llama_model_quantize(
@@ -40,7 +48,13 @@ def quantise(source: Path, target: Path, kinds: Export) -> None:
     )
     if failed:
         raise ModelError(f"{source} could not be quantised")
-    _check(target, kinds)
+    # llama.cpp silently takes another kind where rows are too short for one.
+    for name, kind in kinds_in(target).items():
+        if kind != wanted(name, kinds):
+            raise InvalidSettingsError(
+                f"{name} cannot be {wanted(name, kinds)}, llama.cpp made it {kind}: "
+                "choose another kind in [export]"
+            )
 
 
 def kinds_in(path: Path) -> dict[str, str]:
@@ -58,33 +72,7 @@ def wanted(name: str, kinds: Export) -> str:
     return kinds.matrices
 
 
-def _check(path: Path, kinds: Export) -> None:
-    """llama.cpp silently takes another kind where rows are too short for one."""
-    for name, kind in kinds_in(path).items():
-        if kind != wanted(name, kinds):
-            raise InvalidSettingsError(
-                f"{name} cannot be {wanted(name, kinds)}, llama.cpp made it {kind}: "
-                "choose another kind in [export]"
-            )
-
-
-def _overrides(kinds: Export) -> Any:
-    pairs = [("^token_embd", kinds.embedding), ("ffn_down", kinds.down)]
-    given = [(pattern, kind) for pattern, kind in pairs if kind]
-    array = (llama_cpp.llama_model_tensor_override * (len(given) + 1))()
-    for place, (pattern, kind) in zip(array, given, strict=False):
-        place.pattern, place.type = pattern.encode(), _tensor_type(kind)
-    return array
-
-
 def _tensor_type(kind: str) -> int:
     if kind not in gguf.GGMLQuantizationType.__members__:
         raise InvalidSettingsError(f"{kind} is no kind of quantisation")
     return int(gguf.GGMLQuantizationType[kind])
-
-
-def _file_type(kind: str) -> int:
-    _tensor_type(kind)
-    name = "ALL_F32" if kind == "F32" else f"MOSTLY_{kind}{_K_SUFFIX.get(kind, '')}"
-    found: int = getattr(llama_cpp, f"LLAMA_FTYPE_{name}")
-    return found

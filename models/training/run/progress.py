@@ -76,10 +76,7 @@ class Telling:
             done = step.tokens - self._first.tokens
             speed = done / (step.seconds - self._first.seconds)
             left = max(0.0, (self._tokens - step.tokens) / speed)
-            parts.append(f"{speed:.0f} tokens/s, {_clock(left)} left")
+            hours, minutes = divmod(round(left / 60), 60)
+            clock = f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
+            parts.append(f"{speed:.0f} tokens/s, {clock} left")
         return ", ".join(parts)
-
-
-def _clock(seconds: float) -> str:
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"

@@ -57,11 +57,36 @@ class Run:
         """Set it to end a step half-way; the step then never was."""
         if self.machine.threads:
             torch.set_num_threads(self.machine.threads)
-        self.sources, self.held_out = _rows_of(plan)
+        with np.load(plan.rows_file) as file:
+            made = dict(file)
+        if "loops" not in made:
+            raise ModelError(
+                f"{plan.rows_file} was made by an older recipe: delete it, and run "
+                "'data'"
+            )
+        self.sources: dict[str, Rows] = {
+            "rows": made["rows"],
+            "long_rows": made["long"],
+            "loops": made["loops"],
+        }
+        """Rows to learn from, by the names of `Progress`."""
+        self.held_out: Rows = made["held_out"]
         self.network = Network(plan.shape, plan.schedule.seed).to(self.device)
         self.optimiser = optimiser(self.network, plan.schedule.rate)
         self.progress = Progress()
-        self._begin()
+        if plan.checkpoint.exists():
+            state = load(plan.checkpoint)
+            if state.get("shape", asdict(plan.shape)) != asdict(plan.shape):
+                raise InvalidSettingsError(
+                    f"{plan.checkpoint} is a network of another shape: move it away to "
+                    "begin anew, or set [shape] back"
+                )
+            self.network.load_state_dict(state["network"])
+            self.optimiser.load_state_dict(state["optimiser"])
+            self.progress = Progress(*state["progress"])
+        else:
+            rows = self._tensor(self.sources["rows"][: begin.TYPICAL]).cpu()
+            self.network.load_state_dict(begin.weights(plan, rows))
         self._nats = self.network.nats
         if self.machine.compiled:
             self._nats = torch.compile(self.network.nats)
@@ -132,21 +157,6 @@ class Run:
         torch.save(state, part)
         part.replace(self.plan.checkpoint)
 
-    def _begin(self) -> None:
-        if not self.plan.checkpoint.exists():
-            rows = self._tensor(self.sources["rows"][: begin.TYPICAL]).cpu()
-            self.network.load_state_dict(begin.weights(self.plan, rows))
-            return
-        state = load(self.plan.checkpoint)
-        if state.get("shape", asdict(self.plan.shape)) != asdict(self.plan.shape):
-            raise InvalidSettingsError(
-                f"{self.plan.checkpoint} is a network of another shape: move it away "
-                "to begin anew, or set [shape] back"
-            )
-        self.network.load_state_dict(state["network"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.progress = Progress(*state["progress"])
-
     def _batch(self) -> tuple[Tensor, Progress]:
         """The next rows, and how far the run will have come with them."""
         kind = self._kind()
@@ -204,18 +214,6 @@ class Run:
         return torch.autocast(self.device.type, torch.bfloat16, self._reduced)
 
 
-def _rows_of(plan: Recipe) -> tuple[dict[str, Rows], Rows]:
-    """Rows to learn from, by the names of `Progress`, and those held out."""
-    with np.load(plan.rows_file) as file:
-        made = dict(file)
-    if "loops" not in made:
-        raise ModelError(
-            f"{plan.rows_file} was made by an older recipe: delete it, and run 'data'"
-        )
-    sources = {"rows": made["rows"], "long_rows": made["long"], "loops": made["loops"]}
-    return sources, made["held_out"]
-
-
 def train(plan: Recipe, machine: Machine | None = None) -> Path:
     """Train a model to the end of its schedule, from where it was left.
 
@@ -225,9 +223,19 @@ def train(plan: Recipe, machine: Machine | None = None) -> Path:
     run = Run(plan, machine)
     written = Losses(plan.losses, run.progress.step)
     with _signals_to(run.stop), Telling(plan.name, plan.schedule.tokens) as telling:
+        saved = time.monotonic()
+        telling.say(f"{plan.name}: {run.origin}")
         try:
-            _to_the_end(run, written, telling)
+            while not run.finished:
+                step = run.advance()
+                written.add(step)
+                telling.step(step)
+                if time.monotonic() - saved > 60 * plan.schedule.save_minutes:
+                    run.save()
+                    saved = time.monotonic()
+            run.save()
         except StoppedError as error:
+            run.save()
             raise StoppedError(
                 f"stopped after step {run.progress.step}, which is saved; the same "
                 "command goes on from there"
@@ -246,32 +254,14 @@ def load(path: Path) -> dict[str, Any]:
 def in_turn(rows: Rows, first: int, count: int, seed: int) -> Rows:
     """`count` rows from number `first` on, counted over all passes: the first pass in
     their own order, each later one in another."""
-    numbers = range(first, first + count)
-    return np.stack([rows[_place(n, len(rows), seed)] for n in numbers])
-
-
-def _place(number: int, size: int, seed: int) -> int:
-    turn, place = divmod(number, size)
-    if turn:
-        place = int(np.random.default_rng((seed, turn)).permutation(size)[place])
-    return place
-
-
-def _to_the_end(run: Run, written: Losses, telling: Telling) -> None:
-    saved = time.monotonic()
-    telling.say(f"{run.plan.name}: {run.origin}")
-    try:
-        while not run.finished:
-            step = run.advance()
-            written.add(step)
-            telling.step(step)
-            if time.monotonic() - saved > 60 * run.plan.schedule.save_minutes:
-                run.save()
-                saved = time.monotonic()
-    except StoppedError:
-        run.save()
-        raise
-    run.save()
+    chosen = []
+    for number in range(first, first + count):
+        turn, place = divmod(number, len(rows))
+        if turn:
+            order = np.random.default_rng((seed, turn)).permutation(len(rows))
+            place = int(order[place])
+        chosen.append(rows[place])
+    return np.stack(chosen)
 
 
 @contextmanager

@@ -48,7 +48,14 @@ def origin(plan: Recipe) -> tuple[dict[str, Tensor], Shape]:
         ModelNotFoundError: it is cut out of a model that is not trained yet.
     """
     if plan.start.parent != PUBLIC:
-        return _sibling(plan)
+        other = config.recipe(plan.start.parent, plan.scale, plan.work)
+        if not other.checkpoint.exists():
+            raise ModelNotFoundError(
+                f"the {plan.name} is cut out of the {other.name}, which is not trained "
+                f"yet: run this step with --model {other.name} first"
+            )
+        state = torch.load(other.checkpoint, map_location="cpu", weights_only=True)
+        return state["network"], other.shape
     found = parent.load(plan.work)
     embedding = transplant.embeddings(found, plan.vocabulary)
     shape = replace(found.shape, vocabulary=len(embedding))
@@ -76,14 +83,3 @@ def searched(plan: Recipe, rows: Tensor) -> Iterator[str]:
         groups = search.groups_to_keep(smaller, measure, plan.shape.kv_heads)
         texts, again = measure.nats(smaller)
         yield f"{texts:.3f} nats, {again:.3f} of what repeats: groups = {groups}"
-
-
-def _sibling(plan: Recipe) -> tuple[dict[str, Tensor], Shape]:
-    other = config.recipe(plan.start.parent, plan.scale, plan.work)
-    if not other.checkpoint.exists():
-        raise ModelNotFoundError(
-            f"the {plan.name} is cut out of the {other.name}, which is not trained "
-            f"yet: run this step with --model {other.name} first"
-        )
-    state = torch.load(other.checkpoint, map_location="cpu", weights_only=True)
-    return state["network"], other.shape

