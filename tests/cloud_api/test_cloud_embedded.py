@@ -1,5 +1,5 @@
-"""The embedded pair, served: the stream, the POST twin and the verifier in this process
-give the same verdicts."""
+"""The embedded pair on a server: the stream, the POST twin and the verifier in this
+process give the same verdicts."""
 
 import random
 
@@ -38,7 +38,7 @@ def models():
         model.close()
 
 
-def serving(slots):
+def running_pair(slots):
     options = LlamaOptions(
         locate("generalist"),
         locate("specialist"),
@@ -84,7 +84,7 @@ def test_three_ways_to_ask_give_one_verdict(models, method):
     frames = Session(request, role_of(request.terms), CONTEXT, 0.0).frames
     local = EngineVerifier(*(context.sequence(0) for context in models))
     rounds = list(written(local, request, blocks=8))
-    with serving(slots=1) as server, client_of(server) as client:
+    with running_pair(slots=1) as server, client_of(server) as client:
         path = f"/v1/sessions/{open_session(client, request)}/stream"
         url = server.url.replace("http", "ws") + path
         with connect(url, additional_headers=HEADERS) as socket:
@@ -106,7 +106,7 @@ def test_sessions_beyond_the_seats_are_read_again(models):
     requests = [request_for(models, prompt, "coupled") for prompt in prompts]
     local = EngineVerifier(*(context.sequence(0) for context in models))
     expected = [list(written(local, request, blocks=3)) for request in requests]
-    with serving(slots=2) as server, client_of(server) as client:
+    with running_pair(slots=2) as server, client_of(server) as client:
         sessions = [open_session(client, request) for request in requests]
         for turn in range(3):
             for session_id, rounds in zip(sessions, expected, strict=True):

@@ -236,7 +236,7 @@ def test_a_stop_waits_for_no_model(command, environment):
         (lambda _: 1 / 0, "the models could not be loaded (ZeroDivisionError)"),
     ],
 )
-def test_models_that_cannot_be_served_end_it(model_file, monkeypatch, load, sentence):
+def test_models_that_cannot_be_run_end_it(model_file, monkeypatch, load, sentence):
     monkeypatch.setattr(run, "load_models", load)
     monkeypatch.setattr(run.logs, "configure", lambda: None)
     models = ["--generalist", str(model_file), "--base", str(model_file)]

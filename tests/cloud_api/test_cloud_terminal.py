@@ -17,7 +17,7 @@ CASES = {
         ["--host", "{hostile}"],
         ["--port", "{hostile}"],
         ["--generalist", "{hostile}"],
-        ["--generalist", "{gguf}", "--no-base"],
+        ["--generalist", "{gguf}", "--no-base", "--port", "0"],
         ["--announce", "{hostile}/no/such"],
         ["--sessions", "{hostile}"],
     ]

@@ -38,7 +38,7 @@ def client(server):
     ("method", "base"),
     [("steering", "edge"), ("lossless", "edge"), ("generalist", "cloud")],
 )
-def test_sessions_that_need_no_base_are_served(client, method, base):
+def test_sessions_that_need_no_base_are_opened(client, method, base):
     """With rows of the generalist alone; a long prompt is read in chunks."""
     prompt = [i % 60 for i in range(400)]
     request = open_request(prompt, method=method, base=base)
@@ -51,7 +51,7 @@ def test_sessions_that_need_no_base_are_served(client, method, base):
 
 
 def test_the_answers_are_those_of_a_pair_with_the_base_here(client):
-    """Judged on the device, they equal what a server with both would have said."""
+    """Verified on the device, they equal what a server with both would have said."""
     request = open_request(base="edge")
     inner = HttpVerifier(client)
     edge = EdgeBaseVerifier(inner, FakeEngine(BASE))

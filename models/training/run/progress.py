@@ -19,7 +19,7 @@ _MEMORY = 20
 """Steps whose losses are averaged for the line."""
 
 
-class Telling:
+class ProgressLine:
     """Says after each step where the run is."""
 
     def __init__(self, name: str, tokens: int, console: Console | None = None) -> None:
@@ -27,12 +27,12 @@ class Telling:
         # Its line is redrawn with sequences of rich's own; what it says is numbers.
         self._console = console or Console(file=ungated(sys.stdout))
         self._live = Live(console=self._console, auto_refresh=False)
-        self._told = float("-inf")
+        self._said_at = float("-inf")
         self._first: Step | None = None
         self._losses: list[float] = []
         self._held_out: float | None = None
 
-    def __enter__(self) -> Telling:
+    def __enter__(self) -> ProgressLine:
         if self._console.is_terminal:
             self._live.start()
         return self
@@ -53,8 +53,8 @@ class Telling:
         self._first = self._first or step
         if self._console.is_terminal:
             self._live.update(Text(line), refresh=True)
-        elif time.monotonic() - self._told > _PAUSE:
-            self._told = time.monotonic()
+        elif time.monotonic() - self._said_at > _PAUSE:
+            self._said_at = time.monotonic()
             self.say(line)
 
     def say(self, sentence: str) -> None:

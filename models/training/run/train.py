@@ -24,7 +24,7 @@ from models.training.run import losses
 from models.training.run.losses import Losses, Step
 from models.training.run.machine import Machine, fast_bfloat16
 from models.training.run.optimiser import optimiser, rate_at, set_rate
-from models.training.run.progress import Telling
+from models.training.run.progress import ProgressLine
 from models.training.run.rounding import as_exported
 from models.training.start import begin
 
@@ -222,14 +222,14 @@ def train(plan: Recipe, machine: Machine | None = None) -> Path:
     """
     run = Run(plan, machine)
     written = Losses(plan.losses, run.progress.step)
-    with _signals_to(run.stop), Telling(plan.name, plan.schedule.tokens) as telling:
+    with _signals_to(run.stop), ProgressLine(plan.name, plan.schedule.tokens) as line:
         saved = time.monotonic()
-        telling.say(f"{plan.name}: {run.origin}")
+        line.say(f"{plan.name}: {run.origin}")
         try:
             while not run.finished:
                 step = run.advance()
                 written.add(step)
-                telling.step(step)
+                line.step(step)
                 if time.monotonic() - saved > 60 * plan.schedule.save_minutes:
                     run.save()
                     saved = time.monotonic()

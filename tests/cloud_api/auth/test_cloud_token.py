@@ -8,7 +8,7 @@ from cloud_api.cli import main
 
 
 @pytest.fixture
-def served(monkeypatch):
+def started(monkeypatch):
     """The tokens that servers would have started with."""
     tokens = []
 
@@ -25,20 +25,20 @@ def start(line, **environment):
     return CliRunner().invoke(main, words, input=line, env=environment)
 
 
-def test_the_token_is_the_first_line(served):
+def test_the_token_is_the_first_line(started):
     """Whatever the environment holds; what follows is no part of it."""
     assert start("abc\nmore\n", SPECSTEER_CLOUD_TOKEN="other").exit_code == 0
     assert start("without-an-end").exit_code == 0
-    assert served == ["abc", "without-an-end"]
+    assert started == ["abc", "without-an-end"]
 
 
 @pytest.mark.parametrize(
     "line", ["", "\n", "two words\n", "é\n", "a" * 100_000, "\0\n"], ids=range(6)
 )
-def test_a_line_that_is_no_token_is_refused(served, line):
+def test_a_line_that_is_no_token_is_refused(started, line):
     """A long one is not cut into another."""
     done = start(line)
     assert done.exit_code == 1
     assert "token" in done.stderr
     assert line.strip() not in done.stderr or not line.strip()
-    assert served == []
+    assert started == []

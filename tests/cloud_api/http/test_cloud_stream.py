@@ -83,7 +83,7 @@ class Device:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("changes", [{}, {"temperature": 0.0}, {"base": "edge"}])
-def test_stream_post_and_this_process_judge_alike(server, client, method, changes):
+def test_stream_post_and_this_process_verify_alike(server, client, method, changes):
     if method == "rejection" and "temperature" in changes:
         pytest.skip("it needs a temperature")
     changes = {"temperature": 0.7, "rule": "stochastic", **changes}
@@ -166,7 +166,7 @@ def test_a_device_that_hangs_up_finds_the_answer_when_it_comes_back():
     assert len(models.generalist.calls) == 1
 
 
-def test_blocks_in_flight_after_a_refusal_are_not_judged():
+def test_blocks_in_flight_after_a_refusal_are_not_verified():
     """A device that drafts on while a block is out: what follows a refusal is void."""
     models = fake_models()
     request = open_request(prompt=(1,))
@@ -191,7 +191,7 @@ def test_blocks_in_flight_after_a_refusal_are_not_judged():
     assert len(models.generalist.calls) == 2
 
 
-def test_blocks_in_flight_that_are_kept_are_all_judged(server, client):
+def test_blocks_in_flight_that_are_kept_are_all_verified(server, client):
     request = open_request(prompt=(1,))
     frames, local = frames_of(request), verifier(request)
     with stream(server, open_session(client, request)) as socket:
@@ -230,7 +230,7 @@ def test_more_blocks_than_the_window_are_told_to_wait():
     assert [answers[n]["type"] for n in range(4)] == ["accept"] * 4
 
 
-def test_sessions_that_wait_together_are_judged_together():
+def test_sessions_that_wait_together_are_verified_together():
     models = fake_models(slots=4)
     with running(lambda: models) as server, client_of(server) as client:
         sessions = [open_session(client, open_request((n,))) for n in range(4)]

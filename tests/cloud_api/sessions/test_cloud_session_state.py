@@ -31,7 +31,7 @@ class LossyNetwork(RuleBasedStateMachine):
         self.sent = []  # (block, the whole text that it means)
         self.waiting = []
         self.answers = {}
-        self.judged = []
+        self.verified = []
         self.held = []
         self.newest = (0, -1)
         self.refused = None
@@ -79,16 +79,16 @@ class LossyNetwork(RuleBasedStateMachine):
             return
         verdict = Verdict(*key, round(share * len(block.drafted)), ())
         self.session.finish(block, verdict)
-        assert key not in self.judged, "judged twice"
-        self.judged.append(key)
+        assert key not in self.verified, "verified twice"
+        self.verified.append(key)
         self.answers[key] = verdict
         if verdict.accepted < len(block.drafted):
             self.refused = key
 
     @invariant()
     def order_only_grows(self):
-        """No round is judged after a later one, none after a refusal in its epoch."""
-        assert self.judged == sorted(self.judged)
+        """No round is verified after a later one, none after a refusal in its epoch."""
+        assert self.verified == sorted(self.verified)
         assert self.session.idle == (not self.waiting)
 
     def take(self, block, meant):

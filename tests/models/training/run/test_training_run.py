@@ -36,7 +36,7 @@ from models.training.run import losses  # noqa: E402
 from models.training.run.losses import Losses, Step  # noqa: E402
 from models.training.run.machine import Machine, fast_bfloat16  # noqa: E402
 from models.training.run.optimiser import optimiser, rate_at  # noqa: E402
-from models.training.run.progress import Telling  # noqa: E402
+from models.training.run.progress import ProgressLine  # noqa: E402
 from models.training.run.train import Run, in_turn, train  # noqa: E402
 
 torch.set_num_threads(1)
@@ -248,11 +248,11 @@ def test_smoothing_begins_without_a_bias():
 def test_the_line_says_how_long_it_will_take():
     """Step, tokens, loss, speed and time left, on one line."""
     console = Console(record=True, width=200)
-    telling = Telling("specialist", 2_000_000, console)
-    with telling:
-        telling.step(Step(1, 1000, 10.0, 0.001, 5.0, 4.5))
-        telling._told = float("-inf")
-        telling.step(Step(2, 2000, 20.0, 0.001, 4.0))
+    line = ProgressLine("specialist", 2_000_000, console)
+    with line:
+        line.step(Step(1, 1000, 10.0, 0.001, 5.0, 4.5))
+        line._said_at = float("-inf")
+        line.step(Step(2, 2000, 20.0, 0.001, 4.0))
     last = console.export_text().splitlines()[-1]
     assert last == (
         "specialist  step 2, 2,000 of 2,000,000 tokens, loss 4.500, held out 4.500, "
