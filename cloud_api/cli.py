@@ -28,7 +28,7 @@ def program() -> None:
 
 class _Commands(click.Group):
     def main(self, *args: Any, **options: Any) -> Any:
-        """As click's, with nothing printed but through the gate, then and after."""
+        """Run the command; all that it prints passes the gate for foreign text."""
         gate_output()
         return super().main(*args, **options)
 
@@ -181,7 +181,8 @@ def serve(
 
 
 def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | None:
-    """The file of the base, if one is to be loaded; says so where none is."""
+    """The file of the base that this server loads; None, with a note on standard error,
+    where the devices run the base."""
     if given and no_base:
         raise click.UsageError("--base and --no-base exclude each other")
     if given:
@@ -195,8 +196,9 @@ def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | 
 
 
 def _token_of_stdin() -> str:
-    """A secret that stands neither in the arguments nor in the environment, which other
-    programs can read; raises InvalidSettingsError for a line that is no token."""
+    """The token from the first line of standard input: there it stands neither in the
+    arguments nor in the environment, which other programs can read. Raises
+    InvalidSettingsError for a line that is no token."""
     line = sys.stdin.buffer.readline(_LONGEST_TOKEN + 1) if sys.stdin else b""
     if len(line) > _LONGEST_TOKEN:
         raise InvalidSettingsError("the first line of standard input is no token")

@@ -66,7 +66,8 @@ class Visit:
         self.known = False
         """Whether a request has carried the token."""
         self.resting_since: float | None = None
-        """Since when it waits for a further request; None while it has one."""
+        """Since when the connection waits for a further request; None while it has
+        one."""
         self.stage: Stage | None = None
         """What the server waits for."""
         self.deadline: float | None = None
@@ -92,12 +93,12 @@ class Door:
             self._turn_out(surplus, None)
 
     def leave(self, visit: Visit) -> None:
-        """The connection has ended."""
+        """Note that the connection has ended."""
         self._visits.pop(visit, None)
 
     def expect(self, visit: Visit, stage: Stage | None, now: float) -> None:
-        """What a connection's client has to send next. A stage that goes on keeps its
-        deadline, however many bytes have dripped in."""
+        """Note what a connection's client has to send next. A stage that goes on keeps
+        its deadline, however many bytes have dripped in."""
         visit.resting_since = None
         if stage == visit.stage:
             return
@@ -111,12 +112,13 @@ class Door:
             visit.deadline = now + seconds
 
     def rest(self, visit: Visit, now: float) -> None:
-        """The client has its answer, and may ask again."""
+        """Note that the client has its answer and may send another request."""
         self.expect(visit, None, now)
         visit.resting_since = now
 
     def unread(self, visit: Visit, now: float | None) -> None:
-        """The client has not read its answer at `now`; None: it reads again."""
+        """Note that the client has not read its answer at `now`, or, with None, that it
+        reads again."""
         if now is None:
             visit.unread_deadline = None
         else:
@@ -210,20 +212,20 @@ class HttpConnection(_Watched, H11Protocol):
     def connection_made(  # type: ignore[override]  # as uvicorn has it
         self, transport: asyncio.Transport
     ) -> None:
-        """A client has come."""
+        """Enter the connection at the door."""
         super().connection_made(transport)
         self._visit = Visit(self.client[0] if self.client else "", self._leave)
         self.app_state[VISIT] = self._visit
         self._door.enter(self._visit, self.loop.time())
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of a request."""
+        """Read bytes of a request, and tell the door what is still to come."""
         if not self.transport.is_closing():
             super().data_received(data)
             self._tell_door()
 
     def on_response_complete(self) -> None:
-        """The answer is on its way; the next request may be here already."""
+        """Go on with the next request, which may be here already."""
         super().on_response_complete()
         self._tell_door()
 
@@ -300,7 +302,8 @@ def _answer(problem: problems.Problem) -> bytes:
 
 
 class VerifierServer(uvicorn.Server):
-    """uvicorn, which finishes its blocks and tells the devices before it ends."""
+    """uvicorn with the door. Before it ends, it finishes the blocks that it verifies
+    and tells the devices."""
 
     def __init__(self, app: FastAPI, on_listening: Callable[[], None]) -> None:
         super().__init__(configuration(app))
@@ -340,7 +343,8 @@ class VerifierServer(uvicorn.Server):
 
 
 def configuration(app: FastAPI) -> uvicorn.Config:
-    """Nothing about requests is logged; frames keep their sizes; nothing is endless."""
+    """uvicorn's settings: nothing about requests is logged, frames keep their sizes,
+    nothing is endless."""
     return uvicorn.Config(
         app,
         loop="asyncio",

@@ -42,7 +42,7 @@ class Doorway:
 
 
 def serve(options: LlamaOptions, token: str, doorway: Doorway) -> bool:
-    """Serve until stopped; whether the engine thread has ended too.
+    """Run the server until it is stopped; True if the engine thread has ended too.
 
     Raises:
         ServerError: the address cannot be had, or the models cannot be loaded.

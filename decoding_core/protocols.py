@@ -1,4 +1,4 @@
-"""The interfaces: a model with one text or several, a verifier of drafts, a method."""
+"""The three interfaces: a model with a cache, a judge of drafts, a decoding method."""
 
 from __future__ import annotations
 

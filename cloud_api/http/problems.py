@@ -38,7 +38,7 @@ class Problem:
 
     @property
     def title(self) -> str:
-        """What HTTP calls the status."""
+        """HTTP's phrase for the status."""
         return HTTPStatus(self.status).phrase
 
     def response(self) -> Response:
@@ -76,7 +76,7 @@ _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
 
 
 def of_error(error: errors.DecodingError) -> Problem:
-    """The problem that an error of ours is."""
+    """The problem that answers an error of this project."""
     for kind in type(error).__mro__:
         if kind in _KINDS:
             status, code = _KINDS[kind]
@@ -107,7 +107,7 @@ def too_slow() -> Problem:
 
 
 def of_validation(error: RequestValidationError, known: frozenset[str]) -> Problem:
-    """What is wrong with a body, without what the body holds."""
+    """The problem that answers a body which breaks its schema, without quoting it."""
     version = error.body.get("version") if isinstance(error.body, dict) else None
     if type(version) is int and version != VERSION:
         return of_error(wrong_version())

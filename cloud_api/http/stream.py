@@ -45,8 +45,8 @@ async def stream(websocket: WebSocket, session_id: str) -> None:
         denial = problems.of_error(error).response()
         await websocket.send_denial_response(denial)
         return
-    await websocket.accept()
     try:
+        await websocket.accept()
         with service.streaming(session_id) as ended:
             await _Stream(websocket, service, session_id, frames).run(ended)
     except Exception:  # noqa: BLE001 - uvicorn would log what it says

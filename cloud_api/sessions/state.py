@@ -57,7 +57,7 @@ class Session:
         self.role = role
         self.frames = role.frames
         self.used = now
-        """When it was last spoken to."""
+        """When a device last used the session."""
         self._context_length = context_length
         self._prompt = request.prompt_ids
         self._text = list(request.text_ids)
@@ -68,7 +68,7 @@ class Session:
 
     @property
     def idle(self) -> bool:
-        """Whether no block of it waits."""
+        """Whether no block of the session waits for its verdict."""
         return not self._waiting
 
     @property

@@ -23,8 +23,8 @@ PLAIN = {
 AUTHORED = {"post": 44, "conversation": 16, "abstract": 22, "letter": 14, "story": 4}
 """How often with history."""
 _REMEMBERED = {"letter": 300, "post": 300, "abstract": 300}
-"""Texts of one author that are kept, by genre; else:"""
 _REMEMBERED_ELSE = 40
+"""How many texts of one author are kept, by genre and in other genres."""
 _KEPT = {"article": 0.1, "review": 0.5}
 """Share of the texts without an author that are read."""
 _FEWEST = 3

@@ -24,7 +24,7 @@ _TOKENS = (3, 24)
 def span_rows(
     rng: Random, vocabulary: int, length: int
 ) -> Iterator[NDArray[np.uint16]]:
-    """Endless rows (length,)."""
+    """Endless rows (length,) in which spans of random tokens come back."""
     first = min(_FIRST, vocabulary // 2)
     while True:
         spans = [

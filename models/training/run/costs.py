@@ -59,7 +59,7 @@ def table(
 
 
 def nats_per_token(path: Path, rows: Rows, threads: int = 2) -> float:
-    """Of rows (N, T + 1), padding left out, as llama.cpp reads them."""
+    """Nats per token of rows (N, T + 1), padding left out, as llama.cpp reads them."""
     model = LlamaModel(path, EngineSettings(threads=threads))
     context = LlamaContext(model, 1, rows.shape[1])
     sequence, nats, count = context.sequence(), 0.0, 0

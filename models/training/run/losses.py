@@ -26,14 +26,14 @@ class Step:
 
     @classmethod
     def of(cls, line: Sequence[str]) -> Step:
-        """A line of the file."""
+        """The step that a line of the file holds."""
         step, tokens, *numbers, held_out = line
         seconds, rate, loss = map(float, numbers)
         seen = float(held_out) if held_out else None
         return cls(int(step), int(tokens), seconds, rate, loss, seen)
 
     def line(self) -> str:
-        """As a line of the file."""
+        """The step as a line of the file."""
         seen = "" if self.held_out is None else f"{self.held_out:.4f}"
         return (
             f"{self.step},{self.tokens},{self.seconds:.0f},{self.rate:.3g},"

@@ -20,7 +20,7 @@ TYPICAL = 8
 _CALIBRATION = (2, 385)
 """Rows, and tokens of each, that show which layers can go; more takes hours."""
 _REPEATS = (3, 48)
-"""Rows, and tokens of each before they repeat, that show it too."""
+"""Rows, and tokens of each before they repeat, that show which layers copy."""
 
 
 def weights(plan: Recipe, rows: Tensor) -> dict[str, Tensor]:

@@ -18,7 +18,8 @@ from models.training.network import Feed, Network, turns
 
 Weights = dict[str, Tensor]
 _RIDGE = 1e-3
-"""Of the neurons' mean square: keeps the fit from leaning on few of them."""
+"""Ridge of the least squares, in parts of the neurons' mean square: it keeps the fit
+from leaning on a few neurons."""
 
 
 def with_layers(weights: Weights, layers: Sequence[int]) -> Weights:

@@ -37,7 +37,7 @@ class Measure:
     """(B, 2 * n): the same random tokens twice."""
 
     def cost(self, network: Network, layers: Sequence[int] | None = None) -> float:
-        """In nats per token, lower is better; with these layers alone."""
+        """Nats per token with these layers alone; lower is better."""
         texts, repeats = self.nats(network, layers)
         return texts + _WEIGHT * min(repeats, _HOPELESS)
 
@@ -45,7 +45,7 @@ class Measure:
     def nats(
         self, network: Network, layers: Sequence[int] | None = None
     ) -> tuple[float, float]:
-        """Per token of the texts, and of the second half of what repeats."""
+        """Nats per token of the texts, and of the second half of rows that repeat."""
         half = self.repeats.shape[1] // 2
         return (
             _nats(network, layers, self.texts, 0),

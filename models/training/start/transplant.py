@@ -16,7 +16,7 @@ from models.training.start.parent import Parent
 
 
 def embeddings(parent: Parent, vocabulary: Path) -> Tensor:
-    """(V, width) in the order of our ids."""
+    """Embeddings (V, width) for our vocabulary, made of the parent's."""
     saved: dict[str, Any] = json.loads(vocabulary.read_text("utf-8"))
     control = {token["content"]: token["id"] for token in saved["added_tokens"]}
     known = {token: number for number, token in enumerate(parent.tokens)}
