@@ -312,6 +312,38 @@ def test_an_unknown_session_is_denied_with_a_problem(server):
     assert b'"session-lost"' in response.body
 
 
+def broken(*_):
+    raise RuntimeError("canary-4242")
+
+
+def test_a_fault_before_a_stream_is_accepted_is_denied_without_its_words(
+    server, client, monkeypatch
+):
+    session_id = open_session(client)
+    monkeypatch.setattr(server.service, "frames", broken)
+
+    with pytest.raises(InvalidStatus) as denied:
+        stream(server, session_id)
+
+    response = denied.value.response
+    assert response.status_code == 500
+    assert b'"internal"' in response.body
+    assert b"canary" not in response.body
+
+
+def test_a_fault_in_a_stream_is_logged_once_and_ends_it(
+    server, client, monkeypatch, caplog
+):
+    request = open_request()
+    with stream(server, open_session(client, request)) as socket:
+        monkeypatch.setattr(server.service, "verify", broken)
+        socket.send(frames_of(request).encode_block(block_after((), (1,))))
+        with pytest.raises(ConnectionClosed):
+            socket.recv()
+
+    assert caplog.messages == ["a fault in a websocket request"]
+
+
 def last_words(frames, socket):
     """The frame and the code with which the server hangs up by itself."""
     answer = frames.decode_answer(socket.recv())
