@@ -33,7 +33,7 @@ from decoding_core.foreign_text import gate_output
 from edge_app.commands.progress import Progress
 from models import python_child
 from personal_store import Store
-from personal_store.database.migrations import immediate
+from personal_store.database.transactions import immediate
 from personal_store.search.derived import OWN_TEXTS, refresh
 from personal_store.search.index import EXHAUSTIVE, Index
 from personal_store.search.ranking import Wanted

@@ -1,11 +1,18 @@
 """The plain values that travel between importers, the store and its readers."""
 
+import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import Path
+
+KINDS = ("email", "review", "post", "message", "note")
+"""Values of `Document.kind`. A message is for those it names, a post for anybody."""
+
+ProgressCallback = Callable[[int, int], None]
+"""Hears how much of how much is done: records, pages or bytes."""
 
 
 class Author(IntEnum):
@@ -190,6 +197,11 @@ class ImportReport:
             f"added {self.added}, {updated}{others}skipped {self.skipped}, "
             f"failed {self.failed}"
         )
+
+
+def fingerprint(title: str, rating: float | None, text: str) -> bytes:
+    """A hash that changes when a record reads differently."""
+    return hashlib.sha256(f"{title}\0{rating}\0{text}".encode()).digest()
 
 
 def moment(seconds: int | None) -> datetime | None:

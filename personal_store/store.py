@@ -13,9 +13,19 @@ from personal_store.database.connecting import connect
 from personal_store.errors import StoreError, faults
 from personal_store.files.private_files import make_private
 from personal_store.lifecycle import identities as owner
-from personal_store.lifecycle import received, trash, unread
+from personal_store.lifecycle import trash
+from personal_store.lifecycle.late_cleaning import clean_all_waiting, received_index
+from personal_store.lifecycle.raw_bodies import text_of
 from personal_store.lifecycle.selectors import Which
-from personal_store.records import OWN, UNREAD, Author, Passage, Record, moment
+from personal_store.records import (
+    OWN,
+    UNREAD,
+    Author,
+    Passage,
+    ProgressCallback,
+    Record,
+    moment,
+)
 from personal_store.search.asking import Asked
 from personal_store.search.derived import (
     BY_OTHERS,
@@ -123,7 +133,7 @@ class Store:
         recipient: str | None = None,
         which: Which | None = None,
         received_ones: bool = False,
-        progress: received.ProgressCallback | None = None,
+        progress: ProgressCallback | None = None,
     ) -> list[Passage]:
         """What a person looks for, best first: own texts, or texts by others, which
         can be answered and are never imitated. `typed` may hold "phrases" and -words:
@@ -137,7 +147,7 @@ class Store:
         texts, sql = (RECEIVED, _HEARD) if received_ones else (OWN_TEXTS, _FOUND)
         searcher: Searcher
         if received_ones:
-            searcher = received.index(self.db, progress)
+            searcher = received_index(self.db, progress)
         else:
             searcher = self._searcher()
         only = self._only(which, texts.condition)
@@ -181,7 +191,7 @@ class Store:
 
     def received(self, record_id: int) -> Passage | None:
         """One text by somebody else, whole; None if there is none with this id."""
-        received.read_all(self.db, [record_id])
+        clean_all_waiting(self.db, [record_id])
         passages = self._passages([Hit(record_id, 0.0, {})], _HEARD)
         return passages[0] if passages else None
 
@@ -278,7 +288,7 @@ def _record(row: dict[str, Any]) -> Record:
         key=row["key"],
         kind=row["kind"],
         title=row["title"],
-        text=unread.text_of(row["packed"]).text if row["packed"] else row["body"],
+        text=text_of(row["packed"]).text if row["packed"] else row["body"],
         recipient=row["recipient"],
         recipient_address=row["recipient_address"],
         sender=row["sender"],

@@ -14,8 +14,8 @@ from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
 from edge_app.config.settings import store_path
 from personal_store import Store
-from personal_store.lifecycle import received
 from personal_store.lifecycle.forgetting import forget, forget_everything
+from personal_store.lifecycle.late_cleaning import clean_all_waiting
 from personal_store.lifecycle.proof import Proof
 from personal_store.lifecycle.traces import Traces, strangers
 
@@ -85,7 +85,7 @@ def _ids(store: Store, everything: bool, options: dict[str, Any]) -> list[int]:
 
 def _traces(store: Store, ids: Sequence[int], everything: bool) -> Traces:
     if not everything:  # pieces of texts are looked for, so they must be there
-        received.read_all(store.db, ids)
+        clean_all_waiting(store.db, ids)
     return Traces.of(store.db, ids)
 
 

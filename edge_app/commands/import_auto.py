@@ -17,8 +17,8 @@ from personal_store import ImportReport, Store
 from personal_store.errors import SourceError, StoreBusyError
 from personal_store.importers.formats.service_files import BOTH, NOBODY, OTHERS, YOURS
 from personal_store.ingest.discovery import Discovery, Found, discover
+from personal_store.ingest.guards import in_words
 from personal_store.ingest.importing import import_sources
-from personal_store.ingest.room import in_words
 
 _SUFFIXES = 6
 _NAMED = 3

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decoding_core.foreign_text import one_line, ungated
-from personal_store.ingest.room import in_words
+from personal_store.ingest.guards import in_words
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn

@@ -7,7 +7,7 @@ import click
 from edge_app.commands.progress import Progress
 from edge_app.config.settings import store_path
 from personal_store import Store
-from personal_store.lifecycle.recleaning import reclean
+from personal_store.lifecycle.late_cleaning import reclean
 
 
 @click.command("reclean")

@@ -15,8 +15,8 @@ from edge_app.commands.asking import confirm
 from edge_app.commands.progress import Progress
 from personal_store import Store
 from personal_store.errors import StoreError
-from personal_store.importers.formats.kinds import KINDS
 from personal_store.lifecycle.selectors import Outline, Which, outlines
+from personal_store.records import KINDS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DAY = click.DateTime(["%Y-%m-%d"])

@@ -8,8 +8,8 @@ from decoding_core.foreign_text import legible
 from edge_app.commands.selecting import outline
 from edge_app.config.settings import store_path
 from personal_store import Store, StoreError
-from personal_store.lifecycle import received
-from personal_store.lifecycle.rawtext import read
+from personal_store.lifecycle.late_cleaning import clean_all_waiting
+from personal_store.lifecycle.raw_bodies import read
 from personal_store.lifecycle.selectors import outlines
 
 
@@ -31,7 +31,7 @@ def command(record_id: int, raw: bool, clean: bool) -> None:
         raise click.UsageError("--raw or --clean, not both")
     with Store.open(store_path()) as store:
         if not raw:
-            received.read_all(store.db, [record_id])
+            clean_all_waiting(store.db, [record_id])
         lines = outlines(store.db, [record_id])
         if not lines:
             raise StoreError(f"There is no text with the id {record_id}.")

@@ -22,7 +22,7 @@ from edge_app.privacy.ledger import read_ledger
 from models.folders import state_folder
 from personal_store import Store
 from personal_store.extras import how_to_add
-from personal_store.ingest.room import in_words
+from personal_store.ingest.guards import in_words
 from personal_store.lifecycle.forgetting import UNTIDY
 from personal_store.lifecycle.summary import Summary, summarise
 

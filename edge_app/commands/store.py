@@ -19,9 +19,9 @@ from personal_store import Store, StoreError
 from personal_store.database.copies import back_up, backup_path
 from personal_store.errors import faults
 from personal_store.files.private_files import part_of, put_in_place, shred
-from personal_store.lifecycle import rawtext as bodies
-from personal_store.lifecycle import received
+from personal_store.lifecycle import raw_bodies
 from personal_store.lifecycle.forgetting import tidy as tidy_up
+from personal_store.lifecycle.late_cleaning import clean_all_waiting
 from personal_store.search.derived import check
 from personal_store.transfer.exporting import as_lines, as_mailbox
 from personal_store.transfer.merging import merge as merge_stores
@@ -172,7 +172,7 @@ def raw(what: str) -> None:
     with Store.open(store_path()) as store:
         if what == "off":
             _clean_received(store)
-        dropped = bodies.want(store.db, what == "on")
+        dropped = raw_bodies.want(store.db, what == "on")
         if what == "off":
             proof = tidy_up(store.db, store.path)
             if proof.left:
@@ -235,7 +235,7 @@ def _new_passphrase() -> str:
 
 def _clean_received(store: Store) -> None:
     with Progress("cleaning received mail") as progress:
-        received.read_all(store.db, progress=progress.show)
+        clean_all_waiting(store.db, progress=progress.show)
 
 
 def _to_stdout(text: bytes) -> int:

@@ -8,7 +8,7 @@ from edge_app import sample
 from personal_store import Store, import_source
 from personal_store.errors import StoreBusyError
 from personal_store.ingest.importing import is_imported
-from personal_store.lifecycle.recleaning import is_behind, reclean
+from personal_store.lifecycle.late_cleaning import is_behind, reclean
 
 _SOURCES = (("mbox", sample.LETTERS), ("google_reviews", sample.REVIEWS))
 _PATIENCE = 120.0

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from personal_store.cleaning import phrases
-from personal_store.cleaning.introductions import HARD, SOFT
 from personal_store.cleaning.markup import above_marks, read_page
-from personal_store.cleaning.quotes import drop_quotes
-from personal_store.cleaning.repeated import drop_repeated
+from personal_store.cleaning.quotes import HARD, SOFT, drop_quotes
 from personal_store.cleaning.signatures import drop_armour, drop_signature
 from personal_store.mail.mail import Mail
 from personal_store.records import RawText
@@ -178,4 +176,35 @@ def _own_lines(lines: list[str], foreign: str, own: str) -> list[str]:
             after_foreign = sure and words in foreign and words not in own
         if not after_foreign:
             kept.append(line)
+    return kept
+
+
+_LONG = 18
+"""Letters of a line that is a quote when it stands in the parent alone."""
+_RUN = 40
+"""Letters of a run of lines, one of them long, that are a quote together."""
+
+
+def drop_repeated(lines: list[str], parents: Sequence[str]) -> list[str]:
+    """The lines without runs that a parent holds word for word.
+
+    A short line, such as a greeting, only goes inside a run of others.
+    """
+    theirs = {normalised(line) for text in parents for line in text.splitlines()}
+    whole = " ".join(normalised(text) for text in parents)
+    words = [normalised(line) for line in lines]
+    quoted = [
+        bool(w) and (w in theirs or (len(w) >= _LONG and w in whole)) for w in words
+    ]
+    kept: list[str] = []
+    start = 0
+    while start < len(lines):
+        end = start
+        while end < len(lines) and (quoted[end] or (end > start and not words[end])):
+            end += 1
+        run = [w for w in words[start:end] if w]
+        if not any(len(w) >= _LONG for w in run) or sum(map(len, run)) < _RUN:
+            end = max(end, start + 1)
+            kept += lines[start:end]
+        start = max(end, start + 1)
     return kept

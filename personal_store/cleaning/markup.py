@@ -7,7 +7,7 @@ from html import unescape
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from personal_store.cleaning.introductions import HARD, SOFT
+from personal_store.cleaning.quotes import HARD, SOFT
 
 MAX_HTML = 1_000_000
 """Characters of HTML that are looked at."""

@@ -12,7 +12,8 @@ from sqlite_utils import Database
 
 from personal_store.database import keys
 from personal_store.database.connecting import connect, connect_as_it_is
-from personal_store.database.migrations import immediate, version
+from personal_store.database.migrations import version
+from personal_store.database.transactions import immediate
 from personal_store.errors import StoreError, faults
 from personal_store.files.private_files import scratch
 

@@ -1,19 +1,17 @@
 """The schema, one function per step, and how a store file comes to the newest one."""
 
 import secrets
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from sqlite_utils import Database, Migrations
 
 from personal_store.database.copies import back_up_before
+from personal_store.database.transactions import immediate
 from personal_store.errors import StoreTooNewError
 from personal_store.records import UNREAD
 from personal_store.search.derived import OWN_TEXTS, RECEIVED, index_terms
-from personal_store.search.lengths import write_lengths
+from personal_store.search.postings import write_lengths
 
 NEWEST = 7
 """Grows with each step below; written to the file as `user_version`."""
@@ -127,18 +125,6 @@ def migrate(db: Database, path: Path | None = None) -> None:
 def version(db: Database) -> int:
     """The schema that last wrote this file; 0 for a new one."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-@contextmanager
-def immediate(db: Database) -> Iterator[sqlite3.Connection]:
-    """A write transaction that waits for others at its start, not in its middle."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield db.conn
-    except BaseException:
-        db.rollback()
-        raise
-    db.commit()
 
 
 _INITIAL = """

@@ -5,12 +5,14 @@ from pathlib import Path
 
 from personal_store.files.files import bundled
 from personal_store.files.sources import Source, locate
-from personal_store.importers.formats.documents import Text, is_personal, read_documents
-from personal_store.importers.formats.packed_documents import (
+from personal_store.importers.formats.documents import (
     Paragraphs,
     Properties,
+    Text,
+    is_personal,
     member,
     open_document,
+    read_documents,
 )
 from personal_store.records import Item, ReadOptions
 from personal_store.text.dates import parse_date

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from personal_store.errors import SourceError
-from personal_store.files.json_stream import array_values
 from personal_store.files.sources import Source, locate
 from personal_store.importers.formats.columns import SAMPLE, Columns
 from personal_store.importers.formats.exported import exported_item, is_exported
+from personal_store.importers.formats.objects import array_values
 from personal_store.importers.formats.service_files import keep_out
 from personal_store.records import ImportFailure, Item, ReadOptions
 from personal_store.text.charset import decode

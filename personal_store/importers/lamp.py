@@ -9,8 +9,8 @@ from typing import Any
 
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.errors import SourceError
-from personal_store.files.json_stream import array_values
 from personal_store.files.sources import Source, locate
+from personal_store.importers.formats.objects import array_values
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date

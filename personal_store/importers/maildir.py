@@ -6,7 +6,7 @@ from pathlib import Path
 
 from personal_store.files.files import bundled
 from personal_store.files.sources import Source, locate
-from personal_store.mail.folders import folder_label
+from personal_store.mail.labels import folder_label
 from personal_store.mail.mail import Mail
 from personal_store.mail.splitting import MAX_MESSAGE
 from personal_store.reading.bundles import envelopes_of, read_each

@@ -5,6 +5,7 @@ never searched or shown as a passage; it is there so that it can become own when
 address is added. Newsletters, lists and automatic mail by others are not stored.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,9 +15,11 @@ from itertools import islice
 from pathlib import Path
 from time import monotonic, time_ns
 
+from sqlite_utils import Database
+
 from personal_store import importers
 from personal_store.cleaning.cleaning import VERSION
-from personal_store.database.migrations import immediate
+from personal_store.database.transactions import immediate
 from personal_store.errors import SourceError, StoreError, faults
 from personal_store.files.archives import UNREADABLE
 from personal_store.files.files import Source
@@ -30,19 +33,18 @@ from personal_store.importers import (
     TalkImporter,
 )
 from personal_store.importers.formats.talks import is_name
-from personal_store.ingest.growing import ended_before, read_before
-from personal_store.ingest.layouts import described, remember, remembered
-from personal_store.ingest.locking import importing_alone
-from personal_store.ingest.room import check_room
-from personal_store.ingest.unchanged import (
+from personal_store.ingest.earlier_imports import (
     Before,
     carry_over,
     digest_of,
+    ended_before,
     mark_of,
+    read_before,
     reader,
 )
-from personal_store.lifecycle import rawtext, received
-from personal_store.lifecycle.recleaning import compare_threads
+from personal_store.ingest.guards import check_room, importing_alone
+from personal_store.lifecycle import raw_bodies
+from personal_store.lifecycle.late_cleaning import clean_all_waiting, compare_threads
 from personal_store.lifecycle.writing import (
     KNOWN,
     UNCHANGED,
@@ -53,15 +55,19 @@ from personal_store.lifecycle.writing import (
 )
 from personal_store.reading.authorship import SAMPLE, Correspondents
 from personal_store.reading.parallel import Readers, processes_for
-from personal_store.records import ImportFailure, ImportReport, Item, ReadOptions
+from personal_store.records import (
+    ImportFailure,
+    ImportReport,
+    Item,
+    ProgressCallback,
+    ReadOptions,
+)
 from personal_store.store import Store
 
 BATCH = 700
 """Records per transaction."""
 LONGEST = 3.0
 """Seconds after which less is written too, so that a slow source loses no more."""
-
-Progress = Callable[[int, int], None]
 
 
 def import_source(
@@ -71,7 +77,7 @@ def import_source(
     *,
     me: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     again: bool = False,
 ) -> ImportReport:
     """Read everything behind a path into the store with the importer of this kind.
@@ -96,7 +102,7 @@ def import_sources(
     *,
     me: Sequence[str] = (),
     mapping: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     again: bool = False,
 ) -> ImportReport:
     """The same for sources that the importer of this kind found before."""
@@ -113,8 +119,8 @@ def import_sources(
             work.read_all(_Told(progress, size))
         if is_mail and (work.report.added or not work.newest_before):
             compare_threads(store.db, work.newest_before)
-        if is_mail and not rawtext.is_wanted(store.db):
-            received.read_all(store.db)  # else their bodies wait as they came
+        if is_mail and not raw_bodies.is_wanted(store.db):
+            clean_all_waiting(store.db)  # else their bodies wait as they came
         work.end()
         work.explain_nothing_own()
     return work.report
@@ -328,7 +334,7 @@ class _Import:
 class _Told:
     """Progress, told a few hundred times at most, whatever the number of records."""
 
-    progress: Progress | None
+    progress: ProgressCallback | None
     total: int
     before: int = 0
     step: int = -1
@@ -362,3 +368,35 @@ def _translated(path: Path) -> Iterator[None]:
             f"{path} cannot be read to its end: {reason_of(error)}. What was imported "
             "so far is safe; the same import goes on from there."
         ) from error
+
+
+def remembered(db: Database, names: Sequence[str]) -> dict[str, str]:
+    """What a person or a guess made of a table with these columns; empty if nothing."""
+    row = db.execute("SELECT value FROM state WHERE name = ?", [_name(names)])
+    found = row.fetchone()
+    return dict(json.loads(found[0])) if found else {}
+
+
+def remember(db: Database, names: Sequence[str], mapping: Mapping[str, str]) -> None:
+    """Keep it for the next table with the same columns, in whatever order."""
+    with immediate(db):
+        db.execute(
+            "INSERT OR REPLACE INTO state VALUES (?, ?)",
+            [_name(names), json.dumps(dict(mapping))],
+        )
+
+
+def described(name: str, mapping: Mapping[str, str], known: bool, told: bool) -> str:
+    """The sentence that shows the person what is read from where."""
+    columns = ", ".join(
+        f"{field}={column}" for field, column in mapping.items() if column
+    )
+    if told:
+        return f"{name}: {columns}; remembered for files with these columns"
+    why = "as the last time" if known else "guessed"
+    return f"{name}: {columns} ({why}; --map FIELD=COLUMN changes it)"
+
+
+def _name(names: Sequence[str]) -> str:
+    shape = json.dumps(sorted(name.casefold() for name in names))
+    return "columns " + hashlib.sha256(shape.encode()).hexdigest()

@@ -13,12 +13,14 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from personal_store.database.copies import drop_backup, renew_backup
-from personal_store.database.migrations import immediate, new_secret
+from personal_store.database.migrations import new_secret
+from personal_store.database.transactions import immediate
 from personal_store.errors import StoreBusyError, StoreError, faults, is_full
 from personal_store.files.private_files import need_room, shred
-from personal_store.lifecycle import unread
-from personal_store.lifecycle.proof import ProgressCallback, Proof, prove
+from personal_store.lifecycle import raw_bodies
+from personal_store.lifecycle.proof import Proof, prove
 from personal_store.lifecycle.tombstones import Tombstones, bury
+from personal_store.records import ProgressCallback
 from personal_store.search import derived
 
 _TIMES = 3
@@ -88,7 +90,7 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
     if not ids:
         return
     derived.drop(db, ids)
-    unread.clean(db, ids)  # its words must stay forgotten too
+    raw_bodies.clean_bodies(db, ids)  # its words must stay forgotten too
     sources = set()
     for record_id in ids:
         row = db.execute(

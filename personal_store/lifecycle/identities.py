@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from sqlite_utils import Database
 
-from personal_store.database.migrations import immediate
-from personal_store.lifecycle import rawtext, received
+from personal_store.database.transactions import immediate
+from personal_store.lifecycle.late_cleaning import clean_waiting
+from personal_store.lifecycle.raw_bodies import drop_of_others
 from personal_store.mail.labels import SENT
 from personal_store.records import OWN, UNREAD, Author
 from personal_store.search.derived import count_change, refresh
@@ -87,7 +88,7 @@ def judge(db: Database, senders: Iterable[str]) -> int:
         changed += _turn(db, sender, mine)
     if changed:
         refresh(db, changed)
-        rawtext.drop_of_others(db)
+        drop_of_others(db)
         count_change(db)
     return len(changed)
 
@@ -138,7 +139,7 @@ def _turn(db: Database, sender: str, mine: bool) -> list[int]:
     )
     changed = [record_id for (record_id,) in rows]
     if mine:
-        received.read(db, changed)
+        clean_waiting(db, changed)
     return changed
 
 

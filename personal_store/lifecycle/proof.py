@@ -19,7 +19,6 @@ Files of which it is not known what they should hold are searched for pieces of 
 texts: see traces.py. ADR 18 has the reasons, and what is proven of encrypted stores.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -35,10 +34,12 @@ from personal_store.database.attaching import ciphered
 from personal_store.database.connecting import connect_as_it_is
 from personal_store.database.copies import backup_path
 from personal_store.database.encryption import digest, is_encrypted
-from personal_store.database.migrations import immediate, migrate
+from personal_store.database.migrations import migrate
+from personal_store.database.transactions import immediate
 from personal_store.errors import StoreBusyError, faults
 from personal_store.files.private_files import beside, scratch
 from personal_store.lifecycle.tombstones import Tombstones
+from personal_store.records import ProgressCallback
 from personal_store.search.derived import unexplained
 
 _HEAD = (slice(18, 20), slice(24, 28), slice(40, 44), slice(92, 100))
@@ -49,8 +50,6 @@ _NAMED = 5
 """Pages that are named where many differ."""
 _ROWS = 0.6
 """The share of the work that looking at the rows is."""
-
-ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

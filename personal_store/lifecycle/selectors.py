@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from personal_store.lifecycle import received
-from personal_store.records import moment
+from personal_store.lifecycle.late_cleaning import clean_all_waiting
+from personal_store.records import ProgressCallback, moment
 from personal_store.text.tokens import tokens
 
 
@@ -39,13 +39,13 @@ class Which:
         db: Database,
         *,
         state: str = "1",
-        progress: received.ProgressCallback | None = None,
+        progress: ProgressCallback | None = None,
     ) -> list[int]:
         """The ids of the texts meant, in the order of import; `state` is a condition in
         SQL. Where words decide, received mail is cleaned first, and `progress` hears of
         it."""
         if self.words:
-            received.read_all(
+            clean_all_waiting(
                 db, replace(self, words="").find(db, state=state), progress
             )
         where, values = self._conditions()

@@ -12,8 +12,8 @@ from personal_store.database.copies import backup_path, made_at
 from personal_store.database.keys import known
 from personal_store.files.private_files import size_of
 from personal_store.lifecycle.forgetting import is_untidy
-from personal_store.lifecycle.rawtext import is_wanted
-from personal_store.lifecycle.recleaning import is_behind
+from personal_store.lifecycle.late_cleaning import is_behind
+from personal_store.lifecycle.raw_bodies import is_wanted
 from personal_store.lifecycle.tombstones import count as forgotten
 from personal_store.search.derived import BY_OTHERS, FINDABLE
 

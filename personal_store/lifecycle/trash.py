@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from personal_store.database.migrations import immediate
+from personal_store.database.transactions import immediate
 from personal_store.errors import StoreError
 from personal_store.lifecycle.forgetting import delete, tidy
 from personal_store.search.derived import count_change, refresh

@@ -4,7 +4,6 @@ A batch and the place it brings the import to are one transaction, so a killed i
 goes on exactly where the file and the store agree.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -12,10 +11,10 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from personal_store.database.migrations import immediate
+from personal_store.database.transactions import immediate
 from personal_store.errors import is_full
 from personal_store.files.sources import Source
-from personal_store.lifecycle import rawtext
+from personal_store.lifecycle import raw_bodies
 from personal_store.lifecycle.tombstones import Tombstones
 from personal_store.records import (
     OWN,
@@ -26,6 +25,7 @@ from personal_store.records import (
     ImportReport,
     Item,
     Skipped,
+    fingerprint,
 )
 from personal_store.search.derived import count_change, refresh
 from personal_store.text.charset import storable
@@ -97,7 +97,7 @@ class ImportRun:
         if not items:
             return
         with immediate(self.db):
-            batch = _Batch(self, Tombstones.of(self.db), rawtext.is_wanted(self.db))
+            batch = _Batch(self, Tombstones.of(self.db), raw_bodies.is_wanted(self.db))
             for item in items:
                 batch.take(item)
             batch.finish()
@@ -160,14 +160,14 @@ class _Batch:
         self.run.db.conn.executemany(
             "INSERT OR IGNORE INTO record_label VALUES (?, ?)", self.labels
         )
-        rawtext.keep(self.run.db, self.bodies)
+        raw_bodies.keep(self.run.db, self.bodies)
         refresh(self.run.db, dict.fromkeys(self.changed))
         if self.changed:
             count_change(self.run.db)
 
     def _keep(self, document: Document) -> None:
         author = _author(document, self.run.me)
-        sha = _fingerprint(document)
+        sha = fingerprint(document.title, document.rating, document.text)
         values = _values(document, author, sha)
         inserted = self.run.db.execute(_INSERT, [self._origin(document), *values])
         if inserted.rowcount:
@@ -289,15 +289,6 @@ def _values(document: Document, author: Author, sha: bytes) -> list[Any]:
         document.excluded,
         document.trashed_at,
     ]
-
-
-def _fingerprint(document: Document) -> bytes:
-    return fingerprint(document.title, document.rating, document.text)
-
-
-def fingerprint(title: str, rating: float | None, text: str) -> bytes:
-    """Says whether a record reads as it did before."""
-    return hashlib.sha256(f"{title}\0{rating}\0{text}".encode()).digest()
 
 
 def told_as(options: str, me: frozenset[str]) -> str:

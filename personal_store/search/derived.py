@@ -4,7 +4,7 @@ The one place that says which records can be found, and that writes and takes aw
 is derived from them.
 
 Own texts are indexed as they come. Received ones are many and seldom searched: their
-index is brought up to date by the first search (received.py), and kept in step for
+index is brought up to date by the first search (late_cleaning.py), and kept in step for
 those that it holds.
 """
 

@@ -13,8 +13,12 @@ from numpy.typing import NDArray
 from sqlite_utils import Database
 
 from personal_store.search.derived import Texts
-from personal_store.search.lengths import read_lengths
-from personal_store.search.postings import document_frequencies, read, spread
+from personal_store.search.postings import (
+    document_frequencies,
+    read,
+    read_lengths,
+    spread,
+)
 from personal_store.search.ranking import (
     Entry,
     Hit,

@@ -13,7 +13,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from personal_store.importers.formats.exported import MARK, VERSION
-from personal_store.lifecycle import received
+from personal_store.lifecycle.late_cleaning import clean_all_waiting
 from personal_store.records import OWN, Author
 
 _ALL = """
@@ -42,7 +42,7 @@ def as_lines(db: Database) -> Iterator[bytes]:
 
     Received mail that waits is cleaned first.
     """
-    received.read_all(db)
+    clean_all_waiting(db)
     cursor = db.execute(_ALL)
     names = [column[0] for column in cursor.description]
     for row in cursor:

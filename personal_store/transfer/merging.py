@@ -10,8 +10,8 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from personal_store.database.attaching import NAME, attached
-from personal_store.database.migrations import immediate
-from personal_store.lifecycle import rawtext
+from personal_store.database.transactions import immediate
+from personal_store.lifecycle import raw_bodies
 from personal_store.lifecycle.forgetting import forgotten_among, take_out, tidy
 from personal_store.lifecycle.identities import judge
 from personal_store.records import OWN, UNREAD, Author
@@ -99,7 +99,7 @@ def merge(db: Database, path: Path, other: Path) -> Merged:
         new = _ids(db, "SELECT id FROM main.record WHERE id > ?", last)
         changed = {*_take_cleaner_texts(db), *_ids(db, _PUT_AWAY)}
         db.execute(_LABELS)
-        db.execute(_RAW if rawtext.is_wanted(db) else _RAW_UNREAD)
+        db.execute(_RAW if raw_bodies.is_wanted(db) else _RAW_UNREAD)
         gone = forgotten_among(db)
         refresh(db, {*new, *changed} - set(gone))
         take_out(db, gone)

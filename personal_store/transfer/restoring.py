@@ -8,7 +8,7 @@ from personal_store.database import keys
 from personal_store.database.attaching import NAME, attached
 from personal_store.database.connecting import connect_as_it_is
 from personal_store.database.copies import backup_path
-from personal_store.database.migrations import immediate
+from personal_store.database.transactions import immediate
 from personal_store.errors import StoreError
 from personal_store.files.private_files import beside, part_of, put_in_place
 from personal_store.lifecycle.forgetting import forgotten_among, take_out, tidy

@@ -1,30 +1,208 @@
 """The lines of an exported WhatsApp chat, in any language and order of the date.
 
-iOS writes `[31.12.23, 18:05:09] Ana: text`, Android `12/31/23, 6:05 PM - Ana: text`;
-what stands before the name is the business of chat_stamps.py. Lines without date go on
-with the message before. A line with date and without name is a notice of the program.
+iOS writes `[31.12.23, 18:05:09] Ana: text`, Android `12/31/23, 6:05 PM - Ana: text`.
+Lines without date go on with the message before. A line with date and without name is
+a notice of the program.
 What iOS itself says in place of a picture begins with a mark that nobody types
 (U+200E); Android writes it in angle brackets or with the name of the file. Shapes as
 read by public parsers and found in public samples.
+
+A phone writes the date with the digits, in the order and in the calendar of its
+language, and puts marks into it that only say which way to write. Newer iPhones set it
+in brackets, older ones end it with a colon, Android with a dash. What stands between or
+behind is known words for the two halves of the day, or any other short word, such as
+"um", "klo" or the Bulgarian for "year" and "hour".
 """
 
 import calendar
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 
 from personal_store.cleaning.cleaning import tidy
 from personal_store.files.sources import Source
-from personal_store.importers.formats.chat_stamps import (
-    MARKS,
-    Dates,
-    Stamp,
-    day_of,
-    stamp_of,
-)
 from personal_store.importers.formats.talks import plain_name
 from personal_store.text.charset import storable
+
+MARKS = "\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff"
+"""Characters that nobody sees; for a character class."""
+
+Digits = tuple[int, int, int]
+"""The three numbers of a date, in the order in which they stand."""
+
+_BLANK = rf"[\s{MARKS}]"
+_NEXT = rf"{_BLANK}?(?:[./-]|年|月|년|월){_BLANK}{{0,2}}"
+_DATE = rf"(\d{{1,4}}){_NEXT}(\d{{1,2}}){_NEXT}(\d{{1,4}})[日일]?"
+_WORD = r"[^\d\n\[\]:]"
+_TIME = rf"(\d{{1,2}})(?:[:.]|{_BLANK}?[h時시]{_BLANK}?)(\d{{2}})분?([:.]\d{{2}})?"
+_LINE = re.compile(
+    rf"[{MARKS}]*(\[)?[{MARKS}]*{_DATE}({_WORD}{{1,16}}?){_TIME}"
+    rf"(?:{_BLANK}?([^\W\d_][^\d\n\[\]:–-]{{0,14}}?))?"
+    # the end: a bracket; else a dash; else, behind seconds, a colon
+    rf"(?(1){_BLANK}*\]\s?|(?:{_BLANK}+[-–]\s|(?(8):\s|(?!))))"
+)
+_LONGEST = 100
+"""Characters in which a stamp has to end."""
+
+_MORNING = ("am", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "صباحًا", "ق.ظ.",
+            "قبل‌ازظهر", "π.μ.", "пр.об.", "дп", "öö", "לפנה״צ", "पूर्वाह्न", "ก่อนเที่ยง",
+            "sa", "dop.", "de.", "ap.", "pg")  # fmt: skip
+_AFTERNOON = ("pm", "下午", "傍晚", "晚上", "午後", "오후", "م", "مساءً", "ب.ظ.",
+              "بعدازظهر", "μ.μ.", "сл.об.", "пп", "ös", "אחה״צ", "अपराह्न", "หลังเที่ยง",
+              "ch", "odp.", "du.", "ip.", "ptg")  # fmt: skip
+_NOON = "中午"
+_AMERICAN = re.compile(r"[AP]M")
+"""Where the halves of the day are written like this, the month mostly comes first."""
+
+
+def _letters(word: str) -> str:
+    """A word without dots, blanks and invisible marks, which phones set differently."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", word).casefold()))
+
+
+_HALVES = {
+    **dict.fromkeys(map(_letters, _MORNING), "morning"),
+    **dict.fromkeys(map(_letters, _AFTERNOON), "afternoon"),
+    _NOON: _NOON,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What stands before a message."""
+
+    numbers: Digits
+    hour: int
+    minute: int
+    is_american: bool
+    end: int
+    """Characters of the line up to where the message begins."""
+
+
+def stamp_of(line: str) -> Stamp | None:
+    """The date and time with which a line begins; None if it does not."""
+    match = _LINE.match(line[:_LONGEST])
+    if match is None:
+        return None
+    first, second, third, before, hour, minute, _, after = match.groups()[1:]
+    halves = [word for word in (before, after or "") if _letters(word) in _HALVES]
+    return Stamp(
+        (int(first), int(second), int(third)),
+        _hour(int(hour), _HALVES[_letters(halves[0])] if halves else ""),
+        int(minute),
+        any(map(_AMERICAN.search, halves)),
+        match.end(),
+    )
+
+
+def _hour(hour: int, half: str) -> int:
+    if not half or hour > 12:
+        return hour
+    if half == _NOON:
+        return hour + 12 if hour < 11 else hour
+    return hour % 12 + (12 if half == "afternoon" else 0)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How the dates of a chat look if their numbers stand in this order."""
+
+    order: str
+    impossible: int = 0
+    back: int = 0
+    """Dates that lie before the one above them."""
+    first: date | None = None
+    last: date | None = None
+
+    def meet(self, numbers: Digits) -> None:
+        day = day_of(numbers, self.order)
+        if day is None:
+            self.impossible += 1
+            return
+        self.back += self.last is not None and day < self.last
+        self.first = self.first or day
+        self.last = day
+
+    @property
+    def faults(self) -> tuple[int, int]:
+        return self.impossible, self.back
+
+    @property
+    def days(self) -> int:
+        return abs((self.last - self.first).days) if self.first and self.last else 0
+
+
+@dataclass(slots=True)
+class Dates:
+    """All dates of a chat, from which the order of their numbers is found."""
+
+    is_american: bool = False
+    begins_with_years: bool = False
+    met: Digits | None = None
+    readings: dict[str, _Reading] = field(
+        default_factory=lambda: {o: _Reading(o) for o in ("dmy", "mdy", "ymd")}
+    )
+
+    def meet(self, stamp: Stamp) -> None:
+        """Take one more, in the order of the chat."""
+        self.is_american = self.is_american or stamp.is_american
+        if stamp.numbers == self.met:
+            return
+        self.met = stamp.numbers
+        self.begins_with_years = self.begins_with_years or stamp.numbers[0] > 31
+        for reading in self.readings.values():
+            reading.meet(stamp.numbers)
+
+    def order(self) -> str:
+        """The order in which most dates exist, then the one in which most of them grow,
+        then the one that the phone's language is likely to have."""
+        if self.begins_with_years:
+            return "ymd"
+        usual = ("mdy", "dmy") if self.is_american else ("dmy", "mdy")
+        best = min((self.readings[o] for o in usual), key=lambda r: r.faults)
+        years_first = self.readings["ymd"]
+        if years_first.faults < best.faults or (
+            # 23.2.13 and 23.2.14 are two days of one month, not of two years
+            years_first.faults == best.faults and 4 * years_first.days < best.days
+        ):
+            return "ymd"
+        return best.order
+
+
+_FIRST_YEAR, _LAST_YEAR = 2009, 2051
+"""WhatsApp began in 2009. A number of two digits from 52 on is a Buddhist year."""
+_BUDDHIST = 543
+
+
+def day_of(numbers: Digits, order: str) -> date | None:
+    """The day that a date means; None if there is no such day since WhatsApp began."""
+    year, month, day = (numbers[order.index(part)] for part in "ymd")
+    if 1300 <= year < 1430:
+        return _persian(year, month, day)
+    if year < 100:
+        year += 2000 if year <= _LAST_YEAR - 2000 else 2500
+    if year > 2400:
+        year -= _BUDDHIST
+    possible = _FIRST_YEAR <= year <= _LAST_YEAR and 1 <= month <= 12
+    if not possible or not 1 <= day <= calendar.monthrange(year, month)[1]:
+        return None
+    return date(year, month, day)
+
+
+def _persian(year: int, month: int, day: int) -> date | None:
+    """A day of the Solar Hijri calendar, by its cycle of 33 years with 8 leap years."""
+    if not (1 <= month <= 12 and 1 <= day <= (31 if month <= 6 else 30)):
+        return None
+    years = year - 979  # which begins on 21 March 1600
+    leaps = years // 33 * 8 + (years % 33 + 3) // 4
+    months = 31 * (month - 1) if month <= 7 else 186 + 30 * (month - 7)
+    days = 79 + 365 * years + leaps + months + day - 1
+    found = date(1600, 1, 1) + timedelta(days=days)
+    return found if found.year >= _FIRST_YEAR else None
+
 
 _MARK = "\u200e"
 _NAMED = re.compile(r"([^:\n]{1,80}):(?:\s|$)(.*)", re.DOTALL)

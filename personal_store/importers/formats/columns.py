@@ -10,8 +10,7 @@ from typing import Any
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.cleaning.markup import own_text
 from personal_store.errors import SourceError
-from personal_store.importers.formats.kinds import KINDS
-from personal_store.records import Document, Item, Skipped
+from personal_store.records import KINDS, Document, Item, Skipped
 from personal_store.text.dates import parse_date
 
 FIELDS = ("text", "date", "title", "id", "to", "rating", "kind")

@@ -4,7 +4,7 @@ import base64
 import zlib
 from typing import Any
 
-from personal_store.reading.packing import unpack
+from personal_store.reading.letters import unpack
 from personal_store.records import Author, Document, ImportFailure, Item
 
 MARK = "specsteer"

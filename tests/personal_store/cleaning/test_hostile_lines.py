@@ -7,14 +7,7 @@ import re
 
 import pytest
 
-from personal_store.cleaning import (
-    cleaning,
-    footers,
-    headings,
-    introductions,
-    quotes,
-    signatures,
-)
+from personal_store.cleaning import cleaning, quotes, signatures
 from personal_store.cleaning.cleaning import clean_text
 
 MEGABYTE = 1_000_000
@@ -78,11 +71,11 @@ class Counted:
 def asked(monkeypatch):
     """The lengths that patterns are shown while a text is cleaned."""
     lengths: list[int] = []
-    for module in (introductions, headings, quotes, footers, signatures):
+    for module in (quotes, signatures):
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern) and name not in CHEAP:
                 monkeypatch.setattr(module, name, Counted(value, lengths))
-    for kept in (footers._names_device, signatures._sign_off_end):
+    for kept in (signatures._names_device, signatures._sign_off_end):
         kept.cache_clear()
     return lengths
 

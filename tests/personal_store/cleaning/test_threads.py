@@ -8,9 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from personal_store import Store, import_source
-from personal_store.cleaning.cleaning import COMPARED, VERSION, clean_mail
-from personal_store.cleaning.repeated import drop_repeated
-from personal_store.lifecycle.recleaning import compare_threads, reclean
+from personal_store.cleaning.cleaning import (
+    COMPARED,
+    VERSION,
+    clean_mail,
+    drop_repeated,
+)
+from personal_store.lifecycle.late_cleaning import compare_threads, reclean
 from personal_store.mail.mail import Mail
 from personal_store.text.wording import normalised
 

@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 
 from personal_store.files.files import of_file
 from personal_store.importers import whatsapp
-from personal_store.importers.formats.chat_stamps import day_of, stamp_of
-from personal_store.importers.formats.chats import Chat, is_chat, messages, own_words
+from personal_store.importers.formats.chats import (
+    Chat,
+    day_of,
+    is_chat,
+    messages,
+    own_words,
+    stamp_of,
+)
 from personal_store.records import Document, ReadOptions
 
 ARABIC, PERSIAN = "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹"

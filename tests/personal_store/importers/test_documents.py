@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from personal_store import SourceError, Store, import_source
 from personal_store.files.files import Source
-from personal_store.files.json_stream import array_values
 from personal_store.importers import docx, lamp, markdown, odt
 from personal_store.importers.formats.documents import Text, read_documents
-from personal_store.importers.formats.front_matter import front_matter
+from personal_store.importers.formats.objects import array_values
+from personal_store.importers.markdown import front_matter
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import ReadOptions
 from personal_store.text.dates import parse_date

@@ -15,7 +15,7 @@ from personal_store import SourceError, Store, import_source
 from personal_store.importers import pst
 from personal_store.ingest.discovery import discover
 from personal_store.mail import outlook
-from personal_store.reading.packing import unpack
+from personal_store.reading.letters import unpack
 from personal_store.records import Document, ImportFailure, ReadOptions, Skipped
 
 pytest.importorskip("pypff", reason="the extra 'pst' is not installed")

@@ -8,7 +8,7 @@ import pytest
 
 from personal_store.files.files import of_file
 from personal_store.importers import x_archive
-from personal_store.importers.formats.x_messages import owner_in
+from personal_store.importers.x_archive import owner_in
 from personal_store.records import Document, ReadOptions, Skipped
 
 ARCHIVE = Path(__file__).parent / "exports" / "x_archive" / "twitter-2026"

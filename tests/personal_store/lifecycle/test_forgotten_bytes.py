@@ -23,7 +23,7 @@ from personal_store.lifecycle.forgetting import (
     tidy,
 )
 from personal_store.lifecycle.proof import prove
-from personal_store.lifecycle.rawtext import read
+from personal_store.lifecycle.raw_bodies import read
 from personal_store.lifecycle.traces import Traces, strangers
 from personal_store.search.derived import refresh
 from tests.mailboxes import WORDS, mailbox, message

@@ -9,7 +9,7 @@ from personal_store.lifecycle.identities import (
     remove_identities,
     suggestions,
 )
-from personal_store.lifecycle.rawtext import read
+from personal_store.lifecycle.raw_bodies import read
 from tests.mailboxes import ME, mailbox, message
 from tests.personal_store.stores import fill, found, ids
 

@@ -3,7 +3,7 @@
 import pytest
 
 from personal_store import Store, import_source
-from personal_store.lifecycle import received
+from personal_store.lifecycle import late_cleaning
 from personal_store.lifecycle.forgetting import forget
 from personal_store.lifecycle.identities import add_identities
 from personal_store.lifecycle.trash import exclude, put_into_trash, restore
@@ -55,9 +55,11 @@ def test_they_are_indexed_by_the_first_search_alone(store, tmp_path):
 
 
 def test_indexing_goes_on_in_steps_and_tells(store, monkeypatch):
-    monkeypatch.setattr(received, "_AT_ONCE", 2)
+    monkeypatch.setattr(late_cleaning, "_AT_ONCE", 2)
     told = []
-    received.index(store.db, lambda done, total: told.append((done, total)))
+    late_cleaning.received_index(
+        store.db, lambda done, total: told.append((done, total))
+    )
 
     assert told == [(2, 4), (4, 4)]
 

@@ -11,12 +11,12 @@ from benchmarks.cleaning import generated
 from benchmarks.mail_texts import handmade
 from personal_store import Store, import_source
 from personal_store.cleaning.cleaning import VERSION, clean_mail, clean_raw
-from personal_store.lifecycle import rawtext, received, unread
+from personal_store.lifecycle import late_cleaning, raw_bodies
 from personal_store.lifecycle.forgetting import forget
 from personal_store.lifecycle.identities import add_identities, remove_identities
 from personal_store.lifecycle.selectors import Which
 from personal_store.mail.mail import Mail
-from personal_store.reading.packing import pack, unpack
+from personal_store.reading.letters import pack, unpack
 from personal_store.records import UNREAD, RawText
 from personal_store.search.derived import check
 from personal_store.transfer.exporting import as_lines
@@ -72,9 +72,11 @@ def test_of_endless_markup_the_beginning_waits():
 def test_received_mail_waits(store):
     """It has no text, no place in any index, and its body lies packed."""
     assert row(store) == ("", UNREAD, 0)
-    assert unread.waiting(store.db) == ids(store, "title = 'Garden'")
+    assert raw_bodies.waiting(store.db) == ids(store, "title = 'Garden'")
     assert found(store, "observatory") == []
-    assert "Quixotic" in rawtext.read(store.db, ids(store, "title = 'Garden'")[0]).plain
+    assert (
+        "Quixotic" in raw_bodies.read(store.db, ids(store, "title = 'Garden'")[0]).plain
+    )
     assert check(store.db) == []
 
 
@@ -85,7 +87,7 @@ def test_a_search_cleans_it_once(store):
     assert passage.text == SAID
     assert row(store) == (SAID, VERSION, 0)
     assert bodies(store) == 1
-    assert unread.waiting(store.db) == []
+    assert raw_bodies.waiting(store.db) == []
     assert store.find("quixotic", received_ones=True) == []
     assert check(store.db) == []
 
@@ -104,14 +106,18 @@ def test_a_look_at_all_records_writes_nothing(store):
 
 def test_steps_tell_how_far_they_are(store, monkeypatch):
     """And go on where they stopped."""
-    monkeypatch.setattr(received, "_AT_ONCE", 2)
+    monkeypatch.setattr(late_cleaning, "_AT_ONCE", 2)
     import_mails(
         store, [came(n, f"Letter {n} about the meadow.") for n in range(20, 24)]
     )
     told = []
-    received.read_all(store.db, progress=lambda done, total: told.append((done, total)))
+    late_cleaning.clean_all_waiting(
+        store.db, progress=lambda done, total: told.append((done, total))
+    )
     assert told == [(2, 5), (4, 5), (5, 5)]
-    received.read_all(store.db, progress=lambda *_: pytest.fail("nothing waits"))
+    late_cleaning.clean_all_waiting(
+        store.db, progress=lambda *_: pytest.fail("nothing waits")
+    )
 
 
 def test_a_new_address_makes_it_own(store):
@@ -164,7 +170,7 @@ def test_an_export_has_its_text(store):
 def test_a_merge_brings_it_packed(store, tmp_path, keeps):
     """Also into a store that keeps no raw bodies; read there is read here."""
     with Store.open(tmp_path / "second.db") as second:
-        rawtext.want(second.db, keeps)
+        raw_bodies.want(second.db, keeps)
         merge(second.db, second.path, store.path)
         assert row(second) == ("", UNREAD, 0)
         assert bodies(second) == 1 + keeps
@@ -179,7 +185,7 @@ def test_a_merge_brings_it_packed(store, tmp_path, keeps):
 def test_without_raw_bodies_nothing_waits(tmp_path):
     """Who keeps none keeps none of others either."""
     with Store.open(tmp_path / "bare.db") as bare:
-        rawtext.want(bare.db, False)
+        raw_bodies.want(bare.db, False)
         fill(bare, tmp_path, [CAME])
         assert bodies(bare) == 0
         assert row(bare) == (SAID, VERSION, 0)
@@ -187,7 +193,7 @@ def test_without_raw_bodies_nothing_waits(tmp_path):
 
 def test_what_waits_and_becomes_own_keeps_no_raw_body_that_is_unwanted(store):
     """It waits packed whatever the owner said; once it is cleaned the packing goes."""
-    rawtext.want(store.db, False)
+    raw_bodies.want(store.db, False)
     assert bodies(store) == 1
 
     assert store.add_identities(["anna@example.org"]) == 1
@@ -200,7 +206,7 @@ def test_own_mail_keeps_no_raw_body_that_is_unwanted(tmp_path):
     """Neither new, nor met again, nor read differently than before."""
     mine = message("I wrote this one.", number=8)
     with Store.open(tmp_path / "bare.db") as bare:
-        rawtext.want(bare.db, False)
+        raw_bodies.want(bare.db, False)
         assert import_mails(bare, [mine]).added == 1
         assert bodies(bare) == 0
         bare.db.execute("UPDATE record SET body_sha = x'00', cleaning = 0")
@@ -221,7 +227,7 @@ def test_an_answer_is_compared_with_what_waited(store):
     text, _, author = row(store, where="title = 'Re: Garden'")
     assert (text, author) == ("Yes, gladly, I will bring the lantern.", 2)
     assert row(store) == (SAID, VERSION, 0)
-    assert unread.waiting(store.db) == ids(store, "title = 'Came'")
+    assert raw_bodies.waiting(store.db) == ids(store, "title = 'Came'")
 
 
 def test_a_second_import_changes_nothing(store, tmp_path):

@@ -1,6 +1,11 @@
-"""Texts cleaned again with the present rules, from the bodies that were kept."""
+"""Mail that is cleaned after it was stored.
 
-from collections.abc import Callable
+Received mail waits until its text is wanted: it is searched apart, as something to
+answer, never as style. Own mail is cleaned again when the rules have become better, and
+compared with the messages it answers once these are stored too.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +18,77 @@ from personal_store.cleaning.cleaning import (
     clean_raw,
     without_parents,
 )
-from personal_store.database.migrations import immediate
-from personal_store.lifecycle import rawtext, received
-from personal_store.lifecycle.writing import fingerprint
+from personal_store.database.transactions import immediate
+from personal_store.lifecycle import raw_bodies
+from personal_store.lifecycle.forgetting import forgotten_among, take_out
 from personal_store.reading.letters import MAX_STORED
-from personal_store.records import OWN, UNREAD, Author
-from personal_store.search.derived import count_change, refresh
+from personal_store.records import OWN, UNREAD, Author, ProgressCallback, fingerprint
+from personal_store.search.derived import (
+    RECEIVED,
+    count_change,
+    heard_upto,
+    refresh,
+    refresh_in,
+    set_heard_upto,
+)
+from personal_store.search.index import Index
+
+_AT_ONCE = 500
+
+
+def received_index(db: Database, progress: ProgressCallback | None = None) -> Index:
+    """Received texts, ready to be searched; those that came since the last time are
+    cleaned and indexed first, in steps that each are kept."""
+    while _one_step(db, progress):
+        pass
+    return Index(db, RECEIVED)
+
+
+def clean_waiting(db: Database, ids: Iterable[int]) -> None:
+    """Clean those of these records that wait, within a transaction of the caller.
+
+    One whose words turn out to have been forgotten goes again.
+    """
+    cleaned = raw_bodies.clean_bodies(db, ids)
+    take_out(db, forgotten_among(db, cleaned))
+
+
+def clean_all_waiting(
+    db: Database,
+    among: Sequence[int] | None = None,
+    progress: ProgressCallback | None = None,
+) -> None:
+    """Clean all that wait, or those of these records, in steps that each are kept;
+    `progress` hears how many of how many are."""
+    ids = raw_bodies.waiting(db, among)
+    for at in range(0, len(ids), _AT_ONCE):
+        some = ids[at : at + _AT_ONCE]
+        with immediate(db):
+            clean_waiting(db, some)
+            refresh(db, some)
+        if progress is not None:
+            progress(at + len(some), len(ids))
+
+
+def _one_step(db: Database, progress: ProgressCallback | None) -> bool:
+    """Clean and index the next records; whether there were any."""
+    (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
+    if heard_upto(db) >= newest:
+        return False
+    with immediate(db):
+        rows = db.execute(
+            "SELECT id FROM record WHERE id > ? ORDER BY id LIMIT ?",
+            [heard_upto(db), _AT_ONCE],
+        )
+        some = [row[0] for row in rows]
+        last = some[-1] if some else heard_upto(db)
+        set_heard_upto(db, last)
+        clean_waiting(db, some)
+        refresh_in(db, RECEIVED, some)
+    if progress is not None:
+        progress(last, newest)
+    return bool(some)
+
 
 BATCH = 200
 _GENERATIONS = 4
@@ -54,7 +124,7 @@ def reclean(
     db: Database,
     *,
     everything: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Recleaned:
     """Apply the present rules to texts that older rules made; to all if asked to.
 
@@ -117,7 +187,7 @@ def _reclean_batch(db: Database, ids: list[int]) -> int:
 
 
 def _reclean_one(db: Database, record_id: int) -> bool:
-    raw = rawtext.read(db, record_id)
+    raw = raw_bodies.read(db, record_id)
     row = _written(db, record_id)
     if raw is None or row is None or row[3] > VERSION + 1:
         return False  # forgotten meanwhile, or read by newer rules
@@ -165,7 +235,7 @@ def _parents(db: Database, reply_to: str) -> list[str]:
     for _ in range(_GENERATIONS):
         row = reply_to and _answered(db, reply_to)
         if row and row[2] == UNREAD:
-            received.read(db, [row[3]])
+            clean_waiting(db, [row[3]])
             row = _answered(db, reply_to)
         if not row:
             break

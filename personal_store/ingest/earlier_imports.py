@@ -1,4 +1,4 @@
-"""Files that an earlier import has read to their end, and that are as they were.
+"""How far earlier imports have read a source, and whether it is as it was then.
 
 A file counts as unchanged if its size, its time of change and its two ends are those of
 then. A mailbox that has grown is read from where it ended, if a hash over all that it
@@ -15,8 +15,38 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from personal_store.files.files import HEAD, Source, parts
-from personal_store.lifecycle import rawtext
+from personal_store.lifecycle import raw_bodies
+from personal_store.lifecycle.writing import told_as
 from personal_store.records import ImportFailure
+
+
+def read_before(db: Database, source: Source, me: frozenset[str], options: str) -> int:
+    """The furthest place that any run over a source that only ever grows has
+    committed, told alike.
+
+    0 for an ordinary source: there a run after one that ended begins anew, for the
+    source may have changed anywhere.
+    """
+    if not source.appends:
+        return 0
+    row = db.execute(
+        """SELECT coalesce(max(position), 0) FROM import_run
+           WHERE place = ? AND fingerprint = ? AND options = ?""",
+        [source.place, source.fingerprint(), told_as(options, me)],
+    )
+    return int(row.fetchone()[0])
+
+
+def ended_before(db: Database, source: Source) -> bool:
+    """Whether an import has read a source of this content to its end, wherever the
+    file lay then."""
+    row = db.execute(
+        "SELECT 1 FROM import_run WHERE ended IS NOT NULL AND size = ?"
+        " AND fingerprint = ? LIMIT 1",
+        [source.size, source.fingerprint()],
+    )
+    return row.fetchone() is not None
+
 
 _SETTLED = 2_000_000_000
 """Nanoseconds that a file has to be older than its import: a second change within one
@@ -89,7 +119,7 @@ def digest_of(path: Path, size: int) -> str:
 
 def reader(db: Database) -> str:
     """Says how a source is read: by which program, and whether bodies are kept."""
-    return f"{_program()} {int(rawtext.is_wanted(db))}"
+    return f"{_program()} {int(raw_bodies.is_wanted(db))}"
 
 
 @cache

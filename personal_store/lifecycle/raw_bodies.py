@@ -1,7 +1,10 @@
-"""Received mail is stored as it came, packed, and cleaned when its text is wanted.
+"""The bodies that texts are cleaned out of, as they came, packed.
 
-It is most of a mailbox and seldom looked at; to clean it took a quarter of the work of
-an import. Until then its record has an empty body, and `UNREAD` for its rules.
+Those of own texts are kept, so that newer rules can clean them again. Of texts by
+others no more is stored than need be: received mail, which is most of a mailbox and
+seldom looked at, lies here until somebody wants its text, and is cleaned then; to clean
+it at once took a quarter of the work of an import. Until then its record has an empty
+body, and `UNREAD` for its rules.
 """
 
 import json
@@ -10,11 +13,53 @@ from collections.abc import Iterable, Sequence
 from sqlite_utils import Database
 
 from personal_store.cleaning.cleaning import VERSION, Cleaned, clean_raw
-from personal_store.lifecycle import rawtext
-from personal_store.lifecycle.writing import fingerprint
-from personal_store.reading.letters import MAX_STORED, says_something
-from personal_store.reading.packing import unpack
-from personal_store.records import OWN, UNREAD, Author, RawText
+from personal_store.database.transactions import immediate
+from personal_store.reading.letters import MAX_STORED, says_something, unpack
+from personal_store.records import OWN, UNREAD, Author, RawText, fingerprint
+
+_CLEANED = f"(SELECT id FROM record WHERE cleaning <> {UNREAD})"  # noqa: S608
+
+
+def is_wanted(db: Database) -> bool:
+    """Whether raw bodies are kept; they are unless the owner said no."""
+    row = db.execute("SELECT value FROM state WHERE name = 'keep_raw'").fetchone()
+    return bool(row[0] == "1")
+
+
+def want(db: Database, wanted: bool) -> int:
+    """Keep raw bodies from now on, or drop all; returns how many were dropped."""
+    with immediate(db):
+        db.execute(
+            "UPDATE state SET value = ? WHERE name = 'keep_raw'", [str(int(wanted))]
+        )
+        if wanted:
+            return 0
+        return db.execute(f"DELETE FROM raw WHERE record_id IN {_CLEANED}").rowcount  # noqa: S608
+
+
+def keep(db: Database, bodies: Iterable[tuple[int, bytes]]) -> None:
+    """Store the packed bodies of records, or replace them."""
+    db.conn.executemany(
+        """INSERT INTO raw(record_id, data) VALUES (?, ?)
+           ON CONFLICT(record_id) DO UPDATE SET data = excluded.data""",
+        bodies,
+    )
+
+
+def drop_of_others(db: Database) -> None:
+    """Raw bodies of texts that turned out not to be the owner's go."""
+    own = tuple(map(int, OWN))
+    db.execute(
+        "DELETE FROM raw WHERE record_id IN "  # noqa: S608
+        f"(SELECT id FROM record WHERE author NOT IN {own} AND cleaning <> {UNREAD})"
+    )
+
+
+def read(db: Database, record_id: int) -> RawText | None:
+    """The raw body of a record; None if none is kept."""
+    row = db.execute("SELECT data FROM raw WHERE record_id = ?", [record_id]).fetchone()
+    return unpack(row[0]) if row else None
+
 
 _WAITING = f"""
     SELECT title, rating, author, data FROM record LEFT JOIN raw ON record_id = id
@@ -33,13 +78,13 @@ def waiting(db: Database, among: Sequence[int] | None = None) -> list[int]:
     return [row[0] for row in rows]
 
 
-def clean(db: Database, ids: Iterable[int]) -> list[int]:
+def clean_bodies(db: Database, ids: Iterable[int]) -> list[int]:
     """Clean those of these records that wait, within a transaction of the caller.
 
     Their packed bodies go; that of a text which has become the owner's stays, if such
     are kept. One that says nothing stays somebody else's. Returns which were cleaned.
     """
-    keeps = rawtext.is_wanted(db)
+    keeps = is_wanted(db)
     cleaned = []
     for record_id in ids:
         row = db.execute(_WAITING, [record_id]).fetchone()
