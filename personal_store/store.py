@@ -199,7 +199,24 @@ class Store:
         """Everything stored but the trash, texts of others included, in the order of
         import. Nothing is written: received mail that waits is only cleaned here."""
         for row in self._rows(_RECORDS):
-            yield _record(row)
+            yield Record(
+                id=row["id"],
+                source=row["source"],
+                key=row["key"],
+                kind=row["kind"],
+                title=row["title"],
+                text=text_of(row["packed"]).text if row["packed"] else row["body"],
+                recipient=row["recipient"],
+                recipient_address=row["recipient_address"],
+                sender=row["sender"],
+                sent_at=row["sent_at"],
+                rating=row["rating"],
+                thread=row["thread"],
+                reply_to=row["reply_to"],
+                author=Author(row["author"]),
+                cleaning=row["cleaning"],
+                labels=tuple(json.loads(row["labels"])),
+            )
 
     def counts(self) -> dict[str, int]:
         """Own texts per kind, then 'own', 'received' and 'words' in total."""
@@ -251,7 +268,24 @@ class Store:
 
     def _passages(self, hits: Sequence[Hit], sql: str = _FOUND) -> list[Passage]:
         """The texts of the hits, in their order; those gone meanwhile left out."""
-        return [_passage(row, hit) for hit in hits for row in self._rows(sql, [hit.id])]
+        return [
+            Passage(
+                record_id=row["id"],
+                kind=row["kind"],
+                recipient=row["recipient"],
+                subject=row["title"],
+                text=row["body"],
+                date=moment(row["sent_at"]),
+                score=hit.score,
+                score_parts=dict(hit.parts),
+                terms=dict(hit.terms),
+                sender=row["sender"],
+                own=row["author"] in OWN,
+                source=row["source"],
+            )
+            for hit in hits
+            for row in self._rows(sql, [hit.id])
+        ]
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
         cursor = self.db.execute(sql, list(values))
@@ -262,41 +296,3 @@ class Store:
     def _one(self, sql: str) -> tuple[Any, ...]:
         row: tuple[Any, ...] = self.db.execute(sql).fetchone()
         return row
-
-
-def _passage(row: dict[str, Any], hit: Hit) -> Passage:
-    return Passage(
-        record_id=row["id"],
-        kind=row["kind"],
-        recipient=row["recipient"],
-        subject=row["title"],
-        text=row["body"],
-        date=moment(row["sent_at"]),
-        score=hit.score,
-        score_parts=dict(hit.parts),
-        terms=dict(hit.terms),
-        sender=row["sender"],
-        own=row["author"] in OWN,
-        source=row["source"],
-    )
-
-
-def _record(row: dict[str, Any]) -> Record:
-    return Record(
-        id=row["id"],
-        source=row["source"],
-        key=row["key"],
-        kind=row["kind"],
-        title=row["title"],
-        text=text_of(row["packed"]).text if row["packed"] else row["body"],
-        recipient=row["recipient"],
-        recipient_address=row["recipient_address"],
-        sender=row["sender"],
-        sent_at=row["sent_at"],
-        rating=row["rating"],
-        thread=row["thread"],
-        reply_to=row["reply_to"],
-        author=Author(row["author"]),
-        cleaning=row["cleaning"],
-        labels=tuple(json.loads(row["labels"])),
-    )

@@ -55,7 +55,10 @@ def clean_mail(mail: Mail, parents: Sequence[str] = ()) -> Cleaned:
         parents: texts of earlier messages of the thread, which it may quote.
     """
     plain, html = mail.plain, mail.html
-    if html and _says_nothing(plain):
+    if html and (
+        not plain.strip()
+        or (len(plain) < _PLACEHOLDER_LENGTH and _PLACEHOLDER.search(plain))
+    ):
         page = read_page(html)
         cleaned = _clean_lines(_lines(page.own))
         trimmed = cleaned.trimmed or bool(page.foreign.strip())
@@ -136,47 +139,32 @@ def _has_no_gaps(lines: list[str]) -> bool:
     return "\n\n\n" not in "\n".join(lines)
 
 
-def _says_nothing(plain: str) -> bool:
-    if not plain.strip():
-        return True
-    return len(plain) < _PLACEHOLDER_LENGTH and bool(_PLACEHOLDER.search(plain))
-
-
 def _without_marked_quotes(cleaned: Cleaned, html: str) -> Cleaned:
     """Drop lines that the HTML part marks as quoted and does not repeat as own."""
     above = above_marks(html) if html else None
-    if above is None or _ends_with(above, cleaned.text):
+    if above is None:
         return cleaned
+    last = normalised(" ".join(cleaned.text[-_LAST_WORDS:].split()[1:]))
+    if last and last in normalised(above[-4 * _LAST_WORDS :]):
+        return cleaned  # all that was kept stands above the first mark
     page = read_page(html, marked=True)
     foreign = normalised(page.foreign)
     if not foreign:
         return cleaned
     own = normalised(page.own)
     lines = cleaned.text.split("\n")
-    kept = _own_lines(lines, foreign, own)
-    if len(kept) == len(lines):
-        return cleaned
-    return Cleaned(_clean_lines(_without_gaps(kept)).text, trimmed=True)
-
-
-def _ends_with(above: str, text: str) -> bool:
-    """Whether all that was kept stands above the first mark: then all is well."""
-    last = normalised(" ".join(text[-_LAST_WORDS:].split()[1:]))
-    return bool(last) and last in normalised(above[-4 * _LAST_WORDS :])
-
-
-def _own_lines(lines: list[str], foreign: str, own: str) -> list[str]:
-    """The lines that are not foreign; a short one goes with its neighbours."""
     kept: list[str] = []
     after_foreign = False
     for line in lines:
         words = normalised(line)
-        if words:
+        if words:  # a short line goes with its neighbours
             sure = len(words) >= _SHORTEST_MATCH or after_foreign
             after_foreign = sure and words in foreign and words not in own
         if not after_foreign:
             kept.append(line)
-    return kept
+    if len(kept) == len(lines):
+        return cleaned
+    return Cleaned(_clean_lines(_without_gaps(kept)).text, trimmed=True)
 
 
 _LONG = 18

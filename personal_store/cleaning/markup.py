@@ -166,7 +166,12 @@ def read_page(html: str, *, marked: bool | None = None) -> Page:
     """An HTML body, parsed once; `marked` is what `has_marks` says, if it is known."""
     html = html[:MAX_HTML]
     marked = has_marks(html) if marked is None else marked
-    tree = _tree(html)
+    if html.count("<") > _MANY_TAGS and _depth(html) > _DEEPEST:
+        html = _ANY_TAG.sub(" ", html)
+    tree = LexborHTMLParser(html)
+    if _UNSEEN.search(html):
+        for node in tree.css(_INVISIBLE):
+            node.decompose()
     foreign: list[str] = []
     if marked:
         foreign = _cut_tails(tree) + _cut_quotes(tree)
@@ -219,16 +224,6 @@ def visible(html: str) -> str:
     return unescape(_ANY_TAG.sub(" ", _COMMENT.sub(" ", html)))
 
 
-def _tree(html: str) -> LexborHTMLParser:
-    if html.count("<") > _MANY_TAGS and _depth(html) > _DEEPEST:
-        html = _ANY_TAG.sub(" ", html)
-    tree = LexborHTMLParser(html)
-    if _UNSEEN.search(html):
-        for node in tree.css(_INVISIBLE):
-            node.decompose()
-    return tree
-
-
 def _depth(html: str) -> int:
     """How deep elements nest; the parser needs minutes for 100,000 levels."""
     depth = deepest = 0
@@ -237,6 +232,32 @@ def _depth(html: str) -> int:
             depth += -1 if slash else 1
             deepest = max(deepest, depth)
     return deepest
+
+
+def _cut_tails(tree: LexborHTMLParser) -> list[str]:
+    """Remove all from where another message begins to the end; the texts."""
+    cut: list[str] = []
+    for _ in range(_MAX_QUOTES):
+        node = tree.css_first(_TAILS) or _ruled(tree)
+        if node is None:  # or Gmail forwards, with dashes above
+            heads = tree.css(".gmail_attr")
+            dashes = (head for head in heads if head.text().strip()[:2] == "--")
+            node = next(dashes, None)
+        if node is None:
+            break
+        behind = []
+        level: LexborNode | None = node
+        while level is not None and level.tag not in ("body", "html"):
+            following = level.next
+            while following is not None:
+                after = following.next
+                behind.append(following.text(separator=" "))
+                following.decompose()
+                following = after
+            level = level.parent
+        cut += [node.text(separator=" "), *behind]
+        node.decompose()
+    return cut
 
 
 def _cut_quotes(tree: LexborHTMLParser) -> list[str]:
@@ -250,24 +271,17 @@ def _cut_quotes(tree: LexborHTMLParser) -> list[str]:
     else:
         for node in tree.css(_QUOTES):
             node.decompose()
+    # Gmail's reply block, if no quote inside says what in it is quoted. A forwarded
+    # message stands in it with a line of dashes above, which lines tell.
     for _ in range(_MAX_BARE):
-        node = _bare_gmail_quote(tree)
-        if node is None:
+        for block in tree.css("div.gmail_quote, div.gmail_quote_container"):
+            inner = block.html or ""
+            if "<blockquote" not in inner and HARD not in inner:
+                cut.append(_replaced(block))
+                break
+        else:
             break
-        cut.append(_replaced(node))
     return cut
-
-
-def _bare_gmail_quote(tree: LexborHTMLParser) -> LexborNode | None:
-    """Gmail's reply block, if no quote inside says what in it is quoted.
-
-    A forwarded message stands in it with a line of dashes above, which lines tell.
-    """
-    for node in tree.css("div.gmail_quote, div.gmail_quote_container"):
-        inner = node.html or ""
-        if "<blockquote" not in inner and HARD not in inner:
-            return node
-    return None
 
 
 def _replaced(node: LexborNode) -> str:
@@ -296,16 +310,6 @@ def _introduction(node: LexborNode) -> list[LexborNode]:
     return found
 
 
-def _cut_tails(tree: LexborHTMLParser) -> list[str]:
-    cut = []
-    for _ in range(_MAX_QUOTES):
-        node = tree.css_first(_TAILS) or _ruled(tree) or _gmail_forward(tree)
-        if node is None:
-            break
-        cut.extend(_cut_after(node))
-    return cut
-
-
 def _ruled(tree: LexborHTMLParser) -> LexborNode | None:
     """Outlook's header block: a line above it, and three words in bold with colons."""
     for node in tree.css(_RULED):
@@ -317,31 +321,6 @@ def _ruled(tree: LexborHTMLParser) -> LexborNode | None:
     return None
 
 
-def _gmail_forward(tree: LexborHTMLParser) -> LexborNode | None:
-    """The dashes above what Gmail forwards."""
-    heads = (
-        node for node in tree.css(".gmail_attr") if node.text().strip()[:2] == "--"
-    )
-    return next(heads, None)
-
-
-def _cut_after(node: LexborNode) -> list[str]:
-    """Remove a node and everything that follows it in the document; the texts."""
-    cut = []
-    level: LexborNode | None = node
-    while level is not None and level.tag not in ("body", "html"):
-        following = level.next
-        while following is not None:
-            after = following.next
-            cut.append(following.text(separator=" "))
-            following.decompose()
-            following = after
-        level = level.parent
-    cut.insert(0, node.text(separator=" "))
-    node.decompose()
-    return cut
-
-
 def _text(html: str) -> str:
     """Text of serialised HTML, with line breaks where a reader sees them."""
     if "<!--" in html:
@@ -349,7 +328,10 @@ def _text(html: str) -> str:
     if "<pre" in html:
         html = _PRE.sub(lambda pre: pre.group().replace("\n", "<br>"), html)
     html = html.replace(HARD, f"{_BLOCK}{HARD}{_BLOCK}")
-    html = _with_single_spaces(html)
+    # One space for every run of blanks; a pattern would stop at each single space.
+    for blank in "\t\r\n\f":
+        html = html.replace(blank, " ")
+    html = _SPACES.sub(" ", html) if "  " in html else html
     pieces = _SERIALISED.split(html)  # every second one is the name of a tag
     pieces[1::2] = [_WRITTEN.get(name, "") for name in pieces[1::2]]
     text = unescape("".join(pieces)).replace("\xa0", " ")
@@ -357,13 +339,6 @@ def _text(html: str) -> str:
         text = _with_depth(text)
     text = _GAP.sub(_breaks, text)
     return "\n".join(line.strip(" \t") for line in text.split("\n")).strip("\n")
-
-
-def _with_single_spaces(html: str) -> str:
-    """One space for every run of blanks; a pattern would stop at each single space."""
-    for blank in "\t\r\n\f":
-        html = html.replace(blank, " ")
-    return _SPACES.sub(" ", html) if "  " in html else html
 
 
 def _breaks(gap: re.Match[str]) -> str:

@@ -342,7 +342,25 @@ def _starts_foreign_tail(lines: list[str], index: int) -> bool:
     if len(line) < 90 and line[-1:] in ":：" and _BEGIN.match(line):
         said = line.lstrip().startswith("begin forwarded")
         return said or _headers_below(lines, index + 1) >= 2
-    return _is_header_block(lines, index)
+    first = lines[index]
+    if not _is_header(first):
+        return _is_unknown_block(lines, index)
+    colons = first.count(":") + first.count("：")
+    if colons > 2 and _FROM.match(first) and len(_INLINE.findall(first)) > 2:
+        return is_dated(first) or bool(MAIL.search(first))
+    if _FROM.match(first) and _is_stamp(first):  # Lotus Notes: To: follows below
+        below = (i for i in range(index + 1, len(lines)) if lines[i].strip())
+        if _headers_below(lines, next(below, index)) > 1:
+            return True
+    block = _block(lines, index)
+    known = [line for line in block if _is_header(line)]
+    if len(known) == 2 and any(map(MAIL.search, block)) and any(map(is_dated, block)):
+        return quote_follows(lines, index + 2) and _FROM.match(first) is not None
+    if len(known) < 3 or not any(map(_FROM.match, known)):
+        return False
+    if any(map(MAIL.search, block)) or any(map(_SUBJECT.match, known)):
+        return True
+    return any(_SENT.match(line) and is_dated(line) for line in known)
 
 
 def _starts_open_bar(lines: list[str], index: int) -> bool:
@@ -391,29 +409,6 @@ def _headers_below(lines: list[str], index: int) -> int:
     return count
 
 
-def _is_header_block(lines: list[str], index: int) -> bool:
-    """Lines like From:, Sent:, To:, Subject: below each other, or all in one."""
-    first = lines[index]
-    if not _is_header(first):
-        return _is_unknown_block(lines, index)
-    colons = first.count(":") + first.count("：")
-    if colons > 2 and _FROM.match(first) and len(_INLINE.findall(first)) > 2:
-        return is_dated(first) or bool(MAIL.search(first))
-    if _FROM.match(first) and _is_stamp(first):  # Lotus Notes: To: follows below
-        below = (i for i in range(index + 1, len(lines)) if lines[i].strip())
-        if _headers_below(lines, next(below, index)) > 1:
-            return True
-    block = _block(lines, index)
-    known = [line for line in block if _is_header(line)]
-    if len(known) == 2 and any(map(MAIL.search, block)) and any(map(is_dated, block)):
-        return quote_follows(lines, index + 2) and _FROM.match(first) is not None
-    if len(known) < 3 or not any(map(_FROM.match, known)):
-        return False
-    if any(map(MAIL.search, block)) or any(map(_SUBJECT.match, known)):
-        return True
-    return any(_SENT.match(line) and is_dated(line) for line in known)
-
-
 def _is_unknown_block(lines: list[str], index: int) -> bool:
     """Headers in a language without a list: an address and a date tell them."""
     if not _ANY_LABEL.match(lines[index]):
@@ -453,13 +448,20 @@ _ARROW = re.compile(r"^\s{0,3}>(?=[=\d])")
 def drop_quotes(lines: list[str]) -> list[str]:
     """The lines without quotes, their introductions and everything forwarded."""
     text = "\n".join(lines)
-    hinted = _hinted(lines, text)
+    # Lines that hold something without which no rule matches. One search of the whole
+    # text, and `in` for each line, take a tenth of a pattern.
+    hinted: set[int] = set()
+    for hint in _HINTS:
+        if hint in text:
+            hinted.update([i for i, line in enumerate(lines) if hint in line])
+    if "wrote" in text:
+        hinted.update([i for i, line in enumerate(lines) if _VERB.search(line)])
     if not hinted:
         return lines
-    return _without_quotes(lines, _bare_lines(lines, text), hinted)
-
-
-def _without_quotes(lines: list[str], bare: list[str], hinted: set[int]) -> list[str]:
+    if text.isascii():
+        bare = [x if x[:1] == ">" else x[:LONGEST].lower() for x in lines]
+    else:
+        bare = [line if line[:1] == ">" else bare_line(line) for line in lines]
     kept: list[int] = []
     soft = False  # whether indented lines are known to be quotes
     forwarded = False  # whether marked lines are: nobody answers between those
@@ -513,27 +515,6 @@ def _is_between_marks(lines: list[str], index: int, kept: list[int]) -> bool:
     ahead = lines[index : index + _TORN_LINES]
     below = next((x for x in ahead if not x.strip() or QUOTED.match(x)), "")
     return bool(below.strip())
-
-
-def _hinted(lines: list[str], text: str) -> set[int]:
-    """Lines that hold something without which no rule matches; searched word by word.
-
-    One search of the whole text, and `in` for each line, take a tenth of a pattern.
-    """
-    found: set[int] = set()
-    for hint in _HINTS:
-        if hint in text:
-            found.update([i for i, line in enumerate(lines) if hint in line])
-    if "wrote" in text:
-        found.update([i for i, line in enumerate(lines) if _VERB.search(line)])
-    return found
-
-
-def _bare_lines(lines: list[str], text: str) -> list[str]:
-    """`bare_line` of each, but those that '>' marks."""
-    if text.isascii():
-        return [x if x[:1] == ">" else x[:LONGEST].lower() for x in lines]
-    return [line if line[:1] == ">" else bare_line(line) for line in lines]
 
 
 def _is_indented_end(lines: list[str], kept: list[int]) -> bool:

@@ -201,7 +201,7 @@ def _footer_at(lines: list[str], start: int, end: int, text: str) -> int | None:
     linked = _has_link(text) and not _FIRST_PERSON.search(text)
     guarded = linked and len(text) < 400 and "? " not in text and _GUARD.search(text)
     if _is_notice(text) or guarded or (linked and _LIST.search(text)):
-        return start - _has_rule_above(lines, start)
+        return start - int(start > 0 and _is_rule(lines[start - 1]))
     if len(text) < _PROSE:
         return None
     for index in range(start + 1, end):  # right below a name or an address
@@ -216,10 +216,6 @@ def _footer_at(lines: list[str], start: int, end: int, text: str) -> int | None:
 def _has_link(text: str) -> bool:
     """The pattern alone is slow where there is none."""
     return any(map(text.__contains__, _LINK_SIGNS)) and bool(_LINK.search(text))
-
-
-def _has_rule_above(lines: list[str], start: int) -> int:
-    return int(start > 0 and _is_rule(lines[start - 1]))
 
 
 def _is_rule(line: str) -> bool:
@@ -276,9 +272,28 @@ def drop_signature(lines: list[str]) -> list[str]:
     """The lines without what stands below the message."""
     lines = cut_footers(lines, _goodbye)
     lines = drop_taglines(lines)
-    lines = _cut_at_delimiter(_without_blank_end(lines))
+    lines = _without_blank_end(lines)
+    # Cut at each '-- ' from which only a signature's length remains, from below.
+    end = len(lines)
+    for index in reversed(range(len(lines))):
+        if end - index > _SIGNATURE_LINES:
+            break
+        if len(lines[index]) < 5 and _DELIMITER.match(lines[index]):
+            end = index
+    lines = _with_postscript(lines, end)
     lines = _cut_at_rule(_without_blank_end(lines))
-    return _cut_contact_block(_without_blank_end(lines))
+    lines = _without_blank_end(lines)
+    # Below a sign-off keep the name and what is writing.
+    first = max(0, len(lines) - _SIGN_OFF_LINES)
+    for index in reversed(range(first, len(lines))):
+        name = _after_sign_off(lines, index)
+        if name is not None:
+            kept = _cut_below_name(lines, name)
+            if len(kept) < len(lines):
+                return kept
+            break
+    name = _name_above_contacts(lines)
+    return lines if name is None else _with_postscript(lines, name + 1)
 
 
 def _goodbye(lines: list[str]) -> int:
@@ -316,17 +331,6 @@ def drop_armour(lines: list[str]) -> list[str]:
     return kept
 
 
-def _cut_at_delimiter(lines: list[str]) -> list[str]:
-    """Cut at each '-- ' from which only a signature's length remains, from below."""
-    end = len(lines)
-    for index in reversed(range(len(lines))):
-        if end - index > _SIGNATURE_LINES:
-            break
-        if len(lines[index]) < 5 and _DELIMITER.match(lines[index]):
-            end = index
-    return _with_postscript(lines, end)
-
-
 def _cut_at_rule(lines: list[str]) -> list[str]:
     """Cut at a line of dashes if what stands below it is a contact block."""
     for index in range(max(1, len(lines) - _SIGNATURE_LINES), len(lines)):
@@ -336,20 +340,6 @@ def _cut_at_rule(lines: list[str]) -> list[str]:
             if not below or (_is_name(below[0]) and _reaches_somebody(below)):
                 return _with_postscript(lines, index)
     return lines
-
-
-def _cut_contact_block(lines: list[str]) -> list[str]:
-    """Below a sign-off keep the name and what is writing."""
-    first = max(0, len(lines) - _SIGN_OFF_LINES)
-    for index in reversed(range(first, len(lines))):
-        name = _after_sign_off(lines, index)
-        if name is not None:
-            kept = _cut_below_name(lines, name)
-            if len(kept) < len(lines):
-                return kept
-            break
-    name = _name_above_contacts(lines)
-    return lines if name is None else _with_postscript(lines, name + 1)
 
 
 def _after_sign_off(lines: list[str], index: int) -> int | None:
@@ -397,7 +387,20 @@ def _cut_below_name(lines: list[str], name: int) -> list[str]:
     attached = bool(lines[name + 1].strip())
     if any(map(_is_sentence, block)) or any(map(_leads_on, block)):
         return lines
-    if _evidence(block) or (attached and _is_title(block)):
+    # A few short lines right below the name are a role, a company and a town.
+    titled = (
+        attached
+        and len(block) < 5
+        and all(
+            len(line) < 60
+            and len(line.split()) < 9
+            and _LETTER.search(line) is not None
+            and not line.lstrip()[:1].islower()
+            and not line.endswith((",", ":", ";"))
+            for line in block
+        )
+    )
+    if titled or _evidence(block):
         return _with_postscript(lines, name + 1)
     return lines
 
@@ -452,18 +455,6 @@ def _evidence(block: list[str]) -> int:
         return 0
     return sum(
         len(_CONTACT.findall(line)) for line in block if _MAY_BE_CONTACT.search(line)
-    )
-
-
-def _is_title(block: list[str]) -> bool:
-    """A few short lines like a role, a company and a town."""
-    return len(block) < 5 and all(
-        len(line) < 60
-        and len(line.split()) < 9
-        and _LETTER.search(line) is not None
-        and not line.lstrip()[:1].islower()
-        and not line.endswith((",", ":", ";"))
-        for line in block
     )
 
 

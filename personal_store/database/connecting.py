@@ -33,7 +33,15 @@ def connect(path: Path, *, backup: bool = True) -> Database:
     try:
         for pragma in _PRAGMAS:
             db.execute(f"PRAGMA {pragma}")
-        _use_wal(db)
+        # SQLite does not wait for others when it begins to keep a log, so we do.
+        deadline = time.monotonic() + PATIENCE
+        while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            try:
+                db.execute("PRAGMA journal_mode = WAL")
+            except faults():
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
         migrate(db, path if backup else None)
     except BaseException:
         db.close()
@@ -84,15 +92,3 @@ def _readable(library: Any, path: Path, key: str | None) -> Database:
     except BaseException:
         connection.close()
         raise
-
-
-def _use_wal(db: Database) -> None:
-    """Switch to the write-ahead log; SQLite does not wait for others here, so we do."""
-    deadline = time.monotonic() + PATIENCE
-    while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-        except faults():
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)

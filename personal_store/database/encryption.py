@@ -53,13 +53,30 @@ def _convert(path: Path, key: str) -> None:
         with ciphered(path) as db:
             _have_alone(db, path)
             export_ciphered(db, part, key)
-            _compare(db, part, key)
+            keys.remember(part, key or None)
+            try:
+                with ciphered(part) as copy:
+                    found = copy.execute("PRAGMA integrity_check").fetchall()
+                    sound = [row[0] for row in found] == ["ok"]
+                    if not (sound and digest(copy) == digest(db)):
+                        raise StoreError(
+                            "The converted copy differs from the store, so nothing was "
+                            "changed."
+                        )
+            finally:
+                keys.remember(part, None)
             # Whoever waits for the lock finds the old file overwritten, not plain.
             put_in_place(part, path)
     finally:
         shred(part)
     keys.remember(path, key or None)
-    _convert_backup(path)
+    # The backup is made anew, from the store as it is now; the old one is shredded.
+    if backup_path(path).exists():
+        store = connect(path)
+        try:
+            renew_backup(store, path)
+        finally:
+            store.close()
 
 
 def _have_alone(db: Database, path: Path) -> None:
@@ -76,20 +93,6 @@ def _have_alone(db: Database, path: Path) -> None:
     raise _busy(path)
 
 
-def _compare(db: Database, part: Path, key: str) -> None:
-    """Raise StoreError unless the copy is sound and holds the same rows."""
-    keys.remember(part, key or None)
-    try:
-        with ciphered(part) as copy:
-            sound = [row[0] for row in copy.execute("PRAGMA integrity_check")] == ["ok"]
-            if not (sound and digest(copy) == digest(db)):
-                raise StoreError(
-                    "The converted copy differs from the store, so nothing was changed."
-                )
-    finally:
-        keys.remember(part, None)
-
-
 def digest(db: Database) -> str:
     """A hash over the schema and every row of every table of a store."""
     said = hashlib.sha256()
@@ -103,16 +106,6 @@ def digest(db: Database) -> str:
             for row in db.execute(f'SELECT * FROM "{name}"'):  # noqa: S608
                 said.update(repr(row).encode())
     return said.hexdigest()
-
-
-def _convert_backup(path: Path) -> None:
-    """The backup is made anew, from the store as it is now; the old one is shredded."""
-    if backup_path(path).exists():
-        db = connect(path)
-        try:
-            renew_backup(db, path)
-        finally:
-            db.close()
 
 
 def _busy(path: Path) -> StoreBusyError:

@@ -64,7 +64,10 @@ def m005_lengths(db: Database) -> None:
             "SELECT texts FROM total WHERE name = ?", [texts.name]
         ).fetchone()
         if indexed:
-            _move_lengths(db, texts.name)
+            rows = db.execute(f"SELECT id, n FROM {texts.name}").fetchall()  # noqa: S608
+            write_lengths(db, texts.name, dict(rows))
+            for statement in _SHORTER.strip().split(";\n"):
+                db.execute(statement.format(texts.name))
         else:  # it may come from before there was an index
             index_terms(db, texts)
 
@@ -82,13 +85,6 @@ def m007_unchanged(db: Database) -> None:
         db.execute(
             f"ALTER TABLE import_run ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
         )
-
-
-def _move_lengths(db: Database, name: str) -> None:
-    rows = db.execute(f"SELECT id, n FROM {name}").fetchall()  # noqa: S608
-    write_lengths(db, name, dict(rows))
-    for statement in _SHORTER.strip().split(";\n"):
-        db.execute(statement.format(name))
 
 
 def _shortened(postings: bytes, odd: int) -> bytes:

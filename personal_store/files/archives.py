@@ -96,12 +96,27 @@ def unpack(archive: Source, wanted: Wanted, depth: int = 1) -> Iterator[Source]:
 
 
 def _in_zip(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
-    packed = zipfile.ZipFile(_seekable(archive))
+    if archive.member:  # a zip is read from its end: one inside another is copied first
+        with archive.open() as stream:
+            packed = zipfile.ZipFile(Spill().keep(stream, archive)())
+    else:
+        packed = zipfile.ZipFile(archive.path)
     members = packed.infolist()
     _check_count(archive, len(members))
-    _check_total(archive, sum(member.file_size for member in members))
+    if sum(member.file_size for member in members) > _limit(archive):
+        raise SourceError(f"{archive.place} {_TOO_MUCH}")
     for member in sorted(members, key=lambda member: member.filename):
-        _check_member(archive, member)
+        if member.flag_bits & 1:
+            raise SourceError(
+                f"{archive.place} is protected by a password: unpack it, and import "
+                "the folder."
+            )
+        if member.file_size > MAX_RATIO * max(1, member.compress_size) + HEAD:
+            raise SourceError(f"{member.filename} in {archive.place} {_TOO_MUCH}")
+        _check_name(archive, member.filename)
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise _not_a_file(archive, member.filename)
         if member.is_dir() or not member.file_size or _APPLE.search(member.filename):
             continue
         source = Source(
@@ -111,32 +126,16 @@ def _in_zip(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
             partial(_member, packed, member),
             _moment(member.date_time),
         )
-        yield from _nested(source, wanted, depth) if is_archive(source) else [source]
-
-
-def _nested(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
-    """An archive inside one; what is wrong with it does not spoil the outer one."""
-    if not depth:
-        yield replace(archive, fault=f"{archive.place} is packed too deep: unpack it.")
-        return
-    try:
-        yield from unpack(archive, wanted, depth - 1)
-    except SourceError as error:
-        yield replace(archive, fault=str(error))
-
-
-def _check_member(archive: Source, member: zipfile.ZipInfo) -> None:
-    if member.flag_bits & 1:
-        raise SourceError(
-            f"{archive.place} is protected by a password: unpack it, and import "
-            "the folder."
-        )
-    if member.file_size > MAX_RATIO * max(1, member.compress_size) + HEAD:
-        raise SourceError(f"{member.filename} in {archive.place} {_TOO_MUCH}")
-    _check_name(archive, member.filename)
-    kind = stat.S_IFMT(member.external_attr >> 16)
-    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise _not_a_file(archive, member.filename)
+        if not is_archive(source):
+            yield source
+        elif not depth:
+            fault = f"{source.place} is packed too deep: unpack it."
+            yield replace(source, fault=fault)
+        else:
+            try:
+                yield from unpack(source, wanted, depth - 1)
+            except SourceError as error:  # which does not spoil the outer archive
+                yield replace(source, fault=str(error))
 
 
 def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
@@ -151,53 +150,34 @@ def _in_tar(archive: Source, wanted: Wanted, depth: int) -> Iterator[Source]:
     in_place = archive.name.lower().endswith(".tar") and not archive.member
     spill = None if in_place else Spill()
     with archive.open() as raw:
-        stream = _Bounded(_unpacked(archive.name, raw), archive)
+        name = archive.name.lower()
+        kinds = (kind for ends, kind in _PACKED.items() if name.endswith(ends))
+        unpacked = next(kinds, lambda stream: stream)(raw)
+        stream = _Bounded(cast("IO[bytes]", unpacked), archive)
         with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:") as packed:
             for count, member in enumerate(packed, 1):
                 _check_count(archive, count)
-                _check_entry(archive, member)
-                if member.isreg() and member.size and not _APPLE.search(member.name):
-                    yield from _of_tar(archive, packed, member, spill, wanted)
-
-
-def _of_tar(
-    archive: Source,
-    packed: tarfile.TarFile,
-    member: tarfile.TarInfo,
-    spill: "Spill | None",
-    wanted: Wanted,
-) -> Iterator[Source]:
-    inside = _inside(archive, member.name)
-    source = Source(archive.path, member.size, inside, modified=int(member.mtime))
-    if spill is None:
-        at = partial(_opened_at, archive.path, member.offset_data, member.size)
-        yield replace(source, content=at)
-        return
-    with _extracted(packed, member) as stream:
-        head = stream.read(HEAD)
-        # a look at its beginning decides whether it is worth the room on the disk
-        if wanted(replace(source, content=partial(io.BytesIO, head))):
-            stream.seek(0)
-            yield replace(source, content=spill.keep(stream, source))
-
-
-def _extracted(packed: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    stream = packed.extractfile(member)
-    assert stream is not None  # it is a regular file
-    return stream
-
-
-def _check_entry(archive: Source, member: tarfile.TarInfo) -> None:
-    _check_name(archive, member.name)
-    if not (member.isreg() or member.isdir()) or member.issparse():
-        raise _not_a_file(archive, member.name)
-
-
-def _unpacked(name: str, raw: IO[bytes]) -> IO[bytes]:
-    for suffixes, kind in _PACKED.items():
-        if name.lower().endswith(suffixes):
-            return cast("IO[bytes]", kind(raw))
-    return raw
+                _check_name(archive, member.name)
+                if not (member.isreg() or member.isdir()) or member.issparse():
+                    raise _not_a_file(archive, member.name)
+                if not (member.isreg() and member.size) or _APPLE.search(member.name):
+                    continue
+                inside = _inside(archive, member.name)
+                modified = int(member.mtime)
+                source = Source(archive.path, member.size, inside, modified=modified)
+                if spill is None:
+                    begin, size = member.offset_data, member.size
+                    at = partial(_opened_at, archive.path, begin, size)
+                    yield replace(source, content=at)
+                    continue
+                extracted = packed.extractfile(member)
+                assert extracted is not None  # it is a regular file
+                with extracted as file:
+                    head = file.read(HEAD)
+                    # a look at its beginning decides whether it is worth the room
+                    if wanted(replace(source, content=partial(io.BytesIO, head))):
+                        file.seek(0)
+                        yield replace(source, content=spill.keep(file, source))
 
 
 class _Bounded:
@@ -300,24 +280,11 @@ def _opened_at(path: Path, begin: int, size: int) -> IO[bytes]:
     return io.BufferedReader(_Window(path.open("rb"), begin, size))
 
 
-def _seekable(archive: Source) -> "Path | IO[bytes]":
-    """A zip is read from its end: one inside another has to be copied first."""
-    if not archive.member:
-        return archive.path
-    with archive.open() as stream:
-        return Spill().keep(stream, archive)()
-
-
 _TOO_MUCH = "unpacks to far too much: it is not read."
 
 
 def _limit(archive: Source) -> int:
     return max(MAX_TOTAL, MAX_TOTAL_RATIO * archive.size)
-
-
-def _check_total(archive: Source, total: int) -> None:
-    if total > _limit(archive):
-        raise SourceError(f"{archive.place} {_TOO_MUCH}")
 
 
 def _check_count(archive: Source, count: int) -> None:

@@ -39,6 +39,11 @@ _INSTEAD = {
 }
 
 
+def ends_with(*suffixes: str) -> Wanted:
+    """Wants files whose name ends with one of these, in whatever case."""
+    return lambda source: source.name.lower().endswith(suffixes)
+
+
 def locate(
     path: Path, wanted: Wanted, what: str, *, archives: bool = True
 ) -> list[Source]:
@@ -49,27 +54,26 @@ def locate(
     cannot be read is listed with its fault, as long as there are others.
     """
     selection = _selection.get()
-    if selection is not None:
-        found = selection.pick(wanted)
-    elif _is_plain_file(path):
-        found = [of_file(path)]
-        if not _tried(found[0], wanted):
-            _refuse_foreign(path)
-    else:
-        found = _found(path, wanted, archives)
+    try:
+        if selection is not None:
+            found = selection.pick(wanted)
+        else:
+            _check(path)
+            if path.is_file() and not is_archive(of_file(path)):
+                found = [of_file(path)]
+                hint = _INSTEAD.get(path.suffix.lower())
+                if hint and not _tried(found[0], wanted):
+                    raise SourceError(f"{path} {hint}.")
+            else:
+                listed = listing(path, wanted, archives=archives)
+                found = [source for one in listed for source in _tried(one, wanted)]
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {why(error)}.") from error
     if found and all(source.fault for source in found):
         raise SourceError(found[0].fault)
     if not found:
         raise SourceError(f"There is no {what} in {path}.")
     return found
-
-
-def _found(path: Path, wanted: Wanted, archives: bool) -> list[Source]:
-    listed = listing(path, wanted, archives=archives)
-    try:
-        return [source for one in listed for source in _tried(one, wanted)]
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {why(error)}.") from error
 
 
 def everything(path: Path, worth: Wanted) -> list[Source]:
@@ -162,18 +166,3 @@ def _check(path: Path) -> None:
         raise SourceError(f"{path} is neither a file nor a folder.")
     if path.is_file() and path.stat().st_size == 0:
         raise SourceError(f"{path} is empty.")
-
-
-def _is_plain_file(path: Path) -> bool:
-    try:
-        _check(path)
-        return path.is_file() and not is_archive(of_file(path))
-    except OSError as error:
-        raise SourceError(f"{path} cannot be read: {why(error)}.") from error
-
-
-def _refuse_foreign(path: Path) -> None:
-    """What this importer does not read, with what does or the way round it."""
-    hint = _INSTEAD.get(path.suffix.lower())
-    if hint:
-        raise SourceError(f"{path} {hint}.")

@@ -50,7 +50,7 @@ def _read_file(file: Source) -> Iterator[Item]:
     newest: dict[str, tuple[int, int]] = {}
     for row in rows(file):
         if isinstance(row, Row):
-            version = (_date(row) or 0, row.position)
+            version = (parse_date(row.get(*_CHANGED, *_WRITTEN)) or 0, row.position)
             newest[_key(row)] = max(version, newest.get(_key(row), version))
     for row in rows(file):
         if isinstance(row, ImportFailure):
@@ -84,7 +84,3 @@ def _key(row: Row) -> str:
     if product:
         return digest("amazon", product, row.get("marketplace", "marketplaceid"))
     return digest("amazon", row.get(*_WRITTEN), row.get(*_TEXT))
-
-
-def _date(row: Row) -> int | None:
-    return parse_date(row.get(*_CHANGED, *_WRITTEN))

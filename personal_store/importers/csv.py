@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from personal_store.errors import SourceError
-from personal_store.files.sources import Source, locate
+from personal_store.files.sources import Source, ends_with, locate
 from personal_store.importers.formats.columns import SAMPLE, Columns
 from personal_store.importers.formats.service_files import keep_out
 from personal_store.records import ImportFailure, Item, ReadOptions
@@ -21,7 +21,7 @@ _SAMPLE_BYTES = 1024 * 1024
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every .csv in a folder or zip."""
-    return keep_out(path, locate(path, _is_csv, "CSV file"))
+    return keep_out(path, locate(path, ends_with(".csv", ".tsv"), "CSV file"))
 
 
 def recognises(source: Source) -> bool:
@@ -41,7 +41,10 @@ def names(source: Source) -> list[str]:
 def columns(source: Source, mapping: Mapping[str, str]) -> Columns:
     """Which column holds what, as told and as guessed from the first rows."""
     text = _beginning(source)
-    return Columns.choose(_names(text), _sample(text, _names(text)), mapping)
+    header = _names(text)
+    rows = (row for row, _ in islice(_rows(text), SAMPLE) if isinstance(row, list))
+    sample = [dict(zip(header, row, strict=False)) for row in rows]
+    return Columns.choose(header, sample, mapping)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
@@ -64,10 +67,6 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
             yield chosen.document(dict(zip(header, row, strict=False)), position)
 
 
-def _is_csv(source: Source) -> bool:
-    return source.name.lower().endswith((".csv", ".tsv"))
-
-
 def _beginning(source: Source) -> str:
     """Enough of it to see its columns, cut at the end of a line."""
     data = source.head(_SAMPLE_BYTES)
@@ -85,11 +84,6 @@ def _text(source: Source, data: bytes) -> str:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in next(_reader(text), [])]
-
-
-def _sample(text: str, names: list[str]) -> list[dict[str, str]]:
-    rows = (row for row, _ in islice(_rows(text), SAMPLE) if isinstance(row, list))
-    return [dict(zip(names, row, strict=False)) for row in rows]
 
 
 def _rows(text: str) -> Iterator[tuple[list[str] | csv.Error, int]]:

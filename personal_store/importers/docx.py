@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from personal_store.files.files import bundled
-from personal_store.files.sources import Source, locate
+from personal_store.files.sources import Source, ends_with, locate
 from personal_store.importers.formats.documents import (
     Paragraphs,
     Properties,
@@ -23,11 +23,19 @@ _SKIPPED = (
     *("del", "moveFrom", "instrText", "delText", "delInstrText", "Fallback"),
     *("pPr", "rPr"),  # where <w:tab> is a setting, not a character
 )
+_MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every .docx in a folder; archives in it stay shut."""
-    return bundled(path, locate(path, _is_document, ".docx file", archives=False))
+    found = locate(
+        path,
+        # Word keeps a file of this name beside one that it has open.
+        lambda file: ends_with(".docx")(file) and not file.name.startswith("~$"),
+        ".docx file",
+        archives=False,
+    )
+    return bundled(path, found)
 
 
 def recognises(source: Source) -> bool:
@@ -40,21 +48,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     return read_documents(source, options, _text)
 
 
-def _is_document(source: Source) -> bool:
-    name = source.name.lower()
-    return name.endswith(".docx") and not name.startswith("~$")
-
-
 def _text(file: Source) -> Text:
     with open_document(file) as packed:
         body = member(packed, "word/document.xml")
         about = Properties().read(member(packed, "docProps/core.xml", needed=False))
     return Text(
-        Paragraphs(("p",), _SKIPPED, _written, within=("t",)).read(body),
+        Paragraphs(
+            ("p",), _SKIPPED, lambda name, _: _MARKS.get(name, ""), within=("t",)
+        ).read(body),
         title=about.get("title", ""),
         written=parse_date(about.get("modified") or about.get("created")),
     )
-
-
-def _written(name: str, _: dict[str, str]) -> str:
-    return {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}.get(name, "")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from personal_store.errors import SourceError
 from personal_store.files.files import bundled
-from personal_store.files.sources import Source, locate
+from personal_store.files.sources import Source, ends_with, locate
 from personal_store.mail.mail import Mail, parse_headers
 from personal_store.mail.splitting import MAX_MESSAGE, looks_like_mailbox
 from personal_store.reading.bundles import envelopes_of, read_each
@@ -15,9 +15,15 @@ from personal_store.records import Item, ReadOptions
 
 def sources(path: Path) -> list[Source]:
     """One source that stands for all the messages behind the path."""
-    found = locate(path, _is_message, ".eml file")
+    found = locate(path, ends_with(".eml"), ".eml file")
     if path.is_file() and not found[0].member:
-        _check(found[0])
+        head = found[0].head(4096)
+        if looks_like_mailbox(head):
+            raise SourceError(f"{found[0].path} is a mailbox: 'import mbox' reads it.")
+        if not parse_headers(head).headers.get("from"):
+            raise SourceError(
+                f"{found[0].path} is not a mail message: it has no 'From:'."
+            )
     return bundled(path, found)
 
 
@@ -39,15 +45,3 @@ def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
         yield Letter(raw, position, file.place, options.me)
 
     return read_each(source, options, read_file)
-
-
-def _is_message(source: Source) -> bool:
-    return source.name.lower().endswith(".eml")
-
-
-def _check(source: Source) -> None:
-    head = source.head(4096)
-    if looks_like_mailbox(head):
-        raise SourceError(f"{source.path} is a mailbox: 'import mbox' reads it.")
-    if not parse_headers(head).headers.get("from"):
-        raise SourceError(f"{source.path} is not a mail message: it has no 'From:'.")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from personal_store.files.files import bundled
-from personal_store.files.sources import Source, locate
+from personal_store.files.sources import Source, ends_with, locate
 from personal_store.mail.labels import folder_label, is_sent
 from personal_store.mail.mail import Mail, parse_headers
 from personal_store.mail.splitting import MAX_MESSAGE
@@ -32,7 +32,7 @@ _DRAFT = 1 << 6
 
 def sources(path: Path) -> list[Source]:
     """All messages below a folder such as ~/Library/Mail; partial ones as well."""
-    return bundled(path, locate(path, _is_message, ".emlx file"))
+    return bundled(path, locate(path, ends_with(".emlx"), ".emlx file"))
 
 
 def envelopes(source: Source) -> Iterator[Mail]:
@@ -58,7 +58,9 @@ def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
         if flags & _DELETED:
             yield Skipped(position, "in the trash")
             return
-        if flags & _DRAFT and not _was_sent(file, raw):
+        # A draft may have been sent all the same: its folder, or a server, says so.
+        draft = flags & _DRAFT and not is_sent((_folder(file),))
+        if draft and "received" not in parse_headers(raw).headers:
             yield Skipped(position, "drafts")
             return
         yield Letter(
@@ -85,15 +87,6 @@ def _message(file: Source) -> tuple[bytes, int] | None:
         stream.seek(count.end() + length)
         flags = _FLAGS.search(stream.read(_LIST))
     return raw, int(flags[1]) if flags else 0
-
-
-def _was_sent(file: Source, raw: bytes) -> bool:
-    """Whether a message that is marked as a draft has left all the same."""
-    return is_sent((_folder(file),)) or "received" in parse_headers(raw).headers
-
-
-def _is_message(source: Source) -> bool:
-    return source.name.lower().endswith(".emlx")
 
 
 def _folder(file: Source) -> str:

@@ -11,7 +11,6 @@ messages by others are kept as theirs. HTML exports are not read.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from personal_store.cleaning.cleaning import VERSION
 from personal_store.files.sources import Source
@@ -19,6 +18,7 @@ from personal_store.importers.formats import meta
 from personal_store.importers.formats.exports import (
     Shape,
     digest,
+    each,
     gather,
     owners_of,
     read_files,
@@ -34,23 +34,22 @@ from personal_store.importers.formats.objects import (
     marked,
 )
 from personal_store.importers.formats.talks import People
-from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.records import Document, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date
 
 _SERVICE = "facebook"
 _LISTS = ("group_posts_v2", "comments_v2", "group_comments_v2", "posts_v2", "comments")
 
 
-def _is_text(head: bytes) -> bool:
-    return marked(head, *meta.MESSAGE_FIELDS) or marked(
-        head, ("timestamp",), ("data",), ("post", "comment", "description", "media")
-    )
-
-
 _TEXTS = Shape(
     "JSON file with posts, comments or messages of Facebook",
     rf"your_posts.*\.json|group_posts.*\.json|(?:your_)?comments.*\.json|{meta.MESSAGES}",
-    _is_text,
+    lambda head: (
+        marked(head, *meta.MESSAGE_FIELDS)
+        or marked(
+            head, ("timestamp",), ("data",), ("post", "comment", "description", "media")
+        )
+    ),
     elsewhere="instagram",
 )
 _ENCRYPTED = Shape(
@@ -83,10 +82,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 def _read_file(file: Source) -> Iterator[Item]:
     if meta.is_messages(file):
-        yield from meta.read_messages(_SERVICE, file)
-        return
-    for element in elements(file, *_LISTS):
-        yield element if isinstance(element, ImportFailure) else _post(element)
+        return meta.read_messages(_SERVICE, file)
+    return each(elements(file, *_LISTS), _post)
 
 
 def _post(element: Element) -> Document | Skipped:
@@ -99,12 +96,13 @@ def _post(element: Element) -> Document | Skipped:
         return without_text(element.position)
     date = element.get("timestamp")
     kind = "comment" if comments else "post"
+    groups = [comment["group"] for comment in comments if comment.get("group")]
     return Document(
         position=element.position,
         key=digest(_SERVICE, kind, date, said),
         kind="post",
         text=said,
-        recipient=_group(comments),
+        recipient=meta.said_in(groups[0]) if groups else "",
         sent_at=parse_date(date),
         cleaning=VERSION,
     )
@@ -119,10 +117,6 @@ def _caption(element: Element) -> str:
             if said:
                 return said
     return ""
-
-
-def _group(comments: list[dict[str, Any]]) -> str:
-    return next((meta.said_in(c["group"]) for c in comments if c.get("group")), "")
 
 
 def _owner(file: Source) -> str:

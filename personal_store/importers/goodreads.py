@@ -6,12 +6,7 @@ the day of a review that has no date of reading.
 
 from personal_store.importers.formats.exports import Shape
 from personal_store.importers.formats.libraries import Library
-from personal_store.importers.formats.tables import Row, has_columns
-
-
-def _key(row: Row, kind: str) -> tuple[object, ...]:
-    return kind, row.get("bookid") or [row.get("title"), row.get("author")]
-
+from personal_store.importers.formats.tables import has_columns
 
 _LIBRARY = Library(
     service="goodreads",
@@ -25,7 +20,10 @@ _LIBRARY = Library(
     work="title",
     rating="myrating",
     dates=("dateread", "dateadded"),
-    key=_key,
+    key=lambda row, kind: (
+        kind,
+        row.get("bookid") or [row.get("title"), row.get("author")],
+    ),
 )
 sources = _LIBRARY.sources
 read = _LIBRARY.read

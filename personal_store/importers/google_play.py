@@ -13,6 +13,7 @@ from personal_store.files.sources import Source
 from personal_store.importers.formats.exports import (
     Shape,
     digest,
+    each,
     gather,
     prose,
     read_files,
@@ -25,7 +26,7 @@ from personal_store.importers.formats.objects import (
     text,
 )
 from personal_store.importers.formats.tables import number
-from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.records import Document, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date
 
 _REVIEWS = Shape(
@@ -44,12 +45,9 @@ def sources(path: Path) -> Sequence[Source]:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """One document per review of an app; one person writes one review of it."""
-    return read_files(source, options, _read_file)
-
-
-def _read_file(file: Source) -> Iterator[Item]:
-    for element in elements(file, "reviews"):
-        yield element if isinstance(element, ImportFailure) else _review(element)
+    return read_files(
+        source, options, lambda file: each(elements(file, "reviews"), _review)
+    )
 
 
 def _review(element: Element) -> Document | Skipped:

@@ -40,7 +40,13 @@ def sources(path: Path) -> list[Source]:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """One document per place; of two reviews with the same key the last counts."""
-    features = _features(source)
+    found = content(source)
+    features = found.get("features") if isinstance(found, dict) else found
+    if not isinstance(features, list):
+        raise SourceError(
+            f"{source.path} holds no reviews: Google's Reviews.json has a list "
+            "'features'."
+        )
     last = {_key(feature): index for index, feature in enumerate(features)}
     for index, feature in enumerate(features):
         position = source.size * (index + 1) // len(features)
@@ -59,17 +65,6 @@ def _is_review_file(source: Source) -> bool:
         _plain(key.decode("utf-8", "replace")) for key in _KEY.findall(source.head())
     }
     return bool(keys & _SIGNS and keys & _LISTS) and not keys & _OTHERS
-
-
-def _features(source: Source) -> list[Any]:
-    found = content(source)
-    features = found.get("features") if isinstance(found, dict) else found
-    if not isinstance(features, list):
-        raise SourceError(
-            f"{source.path} holds no reviews: Google's Reviews.json has a list "
-            "'features'."
-        )
-    return features
 
 
 def _review(feature: Any, position: int, where: str) -> Item:

@@ -91,11 +91,27 @@ def connected(login: Login) -> Iterator[Mailbox]:
         session = _connect(login)
     try:
         with _explained(login.server):
-            _log_in(session, login)
+            secret = f"\0{login.user}\0{login.password}".encode()
+            try:
+                if secret.isascii():
+                    session.login(login.user, login.password)
+                else:  # LOGIN knows ASCII alone
+                    session.authenticate("PLAIN", lambda _: secret)
+            except session.abort:
+                raise
+            except session.error as error:
+                raise SourceError(
+                    f"{login.server} does not let {login.user} in: {_said(error)}. "
+                    "Many providers want a password made for this program (an 'app "
+                    "password')."
+                ) from error
             mailbox = _examined(session, login)
         yield mailbox
     finally:
-        _end(session)
+        try:
+            session.logout()
+        except (*_NONSENSE, OSError):
+            session.shutdown()
 
 
 def envelopes(source: Source) -> Iterator[Mail]:
@@ -109,7 +125,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     assert isinstance(source, Mailbox)
     for first in range(options.start + 1, source.size + 1, _SEARCHED):
         last = min(first + _SEARCHED - 1, source.size)
-        numbers = _numbers(source.session, first, last)
+        with _as_broken_off():
+            _, found = source.session.uid("SEARCH", f"UID {first}:{last}")
+        words = b" ".join(line for line in found if isinstance(line, bytes)).split()
+        numbers = sorted(
+            n for n in map(int, filter(bytes.isdigit, words)) if first <= n <= last
+        )
         for at in range(0, len(numbers), _AT_ONCE):
             for number, raw in _fetched(source.session, numbers[at : at + _AT_ONCE]):
                 yield read_letter(
@@ -140,22 +161,6 @@ def _is_this_device(server: str) -> bool:
         return server == "localhost"
 
 
-def _log_in(session: imaplib.IMAP4, login: Login) -> None:
-    secret = f"\0{login.user}\0{login.password}".encode()
-    try:
-        if secret.isascii():
-            session.login(login.user, login.password)
-        else:  # LOGIN knows ASCII alone
-            session.authenticate("PLAIN", lambda _: secret)
-    except session.abort:
-        raise
-    except session.error as error:
-        raise SourceError(
-            f"{login.server} does not let {login.user} in: {_said(error)}. Many "
-            "providers want a password made for this program (an 'app password')."
-        ) from error
-
-
 def _examined(session: imaplib.IMAP4, login: Login) -> Mailbox:
     name = _sent_folder(session, login)
     quoted = '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -184,7 +189,18 @@ def _number(session: imaplib.IMAP4, name: str) -> int:
 
 
 def _sent_folder(session: imaplib.IMAP4, login: Login) -> str:
-    folders = _folders(session)
+    # (flags, name) of each; names come bare, quoted, or as a literal.
+    _, lines = session.list()
+    folders = []
+    for line in lines:
+        whole = b"%b" % line if isinstance(line, bytes) else b""
+        literal = line[1] if isinstance(line, tuple) else b""
+        match = _FOLDER.match(line[0] if isinstance(line, tuple) else whole)
+        if match:
+            bare = match[2]
+            if bare.startswith(b'"'):
+                bare = re.sub(rb"\\(.)", rb"\1", bare[1:-1])
+            folders.append((match[1], (literal or bare).decode("utf-8", "replace")))
     names = [name for _, name in folders]
     if login.folder:
         wanted = login.folder.casefold()
@@ -199,35 +215,6 @@ def _sent_folder(session: imaplib.IMAP4, login: Login) -> str:
             f"NAME. The folders are: {known}."
         )
     return found[0]
-
-
-def _folders(session: imaplib.IMAP4) -> list[tuple[bytes, str]]:
-    """(flags, name) of each; names come bare, quoted, or as a literal."""
-    _, lines = session.list()
-    folders = []
-    for line in lines:
-        whole = b"%b" % line if isinstance(line, bytes) else b""
-        literal = line[1] if isinstance(line, tuple) else b""
-        found = _FOLDER.match(line[0] if isinstance(line, tuple) else whole)
-        if found:
-            name = literal or _unquoted(found[2])
-            folders.append((found[1], name.decode("utf-8", "replace")))
-    return folders
-
-
-def _unquoted(name: bytes) -> bytes:
-    if not name.startswith(b'"'):
-        return name
-    return re.sub(rb"\\(.)", rb"\1", name[1:-1])
-
-
-def _numbers(session: imaplib.IMAP4, first: int, last: int) -> list[int]:
-    with _as_broken_off():
-        _, found = session.uid("SEARCH", f"UID {first}:{last}")
-    words = b" ".join(line for line in found if isinstance(line, bytes)).split()
-    return sorted(
-        n for n in map(int, filter(bytes.isdigit, words)) if first <= n <= last
-    )
 
 
 def _fetched(
@@ -281,10 +268,3 @@ def _said(answer: Any) -> str:
         p.decode("utf-8", "replace") if isinstance(p, bytes) else str(p) for p in parts
     )
     return " ".join(" ".join(words).split())[:200].rstrip(".")
-
-
-def _end(session: imaplib.IMAP4) -> None:
-    try:
-        session.logout()
-    except (*_NONSENSE, OSError):
-        session.shutdown()

@@ -8,6 +8,7 @@ kept as theirs. HTML exports are not read.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from personal_store.importers.formats.exports import (
     Shape,
     aside_of,
     digest,
+    each,
     gather,
     read_files,
     says_little,
@@ -33,7 +35,7 @@ from personal_store.importers.formats.objects import (
     marked,
 )
 from personal_store.importers.formats.talks import People
-from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.records import Document, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date
 
 _SERVICE = "instagram"
@@ -52,19 +54,18 @@ _OWNER = ("Media Owner", "Eigentümer der Medien", "Medieninhaber", "Media-eigen
 _CAPTION = ("Caption", "Bildunterschrift", "Légende", "Texto", "Bijschrift", "Legenda")
 
 
-def _is_text(head: bytes) -> bool:
-    return marked(head, *meta.MESSAGE_FIELDS) or marked(
-        head,
-        ("media", "string_map_data", "string_list_data", "label_values"),
-        ("creation_timestamp", "timestamp"),
-    )
-
-
 _TEXTS = Shape(
     "JSON file with posts, comments or messages of Instagram",
     r"posts_\d+\.json|reels\.json|archived_posts\.json"
     rf"|(?:post|reels?|story)_comments(?:_\d+)?\.json|{meta.MESSAGES}",
-    _is_text,
+    lambda head: (
+        marked(head, *meta.MESSAGE_FIELDS)
+        or marked(
+            head,
+            ("media", "string_map_data", "string_list_data", "label_values"),
+            ("creation_timestamp", "timestamp"),
+        )
+    ),
     elsewhere="facebook",
 )
 _PROFILE = Shape(
@@ -76,12 +77,22 @@ _PROFILE = Shape(
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in a folder or archive."""
-    return gather(path, _TEXTS, aside=_PROFILE, owner=_owner)
+    return gather(
+        path,
+        _TEXTS,
+        aside=_PROFILE,
+        owner=lambda profile: next(iter(_names(profile)), ""),
+    )
 
 
 def people(source: Source) -> People:
     """Who signed the messages."""
-    return meta.people(_SERVICE, source, _owners(source))
+    owners: tuple[str, ...] = ()
+    for profile in aside_of(source):
+        with suppress(*FAULTS):
+            owners = tuple(reversed(_names(profile)))
+            break
+    return meta.people(_SERVICE, source, owners)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
@@ -91,13 +102,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 def _read_file(file: Source) -> Iterator[Item]:
     if meta.is_messages(file):
-        yield from meta.read_messages(_SERVICE, file)
-        return
-    for element in elements(file, *_LISTS):
-        if isinstance(element, ImportFailure):
-            yield element
-        else:
-            yield _caption(element) if element.get("media") else _comment(element)
+        return meta.read_messages(_SERVICE, file)
+    return each(
+        elements(file, *_LISTS),
+        lambda one: _caption(one) if one.get("media") else _comment(one),
+    )
 
 
 def _caption(element: Element) -> Document | Skipped:
@@ -117,7 +126,10 @@ def _comment(element: Element) -> Document | Skipped:
     said = meta.said_in(_value(labels, _COMMENT))
     if not said and lists:
         said = meta.said_in(lists[0].get("value"))
-    said = said or _longest(labels)
+    if not said:
+        # Under a label nobody knows; the owner of a picture is one word.
+        values = [meta.said_in(value.get("value")) for value in labels.values()]
+        said = max((value for value in values if " " in value), key=len, default="")
     owner = meta.said_in(_value(labels, _OWNER)) or meta.said_in(element.get("title"))
     dates = [part.get("timestamp") for part in (*labels.values(), *lists)]
     date = next(filter(None, [*dates, element.get("timestamp")]), None)
@@ -144,28 +156,9 @@ def _value(labels: dict[str, dict[str, Any]], names: tuple[str, ...]) -> Any:
     return next((labels[name].get("value") for name in names if name in labels), None)
 
 
-def _longest(labels: dict[str, dict[str, Any]]) -> str:
-    """The text under a label nobody knows: the owner of a picture is one word."""
-    said = [meta.said_in(value.get("value")) for value in labels.values()]
-    return max((text for text in said if " " in text), key=len, default="")
-
-
 def _names(file: Source) -> tuple[str, ...]:
     """The owner's name and handle in a profile."""
     users = listing(mapping(content(file)).get("profile_user"))
     fields = meta.labelled(mapping(users[0])) if users else {}
     names = (_value(fields, ("Username",)), _value(fields, ("Name",)))
     return tuple(filter(None, map(meta.said_in, names)))
-
-
-def _owner(file: Source) -> str:
-    return next(iter(_names(file)), "")
-
-
-def _owners(source: Source) -> tuple[str, ...]:
-    for file in aside_of(source):
-        try:
-            return tuple(reversed(_names(file)))
-        except FAULTS:
-            continue
-    return ()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from personal_store.errors import SourceError
-from personal_store.files.sources import Source, locate
+from personal_store.files.sources import Source, ends_with, locate
 from personal_store.importers.formats.columns import SAMPLE, Columns
 from personal_store.importers.formats.exported import exported_item, is_exported
 from personal_store.importers.formats.objects import array_values
@@ -20,7 +20,9 @@ _DEEPEST = 4
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every .jsonl in a folder or zip."""
-    return keep_out(path, locate(path, _is_jsonl, "JSON lines file"))
+    return keep_out(
+        path, locate(path, ends_with(".jsonl", ".ndjson"), "JSON lines file")
+    )
 
 
 def recognises(source: Source) -> bool:
@@ -69,10 +71,6 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
             yield ImportFailure(position, where, reason)
 
 
-def _is_jsonl(source: Source) -> bool:
-    return source.name.lower().endswith((".jsonl", ".ndjson"))
-
-
 def _sample(source: Source) -> list[dict[str, Any]]:
     found = islice(_values(source), SAMPLE)
     sample = [_flat(value) for _, _, value in found if isinstance(value, dict)]
@@ -101,15 +99,13 @@ def _values(source: Source) -> Iterator[tuple[int, int, Any]]:
     with source.open() as stream:
         for number, line in enumerate(stream, 1):
             position += len(line)
-            if line.strip():
-                yield position, number, _parsed(line)
-
-
-def _parsed(data: bytes) -> Any:
-    try:
-        return json.loads(decode(data))
-    except (ValueError, RecursionError) as error:
-        return f"it is not JSON: {error}"
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(decode(line))
+            except (ValueError, RecursionError) as error:
+                value = f"it is not JSON: {error}"
+            yield position, number, value
 
 
 def _flat(value: dict[str, Any], depth: int = 1) -> dict[str, Any]:

@@ -59,7 +59,10 @@ def _read_file(file: Source) -> Iterator[Item]:
 
 
 def _note(note: dict[str, Any], position: int) -> Document | Skipped:
-    said = _text(note)
+    points = (mapping(point).get("text") for point in listing(note.get("listContent")))
+    lines = [text(note.get("textContent"))]
+    lines += [f"- {point}" for point in points if isinstance(point, str) and point]
+    said = tidy("\n".join(lines)).strip()
     if note.get("isTrashed") is True:
         return Skipped(position, "in the trash")
     if len(listing(note.get("sharees"))) > 1:
@@ -83,10 +86,3 @@ def _note(note: dict[str, Any], position: int) -> Document | Skipped:
         labels=tuple(label for label in labels if isinstance(label, str)),
         cleaning=VERSION,
     )
-
-
-def _text(note: dict[str, Any]) -> str:
-    points = (mapping(point).get("text") for point in listing(note.get("listContent")))
-    lines = [text(note.get("textContent"))]
-    lines += [f"- {point}" for point in points if isinstance(point, str) and point]
-    return tidy("\n".join(lines)).strip()

@@ -9,7 +9,7 @@ from typing import Any
 
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.errors import SourceError
-from personal_store.files.sources import Source, locate
+from personal_store.files.sources import Source, ends_with, locate
 from personal_store.importers.formats.objects import array_values
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
@@ -27,7 +27,11 @@ _IDS = ("user_id", "user", "reviewer", "reviewerId", "author", "name", "id")
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every file of questions with profiles below a folder."""
-    return locate(path, _has_profiles, "LaMP file with profiles")
+    return locate(
+        path,
+        lambda file: ends_with(".json", ".jsonl")(file) and b'"profile"' in file.head(),
+        "LaMP file with profiles",
+    )
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
@@ -49,11 +53,6 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
         raise SourceError(f"{source.name} has no user '{user}'; it has: {some}.")
 
 
-def _has_profiles(source: Source) -> bool:
-    name = source.name.lower()
-    return name.endswith((".json", ".jsonl")) and b'"profile"' in source.head()
-
-
 def _entries(source: Source) -> Iterator[tuple[int, Any]]:
     """(position behind it, entry), of a JSON list or of JSON lines."""
     with source.open() as stream:
@@ -66,14 +65,12 @@ def _entries(source: Source) -> Iterator[tuple[int, Any]]:
         for line in stream:
             position += len(line)
             if line.strip():
-                yield position, _parsed(line, source)
-
-
-def _parsed(line: bytes, source: Source) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{source.name} is not JSON: {error}.") from error
+                try:
+                    entry = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    reason = f"{source.name} is not JSON: {error}."
+                    raise SourceError(reason) from error
+                yield position, entry
 
 
 def _items(

@@ -14,12 +14,6 @@ from personal_store.importers.formats.exports import Shape, gather
 from personal_store.importers.formats.libraries import Library
 from personal_store.importers.formats.tables import Row, has_columns, rows
 
-
-def _key(row: Row, kind: str) -> tuple[object, ...]:
-    del kind  # reviews alone
-    return row.get("letterboxduri"), row.get("name"), row.get("year")
-
-
 _REVIEWS = Shape(
     "reviews.csv of Letterboxd",
     r".*\.csv",
@@ -37,7 +31,7 @@ _LIBRARY = Library(
     work="name",
     rating="rating",
     dates=("date", "watcheddate"),
-    key=_key,
+    key=lambda row, _: (row.get("letterboxduri"), row.get("name"), row.get("year")),
 )
 read = _LIBRARY.read
 
@@ -47,7 +41,11 @@ def sources(path: Path) -> Sequence[Source]:
     (export,) = gather(path, _REVIEWS, aside=_PROFILE, owner=_owner)
     # Claimed above, so that no importer of tables takes them, and not read.
     given = path.is_file() and not export.files[0].member
-    files = tuple(f for f in export.files if given or not _taken_back(f))
+    files = tuple(
+        f
+        for f in export.files
+        if given or f.folders[-1:] not in (("deleted",), ("orphaned",))
+    )
     if not files:
         raise SourceError(f"There is no {_REVIEWS.what} in {path}.")
     return [replace(export, size=sum(f.size for f in files), files=files)]
@@ -57,7 +55,3 @@ def _owner(file: Source) -> str:
     """The name of the account, which the reviews do not say."""
     found = (row.get("username") for row in rows(file) if isinstance(row, Row))
     return next(found, "")
-
-
-def _taken_back(file: Source) -> bool:
-    return file.folders[-1:] in (("deleted",), ("orphaned",))

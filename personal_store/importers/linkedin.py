@@ -18,6 +18,7 @@ from personal_store.files.sources import Source
 from personal_store.importers.formats.exports import (
     Shape,
     digest,
+    each,
     gather,
     owners_of,
     prose,
@@ -28,49 +29,34 @@ from personal_store.importers.formats.exports import (
 )
 from personal_store.importers.formats.tables import Row, has_columns, rows
 from personal_store.importers.formats.talks import People, identity
-from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.records import Document, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date
 
 _SERVICE = "linkedin"
 
 
-def _is_share(head: bytes) -> bool:
-    return has_columns(head, ("sharecommentary",), ("sharelink", "date"))
-
-
-def _is_comment(head: bytes) -> bool:
-    return has_columns(head, ("link",), ("message",), ("date",))
-
-
-def _is_message(head: bytes) -> bool:
-    return has_columns(head, ("conversationid",), ("from",), ("content",))
-
-
-def _is_invitation(head: bytes) -> bool:
-    return has_columns(head, ("message",), ("direction",), ("sentat",))
-
-
-def _is_recommendation(head: bytes) -> bool:
-    return has_columns(head, ("firstname",), ("text",), ("status", "creationdate"))
-
-
-def _is_text(head: bytes) -> bool:
-    kinds = (_is_share, _is_comment, _is_message, _is_invitation, _is_recommendation)
-    return any(is_kind(head) for is_kind in kinds)
-
-
-def _is_profile(head: bytes) -> bool:
-    return has_columns(head, ("firstname",), ("lastname",), ("headline", "summary"))
-
+# Columns that tell the tables apart: at least one of each group.
+_SHARES = (("sharecommentary",), ("sharelink", "date"))
+_COMMENTS = (("link",), ("message",), ("date",))
+_MESSAGES = (("conversationid",), ("from",), ("content",))
+_INVITATIONS = (("message",), ("direction",), ("sentat",))
+_RECOMMENDATIONS = (("firstname",), ("text",), ("status", "creationdate"))
+_TABLES = (_SHARES, _COMMENTS, _MESSAGES, _INVITATIONS, _RECOMMENDATIONS)
 
 _TEXTS = Shape(
     "Shares.csv, Comments.csv or messages.csv of LinkedIn",
     r"(?:shares|comments|messages|invitations)(?:\b|_\d).*\.csv"
     r"|recommendations[ _]given.*\.csv",
-    _is_text,
+    lambda head: any(has_columns(head, *columns) for columns in _TABLES),
 )
 _GIVEN = re.compile(r"recommendations[ _]given", re.IGNORECASE)
-_PROFILE = Shape("Profile.csv of LinkedIn", r"profile.*\.csv", _is_profile)
+_PROFILE = Shape(
+    "Profile.csv of LinkedIn",
+    r"profile.*\.csv",
+    lambda head: has_columns(
+        head, ("firstname",), ("lastname",), ("headline", "summary")
+    ),
+)
 
 
 def sources(path: Path) -> Sequence[Source]:
@@ -83,7 +69,7 @@ def people(source: Source) -> People:
     found = People(_SERVICE, owners=owners_of(source, _owner))
     for file in readable(source):
         try:
-            if _is_message(file.head()):
+            if has_columns(file.head(), *_MESSAGES):
                 signed = (r for r in rows(file) if isinstance(r, Row))
                 found.writers.update(r.get("from") for r in signed if r.get("from"))
         except FAULTS:
@@ -100,18 +86,20 @@ def _read_file(file: Source) -> Iterator[Item]:
     head = file.head()
     make: Callable[[Row], Document | Skipped]
     escape = None
-    if _is_share(head):
+    if has_columns(head, *_SHARES):
         make = _share
-    elif _is_message(head):
+    elif has_columns(head, *_MESSAGES):
         make = _message
-    elif _is_invitation(head):
+    elif has_columns(head, *_INVITATIONS):
         make = _invitation
-    elif _is_recommendation(head):
-        make = _given if _GIVEN.match(file.name) else _received
+    elif has_columns(head, *_RECOMMENDATIONS) and _GIVEN.match(file.name):
+        make = _given
+    elif has_columns(head, *_RECOMMENDATIONS):
+        reason = "recommendations by others"
+        return each(rows(file), lambda row: Skipped(row.position, reason))
     else:
         make, escape = _comment, "\\"
-    for row in rows(file, escape=escape):
-        yield row if isinstance(row, ImportFailure) else make(row)
+    return each(rows(file, escape=escape), make)
 
 
 def _share(row: Row) -> Document | Skipped:
@@ -193,10 +181,6 @@ def _given(row: Row) -> Document | Skipped:
         sent_at=parse_date(date),
         cleaning=VERSION,
     )
-
-
-def _received(row: Row) -> Skipped:
-    return Skipped(row.position, "recommendations by others")
 
 
 def _person(row: Row) -> str:

@@ -22,7 +22,14 @@ _FOREIGN = re.compile(r"\.(?:msf|dat|db|lock|lst)$|^(?:dovecot|\.)", re.IGNORECA
 
 def sources(path: Path) -> list[Source]:
     """All messages in `cur` and `new`; half-written ones in `tmp` are left alone."""
-    return bundled(path, locate(path, _is_message, "Maildir (with 'cur' and 'new')"))
+    found = locate(
+        path,
+        lambda file: (
+            file.folders[-1:] in (("cur",), ("new",)) and not _FOREIGN.search(file.name)
+        ),
+        "Maildir (with 'cur' and 'new')",
+    )
+    return bundled(path, found)
 
 
 def envelopes(source: Source) -> Iterator[Mail]:
@@ -39,7 +46,9 @@ def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
     """The same, not read yet."""
 
     def read_file(file: Source, _: int, position: int) -> Iterator[Letter | Item]:
-        reason = _unwanted(file.name)
+        found = _FLAGS.search(file.name)
+        flags = found[1].upper() if found else ""
+        reason = next((_REASONS[flag] for flag in flags if flag in _REASONS), "")
         if reason:
             yield Skipped(position, reason)
             return
@@ -52,18 +61,6 @@ def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
         )
 
     return read_each(source, options, read_file)
-
-
-def _is_message(source: Source) -> bool:
-    return source.folders[-1:] in (("cur",), ("new",)) and not _FOREIGN.search(
-        source.name
-    )
-
-
-def _unwanted(name: str) -> str:
-    found = _FLAGS.search(name)
-    flags = found[1].upper() if found else ""
-    return next((_REASONS[flag] for flag in flags if flag in _REASONS), "")
 
 
 def _folder(file: Source) -> str:

@@ -8,7 +8,6 @@ title.
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from personal_store.cleaning.cleaning import VERSION
 from personal_store.files.sources import Source
@@ -16,6 +15,7 @@ from personal_store.importers.formats.exports import (
     Shape,
     addressed,
     digest,
+    each,
     gather,
     prose,
     read_files,
@@ -30,7 +30,7 @@ from personal_store.importers.formats.objects import (
     marked,
     text,
 )
-from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.records import Document, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date
 
 _OUTBOX = Shape(
@@ -54,12 +54,9 @@ def sources(path: Path) -> Sequence[Source]:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """One document per own post."""
-    return read_files(source, options, _read_file)
-
-
-def _read_file(file: Source) -> Iterator[Item]:
-    for element in elements(file, "orderedItems"):
-        yield element if isinstance(element, ImportFailure) else _post(element)
+    return read_files(
+        source, options, lambda file: each(elements(file, "orderedItems"), _post)
+    )
 
 
 def _owner(file: Source) -> str:
@@ -76,28 +73,21 @@ def _post(element: Element) -> Document | Skipped:
     if says_little(said, 1):
         return without_text(element.position)
     own_id, date = text(note.get("id")), note.get("published")
+    # A post for everybody or all followers; also assumed where nothing says for whom.
+    readers = [note.get("to"), note.get("cc")]
+    names = [n for r in readers for n in (r if isinstance(r, list) else [r]) if n]
+    is_open = not names or any(_OPEN.search(n) for n in names if isinstance(n, str))
+    answered = text(note.get("inReplyTo"))
     return Document(
         position=element.position,
         key=f"mastodon:{own_id}" if own_id else digest("mastodon", date, said),
-        kind="post" if _is_open(note) else "message",
+        kind="post" if is_open else "message",
         text=said,
         title=prose(note.get("summary")),
         recipient=to,
         sent_at=parse_date(date),
         thread=text(note.get("conversation") or note.get("context")),
-        reply_to=_answered(note),
+        reply_to=f"mastodon:{answered}" if answered else "",
         trimmed="<blockquote" in text(note.get("content")),
         cleaning=VERSION,
     )
-
-
-def _is_open(note: dict[str, Any]) -> bool:
-    """Whether more people than those named may read it; assumed where nothing says."""
-    readers = [note.get("to"), note.get("cc")]
-    names = [n for r in readers for n in (r if isinstance(r, list) else [r]) if n]
-    return not names or any(_OPEN.search(n) for n in names if isinstance(n, str))
-
-
-def _answered(note: dict[str, Any]) -> str:
-    answered = text(note.get("inReplyTo"))
-    return f"mastodon:{answered}" if answered else ""

@@ -23,9 +23,21 @@ _SUFFIXES = (".mbox", ".mbx", "")
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every mailbox in a folder or zip such as a Takeout."""
-    found = locate(path, _is_mailbox, "mbox file")
+    found = locate(
+        path,
+        lambda file: (
+            Path(file.name).suffix.lower() in _SUFFIXES
+            and looks_like_mailbox(file.head(512))
+        ),
+        "mbox file",
+    )
     if path.is_file() and not found[0].member:
-        _check(found[0])
+        head = found[0].head(4096)
+        if not looks_like_mailbox(head):
+            hint = "its first line does not start with 'From '"
+            if parse_headers(head).headers.get("from"):
+                hint = "it looks like a single message, which 'import eml' reads"
+            raise SourceError(f"{found[0].path} is not an mbox file: {hint}.")
     return found
 
 
@@ -67,18 +79,3 @@ def _letter(
 ) -> Letter:
     where = f"{source.name}, message at byte {place.begin:,}"
     return Letter(raw, position=place.end, where=where, me=options.me)
-
-
-def _is_mailbox(source: Source) -> bool:
-    suffix = Path(source.name).suffix.lower()
-    return suffix in _SUFFIXES and looks_like_mailbox(source.head(512))
-
-
-def _check(source: Source) -> None:
-    head = source.head(4096)
-    if looks_like_mailbox(head):
-        return
-    hint = "its first line does not start with 'From '"
-    if parse_headers(head).headers.get("from"):
-        hint = "it looks like a single message, which 'import eml' reads"
-    raise SourceError(f"{source.path} is not an mbox file: {hint}.")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from personal_store.files.files import bundled
-from personal_store.files.sources import Source, locate
+from personal_store.files.sources import Source, ends_with, locate
 from personal_store.importers.formats.documents import (
     Paragraphs,
     Properties,
@@ -27,7 +27,7 @@ _MOST_SPACES = 100
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every .odt in a folder; archives in it stay shut."""
-    return bundled(path, locate(path, _is_document, ".odt file", archives=False))
+    return bundled(path, locate(path, ends_with(".odt"), ".odt file", archives=False))
 
 
 def recognises(source: Source) -> bool:
@@ -38,10 +38,6 @@ def recognises(source: Source) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """One document per file."""
     return read_documents(source, options, _text)
-
-
-def _is_document(source: Source) -> bool:
-    return source.name.lower().endswith(".odt")
 
 
 def _text(file: Source) -> Text:

@@ -6,7 +6,7 @@ Read through libpff, which is an extra. Calendar, contacts and tasks are skipped
 from collections.abc import Iterator
 from pathlib import Path
 
-from personal_store.files.sources import Source, locate
+from personal_store.files.sources import Source, ends_with, locate
 from personal_store.mail import outlook
 from personal_store.mail.mail import Mail, parse_headers
 from personal_store.mail.outlook import FAULTS, Place
@@ -18,7 +18,7 @@ _SUFFIXES = (".pst", ".ost")
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every archive of Outlook in a folder or zip."""
-    return locate(path, _is_outlook, "Outlook archive (.pst)")
+    return locate(path, ends_with(".pst", ".ost"), "Outlook archive (.pst)")
 
 
 def envelopes(source: Source) -> Iterator[Mail]:
@@ -67,7 +67,3 @@ def _reason(kind: str) -> str:
     if kind and not kind.startswith("ipm.note"):
         return "calendar, contacts and tasks"
     return ""
-
-
-def _is_outlook(source: Source) -> bool:
-    return source.name.lower().endswith(_SUFFIXES)

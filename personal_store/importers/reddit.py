@@ -14,13 +14,14 @@ from personal_store.files.sources import Source
 from personal_store.importers.formats.exports import (
     Shape,
     digest,
+    each,
     gather,
     prose,
     read_files,
     says_little,
 )
 from personal_store.importers.formats.tables import Row, has_columns, rows
-from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.records import Document, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date
 
 _GONE = ("[deleted]", "[removed]", "[deleted by user]")
@@ -37,13 +38,13 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     return read_files(source, options, _read_file)
 
 
-def _is_reddit(head: bytes) -> bool:
-    return has_columns(
+_TEXTS = Shape(
+    "posts.csv or comments.csv of Reddit",
+    r".*\.csv",
+    lambda head: has_columns(
         head, ("id",), ("permalink",), ("subreddit",), ("body",), ("parent", "title")
-    )
-
-
-_TEXTS = Shape("posts.csv or comments.csv of Reddit", r".*\.csv", _is_reddit)
+    ),
+)
 _ACCOUNT = Shape(
     "statistics.csv of Reddit",
     r"statistics\.csv",
@@ -61,8 +62,7 @@ def _owner(file: Source) -> str:
 def _read_file(file: Source) -> Iterator[Item]:
     is_comments = has_columns(file.head(), ("parent",))
     kind = "t1" if is_comments else "t3"
-    for row in rows(file):
-        yield row if isinstance(row, ImportFailure) else _text(row, kind)
+    return each(rows(file), lambda row: _text(row, kind))
 
 
 def _text(row: Row, kind: str) -> Document | Skipped:

@@ -6,13 +6,7 @@ the day the book was added, stands for it.
 
 from personal_store.importers.formats.exports import Shape
 from personal_store.importers.formats.libraries import Library
-from personal_store.importers.formats.tables import Row, has_columns
-
-
-def _key(row: Row, kind: str) -> tuple[object, ...]:
-    del kind  # reviews alone
-    return row.get("title"), row.get("authors", "author"), row.get("isbnuid", "isbn")
-
+from personal_store.importers.formats.tables import has_columns
 
 _LIBRARY = Library(
     service="storygraph",
@@ -25,7 +19,11 @@ _LIBRARY = Library(
     work="title",
     rating="starrating",
     dates=("lastdateread", "dateadded"),
-    key=_key,
+    key=lambda row, _: (
+        row.get("title"),
+        row.get("authors", "author"),
+        row.get("isbnuid", "isbn"),
+    ),
 )
 sources = _LIBRARY.sources
 read = _LIBRARY.read

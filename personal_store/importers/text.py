@@ -5,7 +5,7 @@ from pathlib import Path
 
 from personal_store.errors import SourceError
 from personal_store.files.files import bundled
-from personal_store.files.sources import Source, locate
+from personal_store.files.sources import Source, ends_with, locate
 from personal_store.importers.formats.documents import (
     MAX_DOCUMENT,
     Text,
@@ -22,7 +22,9 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every text file in a folder; archives in it stay shut."""
-    return bundled(path, locate(path, _is_text, "text file", archives=False))
+    return bundled(
+        path, locate(path, ends_with(".txt", ".text"), "text file", archives=False)
+    )
 
 
 def recognises(source: Source) -> bool:
@@ -33,10 +35,6 @@ def recognises(source: Source) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """One document per file, its date that of the file."""
     return read_documents(source, options, _text)
-
-
-def _is_text(source: Source) -> bool:
-    return source.name.lower().endswith(_SUFFIXES)
 
 
 def _text(file: Source) -> Text:

@@ -65,7 +65,9 @@ def _read_file(file: Source) -> Iterator[Item]:
     chat = Chat.of(file)
     title = _title(file)
     for message in messages(file, chat.order):
-        yield _item(message, _partner(chat.names, message.name) or title)
+        others = chat.names - {message.name}
+        partner = others.pop() if len(chat.names) == 2 and len(others) == 1 else ""
+        yield _item(message, partner or title)
 
 
 def _item(message: Message, recipient: str) -> Document | Skipped:
@@ -85,12 +87,6 @@ def _item(message: Message, recipient: str) -> Document | Skipped:
         sent_at=message.sent_at,
         cleaning=VERSION,
     )
-
-
-def _partner(names: set[str], name: str) -> str:
-    """The other one, in a talk of two."""
-    others = names - {name}
-    return others.pop() if len(names) == 2 and len(others) == 1 else ""
 
 
 def _title(file: Source) -> str:

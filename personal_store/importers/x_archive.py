@@ -125,38 +125,23 @@ def _message(
         return Skipped(position, "messages, as no account.js says which are yours")
     if message.get("senderId") != accounts.owner:
         return Skipped(position, "messages of others")
-    said = _said(message)
+    said = _with_links(text(message.get("text")), message.get("urls"), "expanded")
     if says_little(said):
         return Skipped(position, "without own words")
     own_id, date = text(message.get("id")), message.get("createdAt")
     thread = text(talk.get("conversationId"))
+    # The name of the other, or of the group; a bare number tells nobody anything.
+    known = accounts.names.get(text(message.get("recipientId")), "")
     return Document(
         position=position,
         key=f"x:dm:{own_id}" if own_id else digest("x:dm", thread, date, said),
         kind="message",
         text=said,
-        recipient=_recipient(message, talk, accounts),
+        recipient=known or tidy(text(talk.get("name")) or _latest_name(talk)).strip(),
         sent_at=parse_date(date),
         thread=f"x:dm:{thread}" if thread else "",
         cleaning=VERSION,
     )
-
-
-def _said(message: dict[str, Any]) -> str:
-    written = text(message.get("text"))
-    for link in map(mapping, listing(message.get("urls"))):
-        short = text(link.get("url"))
-        if short:
-            written = written.replace(short, text(link.get("expanded")))
-    return tidy(html.unescape(_SHORT_LINK.sub("", written))).strip()
-
-
-def _recipient(
-    message: dict[str, Any], talk: dict[str, Any], accounts: Accounts
-) -> str:
-    """The name of the other, or of the group; a bare number tells nobody anything."""
-    known = accounts.names.get(text(message.get("recipientId")), "")
-    return known or tidy(text(talk.get("name")) or _latest_name(talk)).strip()
 
 
 def _latest_name(talk: dict[str, Any]) -> str:
@@ -187,8 +172,12 @@ def sources(path: Path) -> Sequence[Source]:
     The long posts come behind the others, whose rest they are, and messages last: names
     of people stand in the posts.
     """
+
+    def turn(file: Source) -> tuple[bool, bool]:
+        return _begins(file, _TALKS), _begins(file, _LONG)
+
     return [
-        replace(export, files=tuple(sorted(export.files, key=_turn)))
+        replace(export, files=tuple(sorted(export.files, key=turn)))
         for export in gather(path, _TEXTS, aside=ACCOUNT, owner=lambda f: owner_in([f]))
     ]
 
@@ -235,10 +224,6 @@ class _LongPosts:
         return ""
 
 
-def _turn(file: Source) -> int:
-    return 2 if _begins(file, _TALKS) else int(_begins(file, _LONG))
-
-
 def _begins(file: Source, script: re.Pattern[str]) -> bool:
     try:
         return (
@@ -271,7 +256,8 @@ def _post(
         return Skipped(element.position, "posts of others")
     date = parse_date(tweet.get("created_at"))
     whole = long.whole(date, written)
-    to, said = addressed(whole or _unpacked(written, tweet))
+    links = mapping(tweet.get("entities")).get("urls")
+    to, said = addressed(whole or _with_links(written, links, "expanded_url"))
     own = _OTHERS.sub("", said).strip()
     if says_little(own, 1):
         return without_text(element.position)
@@ -321,12 +307,12 @@ def _said_at_length(note: dict[str, Any]) -> str:
     return tidy(html.unescape(next(filter(None, found), ""))).strip()
 
 
-def _unpacked(written: str, tweet: dict[str, Any]) -> str:
+def _with_links(written: str, links: Any, field: str) -> str:
     """The text with the addresses that its short links stand for, pictures' without."""
-    for entry in listing(mapping(tweet.get("entities")).get("urls")):
-        short = text(mapping(entry).get("url"))
+    for link in map(mapping, listing(links)):
+        short = text(link.get("url"))
         if short:
-            written = written.replace(short, text(mapping(entry).get("expanded_url")))
+            written = written.replace(short, text(link.get(field)))
     return tidy(html.unescape(_SHORT_LINK.sub("", written))).strip()
 
 

@@ -20,6 +20,7 @@ from personal_store.importers.formats.exports import (
     Shape,
     addressed,
     digest,
+    each,
     gather,
     read_files,
     says_little,
@@ -33,7 +34,7 @@ from personal_store.importers.formats.tables import (
     plain,
     rows,
 )
-from personal_store.records import Document, ImportFailure, Item, ReadOptions, Skipped
+from personal_store.records import Document, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date
 
 _CHANNEL = re.compile(r"UC[\w-]{22}")
@@ -63,16 +64,15 @@ _ENGLISH = _Columns()
 
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in a Takeout folder or archive."""
-    return gather(path, Shape("comments.csv of YouTube", r".*\.csv", _is_comments))
+    shape = Shape(
+        "comments.csv of YouTube", r".*\.csv", lambda head: _columns(head) is not None
+    )
+    return gather(path, shape)
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """One document per comment."""
     return read_files(source, options, _read_file)
-
-
-def _is_comments(head: bytes) -> bool:
-    return _columns(head) is not None
 
 
 def _columns(head: bytes) -> _Columns | None:
@@ -84,7 +84,8 @@ def _columns(head: bytes) -> _Columns | None:
         return None
     for row in samples:
         # id, channel, time, price, then ids of what it answers, then the text
-        found = _text_at(row)
+        places = range(5, len(row))
+        found = next((at for at in places if _runs(row[at].strip()) is not None), 0)
         if found and _CHANNEL.fullmatch(row[1]) and parse_date(row[2]) is not None:
             named = [plain(name) for name in names]
             return _Columns(
@@ -98,20 +99,17 @@ def _columns(head: bytes) -> _Columns | None:
     return None
 
 
-def _text_at(row: list[str]) -> int:
-    """Where the runs of a text stand, behind at least five columns; 0 if nowhere."""
-    places = range(5, len(row))
-    return next((at for at in places if _runs(row[at].strip()) is not None), 0)
-
-
 def _read_file(file: Source) -> Iterator[Item]:
     columns = _columns(file.head()) or _ENGLISH
-    for row in rows(file):
-        yield row if isinstance(row, ImportFailure) else _comment(row, columns)
+    return each(rows(file), lambda row: _comment(row, columns))
 
 
 def _comment(row: Row, columns: _Columns) -> Document | Skipped:
-    said = tidy(_joined(row.get(*columns.text))).strip()
+    written = row.get(*columns.text)
+    runs = _runs(written)
+    if runs is not None:
+        written = "".join(text(mapping(run).get("text")) for run in runs)
+    said = tidy(written).strip()
     to, own = addressed(said) if row.get(*columns.parent) else ("", said)
     if says_little(own, 1):
         return without_text(row.position)
@@ -127,14 +125,6 @@ def _comment(row: Row, columns: _Columns) -> Document | Skipped:
         thread=f"youtube:{video}" if video else "",
         cleaning=VERSION,
     )
-
-
-def _joined(written: str) -> str:
-    """The runs of a comment as one text."""
-    runs = _runs(written)
-    if runs is None:
-        return written
-    return "".join(text(mapping(run).get("text")) for run in runs)
 
 
 def _runs(written: str) -> list[Any] | None:

@@ -90,7 +90,16 @@ def discover_in(
     for kind in filter(importers.is_service, importers.signed()):
         around.ask(kind)
 
-    exports = _exports(work, around)
+    # Where the exports of services lie, by all files that are theirs for certain.
+    exports = Exports()
+    for search in (work, around):
+        for kind, files in search.claimed:
+            if importers.is_service(kind):
+                exports.meet(kind, files)
+        for source in search.left:
+            row = unread_file(source)
+            if row is not None:
+                exports.meet(row.service, [source])
     outside = [source for source in work.left if not exports.service_of(source)]
     unsigned = _Search(path, outside)
     for kind in importers.unsigned():
@@ -111,20 +120,6 @@ def discover_in(
         left=tuple(source for source, row in rows if row is None),
         faults=(*(s.fault for s in sources if s.fault), *work.faults),
     )
-
-
-def _exports(*searches: "_Search") -> Exports:
-    """Where the exports of services lie, by all files that are theirs for certain."""
-    exports = Exports()
-    for search in searches:
-        for kind, files in search.claimed:
-            if importers.is_service(kind):
-                exports.meet(kind, files)
-        for source in search.left:
-            row = unread_file(source)
-            if row is not None:
-                exports.meet(row.service, [source])
-    return exports
 
 
 @dataclass(slots=True)

@@ -103,7 +103,10 @@ def mark_of(source: Source, begun: int) -> str:
             return ""
         said.update(f"{status.st_size} {status.st_mtime_ns}\0".encode())
         if len(places) == 1:
-            said.update(_ends(path, status.st_size))
+            with path.open("rb") as stream:
+                said.update(stream.read(HEAD))
+                stream.seek(max(0, status.st_size - HEAD))
+                said.update(stream.read(HEAD))
     return said.hexdigest()
 
 
@@ -130,13 +133,6 @@ def _program() -> str:
     for file in sorted(folder.rglob("*.py")):
         said.update(file.read_bytes())
     return said.hexdigest()[:16]
-
-
-def _ends(path: Path, size: int) -> bytes:
-    with path.open("rb") as stream:
-        first = stream.read(HEAD)
-        stream.seek(max(0, size - HEAD))
-        return first + stream.read(HEAD)
 
 
 def carry_over(db: Database, before: Before, run_id: int) -> None:

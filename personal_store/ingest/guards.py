@@ -30,7 +30,8 @@ _FAR = 1 << 20
 @contextmanager
 def importing_alone(store: Path) -> Iterator[None]:
     """Hold the lock of a store; raises StoreBusyError, saying since when, if taken."""
-    with _opened(store.with_name(store.name + ".lock")) as file:
+    handle = open_private(store.with_name(store.name + ".lock"), os.O_RDWR | os.O_CREAT)
+    with os.fdopen(handle, "r+", encoding="utf-8") as file:
         try:
             _take(file)
         except OSError as error:
@@ -38,24 +39,15 @@ def importing_alone(store: Path) -> Iterator[None]:
                 f"Another import into this store is running{_since(file)}: wait until "
                 "it has ended, or stop it; nothing it has read is lost."
             ) from error
-        _sign(file)
+        now = datetime.now().astimezone()
+        file.seek(0)
+        file.truncate()
+        file.write(json.dumps({"process": os.getpid(), "since": now.isoformat()}))
+        file.flush()
         try:
             yield
         finally:
             file.truncate(0)
-
-
-def _opened(path: Path) -> IO[str]:
-    handle = open_private(path, os.O_RDWR | os.O_CREAT)
-    return os.fdopen(handle, "r+", encoding="utf-8")
-
-
-def _sign(file: IO[str]) -> None:
-    now = datetime.now().astimezone()
-    file.seek(0)
-    file.truncate()
-    file.write(json.dumps({"process": os.getpid(), "since": now.isoformat()}))
-    file.flush()
 
 
 def _since(file: IO[str]) -> str:

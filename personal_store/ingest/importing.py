@@ -44,6 +44,7 @@ from personal_store.ingest.earlier_imports import (
 )
 from personal_store.ingest.guards import check_room, importing_alone
 from personal_store.lifecycle import raw_bodies
+from personal_store.lifecycle.identities import TOLD
 from personal_store.lifecycle.late_cleaning import clean_all_waiting, compare_threads
 from personal_store.lifecycle.writing import (
     KNOWN,
@@ -153,35 +154,33 @@ class _Import:
     def learn_owner(self, me: Sequence[str]) -> None:
         """Note the addresses or names given; without any, find out whose texts these
         are."""
+        known = self.store.identities()
+        why = ""
         if isinstance(self.importer, TalkImporter):
-            mine, why = self._names(self.importer, me)
+            talkers = self.importer.people(self.sources[0])
+            names, why = talkers.mine(me, known)
+            mine = [talkers.identity(name) for name in names]
+            taken = ", ".join(names)
         elif isinstance(self.importer, MailImporter):
-            mine, why = self._addresses(me)
+            mine = [address for address in me if "@" in address]
+            if not mine and all(map(is_name, known)):
+                writers = self._people()
+                taken, why = writers.owner()
+                if not taken:
+                    most = writers.most_common() or "none"
+                    raise SourceError(
+                        "It is not clear which address is yours: say so with --me "
+                        f"ADDRESS. The most frequent senders are: {most}."
+                    )
+                mine = [taken]
         else:
             return
-        recognised = self.store.add_identities(mine, why)
+        if why:
+            self.report.notes.append(f"taking {taken} for you, because {why}")
+        recognised = self.store.add_identities(mine, why or TOLD)
         if recognised:
             note = f"{recognised:,} texts stored earlier turn out to be yours"
             self.report.notes.append(note)
-
-    def _addresses(self, me: Sequence[str]) -> tuple[list[str], str]:
-        told = [address for address in me if "@" in address]
-        if told or not all(map(is_name, self.store.identities())):
-            return told, "told so"
-        address, why = self._owner()
-        self.report.notes.append(f"taking {address} for you, because {why}")
-        return [address], why
-
-    def _names(
-        self, importer: TalkImporter, me: Sequence[str]
-    ) -> tuple[list[str], str]:
-        people = importer.people(self.sources[0])
-        names, why = people.mine(me, self.store.identities())
-        if why:
-            self.report.notes.append(
-                f"taking {', '.join(names)} for you, because {why}"
-            )
-        return [people.identity(name) for name in names], why or "told so"
 
     def read_all(self, told: "_Told") -> None:
         """One source after the other, each with its own place to go on from.
@@ -226,7 +225,10 @@ class _Import:
     def _read(self, source: Source, told: "_Told") -> None:
         if source.fault:
             raise SourceError(source.fault)
-        options = self._options(source)
+        mapping = self.mapping
+        if isinstance(self.importer, TableImporter):
+            mapping = self._layout(self.importer, source)
+        options = ReadOptions(frozenset(self.store.identities()), 0, mapping)
         fixed = json.dumps([VERSION, dict(sorted(options.mapping.items()))])
         db = self.store.db
         mark = mark_of(source, time_ns())
@@ -252,8 +254,22 @@ class _Import:
             self.report.reasons[UNCHANGED] += before.things
             self.report.failures += before.failures(db)
         start = max(run.position, known, grown)
-        digest = self._digest(source)
-        self._write(run, self._items(source, replace(options, start=start)), told)
+        grows = isinstance(self.importer, GrowingImporter) and source.content is None
+        digest = digest_of(source.path, source.size) if grows else ""
+        batch: list[Item] = []
+        since = monotonic()
+        try:
+            for item in self._items(source, replace(options, start=start)):
+                batch.append(item)
+                if len(batch) == BATCH or monotonic() - since > LONGEST:
+                    run.commit(batch, self.report)
+                    batch.clear()
+                    since = monotonic()
+                told.at(item.position)
+        except (SourceError, OSError, *UNREADABLE):
+            run.commit(batch, self.report)  # the source may be damaged here for good
+            raise
+        run.commit(batch, self.report)
         if mark != mark_of(source, time_ns()):  # it was written meanwhile
             mark = digest = ""
         self.ends.append(partial(run.end, reader(db), mark, digest))
@@ -269,37 +285,10 @@ class _Import:
         same = digest_of(source.path, before.size) == before.digest
         return before.size if same else 0
 
-    def _digest(self, source: Source) -> str:
-        if isinstance(self.importer, GrowingImporter) and source.content is None:
-            return digest_of(source.path, source.size)
-        return ""
-
     def _items(self, source: Source, options: ReadOptions) -> Iterator[Item]:
         if isinstance(self.importer, LetterImporter):
             return self.readers.read(self.importer.letters(source, options))
         return self.importer.read(source, options)
-
-    def _write(self, run: ImportRun, items: Iterator[Item], told: "_Told") -> None:
-        batch: list[Item] = []
-        since = monotonic()
-        try:
-            for item in items:
-                batch.append(item)
-                if len(batch) == BATCH or monotonic() - since > LONGEST:
-                    run.commit(batch, self.report)
-                    batch.clear()
-                    since = monotonic()
-                told.at(item.position)
-        except (SourceError, OSError, *UNREADABLE):
-            run.commit(batch, self.report)  # the source may be damaged here for good
-            raise
-        run.commit(batch, self.report)
-
-    def _options(self, source: Source) -> ReadOptions:
-        mapping = self.mapping
-        if isinstance(self.importer, TableImporter):
-            mapping = self._layout(self.importer, source)
-        return ReadOptions(frozenset(self.store.identities()), 0, mapping)
 
     def _layout(self, importer: TableImporter, source: Source) -> dict[str, str]:
         """Columns as told, else as in the last table of this shape, else guessed."""
@@ -311,16 +300,6 @@ class _Import:
         if chosen != known:
             remember(db, names, chosen)
         return chosen
-
-    def _owner(self) -> tuple[str, str]:
-        people = self._people()
-        address, why = people.owner()
-        if not address:
-            raise SourceError(
-                "It is not clear which address is yours: say so with --me ADDRESS. "
-                f"The most frequent senders are: {people.most_common() or 'none'}."
-            )
-        return address, why
 
     def _people(self) -> Correspondents:
         assert isinstance(self.importer, MailImporter)

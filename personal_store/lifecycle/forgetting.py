@@ -100,7 +100,11 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
             sources.add(row[0])
             bury(db, row[1], row[2])
             db.execute("DELETE FROM record WHERE id = ?", [record_id])
-    _drop_empty(db, sources)
+    for source_id in sources:
+        row = db.execute("SELECT 1 FROM record WHERE source_id = ?", [source_id])
+        if row.fetchone() is None:  # nothing is left of it, so it is forgotten as well
+            db.execute("DELETE FROM import_run WHERE source_id = ?", [source_id])
+            db.execute("DELETE FROM source WHERE id = ?", [source_id])
     _note_change(db)
 
 
@@ -157,15 +161,6 @@ def is_untidy(db: Database) -> bool:
     """Whether something was deleted whose traces are not yet overwritten."""
     row = db.execute("SELECT value FROM state WHERE name = 'untidy'").fetchone()
     return bool(row[0] != "0")
-
-
-def _drop_empty(db: Database, sources: set[int]) -> None:
-    """Sources of which nothing is left, with what is known of their imports."""
-    for source_id in sources:
-        row = db.execute("SELECT 1 FROM record WHERE source_id = ?", [source_id])
-        if row.fetchone() is None:
-            db.execute("DELETE FROM import_run WHERE source_id = ?", [source_id])
-            db.execute("DELETE FROM source WHERE id = ?", [source_id])
 
 
 def _note_change(db: Database) -> None:

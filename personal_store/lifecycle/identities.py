@@ -4,6 +4,7 @@ Evidence is kept beside each address. Records keep their sender, so that a chang
 mind needs no second import: the records of that sender are judged again.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -66,7 +67,18 @@ def add_identities(db: Database, addresses: Sequence[str], why: str = TOLD) -> i
     An address that was said not to be the owner's is only added when told so.
     """
     with immediate(db):
-        return sum(_add(db, address, why) for address in _plain(addresses))
+        added = _plain(addresses)
+        if why != TOLD:
+            added = [one for one in added if one not in _strangers(db)]
+        for address in added:
+            db.execute("DELETE FROM stranger WHERE address = ?", [address])
+            db.execute(
+                """INSERT INTO identity(address, why, confirmed) VALUES (?, ?, ?)
+                   ON CONFLICT(address) DO UPDATE
+                   SET confirmed = confirmed OR excluded.confirmed""",
+                [address, why, why == TOLD],
+            )
+        return judge(db, added)
 
 
 def remove_identities(db: Database, addresses: Sequence[str]) -> int:
@@ -100,27 +112,50 @@ def suggestions(db: Database) -> list[Suggestion]:
     the owner has turned down.
     """
     found: dict[str, Suggestion] = {}
-    for address, why, texts in (*_of_own(db), *_of_sent(db), *_of_constant(db)):
-        found.setdefault(address, Suggestion(address, why, texts))
+    # Senders of texts that an export says are the owner's.
+    own = tuple(map(int, OWN))
+    rows = db.execute(
+        f"""SELECT sender, count(*) AS texts FROM record
+            WHERE sender <> '' AND author IN {own}
+            GROUP BY sender ORDER BY texts DESC"""  # noqa: S608
+    )
+    for sender, texts in rows:
+        found[sender] = Suggestion(sender, "texts of it are stored as yours", texts)
+
+    # Senders of mail that is labelled as sent.
+    rows = db.execute(
+        """SELECT sender, label, count(*) FROM record JOIN record_label
+           ON record_id = id WHERE sender <> '' GROUP BY sender, label"""
+    )
+    sent: Counter[str] = Counter()
+    for sender, label, texts in rows:
+        if label.casefold() in SENT:
+            sent[sender] += texts
+    for sender, texts in sent.most_common():
+        why = "it sent mail that is labelled sent"
+        found.setdefault(sender, Suggestion(sender, why, texts))
+
+    # Who both sends and is written to, and so is at one end of most of the mail that
+    # none of the known addresses has part in.
+    ends = db.execute(
+        f"""WITH mail AS ({_FOREIGN})
+            SELECT address, sum(sent), sum(got) FROM (
+               SELECT sender AS address, 1 AS sent, 0 AS got FROM mail
+               UNION ALL SELECT recipient_address, 0, 1 FROM mail)
+            WHERE address <> '' GROUP BY address HAVING sum(sent) AND sum(got)
+            ORDER BY count(*) DESC"""  # noqa: S608
+    ).fetchall()
+    (mails,) = db.execute(f"SELECT count(*) FROM ({_FOREIGN})").fetchone()  # noqa: S608
+    why = "it sends or receives most of the mail that your other addresses do not"
+    for address, texts, got in ends:
+        if 2 * (texts + got) > mails:
+            found.setdefault(address, Suggestion(address, why, texts))
     known = {identity.address for identity in identities(db)} | _strangers(db)
     return [one for one in found.values() if one.address not in known][:_LISTED]
 
 
 def _plain(addresses: Iterable[str]) -> list[str]:
     return sorted({address.strip().lower() for address in addresses} - {""})
-
-
-def _add(db: Database, address: str, why: str) -> int:
-    if why != TOLD and address in _strangers(db):
-        return 0
-    db.execute("DELETE FROM stranger WHERE address = ?", [address])
-    db.execute(
-        """INSERT INTO identity(address, why, confirmed) VALUES (?, ?, ?)
-           ON CONFLICT(address) DO UPDATE
-           SET confirmed = confirmed OR excluded.confirmed""",
-        [address, why, why == TOLD],
-    )
-    return judge(db, [address])
 
 
 def _turn(db: Database, sender: str, mine: bool) -> list[int]:
@@ -145,43 +180,3 @@ def _turn(db: Database, sender: str, mine: bool) -> list[int]:
 
 def _strangers(db: Database) -> set[str]:
     return {address for (address,) in db.execute("SELECT address FROM stranger")}
-
-
-def _of_own(db: Database) -> list[tuple[str, str, int]]:
-    """Senders of texts that an export says are the owner's."""
-    own = tuple(map(int, OWN))
-    rows = db.execute(
-        f"""SELECT sender, count(*) AS texts FROM record
-            WHERE sender <> '' AND author IN {own}
-            GROUP BY sender ORDER BY texts DESC"""  # noqa: S608
-    )
-    return [(sender, "texts of it are stored as yours", n) for sender, n in rows]
-
-
-def _of_sent(db: Database) -> list[tuple[str, str, int]]:
-    rows = db.execute(
-        """SELECT sender, label, count(*) FROM record JOIN record_label
-           ON record_id = id WHERE sender <> '' GROUP BY sender, label"""
-    )
-    counts: dict[str, int] = {}
-    for sender, label, texts in rows:
-        if label.casefold() in SENT:
-            counts[sender] = counts.get(sender, 0) + texts
-    ranked = sorted(counts.items(), key=lambda pair: -pair[1])
-    return [(sender, "it sent mail that is labelled sent", n) for sender, n in ranked]
-
-
-def _of_constant(db: Database) -> list[tuple[str, str, int]]:
-    """Who both sends and is written to, and so is at one end of most of the mail that
-    none of the known addresses has part in."""
-    rows = db.execute(
-        f"""WITH mail AS ({_FOREIGN})
-            SELECT address, sum(sent), sum(got) FROM (
-               SELECT sender AS address, 1 AS sent, 0 AS got FROM mail
-               UNION ALL SELECT recipient_address, 0, 1 FROM mail)
-            WHERE address <> '' GROUP BY address HAVING sum(sent) AND sum(got)
-            ORDER BY count(*) DESC"""  # noqa: S608
-    ).fetchall()
-    (mails,) = db.execute(f"SELECT count(*) FROM ({_FOREIGN})").fetchone()  # noqa: S608
-    why = "it sends or receives most of the mail that your other addresses do not"
-    return [(one, why, sent) for one, sent, got in rows if 2 * (sent + got) > mails]

@@ -39,8 +39,24 @@ _AT_ONCE = 500
 def received_index(db: Database, progress: ProgressCallback | None = None) -> Index:
     """Received texts, ready to be searched; those that came since the last time are
     cleaned and indexed first, in steps that each are kept."""
-    while _one_step(db, progress):
-        pass
+    while True:
+        (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
+        if heard_upto(db) >= newest:
+            break
+        with immediate(db):
+            rows = db.execute(
+                "SELECT id FROM record WHERE id > ? ORDER BY id LIMIT ?",
+                [heard_upto(db), _AT_ONCE],
+            )
+            some = [row[0] for row in rows]
+            last = some[-1] if some else heard_upto(db)
+            set_heard_upto(db, last)
+            clean_waiting(db, some)
+            refresh_in(db, RECEIVED, some)
+        if progress is not None:
+            progress(last, newest)
+        if not some:
+            break
     return Index(db, RECEIVED)
 
 
@@ -68,26 +84,6 @@ def clean_all_waiting(
             refresh(db, some)
         if progress is not None:
             progress(at + len(some), len(ids))
-
-
-def _one_step(db: Database, progress: ProgressCallback | None) -> bool:
-    """Clean and index the next records; whether there were any."""
-    (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
-    if heard_upto(db) >= newest:
-        return False
-    with immediate(db):
-        rows = db.execute(
-            "SELECT id FROM record WHERE id > ? ORDER BY id LIMIT ?",
-            [heard_upto(db), _AT_ONCE],
-        )
-        some = [row[0] for row in rows]
-        last = some[-1] if some else heard_upto(db)
-        set_heard_upto(db, last)
-        clean_waiting(db, some)
-        refresh_in(db, RECEIVED, some)
-    if progress is not None:
-        progress(last, newest)
-    return bool(some)
 
 
 BATCH = 200
@@ -140,11 +136,32 @@ def reclean(
     ]
     changed = 0
     for at in range(0, len(ids), BATCH):
-        changed += _reclean_batch(db, ids[at : at + BATCH])
+        with immediate(db):
+            some = [one for one in ids[at : at + BATCH] if _reclean_one(db, one)]
+            refresh(db, some)
+            if some:
+                count_change(db)
+        changed += len(some)
         if progress is not None:
             progress(min(at + BATCH, len(ids)), len(ids))
     changed += compare_threads(db)
-    return Recleaned(len(ids), changed, *_out_of_reach(db))
+    lost = db.execute(
+        f"""SELECT source_id, count(*) FROM record LEFT JOIN raw ON record_id = id
+            WHERE {_OWN_MAILS} AND cleaning < {VERSION} AND record_id IS NULL
+            GROUP BY source_id"""  # noqa: S608
+    ).fetchall()
+    places = [
+        (kind, place)
+        for source_id, _ in lost
+        for kind, place in db.execute(
+            """SELECT DISTINCT kind, place FROM import_run JOIN source
+               ON source.id = source_id WHERE source_id = ?""",
+            [source_id],
+        )
+    ]
+    there = ((kind, place.partition("!")[0]) for kind, place in places)
+    sources = tuple(dict.fromkeys(one for one in there if Path(one[1]).exists()))
+    return Recleaned(len(ids), changed, sum(n for _, n in lost), sources)
 
 
 def compare_threads(db: Database, after: int = 0) -> int:
@@ -175,15 +192,6 @@ def compare_threads(db: Database, after: int = 0) -> int:
                 count_change(db)
         changed += len(batch)
     return changed
-
-
-def _reclean_batch(db: Database, ids: list[int]) -> int:
-    with immediate(db):
-        changed = [record_id for record_id in ids if _reclean_one(db, record_id)]
-        refresh(db, changed)
-        if changed:
-            count_change(db)
-    return len(changed)
 
 
 def _reclean_one(db: Database, record_id: int) -> bool:
@@ -251,23 +259,3 @@ def _answered(db: Database, reply_to: str) -> tuple[Any, ...] | None:
         [f"mid:{reply_to}:", f"mid:{reply_to};"],
     ).fetchone()
     return None if found is None else tuple(found)
-
-
-def _out_of_reach(db: Database) -> tuple[int, tuple[tuple[str, str], ...]]:
-    lost = db.execute(
-        f"""SELECT source_id, count(*) FROM record LEFT JOIN raw ON record_id = id
-            WHERE {_OWN_MAILS} AND cleaning < {VERSION} AND record_id IS NULL
-            GROUP BY source_id"""  # noqa: S608
-    ).fetchall()
-    places = [
-        (kind, place)
-        for source_id, _ in lost
-        for kind, place in db.execute(
-            """SELECT DISTINCT kind, place FROM import_run JOIN source
-               ON source.id = source_id WHERE source_id = ?""",
-            [source_id],
-        )
-    ]
-    there = ((kind, place.partition("!")[0]) for kind, place in places)
-    found = dict.fromkeys(pair for pair in there if Path(pair[1]).exists())
-    return sum(n for _, n in lost), tuple(found)

@@ -174,7 +174,8 @@ def _unlike(stream: IO[bytes], reference: Path, path: Path) -> list[str]:
     """Where a file's bytes are not those of the reference."""
     differing: list[int] = []
     with reference.open("rb") as other:
-        size = _page_size(other.read(18))
+        size = int.from_bytes(other.read(18)[16:18], "big")
+        size = 65_536 if size == 1 else size  # which does not fit into two bytes
         other.seek(0)
         at = 0
         while True:
@@ -206,11 +207,6 @@ def _plain(data: bytes, at: int) -> NDArray[np.uint8]:
         for part in _HEAD:
             found[part] = 0
     return found
-
-
-def _page_size(head: bytes) -> int:
-    size = int.from_bytes(head[16:18], "big")
-    return 65_536 if size == 1 else size
 
 
 def _unlike_sealed(db: Database, path: Path, reference: Path) -> list[str]:

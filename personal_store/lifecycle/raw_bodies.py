@@ -88,11 +88,22 @@ def clean_bodies(db: Database, ids: Iterable[int]) -> list[int]:
     cleaned = []
     for record_id in ids:
         row = db.execute(_WAITING, [record_id]).fetchone()
-        if row is not None:
-            author = _clean_one(db, record_id, *row)
-            cleaned.append(record_id)
-            if author not in OWN or not keeps:
-                db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
+        if row is None:
+            continue
+        title, rating, author, packed = row
+        own = text_of(packed)
+        if author in OWN:
+            author = Author.MIXED if own.trimmed else Author.ME
+        author = author if own.text else Author.OTHER
+        sha = fingerprint(title, rating, own.text)
+        db.execute(
+            """UPDATE record SET body = ?, body_sha = ?, trimmed = ?, author = ?,
+                   cleaning = ? WHERE id = ?""",
+            [own.text, sha, own.trimmed, author, VERSION, record_id],
+        )
+        cleaned.append(record_id)
+        if author not in OWN or not keeps:
+            db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
     return cleaned
 
 
@@ -101,25 +112,3 @@ def text_of(packed: bytes | None) -> Cleaned:
     cleaned = clean_raw(unpack(packed) if packed else RawText(""))
     text = cleaned.text[:MAX_STORED] if says_something(cleaned.text) else ""
     return Cleaned(text, cleaned.trimmed)
-
-
-def _clean_one(
-    db: Database,
-    record_id: int,
-    title: str,
-    rating: float | None,
-    author: int,
-    packed: bytes | None,
-) -> int:
-    """Returns whose the text is."""
-    cleaned = text_of(packed)
-    if author in OWN:
-        author = Author.MIXED if cleaned.trimmed else Author.ME
-    author = author if cleaned.text else Author.OTHER
-    sha = fingerprint(title, rating, cleaned.text)
-    db.execute(
-        """UPDATE record SET body = ?, body_sha = ?, trimmed = ?, author = ?,
-               cleaning = ? WHERE id = ?""",
-        [cleaned.text, sha, cleaned.trimmed, author, VERSION, record_id],
-    )
-    return author

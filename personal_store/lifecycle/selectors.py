@@ -48,18 +48,6 @@ class Which:
             clean_all_waiting(
                 db, replace(self, words="").find(db, state=state), progress
             )
-        where, values = self._conditions()
-        text = "title || char(10) || body" if self.words else "''"  # bodies are large
-        rows = db.execute(
-            f"""SELECT record.id, recipient, recipient_address, sender,
-                       source.kind || ': ' || label, {text}
-                FROM record JOIN source ON source.id = source_id
-                WHERE {state}{where} ORDER BY record.id""",  # noqa: S608
-            values,
-        )
-        return [row[0] for row in rows if self._fits(*row[1:])]
-
-    def _conditions(self) -> tuple[str, list[Any]]:
         found: list[tuple[str, list[Any]]] = []
         if self.ids:
             marks = ", ".join("?" * len(self.ids))
@@ -71,7 +59,15 @@ class Which:
         if self.until:
             found.append(("sent_at < ?", [_midnight(self.until + timedelta(1))]))
         where = "".join(f" AND {condition}" for condition, _ in found)
-        return where, [value for _, values in found for value in values]
+        text = "title || char(10) || body" if self.words else "''"  # bodies are large
+        rows = db.execute(
+            f"""SELECT record.id, recipient, recipient_address, sender,
+                       source.kind || ': ' || label, {text}
+                FROM record JOIN source ON source.id = source_id
+                WHERE {state}{where} ORDER BY record.id""",  # noqa: S608
+            [value for _, values in found for value in values],
+        )
+        return [row[0] for row in rows if self._fits(*row[1:])]
 
     def _fits(
         self, name: str, address: str, sender: str, source: str, text: str

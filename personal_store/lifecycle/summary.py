@@ -58,6 +58,12 @@ def summarise(db: Database, path: Path) -> Summary:
     """Count what is in a store."""
     usable, words = _row(db, "SELECT count(*), coalesce(sum(n), 0) FROM doc")
     backup = made_at(path)
+    # The last import of each place counts; an earlier one may have gone better.
+    failures = db.execute(
+        """SELECT reason, count(*) AS times FROM import_error
+           WHERE run_id IN (SELECT max(id) FROM import_run GROUP BY place)
+           GROUP BY reason ORDER BY times DESC"""
+    )
     return Summary(
         usable=usable,
         words=words,
@@ -69,7 +75,7 @@ def summarise(db: Database, path: Path) -> Summary:
         excluded=_number(db, "excluded AND trashed_at IS NULL"),
         trash=_number(db, "trashed_at IS NOT NULL"),
         forgotten=forgotten(db),
-        failed=_failures(db),
+        failed=dict(failures.fetchall()),
         bytes=size_of(path),
         raw_bytes=_row(db, "SELECT coalesce(sum(length(data)), 0) FROM raw")[0],
         keeps_raw=is_wanted(db),
@@ -92,16 +98,6 @@ def _counts(db: Database, what: str) -> dict[str, int]:
 
 def _number(db: Database, condition: str) -> int:
     return int(_row(db, f"SELECT count(*) FROM record WHERE {condition}")[0])  # noqa: S608
-
-
-def _failures(db: Database) -> dict[str, int]:
-    """The last import of each place counts; an earlier one may have gone better."""
-    rows = db.execute(
-        """SELECT reason, count(*) AS times FROM import_error
-           WHERE run_id IN (SELECT max(id) FROM import_run GROUP BY place)
-           GROUP BY reason ORDER BY times DESC"""
-    )
-    return dict(rows.fetchall())
 
 
 def _languages(db: Database) -> dict[str, int] | None:

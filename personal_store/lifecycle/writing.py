@@ -101,7 +101,10 @@ class ImportRun:
             for item in items:
                 batch.take(item)
             batch.finish()
-            self._advance(items[-1].position, batch.report)
+            told = batch.report
+            counts = [told.added, told.updated, told.skipped + told.received]
+            values = [items[-1].position, *counts, told.failed, self.id]
+            self.db.execute(_ADVANCE_RUN, values)
         report.added += batch.report.added
         report.updated += batch.report.updated
         report.received += batch.report.received
@@ -117,11 +120,6 @@ class ImportRun:
                    WHERE id = ?""",
                 [_now(), reader, mark, digest, self.id],
             )
-
-    def _advance(self, position: int, batch: ImportReport) -> None:
-        others = batch.skipped + batch.received
-        counts = [batch.added, batch.updated, others, batch.failed]
-        self.db.execute(_ADVANCE_RUN, [position, *counts, self.id])
 
 
 @dataclass(slots=True)
@@ -141,19 +139,66 @@ class _Batch:
 
     def take(self, item: Item) -> None:
         """Write one thing that was read."""
-        match item:
-            case Skipped(reason=reason):
-                self.report.reasons[reason] += 1
-            case ImportFailure(where=where, reason=reason):
-                self.report.failures.append(item)
-                self.run.db.execute(
-                    "INSERT INTO import_error VALUES (?, ?, ?)",
-                    [self.run.id, where, reason],
-                )
-            case Document(key=key, text=text) if self.buried.cover(key, text):
-                self.report.reasons[FORGOTTEN] += 1
-            case Document():
-                self._keep(_storable(item))
+        db = self.run.db
+        if isinstance(item, Skipped):
+            self.report.reasons[item.reason] += 1
+            return
+        if isinstance(item, ImportFailure):
+            self.report.failures.append(item)
+            values = [self.run.id, item.where, item.reason]
+            db.execute("INSERT INTO import_error VALUES (?, ?, ?)", values)
+            return
+        if self.buried.cover(item.key, item.text):
+            self.report.reasons[FORGOTTEN] += 1
+            return
+        document = _storable(item)
+        source_id = self.run.source_id
+        if document.origin is not None:
+            kind, label = map(storable, document.origin)
+            source_id = source_id_of(db, kind, label)
+        author = _author(document, self.run.me)
+        sha = fingerprint(document.title, document.rating, document.text)
+        inserted = db.execute(
+            _INSERT,
+            [
+                source_id,
+                document.key,
+                document.kind,
+                document.title,
+                document.text,
+                document.recipient,
+                document.recipient_address,
+                document.sender,
+                document.sent_at,
+                document.rating,
+                document.thread,
+                document.reply_to,
+                author,
+                document.trimmed,
+                document.cleaning,
+                sha,
+                document.excluded,
+                document.trashed_at,
+            ],
+        )
+        is_new = bool(inserted.rowcount)
+        if not is_new:
+            record_id = self._meet_again(document, author, sha)
+        else:
+            record_id = int(inserted.lastrowid or 0)
+            if author in OWN:
+                self.report.added += 1
+                self.changed.append(record_id)
+            else:
+                self.report.received += 1
+        wanted = (author in OWN and self.with_raw) or document.cleaning == UNREAD
+        if (
+            document.raw is not None
+            and wanted
+            and (is_new or self._lacks_raw(record_id, document.cleaning))
+        ):
+            self.bodies.append((record_id, document.raw))
+        self.labels += [(record_id, storable(label)) for label in document.labels]
 
     def finish(self) -> None:
         """Write what waited."""
@@ -164,38 +209,6 @@ class _Batch:
         refresh(self.run.db, dict.fromkeys(self.changed))
         if self.changed:
             count_change(self.run.db)
-
-    def _keep(self, document: Document) -> None:
-        author = _author(document, self.run.me)
-        sha = fingerprint(document.title, document.rating, document.text)
-        values = _values(document, author, sha)
-        inserted = self.run.db.execute(_INSERT, [self._origin(document), *values])
-        if inserted.rowcount:
-            record_id = int(inserted.lastrowid or 0)
-            self._count_new(record_id, author)
-        else:
-            record_id = self._meet_again(document, author, sha)
-        wanted = (author in OWN and self.with_raw) or document.cleaning == UNREAD
-        if (
-            document.raw is not None
-            and wanted
-            and (inserted.rowcount or self._lacks_raw(record_id, document.cleaning))
-        ):
-            self.bodies.append((record_id, document.raw))
-        self.labels += [(record_id, storable(label)) for label in document.labels]
-
-    def _origin(self, document: Document) -> int:
-        if document.origin is None:
-            return self.run.source_id
-        kind, label = map(storable, document.origin)
-        return source_id_of(self.run.db, kind, label)
-
-    def _count_new(self, record_id: int, author: Author) -> None:
-        if author in OWN:
-            self.report.added += 1
-            self.changed.append(record_id)
-        else:
-            self.report.received += 1
 
     def _lacks_raw(self, record_id: int, cleaning: int) -> bool:
         """Not if it is kept already, or newer rules than ours have read the text."""
@@ -221,28 +234,23 @@ class _Batch:
             self.report.reasons[KNOWN] += 1
         else:
             self.report.updated += 1
-            self._update(record_id, document, author, sha)
+            self.run.db.execute(
+                _UPDATE,
+                [
+                    document.title,
+                    document.text,
+                    document.recipient,
+                    document.rating,
+                    document.trimmed,
+                    document.cleaning,
+                    author,
+                    sha,
+                    record_id,
+                ],
+            )
+            self.run.db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
+            self.changed.append(record_id)
         return int(record_id)
-
-    def _update(
-        self, record_id: int, document: Document, author: Author, sha: bytes
-    ) -> None:
-        self.run.db.execute(
-            _UPDATE,
-            [
-                document.title,
-                document.text,
-                document.recipient,
-                document.rating,
-                document.trimmed,
-                document.cleaning,
-                author,
-                sha,
-                record_id,
-            ],
-        )
-        self.run.db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
-        self.changed.append(record_id)
 
 
 def _author(document: Document, me: frozenset[str]) -> Author:
@@ -267,28 +275,6 @@ def _storable(document: Document) -> Document:
         if cleaned is not text:
             changed[name] = cleaned
     return replace(document, **changed) if changed else document
-
-
-def _values(document: Document, author: Author, sha: bytes) -> list[Any]:
-    return [
-        document.key,
-        document.kind,
-        document.title,
-        document.text,
-        document.recipient,
-        document.recipient_address,
-        document.sender,
-        document.sent_at,
-        document.rating,
-        document.thread,
-        document.reply_to,
-        author,
-        document.trimmed,
-        document.cleaning,
-        sha,
-        document.excluded,
-        document.trashed_at,
-    ]
 
 
 def told_as(options: str, me: frozenset[str]) -> str:

@@ -78,7 +78,11 @@ def with_bodies(mail: Mail, message: Part) -> Mail:
         elif part.type == "text/html":
             html.append(_text(part))
         elif part.type == "text/calendar":
-            method = _calendar_method(part)
+            declared = part.content.parameters.get("method", "")
+            if not declared:
+                match = re.search(r"^METHOD:(\w+)", _text(part), re.MULTILINE)
+                declared = match.group(1) if match else "NONE"
+            method = declared.upper()
     return Mail(
         mail.headers,
         "\n".join(plain),
@@ -105,18 +109,13 @@ def _known_addresses(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 def _addresses(values: Sequence[str]) -> list[tuple[str, str]]:
     found = []
     for name, address in email.utils.getaddresses(list(values)):
-        if _is_address(address):
+        local, _, domain = address.strip().rpartition("@")
+        if local and domain and not local.startswith("=?"):
             found.append((header_text(name), address.strip().lower()))
     if not found:  # malformed: take what looks like an address
         text = header_text(" ".join(values))
         found = [("", match.lower()) for match in _ADDRESS.findall(text)]
     return found
-
-
-def _is_address(found: str) -> bool:
-    """Whether both sides of the @ say something: '@example.org' alone is nobody."""
-    local, _, domain = found.strip().rpartition("@")
-    return bool(local and domain) and not local.startswith("=?")
 
 
 def sent_at(mail: Mail) -> int | None:
@@ -168,11 +167,3 @@ def _unflowed(part: Part, text: str) -> str:
             lines.append(body)
         open_line = soft and not line.startswith(">")
     return "\n".join(lines)
-
-
-def _calendar_method(part: Part) -> str:
-    declared = part.content.parameters.get("method", "")
-    if not declared:
-        match = re.search(r"^METHOD:(\w+)", _text(part), re.MULTILINE)
-        declared = match.group(1) if match else "NONE"
-    return declared.upper()

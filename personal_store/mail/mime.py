@@ -81,7 +81,11 @@ class Part:
             return binascii.a2b_qp(self.body)
         if encoding in ("", "7bit", "8bit", "binary"):
             return self.body
-        return _decoded_by_library(encoding, self.body)
+        message = email.message.Message()
+        message["Content-Transfer-Encoding"] = encoding
+        message.set_payload(self.body.decode("ascii", "surrogateescape"))
+        decoded = message.get_payload(decode=True)
+        return decoded if isinstance(decoded, bytes) else self.body
 
     def leaves(self) -> Iterator["Part"]:
         """Itself, or the parts without parts in their order.
@@ -123,9 +127,14 @@ def content_of(value: str) -> Content:
         return _NOTHING
     value = unfolded(value)
     common = _COMMON.fullmatch(value)
-    if common is None:
-        return _content_by_library(value)
     parameters: dict[str, str] = {}
+    if common is None:
+        message = email.message.Message()
+        message["Content-Type"] = value
+        for name, said in message.get_params([]):
+            text = email.utils.collapse_rfc2231_value(said)
+            parameters.setdefault(name.lower(), text)
+        return Content(value.partition(";")[0].strip().lower(), parameters)
     for name, said in _PARAMETER.findall(common.group(2)):
         parameters.setdefault(name.lower(), said.strip('"'))
     return Content(common.group(1).lower(), parameters)
@@ -162,24 +171,6 @@ def _end(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:
     """Where the pattern ends that may stand at this place."""
     match = pattern.match(raw, at)
     return match.end() if match else at
-
-
-def _content_by_library(value: str) -> Content:
-    message = email.message.Message()
-    message["Content-Type"] = value
-    parameters: dict[str, str] = {}
-    for name, said in message.get_params([]):
-        text = email.utils.collapse_rfc2231_value(said)
-        parameters.setdefault(name.lower(), text)
-    return Content(value.partition(";")[0].strip().lower(), parameters)
-
-
-def _decoded_by_library(encoding: str, body: bytes) -> bytes:
-    message = email.message.Message()
-    message["Content-Transfer-Encoding"] = encoding
-    message.set_payload(body.decode("ascii", "surrogateescape"))
-    decoded = message.get_payload(decode=True)
-    return decoded if isinstance(decoded, bytes) else body
 
 
 def _cut(body: bytes, boundary: str) -> list[bytes]:

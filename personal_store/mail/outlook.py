@@ -151,9 +151,23 @@ def _own_headers(headers: str) -> str:
 
 def _made_headers(message: Any) -> str:
     fields = _fields(message)
-    to, cc = _recipients(message)
+    table = _tried(message, "recipients")
+    found: dict[int, list[str]] = {_TO: [], _CC: []}
+    for number in range(_tried(table, "number_of_record_sets") or 0):
+        row = _entries(_called(table.get_record_set, number))
+        addresses = (_text(row, _SMTP), _text(row, _ADDRESS))
+        address = next((a for a in addresses if "@" in a), "")
+        name = _text(row, _NAME)
+        if address or name:
+            kind = _number(row, _KIND)
+            found.setdefault(kind, []).append(formataddr((name, address)))
+    to, cc = ", ".join(found[_TO]), ", ".join(found[_CC])
+    name = next(filter(None, (_text(fields, name) for name in _NAMES)), "")
+    # An address of mail; Exchange has others, which say nothing elsewhere.
+    senders = (_text(fields, number) for number in _ADDRESSES)
+    sender = next((address for address in senders if "@" in address), "")
     made = {
-        "From": formataddr((_first(fields, _NAMES), _address(fields))),
+        "From": formataddr((name, sender)),
         "To": to or _text(fields, _DISPLAY_TO),
         "Cc": cc or _text(fields, _DISPLAY_CC),
         "Subject": _said(_tried(message, "subject")),
@@ -168,7 +182,8 @@ def _made_headers(message: Any) -> str:
 
 def _bodies(message: Any) -> bytes:
     plain = decode((message.plain_text_body or b"")[:_LONGEST])
-    label = _codepage(_fields(message))
+    number = _number(_fields(message), _CODEPAGE)
+    label = _CODEPAGES.get(number, f"cp{number}" if number else "")
     html = decode((_tried(message, "html_body") or b"")[:_LONGEST], label)
     parts = [MIMEText(plain, "plain", "utf-8")] if plain.strip() else []
     parts += [MIMEText(html, "html", "utf-8")] if html.strip() else []
@@ -177,42 +192,12 @@ def _bodies(message: Any) -> bytes:
     return MIMEMultipart("alternative", _subparts=parts).as_bytes()
 
 
-def _recipients(message: Any) -> tuple[str, str]:
-    """(to, cc) as in headers."""
-    table = _tried(message, "recipients")
-    found: dict[int, list[str]] = {_TO: [], _CC: []}
-    for number in range(_tried(table, "number_of_record_sets") or 0):
-        row = _entries(_called(table.get_record_set, number))
-        addresses = (_text(row, _SMTP), _text(row, _ADDRESS))
-        address = next((a for a in addresses if "@" in a), "")
-        name = _text(row, _NAME)
-        if address or name:
-            kind = _number(row, _KIND)
-            found.setdefault(kind, []).append(formataddr((name, address)))
-    return ", ".join(found[_TO]), ", ".join(found[_CC])
-
-
-def _address(fields: dict[int, Any]) -> str:
-    """An address of mail; Exchange has others, which say nothing elsewhere."""
-    found = (_text(fields, name) for name in _ADDRESSES)
-    return next((address for address in found if "@" in address), "")
-
-
-def _first(fields: dict[int, Any], names: tuple[int, ...]) -> str:
-    return next(filter(None, (_text(fields, name) for name in names)), "")
-
-
 def _date(message: Any) -> str:
     for name in ("client_submit_time", "delivery_time"):
         moment = _tried(message, name)
         if isinstance(moment, datetime) and moment.year > 1970:
             return format_datetime(moment.replace(tzinfo=UTC))
     return ""
-
-
-def _codepage(fields: dict[int, Any]) -> str:
-    number = _number(fields, _CODEPAGE)
-    return _CODEPAGES.get(number, f"cp{number}" if number else "")
 
 
 def _fields(message: Any) -> dict[int, Any]:

@@ -15,6 +15,8 @@ _MAJORITY = 0.6
 _NEARLY_ALL = 0.9
 _TAKES_PART = 0.8
 
+_ALWAYS = "it takes part in nearly every message"
+
 
 @dataclass(slots=True)
 class Correspondents:
@@ -33,24 +35,34 @@ class Correspondents:
         people = cls()
         for mail in mails:
             sender = sender_of(mail)
-            if sender and not is_automatic(mail):
-                people._count(mail, sender)
+            if not sender or is_automatic(mail):
+                continue
+            if is_sent(labels_of(mail)):
+                people.sent[sender] += 1
+            if is_bulk(mail):
+                continue
+            people.messages += 1
+            people.senders[sender] += 1
+            fields = ("to", "cc", "bcc", "delivered-to")
+            told = [value for name in fields for value in mail.headers.get(name, [])]
+            receivers = (address for _, address in addresses(told))
+            people.parties.update({sender, *receivers})
         return people
-
-    def _count(self, mail: Mail, sender: str) -> None:
-        if is_sent(labels_of(mail)):
-            self.sent[sender] += 1
-        if is_bulk(mail):
-            return
-        self.messages += 1
-        self.senders[sender] += 1
-        names = ("to", "cc", "bcc", "delivered-to")
-        receivers = addresses([v for name in names for v in mail.headers.get(name, [])])
-        self.parties.update({sender, *(address for _, address in receivers)})
 
     def owner(self) -> tuple[str, str]:
         """(address, why) of whoever owns the mailbox; empty if that is not clear."""
-        for address, why in (self._labelled(), self._only(), self._always_there()):
+        labelled = _leader(self.sent, self.sent.total(), _MAJORITY)
+        only = _leader(self.senders, self.messages, _NEARLY_ALL)
+        constant = [  # who both sends and takes part in nearly every message
+            address
+            for address, count in self.parties.items()
+            if count >= _TAKES_PART * self.messages and self.senders[address]
+        ]
+        for address, why in (
+            (labelled, "it sent the sent mail"),
+            (only, "it wrote nearly all of the mail"),
+            (constant[0] if len(constant) == 1 else "", _ALWAYS),
+        ):
             if address:
                 return address, why
         return "", ""
@@ -59,25 +71,6 @@ class Correspondents:
         """The most frequent senders, as a line to show."""
         counted = (self.senders or self.sent).most_common(limit)
         return ", ".join(f"{address} ({count:,})" for address, count in counted)
-
-    def _labelled(self) -> tuple[str, str]:
-        return _leader(self.sent, self.sent.total(), _MAJORITY), "it sent the sent mail"
-
-    def _only(self) -> tuple[str, str]:
-        return (
-            _leader(self.senders, self.messages, _NEARLY_ALL),
-            "it wrote nearly all of the mail",
-        )
-
-    def _always_there(self) -> tuple[str, str]:
-        """The one address that both sends and takes part in nearly every message."""
-        constant = [
-            address
-            for address, count in self.parties.items()
-            if count >= _TAKES_PART * self.messages and self.senders[address]
-        ]
-        address = constant[0] if len(constant) == 1 else ""
-        return address, "it takes part in nearly every message"
 
 
 def _leader(counts: Counter[str], total: int, share: float) -> str:

@@ -21,8 +21,16 @@ def read_each(
     after = 0
     for file in parts(source):
         before, after = after, after + file.size
-        if after > options.start:
-            yield from _guarded(file, before, after, read_file)
+        if after <= options.start:
+            continue
+        if file.fault:
+            reason = file.fault.removeprefix(f"{file.place} ").rstrip(".")
+            yield ImportFailure(after, file.place, reason)
+            continue
+        try:
+            yield from read_file(file, before, after)
+        except FAULTS as error:
+            yield ImportFailure(after, file.place, f"it cannot be read: {why(error)}")
 
 
 def envelopes_of(
@@ -38,16 +46,3 @@ def envelopes_of(
             yield parse_headers(head(file), folder(file))
         except FAULTS:
             continue
-
-
-def _guarded(
-    file: Source, before: int, after: int, read_file: ReadFile[Read]
-) -> Iterator[Read | ImportFailure]:
-    if file.fault:
-        reason = file.fault.removeprefix(f"{file.place} ").rstrip(".")
-        yield ImportFailure(after, file.place, reason)
-        return
-    try:
-        yield from read_file(file, before, after)
-    except FAULTS as error:
-        yield ImportFailure(after, file.place, f"it cannot be read: {why(error)}")

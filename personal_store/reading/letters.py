@@ -10,6 +10,7 @@ import json
 import re
 import zlib
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from personal_store.cleaning.cleaning import MAX_TEXT, VERSION, clean_mail, normalised
 from personal_store.cleaning.markup import MAX_HTML
@@ -105,7 +106,61 @@ def read_letter(
     text until somebody cleans it (raw_bodies.py).
     """
     try:
-        return _read(raw, position, where, me, envelope, folder)
+        message = message_of(raw)
+        mail = headers_of(message, folder)
+        sender = sender_of(mail)
+        labels = labels_of(mail)
+        reason = unwanted(labels) or _unwanted(mail, sender, me)
+        if reason:
+            return Skipped(position, reason)
+        if not sender:
+            return ImportFailure(position, where, "it does not say who sent it")
+        mail = with_bodies(mail, message)
+        if (
+            mail.calendar_method in ("REPLY", "CANCEL", "COUNTER", "REFRESH")
+            or (bool(mail.calendar_method) and not (mail.plain or mail.html).strip())
+            or "multipart/report" in mail.types
+        ):
+            return Skipped(position, "calendar messages")
+        if not (mail.plain.strip() or mail.html.strip()):
+            return Skipped(position, "without own words")
+        people = (addresses(mail.headers.get(n, [])) for n in ("to", "cc", "bcc"))
+        first = next(chain.from_iterable(people), None)
+        # Without an address the header itself, such as 'undisclosed-recipients:;'.
+        name, address = first or (header_text(mail.raw("to")), "")
+        thread = f"gmail:{mail.header('x-gm-thrid')}"
+        if thread == "gmail:":
+            above = mail.header("references") or mail.header("in-reply-to")
+            thread = _first_id(above)
+        # The date after the address of a mailbox's 'From ' line.
+        written = envelope.removeprefix("From ").partition(" ")[2]
+        document = Document(
+            position=position,
+            key=_key(mail, sender),
+            kind="email",
+            text="",
+            title=mail.header("subject"),
+            recipient=name or address,
+            recipient_address=address,
+            sender=sender,
+            sent_at=sent_at(mail) or seconds_of(written),
+            labels=labels,
+            thread=thread,
+            reply_to=_first_id(mail.header("in-reply-to")),
+            cleaning=UNREAD,
+            raw=pack(RawText(mail.plain, mail.html)),
+        )
+        if me and sender not in me:
+            return document  # it is many, and seldom wanted: cleaning waits until it is
+        cleaned = clean_mail(mail)
+        if not says_something(cleaned.text):
+            return Skipped(position, "without own words")
+        return replace(
+            document,
+            text=cleaned.text[:MAX_STORED],
+            trimmed=cleaned.trimmed,
+            cleaning=VERSION,
+        )
     except _PARSER_FAULTS as error:
         reason = f"the message is broken ({type(error).__name__}: {error})"
         return ImportFailure(position, where, reason)
@@ -142,45 +197,6 @@ def is_bulk(mail: Mail) -> bool:
     return "list-unsubscribe" in mail.headers or "list-id" in mail.headers
 
 
-def _read(
-    raw: bytes,
-    position: int,
-    where: str,
-    me: frozenset[str],
-    envelope: str,
-    folder: str,
-) -> Item:
-    message = message_of(raw)
-    mail = headers_of(message, folder)
-    sender = sender_of(mail)
-    labels = labels_of(mail)
-    reason = unwanted(labels) or _unwanted(mail, sender, me)
-    if reason:
-        return Skipped(position, reason)
-    if not sender:
-        return ImportFailure(position, where, "it does not say who sent it")
-    mail = with_bodies(mail, message)
-    if _answers_invitation(mail):
-        return Skipped(position, "calendar messages")
-    if not (mail.plain.strip() or mail.html.strip()):
-        return Skipped(position, "without own words")
-    document = _document(mail, sender, labels, position, envelope)
-    # Mail by others is many, and seldom wanted: cleaning waits until it is.
-    return document if me and sender not in me else _cleaned(document, mail)
-
-
-def _cleaned(document: Document, mail: Mail) -> Item:
-    cleaned = clean_mail(mail)
-    if not says_something(cleaned.text):
-        return Skipped(document.position, "without own words")
-    return replace(
-        document,
-        text=cleaned.text[:MAX_STORED],
-        trimmed=cleaned.trimmed,
-        cleaning=VERSION,
-    )
-
-
 def _unwanted(mail: Mail, sender: str, me: frozenset[str]) -> str:
     if _is_expunged(mail):
         return "in the trash"
@@ -199,51 +215,9 @@ def _is_expunged(mail: Mail) -> bool:
         return False
 
 
-def _answers_invitation(mail: Mail) -> bool:
-    return (
-        mail.calendar_method in ("REPLY", "CANCEL", "COUNTER", "REFRESH")
-        or (bool(mail.calendar_method) and not (mail.plain or mail.html).strip())
-        or "multipart/report" in mail.types
-    )
-
-
 def says_something(text: str) -> bool:
     """Whether there are enough words; the first line nearly always has them."""
     return any(len(tokens(text[:length])) >= FEWEST_WORDS for length in (60, 1000))
-
-
-def _document(
-    mail: Mail,
-    sender: str,
-    labels: tuple[str, ...],
-    position: int,
-    envelope: str,
-) -> Document:
-    """A mail that nobody has cleaned."""
-    name, address = _recipient(mail)
-    return Document(
-        position=position,
-        key=_key(mail, sender),
-        kind="email",
-        text="",
-        title=mail.header("subject"),
-        recipient=name or address,
-        recipient_address=address,
-        sender=sender,
-        sent_at=sent_at(mail) or _envelope_date(envelope),
-        labels=labels,
-        thread=_thread(mail),
-        reply_to=_first_id(mail.header("in-reply-to")),
-        cleaning=UNREAD,
-        raw=pack(RawText(mail.plain, mail.html)),
-    )
-
-
-def _recipient(mail: Mail) -> tuple[str, str]:
-    for name in ("to", "cc", "bcc"):
-        for recipient in addresses(mail.headers.get(name, [])):
-            return recipient
-    return header_text(mail.raw("to")), ""  # such as 'undisclosed-recipients:;'
 
 
 def _key(mail: Mail, sender: str) -> str:
@@ -264,21 +238,9 @@ def _hash(parts: list[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _thread(mail: Mail) -> str:
-    gmail = mail.header("x-gm-thrid")
-    if gmail:
-        return f"gmail:{gmail}"
-    return _first_id(mail.header("references") or mail.header("in-reply-to"))
-
-
 def _first_id(value: str) -> str:
     match = _MESSAGE_ID.search(value)
     return match.group().strip("<>") if match else ""
-
-
-def _envelope_date(envelope: str) -> int | None:
-    """The date after the address of a mailbox's 'From ' line."""
-    return seconds_of(envelope.removeprefix("From ").partition(" ")[2])
 
 
 _LEVEL = 3

@@ -68,7 +68,12 @@ def serve() -> None:
     with suppress(EOFError, BrokenPipeError, pickle.UnpicklingError):
         while True:
             chunk: Chunk = pickle.load(sys.stdin.buffer)  # noqa: S301  (our parent's)
-            pickle.dump(_answer(chunk), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+            answer: list[Item] | Exception
+            try:
+                answer = [read_now(one) for one in chunk]
+            except Exception as error:  # noqa: BLE001  (it is raised in our parent)
+                answer = error
+            pickle.dump(answer, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
             sys.stdout.buffer.flush()
     os._exit(0)  # flushing to a parent that is gone would complain
 
@@ -116,24 +121,21 @@ class Readers:
         underway: deque[tuple[Future[list[Item]], int]] = deque()
         errors: list[Exception] = []
         for chunk, size in _chunks(_put_aside(letters, errors)):
-            underway.append((self._hand_over(chunk), size))
-            while self._is_enough([size for _, size in underway]):
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(self.number, "reading")
+                while len(self._all) < self.number:
+                    self._all.append(_Reader.started())
+                    self._idle.put(self._all[-1])
+            underway.append((self._threads.submit(self._have_read, chunk), size))
+            while (
+                len(underway) > _CHUNKS * self.number
+                or sum(size for _, size in underway) > _UNDERWAY
+            ):
                 yield from underway.popleft()[0].result()
         while underway:
             yield from underway.popleft()[0].result()
         if errors:
             raise errors[0]
-
-    def _is_enough(self, sizes: list[int]) -> bool:
-        return len(sizes) > _CHUNKS * self.number or sum(sizes) > _UNDERWAY
-
-    def _hand_over(self, chunk: Chunk) -> Future[list[Item]]:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self.number, "reading")
-            while len(self._all) < self.number:
-                self._all.append(_Reader.started())
-                self._idle.put(self._all[-1])
-        return self._threads.submit(self._have_read, chunk)
 
     def _have_read(self, chunk: Chunk) -> list[Item]:
         reader = self._idle.get()
@@ -173,7 +175,21 @@ class _Reader:
             self.process.stdin.flush()
             answer: list[Item] | Exception = pickle.load(self.process.stdout)  # noqa: S301
         except (EOFError, OSError, pickle.UnpicklingError) as error:
-            raise StoreError(self._ended()) from error
+            try:
+                code = self.process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                code = self.process.wait()
+            self.complaints.seek(0)
+            lines = self.complaints.read().decode("utf-8", "replace").split("\n")
+            last = next((line for line in reversed(lines) if line.strip()), "")
+            how = f"signal {-code}" if code < 0 else f"exit {code}"
+            why = f"{how}: {last.strip()}" if last else how
+            raise StoreError(
+                f"A process that read mail for this import has ended too early "
+                f"({why}). What was imported so far is safe; the same import goes on "
+                "from there."
+            ) from error
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -187,29 +203,6 @@ class _Reader:
         self.complaints.close()
         with suppress(OSError):  # what it did not take any more
             self.process.stdin.close()
-
-    def _ended(self) -> str:
-        try:
-            code = self.process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            code = self.process.wait()
-        self.complaints.seek(0)
-        lines = self.complaints.read().decode("utf-8", "replace").split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), "")
-        how = f"signal {-code}" if code < 0 else f"exit {code}"
-        why = f"{how}: {last.strip()}" if last else how
-        return (
-            f"A process that read mail for this import has ended too early ({why}). "
-            "What was imported so far is safe; the same import goes on from there."
-        )
-
-
-def _answer(chunk: Chunk) -> list[Item] | Exception:
-    try:
-        return [read_now(one) for one in chunk]
-    except Exception as error:  # noqa: BLE001  (it is raised in our parent)
-        return error
 
 
 def _put_aside(letters: Iterable[Unread], errors: list[Exception]) -> Iterator[Unread]:

@@ -75,7 +75,14 @@ def drop(db: Database, ids: Iterable[int]) -> None:
         for record_id in every:
             change.take_away(record_id)
         change.write()
-    _look_again_behind(db, every)
+    # SQLite gives the numbers of the last records, when these go, to the next ones.
+    (last,) = db.execute(
+        """SELECT coalesce(max(id), 0) FROM record
+           WHERE id NOT IN (SELECT value FROM json_each(?))""",
+        [json.dumps(every)],
+    ).fetchone()
+    if last < heard_upto(db):
+        set_heard_upto(db, last)
 
 
 def empty(db: Database) -> None:
@@ -121,7 +128,30 @@ def unexplained(db: Database, told: Callable[[int], None] | None = None) -> list
         f"foreign key: {row}" for row in db.execute("PRAGMA main.foreign_key_check")
     ]
     for texts in (OWN_TEXTS, RECEIVED):
-        wrong += _miscounts(db, texts, told)
+        counted = db.execute(
+            "SELECT texts, words FROM total WHERE name = ?", [texts.name]
+        ).fetchone()
+        there = db.execute(
+            f"SELECT count(*), coalesce(sum(n), 0) FROM {texts.name}"  # noqa: S608
+        ).fetchone()
+        if counted != there:
+            wrong.append(f"{texts.name}: {counted} counted, {there}")
+        held, lengths = Counter[str](), dict[int, int]()
+        rows = db.execute(
+            f"""SELECT id, tok, title, body, ({texts.condition}) FROM {texts.name}
+                JOIN record USING (id)"""  # noqa: S608
+        )
+        for number, (record_id, text, title, body, belongs) in enumerate(rows, 1):
+            if told is not None and number % 1_000 == 0:
+                told(1_000)
+            terms = text.split()
+            if not belongs or terms != tokens(f"{title}\n{body}"):
+                odd = f"{texts.name} {record_id} does not say what its record says"
+                wrong.append(odd)
+            held.update(set(terms))
+            if terms:
+                lengths[record_id] = len(terms)
+        wrong += faults(db, texts.name, held, lengths)
     return wrong
 
 
@@ -176,43 +206,3 @@ class _Change:
             "UPDATE total SET texts = texts + ?, words = words + ? WHERE name = ?",
             [self._texts, self._words, self._to.name],
         )
-
-
-def _look_again_behind(db: Database, gone: list[int]) -> None:
-    """The numbers of the last records, when these go, are given to the next ones."""
-    (last,) = db.execute(
-        """SELECT coalesce(max(id), 0) FROM record
-           WHERE id NOT IN (SELECT value FROM json_each(?))""",
-        [json.dumps(gone)],
-    ).fetchone()
-    if last < heard_upto(db):
-        set_heard_upto(db, last)
-
-
-def _miscounts(
-    db: Database, texts: Texts, told: Callable[[int], None] | None
-) -> list[str]:
-    """Where terms are not those of the records, or counts of texts, words and postings
-    not those of the terms."""
-    counted = db.execute(
-        "SELECT texts, words FROM total WHERE name = ?", [texts.name]
-    ).fetchone()
-    there = db.execute(
-        f"SELECT count(*), coalesce(sum(n), 0) FROM {texts.name}"  # noqa: S608
-    ).fetchone()
-    wrong = [] if counted == there else [f"{texts.name}: {counted} counted, {there}"]
-    held, lengths = Counter[str](), dict[int, int]()
-    rows = db.execute(
-        f"""SELECT id, tok, title, body, ({texts.condition}) FROM {texts.name}
-            JOIN record USING (id)"""  # noqa: S608
-    )
-    for number, (record_id, text, title, body, belongs) in enumerate(rows, 1):
-        if told is not None and number % 1_000 == 0:
-            told(1_000)
-        terms = text.split()
-        if not belongs or terms != tokens(f"{title}\n{body}"):
-            wrong.append(f"{texts.name} {record_id} does not say what its record says")
-        held.update(set(terms))
-        if terms:
-            lengths[record_id] = len(terms)
-    return wrong + faults(db, texts.name, held, lengths)

@@ -64,10 +64,25 @@ class Index:
         """The best entries for these terms, best first; only those that match."""
         statistics = self._statistics(query)
         terms = statistics.asked(query, distinctive_only=wanted.distinctive_only)
-        entries = self._entries(self._best(terms, statistics, wanted))
+        rough = self._scores(terms, statistics)
+        if wanted.only is not None:
+            only = np.fromiter(wanted.only, np.int64, len(wanted.only))
+            rough[np.isin(np.arange(len(rough)), only, invert=True)] = 0
+        excluded = np.fromiter(wanted.excluded, np.int64, len(wanted.excluded))
+        rough[excluded[excluded < len(rough)]] = 0
+        ids = np.flatnonzero(rough > 0)  # in the order of import
+        most = wanted.candidates
+        if len(ids) > most:  # all that can be among the best
+            least = np.partition(rough[ids], -most)[-most]
+            ids = ids[rough[ids] >= least * (1 - _SLACK)]
+        entries = self._entries([int(i) for i in ids[-2 * most :]])
         scorer = Scorer([entry.terms for entry in entries], terms)
         scores = scorer.scores(terms, statistics)
-        found = ranked(entries, scores, wanted, self._newest())
+        row = self._db.execute(
+            f"""SELECT sent_at FROM record JOIN {self._texts.name} USING (id)
+                WHERE sent_at IS NOT NULL ORDER BY sent_at DESC LIMIT 1"""  # noqa: S608
+        ).fetchone()
+        found = ranked(entries, scores, wanted, int(row[0]) if row else 0)
         return explained(found, scorer, terms, statistics)
 
     def recent(self, wanted: Wanted) -> list[Hit]:
@@ -105,23 +120,6 @@ class Index:
         scores = self._scores(statistics.distinctive_only(query), statistics)
         ids = np.flatnonzero(scores > 0)
         return dict(zip(ids.tolist(), scores[ids].tolist(), strict=True))
-
-    def _best(
-        self, terms: list[str], statistics: Statistics, wanted: Wanted
-    ) -> list[int]:
-        """Ids of the texts that can be among the best, in the order of import."""
-        scores = self._scores(terms, statistics)
-        if wanted.only is not None:
-            only = np.fromiter(wanted.only, np.int64, len(wanted.only))
-            scores[np.isin(np.arange(len(scores)), only, invert=True)] = 0
-        excluded = np.fromiter(wanted.excluded, np.int64, len(wanted.excluded))
-        scores[excluded[excluded < len(scores)]] = 0
-        ids = np.flatnonzero(scores > 0)
-        most = wanted.candidates
-        if len(ids) > most:
-            least = np.partition(scores[ids], -most)[-most]
-            ids = ids[scores[ids] >= least * (1 - _SLACK)]
-        return [int(i) for i in ids[-2 * most :]]
 
     def _scores(self, terms: list[str], statistics: Statistics) -> NDArray[np.float32]:
         """BM25 of every text by its id (highest + 1,): records are numbered as they
@@ -164,14 +162,6 @@ class Index:
             "SELECT texts, words FROM total WHERE name = ?", [self._texts.name]
         ).fetchone()
         return int(row[0]), int(row[1])
-
-    def _newest(self) -> int:
-        """The date of the newest text; 0 if none has one."""
-        row = self._db.execute(
-            f"""SELECT sent_at FROM record JOIN {self._texts.name} USING (id)
-                WHERE sent_at IS NOT NULL ORDER BY sent_at DESC LIMIT 1"""  # noqa: S608
-        ).fetchone()
-        return int(row[0]) if row else 0
 
 
 def _listed(ids: Collection[int]) -> str:

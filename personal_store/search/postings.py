@@ -63,25 +63,19 @@ def write_lengths(db: Database, name: str, lengths: Mapping[int, int]) -> None:
         block, place = split(record_id)
         blocks[block][place] = length
     for block, changed in blocks.items():
-        _write_block(db, name, block, changed)
-
-
-def _write_block(
-    db: Database, name: str, block: int, changed: Mapping[int, int]
-) -> None:
-    row = db.execute(
-        f"SELECT lengths FROM {name}_length WHERE block = ?",  # noqa: S608
-        [block],
-    ).fetchone()
-    known = np.frombuffer(row[0] if row else b"", _LENGTH)
-    lengths = np.zeros(_BLOCK, _LENGTH)
-    lengths[: len(known)] = known
-    lengths[list(changed)] = list(changed.values())
-    kept = np.trim_zeros(lengths, "b")
-    if len(kept):
-        db.execute(_SET.format(name), [block, kept.tobytes()])
-    else:
-        db.execute(f"DELETE FROM {name}_length WHERE block = ?", [block])  # noqa: S608
+        row = db.execute(
+            f"SELECT lengths FROM {name}_length WHERE block = ?",  # noqa: S608
+            [block],
+        ).fetchone()
+        known = np.frombuffer(row[0] if row else b"", _LENGTH)
+        every = np.zeros(_BLOCK, _LENGTH)
+        every[: len(known)] = known
+        every[list(changed)] = list(changed.values())
+        kept = np.trim_zeros(every, "b")
+        if len(kept):
+            db.execute(_SET.format(name), [block, kept.tobytes()])
+        else:
+            db.execute(f"DELETE FROM {name}_length WHERE block = ?", [block])  # noqa: S608
 
 
 TABLES = ("_posting", "_term", "_spread", "_length")
@@ -142,13 +136,40 @@ class Changes:
     def write(self, db: Database, name: str) -> None:
         """Write them all, in a transaction of the caller."""
         more: Counter[str] = Counter()
-        for key in self._gone:
-            more[key[0]] -= _take_away(db, name, key, self._gone[key])
+        where = "WHERE term = ? AND block = ?"
+        for key, places in self._gone.items():
+            row = db.execute(
+                f"SELECT postings FROM {name}_posting {where}",  # noqa: S608
+                list(key),
+            ).fetchone()
+            if row is None:
+                continue
+            old = np.frombuffer(row[0], _POSTING)
+            kept = old[~np.isin(old["place"], places)]
+            if len(kept):
+                sql = f"UPDATE {name}_posting SET postings = ? {where}"  # noqa: S608
+                db.execute(sql, [kept.tobytes(), *key])
+            else:
+                db.execute(f"DELETE FROM {name}_posting {where}", list(key))  # noqa: S608
+            more[key[0]] -= len(old) - len(kept)
         for (term, _), packed in self._added.items():
             more[term] += len(packed) // _SIZE
         rows = ((*key, self._added[key]) for key in sorted(self._added))
         db.conn.executemany(_ADD.format(name), rows)
-        _count(db, name, {term: n for term, n in more.items() if n})
+        changed = [term for term, n in more.items() if n]
+        before = document_frequencies(db, name, changed)
+        after = {term: before.get(term, 0) + more[term] for term in changed}
+        here = ((term, texts) for term, texts in after.items() if texts)
+        db.conn.executemany(_COUNT.format(name), here)
+        nowhere = ([term] for term, texts in after.items() if not texts)
+        db.conn.executemany(f"DELETE FROM {name}_term WHERE term = ?", nowhere)  # noqa: S608
+        moved = Counter(after.values())
+        moved.subtract(before.get(term, 0) for term in after)
+        changes = {texts: n for texts, n in moved.items() if texts and n}
+        db.conn.executemany(_SPREAD.format(name), changes.items())
+        fewer = ([texts] for texts, n in changes.items() if n < 0)
+        sql = f"DELETE FROM {name}_spread WHERE texts = ? AND terms = 0"  # noqa: S608
+        db.conn.executemany(sql, fewer)
         write_lengths(db, name, self._lengths)
 
 
@@ -215,41 +236,3 @@ def _unpacked(blocks: Sequence[tuple[int, bytes]]) -> Postings:
     ids = np.repeat(first, [len(postings) // _SIZE for _, postings in blocks])
     ids += raw["place"]
     return Postings(ids, raw["count"].astype(np.float32))
-
-
-def _count(db: Database, name: str, more: Mapping[str, int]) -> None:
-    """Terms that stand in so many texts more, or fewer."""
-    before = document_frequencies(db, name, more)
-    after = {term: before.get(term, 0) + more[term] for term in more}
-    here = ((term, texts) for term, texts in after.items() if texts)
-    db.conn.executemany(_COUNT.format(name), here)
-    nowhere = ([term] for term, texts in after.items() if not texts)
-    db.conn.executemany(f"DELETE FROM {name}_term WHERE term = ?", nowhere)  # noqa: S608
-    moved = Counter(after.values())
-    moved.subtract(before.get(term, 0) for term in after)
-    changes = {texts: n for texts, n in moved.items() if texts and n}
-    db.conn.executemany(_SPREAD.format(name), changes.items())
-    fewer = ([texts] for texts, n in changes.items() if n < 0)
-    sql = f"DELETE FROM {name}_spread WHERE texts = ? AND terms = 0"  # noqa: S608
-    db.conn.executemany(sql, fewer)
-
-
-def _take_away(
-    db: Database, name: str, key: tuple[str, int], places: Sequence[int]
-) -> int:
-    """How many postings went."""
-    row = db.execute(
-        f"SELECT postings FROM {name}_posting WHERE term = ? AND block = ?",  # noqa: S608
-        list(key),
-    ).fetchone()
-    if row is None:
-        return 0
-    old = np.frombuffer(row[0], _POSTING)
-    kept = old[~np.isin(old["place"], places)]
-    if len(kept):
-        sql = f"UPDATE {name}_posting SET postings = ? WHERE term = ? AND block = ?"  # noqa: S608
-        db.execute(sql, [kept.tobytes(), *key])
-    else:
-        sql = f"DELETE FROM {name}_posting WHERE term = ? AND block = ?"  # noqa: S608
-        db.execute(sql, list(key))
-    return len(old) - len(kept)

@@ -121,20 +121,16 @@ def in_order(score: float, entry: Entry) -> tuple[float, float, int]:
 
 
 def _judged(entry: Entry, bm25: float, unit: float, wanted: Wanted, newest: int) -> Hit:
-    parts = {"bm25": bm25, "recency": unit * RECENCY * _recency(entry, newest)}
+    recency = 0.0  # 1 for the newest text, half of it per half-life
+    if entry.sent_at is not None:
+        recency = float(0.5 ** ((newest - entry.sent_at) / HALF_LIFE))
+    parts = {"bm25": bm25, "recency": unit * RECENCY * recency}
     if wanted.recipient is not None:
         same = is_to(wanted.recipient, entry.recipient, entry.recipient_address)
         parts["same_recipient"] = unit * SAME_RECIPIENT * same
     if wanted.kind is not None:
         parts["same_kind"] = unit * SAME_KIND * (entry.kind == wanted.kind)
     return Hit(entry.id, sum(parts.values()), parts)
-
-
-def _recency(entry: Entry, newest: int) -> float:
-    """1 for the newest text, half of it per half-life, 0 without a date."""
-    if entry.sent_at is None:
-        return 0.0
-    return float(0.5 ** ((newest - entry.sent_at) / HALF_LIFE))
 
 
 def _distinct(

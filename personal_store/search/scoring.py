@@ -96,9 +96,17 @@ class Scorer:
         """BM25 of every text (N,) for terms that are known."""
         if not terms or not self._lengths:
             return np.zeros(len(self._lengths))
-        index = self._index(terms, statistics)
+        # A BM25 of rank_bm25 that takes these texts for the whole, but weighs terms and
+        # lengths as among all.
+        index = _weighed(terms, statistics)
+        index.corpus_size = len(self._lengths)
+        index.doc_freqs, index.doc_len = self._frequencies, self._lengths
         scores = np.asarray(index.get_scores(terms), dtype=np.float64)
-        return _without_gifts(scores, index, terms)
+        # BM25+ gives something to every text; what holds no term gets nothing here.
+        if not isinstance(index, BM25Plus):
+            return scores
+        given = index.delta * sum(index.idf[term] for term in terms)
+        return np.where(scores - given > _NOTHING, scores - given, 0)
 
     def shares(
         self, place: int, idf: Mapping[str, float], statistics: Statistics
@@ -114,14 +122,6 @@ class Scorer:
         pairs = zip(there, saturated.tolist(), strict=True)
         given = {term: idf[term] * part for term, part in pairs}
         return dict(sorted(given.items(), key=lambda pair: -pair[1]))
-
-    def _index(self, terms: Sequence[str], statistics: Statistics) -> Any:
-        """A BM25 of rank_bm25 that takes these texts for the whole, but weighs terms
-        and lengths as among all."""
-        index = _weighed(terms, statistics)
-        index.corpus_size = len(self._lengths)
-        index.doc_freqs, index.doc_len = self._frequencies, self._lengths
-        return index
 
 
 def idf_of(terms: Sequence[str], statistics: Statistics) -> dict[str, float]:
@@ -177,13 +177,3 @@ def _okapi_idf(
     """BM25Okapi's idf (N,), before its floor."""
     rest = texts - document_frequencies
     return np.asarray(np.log(rest + 0.5) - np.log(document_frequencies + 0.5))
-
-
-def _without_gifts(
-    scores: NDArray[np.float64], index: Any, terms: Sequence[str]
-) -> NDArray[np.float64]:
-    """BM25+ gives something to every text; what holds no term gets nothing here."""
-    if not isinstance(index, BM25Plus):
-        return scores
-    given = index.delta * sum(index.idf[term] for term in terms)
-    return np.where(scores - given > _NOTHING, scores - given, 0)

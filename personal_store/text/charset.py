@@ -44,24 +44,17 @@ def decode(data: bytes, label: str = "") -> str:
         text = _strictly(data, name)
         if text is not None:
             return storable(text)
-    return storable(_mostly_utf8(data) or _guessed(data))
-
-
-def _mostly_utf8(data: bytes) -> str | None:
-    """The text if a few broken bytes are all that keeps it from being UTF-8."""
+    # It is UTF-8 after all if a few broken bytes are all that keeps it from being it.
     text = data.decode("utf-8", "replace")
-    broken = text.count("\ufffd")
     foreign = len(data) - len(text)  # each accented letter takes an extra byte
-    return text if foreign > 10 * broken else None
-
-
-def _guessed(data: bytes) -> str:
+    if text and foreign > 10 * text.count("\ufffd"):
+        return storable(text)
     guess = ""
     if sum(byte > 127 for byte in data[:_SAMPLE]) >= _FEWEST_FOREIGN:
         guess = chardet.detect(data[:_SAMPLE])["encoding"] or ""
     if not _is_text_codec(guess):
         guess = "cp1252"
-    return data.decode(guess, "replace")
+    return storable(data.decode(guess, "replace"))
 
 
 def _strictly(data: bytes, name: str) -> str | None:

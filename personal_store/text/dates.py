@@ -40,17 +40,11 @@ def parse_date(value: Any) -> int | None:
         return None
     text = str(value).strip()
     if 8 < len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text):
-        return _from_number(float(text))
-    return _from_text(text.removesuffix("UTC").strip())
-
-
-def _from_number(number: float) -> int | None:
-    while number >= _LAST:
-        number /= 1000
-    return int(number) if number >= 0 else None
-
-
-def _from_text(text: str) -> int | None:
+        number = float(text)
+        while number >= _LAST:
+            number /= 1000
+        return int(number) if number >= 0 else None
+    text = text.removesuffix("UTC").strip()
     for read in (datetime.fromisoformat, *map(_reader, _FORMATS)):
         try:
             moment = read(text)

@@ -62,7 +62,9 @@ def as_mailbox(db: Database) -> Iterator[bytes]:
     """The owner's mails as an mbox, each as it is stored: own words, plain text."""
     for row in db.execute(_MAILS):
         content = _FROM.sub(rb">\1", _message(*row).as_bytes())
-        yield _envelope(row[6]) + content.rstrip(b"\n") + b"\n\n"
+        when = datetime.fromtimestamp(row[6] or 0, UTC)
+        envelope = f"From - {when:%a %b %d %H:%M:%S %Y}\n".encode()
+        yield envelope + content.rstrip(b"\n") + b"\n\n"
 
 
 def _message(
@@ -71,7 +73,11 @@ def _message(
 ) -> EmailMessage:  # fmt: skip
     message = EmailMessage(policy.default.clone(cte_type="8bit", utf8=True))
     message["From"] = _line(sender) or "unknown@localhost"
-    message["To"] = _to(_line(recipient), _line(address))
+    to = _line(address) or "undisclosed-recipients:;"
+    name = _line(recipient).replace('"', "").replace("\\", "")
+    if _line(address) and name and name != _line(address):
+        to = f'"{name}" <{_line(address)}>'
+    message["To"] = to
     message["Subject"] = _line(title)
     if sent_at is not None:
         message["Date"] = format_datetime(datetime.fromtimestamp(sent_at, UTC))
@@ -89,18 +95,6 @@ def _message(
     return message
 
 
-def _to(name: str, address: str) -> str:
-    if not address:
-        return "undisclosed-recipients:;"
-    plain = name.replace('"', "").replace("\\", "")
-    return f'"{plain}" <{address}>' if plain and plain != address else address
-
-
 def _line(value: str) -> str:
     """A value that cannot begin another header."""
     return " ".join(value.split())
-
-
-def _envelope(sent_at: int | None) -> bytes:
-    when = datetime.fromtimestamp(sent_at or 0, UTC)
-    return f"From - {when:%a %b %d %H:%M:%S %Y}\n".encode()

@@ -97,49 +97,40 @@ def merge(db: Database, path: Path, other: Path) -> Merged:
         (last,) = db.execute("SELECT coalesce(max(id), 0) FROM main.record").fetchone()
         db.execute(_RECORDS)
         new = _ids(db, "SELECT id FROM main.record WHERE id > ?", last)
-        changed = {*_take_cleaner_texts(db), *_ids(db, _PUT_AWAY)}
+        cleaner = _ids(db, _CLEANER)
+        for record_id in cleaner:
+            db.execute("DELETE FROM main.raw WHERE record_id = ?", [record_id])
+            db.execute(
+                """UPDATE main.record SET author = iif(trimmed, ?, ?)
+                   WHERE id = ? AND author IN (?, ?)""",
+                [Author.MIXED, Author.ME, record_id, *OWN],
+            )
+        changed = {*cleaner, *_ids(db, _PUT_AWAY)}
         db.execute(_LABELS)
         db.execute(_RAW if raw_bodies.is_wanted(db) else _RAW_UNREAD)
         gone = forgotten_among(db)
         refresh(db, {*new, *changed} - set(gone))
         take_out(db, gone)
-        people = _join_people(db)
+        # The owner's addresses of both; every record of either is judged by all.
+        people = tuple(sorted(row[0] for row in db.execute(_NEW_PEOPLE)))
+        db.execute(
+            f"""INSERT OR IGNORE INTO main.identity(address, why, confirmed)
+                SELECT address, why, confirmed FROM {NAME}.identity
+                WHERE address NOT IN (SELECT address FROM main.stranger)"""  # noqa: S608
+        )
+        db.execute(
+            f"""INSERT OR IGNORE INTO main.stranger SELECT address FROM {NAME}.stranger
+                WHERE address NOT IN (SELECT address FROM main.identity)"""  # noqa: S608
+        )
+        mine = {row[0] for row in db.execute("SELECT address FROM main.identity")}
+        strangers = {row[0] for row in db.execute("SELECT address FROM main.stranger")}
+        judge(db, sorted(mine | strangers))
         if new or changed or gone or people:
             count_change(db)
     if gone:
         tidy(db, path)
     stayed = set(new) - set(gone)
     return Merged(len(stayed), len(changed), len(set(gone) - set(new)), people)
-
-
-def _take_cleaner_texts(db: Database) -> list[int]:
-    cleaner = _ids(db, _CLEANER)
-    for record_id in cleaner:
-        db.execute("DELETE FROM main.raw WHERE record_id = ?", [record_id])
-        db.execute(
-            """UPDATE main.record SET author = iif(trimmed, ?, ?)
-               WHERE id = ? AND author IN (?, ?)""",
-            [Author.MIXED, Author.ME, record_id, *OWN],
-        )
-    return cleaner
-
-
-def _join_people(db: Database) -> tuple[str, ...]:
-    """The owner's addresses of both; every record of either is judged by all."""
-    people = tuple(sorted(row[0] for row in db.execute(_NEW_PEOPLE)))
-    db.execute(
-        f"""INSERT OR IGNORE INTO main.identity(address, why, confirmed)
-            SELECT address, why, confirmed FROM {NAME}.identity
-            WHERE address NOT IN (SELECT address FROM main.stranger)"""  # noqa: S608
-    )
-    db.execute(
-        f"""INSERT OR IGNORE INTO main.stranger SELECT address FROM {NAME}.stranger
-            WHERE address NOT IN (SELECT address FROM main.identity)"""  # noqa: S608
-    )
-    mine = {row[0] for row in db.execute("SELECT address FROM main.identity")}
-    strangers = {row[0] for row in db.execute("SELECT address FROM main.stranger")}
-    judge(db, sorted(mine | strangers))
-    return people
 
 
 def _ids(db: Database, sql: str, *values: int) -> list[int]:

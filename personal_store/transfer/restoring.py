@@ -30,7 +30,12 @@ def restore(db: Database, path: Path, backup: Path) -> int:
         for table in reversed(_ORDER):
             db.execute(f'DELETE FROM main."{table}"')  # noqa: S608
         for table in _ORDER:
-            _copy(db, table)
+            rows = db.execute(f'PRAGMA {NAME}.table_info("{table}")').fetchall()
+            names = ", ".join(row[1] for row in rows)
+            db.execute(
+                f'INSERT INTO main."{table}"({names}) '  # noqa: S608
+                f'SELECT {names} FROM {NAME}."{table}"'
+            )
         join_tombstones(db)
         gone = forgotten_among(db)
         take_out(db, gone)
@@ -58,15 +63,6 @@ def put_back(path: Path) -> Path:
         file.unlink(missing_ok=True)
     put_in_place(part, path)
     return damaged
-
-
-def _copy(db: Database, table: str) -> None:
-    rows = db.execute(f'PRAGMA {NAME}.table_info("{table}")').fetchall()
-    names = ", ".join(row[1] for row in rows)
-    db.execute(
-        f'INSERT INTO main."{table}"({names}) '  # noqa: S608
-        f'SELECT {names} FROM {NAME}."{table}"'
-    )
 
 
 def join_tombstones(db: Database) -> None:

@@ -181,7 +181,15 @@ def day_of(numbers: Digits, order: str) -> date | None:
     """The day that a date means; None if there is no such day since WhatsApp began."""
     year, month, day = (numbers[order.index(part)] for part in "ymd")
     if 1300 <= year < 1430:
-        return _persian(year, month, day)
+        # The Solar Hijri calendar, by its cycle of 33 years with 8 leap years.
+        if not (1 <= month <= 12 and 1 <= day <= (31 if month <= 6 else 30)):
+            return None
+        years = year - 979  # which begins on 21 March 1600
+        leaps = years // 33 * 8 + (years % 33 + 3) // 4
+        months = 31 * (month - 1) if month <= 7 else 186 + 30 * (month - 7)
+        days = 79 + 365 * years + leaps + months + day - 1
+        found = date(1600, 1, 1) + timedelta(days=days)
+        return found if found.year >= _FIRST_YEAR else None
     if year < 100:
         year += 2000 if year <= _LAST_YEAR - 2000 else 2500
     if year > 2400:
@@ -190,18 +198,6 @@ def day_of(numbers: Digits, order: str) -> date | None:
     if not possible or not 1 <= day <= calendar.monthrange(year, month)[1]:
         return None
     return date(year, month, day)
-
-
-def _persian(year: int, month: int, day: int) -> date | None:
-    """A day of the Solar Hijri calendar, by its cycle of 33 years with 8 leap years."""
-    if not (1 <= month <= 12 and 1 <= day <= (31 if month <= 6 else 30)):
-        return None
-    years = year - 979  # which begins on 21 March 1600
-    leaps = years // 33 * 8 + (years % 33 + 3) // 4
-    months = 31 * (month - 1) if month <= 7 else 186 + 30 * (month - 7)
-    days = 79 + 365 * years + leaps + months + day - 1
-    found = date(1600, 1, 1) + timedelta(days=days)
-    return found if found.year >= _FIRST_YEAR else None
 
 
 _MARK = "\u200e"

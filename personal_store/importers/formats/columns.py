@@ -56,16 +56,51 @@ class Columns:
 
         Raises SourceError, with the columns there are, if no text is found.
         """
-        chosen = _told(names, mapping)
+        chosen = {}
+        for field, column in mapping.items():
+            if field not in FIELDS:
+                raise SourceError(
+                    f"--map knows {', '.join(FIELDS)}, but not '{field}' (in "
+                    f"{field}={column})."
+                )
+            there = (n for n in names if n.casefold() == column.casefold())
+            same = next(there, None)
+            constant = not column or (field == "kind" and column in KINDS)
+            if same is None and not constant:
+                raise SourceError(
+                    f"There is no column '{column}'. The columns are: "
+                    f"{', '.join(names) or 'none'}."
+                )
+            chosen[field] = same or column
         taken = set(chosen.values())
         for field, guesses in _GUESSES.items():
             if field not in chosen:
-                found = _by_name(names, guesses, taken)
+                plain = {
+                    "".join(filter(str.isalnum, name.casefold())): name
+                    for name in reversed(names)
+                    if name not in taken
+                }
+                found = next(
+                    (plain[guess] for guess in guesses.split() if guess in plain), ""
+                )
                 if found:
                     chosen[field] = found
                     taken.add(found)
         if not chosen.get("text"):
-            chosen["text"] = _longest(names, sample, taken)
+            # The column with the longest prose on average, if any reads like prose.
+            rows = list(sample)
+            lengths = {
+                name: sum(
+                    len(value)
+                    for value in (row.get(name) for row in rows)
+                    if isinstance(value, str) and " " in value.strip()
+                )
+                / max(1, len(rows))
+                for name in names
+                if name not in taken
+            }
+            best = max(lengths, key=lengths.__getitem__, default="")
+            chosen["text"] = best if best and lengths[best] >= _SHORTEST_AVERAGE else ""
         if not chosen["text"]:
             raise SourceError(
                 "It is not clear which column holds the text: say so with --map "
@@ -83,9 +118,15 @@ class Columns:
         if not text or text in ("[deleted]", "[removed]"):
             return Skipped(position, "without text")
         title, to = _readable(row.get(self.title)), _readable(row.get(self.to))
+        # By id where there is one, so that an edited text replaces the old one. Ids of
+        # different services may be equal, so what else stays the same counts too.
+        date = str(row.get(self.date) or "")
+        own_id = str(row.get(self.id) or "")
+        same = [self._kind(row), own_id, date or f"{title}\0{to}"]
+        parts = same if own_id else [date, title, to, text]
         return Document(
             position=position,
-            key=self._key(row, title, to, text),
+            key="row:" + hashlib.sha256(json.dumps(parts).encode()).hexdigest(),
             kind=self._kind(row),
             text=text,
             title=title,
@@ -96,66 +137,11 @@ class Columns:
             cleaning=VERSION,
         )
 
-    def _key(self, row: Row, title: str, to: str, text: str) -> str:
-        """By id where there is one, so that an edited text replaces the old one.
-
-        Ids of different services may be equal, so what else stays the same counts too.
-        """
-        date = str(row.get(self.date) or "")
-        own_id = str(row.get(self.id) or "")
-        same = [self._kind(row), own_id, date or f"{title}\0{to}"]
-        parts = same if own_id else [date, title, to, text]
-        return "row:" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
     def _kind(self, row: Row) -> str:
         told = str(row.get(self.kind) or self.kind).strip().casefold()
         if told in KINDS:
             return told
         return "review" if self.rating else "note"
-
-
-def _told(names: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
-    chosen = {}
-    for field, column in mapping.items():
-        if field not in FIELDS:
-            raise SourceError(
-                f"--map knows {', '.join(FIELDS)}, but not '{field}' (in "
-                f"{field}={column})."
-            )
-        found = next((n for n in names if n.casefold() == column.casefold()), None)
-        constant = not column or (field == "kind" and column in KINDS)
-        if found is None and not constant:
-            raise SourceError(
-                f"There is no column '{column}'. The columns are: "
-                f"{', '.join(names) or 'none'}."
-            )
-        chosen[field] = found or column
-    return chosen
-
-
-def _by_name(names: Sequence[str], guesses: str, taken: set[str]) -> str:
-    plain = {_plain(name): name for name in reversed(names) if name not in taken}
-    return next((plain[guess] for guess in guesses.split() if guess in plain), "")
-
-
-def _plain(name: str) -> str:
-    return "".join(filter(str.isalnum, name.casefold()))
-
-
-def _longest(names: Sequence[str], sample: Iterable[Row], taken: set[str]) -> str:
-    """The column with the longest prose on average; empty if none reads like prose."""
-    rows = list(sample)
-    lengths = {
-        name: sum(_prose_length(row.get(name)) for row in rows) / max(1, len(rows))
-        for name in names
-        if name not in taken
-    }
-    best = max(lengths, key=lengths.__getitem__, default="")
-    return best if best and lengths[best] >= _SHORTEST_AVERAGE else ""
-
-
-def _prose_length(value: Any) -> int:
-    return len(value) if isinstance(value, str) and " " in value.strip() else 0
 
 
 def _readable(value: Any) -> str:

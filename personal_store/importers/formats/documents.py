@@ -59,7 +59,20 @@ def read_documents(
         elif len(tokens(text.body[:1000])) < FEWEST_WORDS:
             yield Skipped(after, "without own words")
         else:
-            yield from _documents(file, text, before, after)
+            # Each piece has a key of its own; an edited file replaces what it was.
+            place = hashlib.sha256(file.place.encode()).hexdigest()
+            pieces = list(_pieces(tidy_whole(text.body)))
+            for number, piece in enumerate(pieces, 1):
+                yield Document(
+                    position=after if number == len(pieces) else before,
+                    key=f"file:{place}" + (f":{number}" if number > 1 else ""),
+                    kind="note",
+                    text=piece,
+                    title=text.title or Path(file.name).stem,
+                    sent_at=file.modified if text.written is None else text.written,
+                    labels=text.labels,
+                    cleaning=VERSION,
+                )
 
     return read_each(source, options, read_file)
 
@@ -92,33 +105,15 @@ def is_talk(head: bytes) -> bool:
     return 5 * timed >= len(lines) > 1 or (several and 2 * turns >= len(lines))
 
 
-def _documents(file: Source, text: Text, before: int, after: int) -> Iterator[Document]:
-    """In pieces, each with a key of its own; an edited file replaces what it was."""
-    place = hashlib.sha256(file.place.encode()).hexdigest()
-    pieces = list(_pieces(tidy_whole(text.body)))
-    for number, piece in enumerate(pieces, 1):
-        yield Document(
-            position=after if number == len(pieces) else before,
-            key=f"file:{place}" + (f":{number}" if number > 1 else ""),
-            kind="note",
-            text=piece,
-            title=text.title or Path(file.name).stem,
-            sent_at=file.modified if text.written is None else text.written,
-            labels=text.labels,
-            cleaning=VERSION,
-        )
-
-
 def tidy_whole(text: str) -> str:
     """Tidy a text of any length; what is tidied in one go is cut at a limit."""
-    paragraphs = (_tidy_paragraph(part) for part in _PARAGRAPH.split(text))
+    paragraphs = []
+    for paragraph in _PARAGRAPH.split(text):
+        lines = paragraph.splitlines()
+        starts = range(0, len(lines), _LINES)
+        some = (tidy("\n".join(lines[at : at + _LINES])) for at in starts)
+        paragraphs.append("\n".join(filter(None, some)))
     return "\n\n".join(filter(None, paragraphs))
-
-
-def _tidy_paragraph(paragraph: str) -> str:
-    lines = paragraph.splitlines()
-    some = ("\n".join(lines[at : at + _LINES]) for at in range(0, len(lines), _LINES))
-    return "\n".join(filter(None, map(tidy, some)))
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -20,42 +20,34 @@ def is_exported(value: Any) -> bool:
 def exported_item(value: dict[str, Any], position: int, where: str) -> Item:
     """The record in a line, with nothing lost; a failure if somebody damaged it."""
     try:
-        return _document(value, position)
+        raw = None if value["raw"] is None else base64.b64decode(value["raw"])
+        if raw is not None:
+            unpack(raw)  # raises where somebody damaged it
+        return Document(
+            position=position,
+            key=str(value["key"]),
+            kind=str(value["kind"]),
+            text=str(value["text"]),
+            title=str(value["title"]),
+            recipient=str(value["recipient"]),
+            recipient_address=str(value["recipient_address"]),
+            sender=str(value["sender"]),
+            sent_at=_whole(value["sent_at"]),
+            rating=None if value["rating"] is None else float(value["rating"]),
+            labels=tuple(map(str, value["labels"])),
+            thread=str(value["thread"]),
+            reply_to=str(value["reply_to"]),
+            trimmed=bool(value["trimmed"]),
+            cleaning=int(value["cleaning"]),
+            raw=raw,
+            origin=(str(value["source_kind"]), str(value["source"])),
+            author=Author[str(value["author"]).upper()],
+            excluded=bool(value["excluded"]),
+            trashed_at=_whole(value["trashed_at"]),
+        )
     except (ValueError, KeyError, TypeError, zlib.error) as error:
         reason = f"it is not as it was exported ({type(error).__name__}: {error})"
         return ImportFailure(position, where, reason)
-
-
-def _document(value: dict[str, Any], position: int) -> Document:
-    raw = value["raw"]
-    return Document(
-        position=position,
-        key=str(value["key"]),
-        kind=str(value["kind"]),
-        text=str(value["text"]),
-        title=str(value["title"]),
-        recipient=str(value["recipient"]),
-        recipient_address=str(value["recipient_address"]),
-        sender=str(value["sender"]),
-        sent_at=_whole(value["sent_at"]),
-        rating=None if value["rating"] is None else float(value["rating"]),
-        labels=tuple(map(str, value["labels"])),
-        thread=str(value["thread"]),
-        reply_to=str(value["reply_to"]),
-        trimmed=bool(value["trimmed"]),
-        cleaning=int(value["cleaning"]),
-        raw=None if raw is None else _packed(raw),
-        origin=(str(value["source_kind"]), str(value["source"])),
-        author=Author[str(value["author"]).upper()],
-        excluded=bool(value["excluded"]),
-        trashed_at=_whole(value["trashed_at"]),
-    )
-
-
-def _packed(text: str) -> bytes:
-    data = base64.b64decode(text)
-    unpack(data)  # somebody may have damaged it
-    return data
 
 
 def _whole(value: Any) -> int | None:

@@ -8,10 +8,10 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from personal_store.cleaning.cleaning import tidy
 from personal_store.cleaning.markup import own_text
@@ -40,6 +40,7 @@ _DEEPEST_QUOTE = 20
 _LINK = re.compile(r"(?:https?://|www\.)\S+")
 _TO = re.compile(r"\s*((?:@[\w.-]+(?:@[\w.-]+)?[,:]?\s+)+|@[\w.-]+(?:@[\w.-]+)?\s*\Z)")
 
+Entry = TypeVar("Entry")
 ReadFile = Callable[[Source], Iterator[Item]]
 """Reads one file of an export; positions count from the start of that file."""
 
@@ -68,9 +69,11 @@ class Shape:
 
     def fits(self, source: Source) -> bool:
         """Whether a file in a folder or an archive is one of the service's."""
+        archive = (source.path.name,) if source.member else ()
+        around = (*source.folders[-4:], *archive)
         return (
             re.fullmatch(self.names, source.name, re.IGNORECASE) is not None
-            and not any(re.search(self.elsewhere, f, re.I) for f in _above(source))
+            and not any(re.search(self.elsewhere, f, re.I) for f in around)
             and self.shaped(source.head())
         )
 
@@ -98,35 +101,29 @@ def gather(
     found = locate(path, wanted, what)
     others = [s for s in found if not s.fault and _fits(aside, s)]
     files = [s for s in found if s not in others]
-    if _is_given_alone(path, files):
+    if len(files) == 1 and path.is_file() and not files[0].member:
         head = files[0].head()
         if not any(shape.shaped(head) for shape in texts):
             raise SourceError(f"{path} is not a {what}.")
     if not files:
         raise SourceError(f"There is no {what} in {path}.")
     if owner is not None:
-        _check_owner(path, others, owner)
+        # Posts and comments are not signed: those of two people cannot be told apart.
+        owners: dict[str, str] = {}
+        for file in others:
+            try:
+                name = owner(file)
+            except (SourceError, *FAULTS):
+                continue
+            if name:
+                owners.setdefault(plain_name(name).lower(), f"{name} ({file.place})")
+        if len(owners) > 1:
+            raise SeveralOwnersError(
+                f"{path} holds the exports of several people or accounts: "
+                f"{'; '.join(owners.values())}. Import each that is yours by itself."
+            )
     size = sum(file.size for file in files)
     return [Export(path, size, files=tuple(files), aside=tuple(others))]
-
-
-def _check_owner(
-    path: Path, aside: list[Source], owner: Callable[[Source], str]
-) -> None:
-    """Posts and comments are not signed: those of two people cannot be told apart."""
-    owners: dict[str, str] = {}
-    for file in aside:
-        try:
-            name = owner(file)
-        except (SourceError, *FAULTS):
-            continue
-        if name:
-            owners.setdefault(plain_name(name).lower(), f"{name} ({file.place})")
-    if len(owners) > 1:
-        raise SeveralOwnersError(
-            f"{path} holds the exports of several people or accounts: "
-            f"{'; '.join(owners.values())}. Import each that is yours by itself."
-        )
 
 
 def aside_of(source: Source) -> tuple[Source, ...]:
@@ -171,6 +168,14 @@ def read_files(
         before += file.size
 
 
+def each(
+    entries: Iterable[Entry | ImportFailure], item_of: Callable[[Entry], Item]
+) -> Iterator[Item]:
+    """The item of each row or element of a file; failures stay as they are."""
+    for entry in entries:
+        yield entry if isinstance(entry, ImportFailure) else item_of(entry)
+
+
 def readable(source: Source) -> Iterator[Source]:
     """The files with texts that can at least be looked at."""
     return (file for file in parts(source) if not file.fault)
@@ -191,7 +196,12 @@ def prose(value: Any) -> str:
         return ""
     if not _TAG.search(value):
         return tidy(html.unescape(value)).strip()
-    value = _without_quotes(value)
+    # The inner quotes first; one that is not closed takes the rest with it.
+    for _ in range(_DEEPEST_QUOTE):
+        value, count = _QUOTE.subn("\n", value)
+        if not count:
+            break
+    value = _OPEN_QUOTE.sub("", value)
     if not _BLOCK.search(value):
         value = value.replace("\r\n", "\n").replace("\n", "<br>")
     return tidy(own_text(value)).strip()
@@ -205,11 +215,6 @@ def addressed(text: str) -> tuple[str, str]:
     return match.group(1).split()[0].rstrip(",:"), text[match.end() :].strip()
 
 
-def _above(source: Source) -> tuple[str, ...]:
-    archive = (source.path.name,) if source.member else ()
-    return (*source.folders[-4:], *archive)
-
-
 def says_little(text: str, fewest: int = FEWEST_WORDS) -> bool:
     """Whether fewer words than this remain when links are taken out."""
     return len(tokens(_LINK.sub(" ", text[:2_000]))) < fewest
@@ -220,18 +225,5 @@ def without_text(position: int) -> Skipped:
     return Skipped(position, "without text")
 
 
-def _without_quotes(value: str) -> str:
-    """The inner quotes first; one that is not closed takes the rest with it."""
-    for _ in range(_DEEPEST_QUOTE):
-        value, count = _QUOTE.subn("\n", value)
-        if not count:
-            break
-    return _OPEN_QUOTE.sub("", value)
-
-
 def _fits(shape: Shape | None, source: Source) -> bool:
     return shape is not None and shape.fits(source)
-
-
-def _is_given_alone(path: Path, files: list[Source]) -> bool:
-    return len(files) == 1 and path.is_file() and not files[0].member

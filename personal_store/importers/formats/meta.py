@@ -114,15 +114,18 @@ def _message(
         return Skipped(position, "without own words")
     sender = identity(service, name)
     date = entry.get("timestamp_ms") or entry.get("timestamp")
+    others = [other for other in _participants(talk) if other != name]
+    title = mend(talk.get("title")).strip() or _NUMBER.sub("", _thread_name(talk))
+    path = mend(talk.get("thread_path")) or _thread_name(talk)
     return Document(
         position=position,
         key=digest(service, "message", sender, date, said),
         kind="message",
         text=said,
-        recipient=_recipient(talk, name),
+        recipient=others[0] if len(others) == 1 else title,
         sender=sender,
         sent_at=parse_date(date),
-        thread=_thread(service, talk),
+        thread=f"{service}:{path}" if path else "",
         cleaning=VERSION,
     )
 
@@ -153,13 +156,6 @@ def _is_made(entry: dict[str, Any], name: str, said: str) -> bool:
     return len(said) < _LONGEST_MADE and said.startswith((f"{name} ", f"{first} "))
 
 
-def _recipient(talk: dict[str, Any], name: str) -> str:
-    others = [other for other in _participants(talk) if other != name]
-    if len(others) == 1:
-        return others[0]
-    return mend(talk.get("title")).strip() or _NUMBER.sub("", _thread_name(talk))
-
-
 def _participants(talk: dict[str, Any]) -> list[str]:
     entries = listing(talk.get("participants"))
     names = (mend(mapping(entry).get("name") or entry).strip() for entry in entries)
@@ -168,8 +164,3 @@ def _participants(talk: dict[str, Any]) -> list[str]:
 
 def _thread_name(talk: dict[str, Any]) -> str:
     return mend(talk.get("threadName")).strip()
-
-
-def _thread(service: str, talk: dict[str, Any]) -> str:
-    path = mend(talk.get("thread_path")) or _thread_name(talk)
-    return f"{service}:{path}" if path else ""

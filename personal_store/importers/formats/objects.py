@@ -151,9 +151,14 @@ def elements(source: Source, *names: str) -> Iterator[Element | ImportFailure]:
     They are read as they come. What is no object is a failure; where the file breaks
     off, the last failure says so. Raises SourceError if there is no list.
     """
-    begin = _begin(source.head(_SEARCHED), names)
-    if begin is None:
+    head = source.head(_SEARCHED)
+    match = _LIST.match(head)
+    if match is None and names:
+        choice = b"|".join(re.escape(name.encode()) for name in names)
+        match = re.search(rb'(?<!\\)"(?:' + choice + rb')"\s*:\s*\[', head)
+    if match is None:
         raise SourceError(f"{source.name} does not hold the list it should.")
+    begin = match.end() - 1  # at the bracket that opens the list
     number = 0
     with source.open() as stream:
         stream.seek(begin)
@@ -171,12 +176,3 @@ def elements(source: Source, *names: str) -> Iterator[Element | ImportFailure]:
             where = f"{source.name}, entry {number + 1}"
             reason = f"{error} The rest of the file is not read"
             yield ImportFailure(source.size, where, reason)
-
-
-def _begin(head: bytes, names: tuple[str, ...]) -> int | None:
-    """Where the bracket stands that opens the list."""
-    match = _LIST.match(head)
-    if match is None and names:
-        choice = b"|".join(re.escape(name.encode()) for name in names)
-        match = re.search(rb'(?<!\\)"(?:' + choice + rb')"\s*:\s*\[', head)
-    return match.end() - 1 if match else None

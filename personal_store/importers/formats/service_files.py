@@ -204,18 +204,17 @@ def keep_out(path: Path, sources: Sequence[Source]) -> list[Source]:
     """
     if len(sources) == 1 and not sources[0].member and path.is_file():
         return list(sources)
-    return [_kept_out(source) for source in sources]
-
-
-def _kept_out(source: Source) -> Source:
-    row = None if source.fault else unread_file(source)
-    if row is None or row.whose == YOURS:
-        return source
-    fault = (
-        f"{source.place} is a file of {row.service} with {_WORDS[row.whose]}: give it "
-        "by itself if it is yours all the same."
-    )
-    return replace(source, fault=fault)
+    found = []
+    for source in sources:
+        row = None if source.fault else unread_file(source)
+        if row is not None and row.whose != YOURS:
+            fault = (
+                f"{source.place} is a file of {row.service} with {_WORDS[row.whose]}: "
+                "give it by itself if it is yours all the same."
+            )
+            source = replace(source, fault=fault)
+        found.append(source)
+    return found
 
 
 _WORDS = {

@@ -43,7 +43,14 @@ def plain(name: str) -> str:
 
 def has_columns(head: bytes, *groups: tuple[str, ...]) -> bool:
     """Whether a file begins with names of columns, at least one of each group."""
-    names = set(_header(head))
+    if head.startswith(_UTF16):
+        return False
+    text = _decoded(head.lstrip(b"\xef\xbb\xbf\r\n").partition(b"\n")[0])
+    try:
+        row = next(csv.reader(io.StringIO(text), delimiter=_delimiter(head)), [])
+    except csv.Error:
+        return False
+    names = {plain(name) for name in row}
     return all(names.intersection(group) for group in groups)
 
 
@@ -84,8 +91,13 @@ def rows(source: Source, *, escape: str | None = None) -> Iterator[Row | ImportF
                 continue
             if not names:
                 names = [plain(name) for name in row]
+            elif any(row[len(names) :]):
+                reason = f"it has {len(row)} fields, the first line has {len(names)}"
+                yield ImportFailure(lines.position, lines.where(source), reason)
             elif any(row):
-                yield _row(names, row, lines, source)
+                pairs = zip(names, row, strict=False)
+                fields = {name: value for name, value in pairs if name not in _PRIVATE}
+                yield Row(lines.position, fields)
 
 
 def number(value: Any) -> float | None:
@@ -122,33 +134,11 @@ class _Lines:
         return f"{source.name}, line {self.count}"
 
 
-def _row(
-    names: list[str], row: list[str], lines: _Lines, source: Source
-) -> Row | ImportFailure:
-    if any(row[len(names) :]):
-        reason = f"it has {len(row)} fields, the first line has {len(names)}"
-        return ImportFailure(lines.position, lines.where(source), reason)
-    pairs = zip(names, row, strict=False)
-    fields = {name: value for name, value in pairs if name not in _PRIVATE}
-    return Row(lines.position, fields)
-
-
 def _decoded(line: bytes) -> str:
     try:
         return storable(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
         return storable(line.decode("cp1252", "replace"))
-
-
-def _header(head: bytes) -> list[str]:
-    if head.startswith(_UTF16):
-        return []
-    text = _decoded(head.lstrip(b"\xef\xbb\xbf\r\n").partition(b"\n")[0])
-    try:
-        row = next(csv.reader(io.StringIO(text), delimiter=_delimiter(head)), [])
-    except csv.Error:
-        return []
-    return [plain(name) for name in row]
 
 
 def _delimiter(head: bytes) -> str:

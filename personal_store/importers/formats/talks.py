@@ -35,15 +35,22 @@ class People:
             SourceError: nobody is, or it is the export of somebody who is known to be
                 another.
         """
-        names = [name for name in told if self._has(name) or self._owns(name)]
-        if not names:
-            self._refuse_strangers(identities)
+        owned = set(map(self.identity, self.owners))
+        names = [n for n in told if self._has(n) or self.identity(n) in owned]
+        known = self.known(identities)
+        if self.owners and known and not names and not owned & {*known}:
+            # An export says whose it is; its posts and comments are not signed.
+            others = ", ".join(name.partition(":")[2] for name in known)
+            raise SourceError(
+                f"This is the export of {self.owners[0]}, and you are {others} here: "
+                f"if both are you, say --me '{self.owners[0]}'."
+            )
         if names or not self.writers:
             return names, ""
         owners = [name for name in self.owners if self._has(name)]
         if owners:
             return owners, "the export says so"
-        if self.known(identities):
+        if known:
             return [], ""
         wrong = next((name for name in told if "@" not in name), "")
         raise SourceError(
@@ -52,20 +59,6 @@ class People:
             else "It is not clear which name is yours: say so with --me NAME. The "
             f"names are: {self.listed()}."
         )
-
-    def _refuse_strangers(self, identities: Collection[str]) -> None:
-        """An export says whose it is; its posts and comments are not signed."""
-        mine = self.known(identities)
-        if self.owners and mine and not set(map(self.identity, self.owners)) & {*mine}:
-            names = ", ".join(name.partition(":")[2] for name in mine)
-            raise SourceError(
-                f"This is the export of {self.owners[0]}, and you are {names} here: if "
-                f"both are you, say --me '{self.owners[0]}'."
-            )
-
-    def _owns(self, name: str) -> bool:
-        wanted = self.identity(name)
-        return any(self.identity(owner) == wanted for owner in self.owners)
 
     def known(self, identities: Collection[str]) -> list[str]:
         """The identities that are names of this service."""
