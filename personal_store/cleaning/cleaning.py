@@ -38,6 +38,11 @@ _PLACEHOLDER = re.compile(phrases.PLACEHOLDER, re.IGNORECASE)
 _PLACEHOLDER_LENGTH = 400
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
+_LONG = 18
+"""Letters of a line that is a quote when it stands in the parent alone."""
+_RUN = 40
+"""Letters of a run of lines, one of them long, that are a quote together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
@@ -115,7 +120,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _without_gaps(lines: list[str]) -> list[str]:
-    """One blank line at most between paragraphs, none at the ends."""
+    """The lines, one blank one at most between paragraphs and none at the ends."""
     if _has_no_gaps(lines):
         return lines
     kept: list[str] = []
@@ -165,12 +170,6 @@ def _without_marked_quotes(cleaned: Cleaned, html: str) -> Cleaned:
     if len(kept) == len(lines):
         return cleaned
     return Cleaned(_clean_lines(_without_gaps(kept)).text, trimmed=True)
-
-
-_LONG = 18
-"""Letters of a line that is a quote when it stands in the parent alone."""
-_RUN = 40
-"""Letters of a run of lines, one of them long, that are a quote together."""
 
 
 def drop_repeated(lines: list[str], parents: Sequence[str]) -> list[str]:

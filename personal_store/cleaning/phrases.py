@@ -120,7 +120,7 @@ ABOVE = (
     *("above", "over ", "ober", "über", "dessus", "encima", "arriba", "acima", "sopra"),
     *("boven", "powyżej", "över", "выше"),
 )
-"""One of them stands in each of these."""
+"""Words of which one stands in each phrase of REPLY_ABOVE; looked for first."""
 
 FORWARD_STEMS = (
     r"forwarded|weitergeleitet|transf[eé]r|r[eé]exp[eé]di|reenviad|inoltrat|encaminhad"
@@ -129,7 +129,7 @@ FORWARD_STEMS = (
     r"|转发|edelleenlähet|перенаправ|пересила"
     r"|轉寄|전달|הועבר|توجيه|proslij|chuyển tiếp|diteruskan"
 )
-"""In the short line with a colon that Apple Mail puts above a forwarded message."""
+"""Words in the short line with a colon that Apple Mail puts above a forward."""
 
 SENT = (
     r"sent|gesendet|geschickt|verschickt|envoyée?|expédié|enviad[oa]|inviat[oa]"

@@ -22,6 +22,8 @@ SOFT = "\ufdd0"
 """Before a line that HTML indents: it is a quote if something introduces it as one."""
 HARD = "\ufdd1"
 """Stands where HTML marks a quote."""
+
+# Introductions of quotes.
 _MANY_WORDS = 14  # more are prose
 _NARROWEST = 28  # columns to which programs wrap
 _END = 100  # characters at the end of a line in which such a verb stands
@@ -59,6 +61,47 @@ _FIRST_PERSON = re.compile(  # 'je' is a verb in the introductions of some langu
     rf"(?<![\w<])(?!je\b)(?:{phrases.FIRST_PERSON})(?![\w@])"
 )
 QUOTED = re.compile(r"^\s{0,3}(?:>|\ufdd1|[|｜]\s?>)")
+
+# Headings of forwarded messages.
+_DASHES = r"[-_=*~\u2010-\u2015]"
+_NO_DASH = r"[^-_=*~\u2010-\u2015\s]"
+_BAR = re.compile(rf"^\W*{_DASHES}{{2,}}\s*({_NO_DASH}.*?)\s*{_DASHES}{{2,}}\s*$")
+_BAR_AND_MORE = re.compile(rf"^\W*-{{3,}} ?({_NO_DASH}[^-]*?) ?-{{3,}} ?(\S.*)$")
+_HALF_BAR = re.compile(rf"^\W*-{{5,}}\s*{_NO_DASH}")
+_BAR_LINES = 3  # over which a bar with a name and a date is broken
+_ORIGINAL = re.compile(rf"^(?:{phrases.ORIGINAL})\W*$")
+_FORWARDED = re.compile(phrases.FORWARD_STEMS)
+_BEGIN = re.compile(rf"^.{{0,40}}(?:{phrases.FORWARD_STEMS}).{{0,40}}[:：]$")
+_RULE = re.compile(rf"^\s*{_DASHES}{{5,}}\s*$")
+_LABEL_WIDTH = 30
+_LABEL_END = r"\s?\**\s?[:：]\s*\**\s*"
+_FROM = re.compile(rf"^[\s*_]*(?:{phrases.FROM}){_LABEL_END}(?=\S)")
+_HEADER = re.compile(rf"^[\s*_]*(?:{phrases.FROM}|{phrases.HEADER}){_LABEL_END}")
+_SUBJECT = re.compile(rf"^[\s*_]*(?:{phrases.SUBJECT}){_LABEL_END}")
+_SENT = re.compile(rf"^[\s*_]*(?:{phrases.SENT})(?: \w{{2,3}})?{_LABEL_END}")
+_INLINE = re.compile(rf"(?<!\w)(?:{phrases.FROM}|{phrases.HEADER})\**\s?[:：]")
+_GLUED = re.compile(rf"(?:{phrases.FROM}|{phrases.HEADER})\s?[:：] ?(?=\S)")
+_STAMP = re.compile(
+    r"^(.*?)\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? +\d{1,2}[:.]\d{2}(?:[:.]\d{2})?"
+    r"(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$"
+)
+_ENDS_WITH_TIME = re.compile(r"\d[:.]\d{2}(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$")
+_STAMP_WORDS = 9  # before the date: a name, an address, a word for 'on'
+_ABOVE = 6  # lines from the date of such a heading to its headers
+_REPLY_ABOVE = re.compile(rf"^\W*\w?.{{0,60}}(?:{phrases.REPLY_ABOVE})\W*$")
+_GROUPWISE = re.compile(r"^>>> ?[^>\s]")
+_NOTES_TABLE = re.compile(r"^\W*\|-{3,}\+-{3,}>$")
+_MARKED = re.compile(r"^(?:\s{0,3}[>|｜])+\s?")
+_RECIPIENT = re.compile(r"[@/,;]")
+_ANY_LABEL = re.compile(r"^[\s*_]*[^\W\d][^:：<>@]{0,24}[:：]\s*\**\s*\S")
+_NOTES = re.compile(r"^.{2,60}\s?-{3}\d{1,4}[./-]\d{1,2}[./-]\d{1,4} .{0,20}-{3}\S")
+
+# Lines that are quoted.
+_HINTS = (">", ":", "：", "*", SOFT, HARD, "--", "__", "==", "‐‐", "––", "——", "##")
+_VERB = re.compile(r"\bwrote\b")
+_TORN_LINES = 12  # that lost their marks one below the other
+_LINK_PIECE = re.compile(r"[=%/]\S")
+_ARROW = re.compile(r"^\s{0,3}>(?=[=\d])")
 
 
 def is_said_inline(line: str) -> bool:
@@ -197,40 +240,6 @@ def is_sure(lines: list[str], end: int, width: int) -> bool:
     if not alone or _PROSE.search(line):
         return False
     return bool((mail and (wrote or dated)) or (wrote and dated and timed))
-
-
-_DASHES = r"[-_=*~\u2010-\u2015]"
-_NO_DASH = r"[^-_=*~\u2010-\u2015\s]"
-_BAR = re.compile(rf"^\W*{_DASHES}{{2,}}\s*({_NO_DASH}.*?)\s*{_DASHES}{{2,}}\s*$")
-_BAR_AND_MORE = re.compile(rf"^\W*-{{3,}} ?({_NO_DASH}[^-]*?) ?-{{3,}} ?(\S.*)$")
-_HALF_BAR = re.compile(rf"^\W*-{{5,}}\s*{_NO_DASH}")
-_BAR_LINES = 3  # over which a bar with a name and a date is broken
-_ORIGINAL = re.compile(rf"^(?:{phrases.ORIGINAL})\W*$")
-_FORWARDED = re.compile(phrases.FORWARD_STEMS)
-_BEGIN = re.compile(rf"^.{{0,40}}(?:{phrases.FORWARD_STEMS}).{{0,40}}[:：]$")
-_RULE = re.compile(rf"^\s*{_DASHES}{{5,}}\s*$")
-_LABEL_WIDTH = 30
-_LABEL_END = r"\s?\**\s?[:：]\s*\**\s*"
-_FROM = re.compile(rf"^[\s*_]*(?:{phrases.FROM}){_LABEL_END}(?=\S)")
-_HEADER = re.compile(rf"^[\s*_]*(?:{phrases.FROM}|{phrases.HEADER}){_LABEL_END}")
-_SUBJECT = re.compile(rf"^[\s*_]*(?:{phrases.SUBJECT}){_LABEL_END}")
-_SENT = re.compile(rf"^[\s*_]*(?:{phrases.SENT})(?: \w{{2,3}})?{_LABEL_END}")
-_INLINE = re.compile(rf"(?<!\w)(?:{phrases.FROM}|{phrases.HEADER})\**\s?[:：]")
-_GLUED = re.compile(rf"(?:{phrases.FROM}|{phrases.HEADER})\s?[:：] ?(?=\S)")
-_STAMP = re.compile(
-    r"^(.*?)\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? +\d{1,2}[:.]\d{2}(?:[:.]\d{2})?"
-    r"(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$"
-)
-_ENDS_WITH_TIME = re.compile(r"\d[:.]\d{2}(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$")
-_STAMP_WORDS = 9  # before the date: a name, an address, a word for 'on'
-_ABOVE = 6  # lines from the date of such a heading to its headers
-_REPLY_ABOVE = re.compile(rf"^\W*\w?.{{0,60}}(?:{phrases.REPLY_ABOVE})\W*$")
-_GROUPWISE = re.compile(r"^>>> ?[^>\s]")
-_NOTES_TABLE = re.compile(r"^\W*\|-{3,}\+-{3,}>$")
-_MARKED = re.compile(r"^(?:\s{0,3}[>|｜])+\s?")
-_RECIPIENT = re.compile(r"[@/,;]")
-_ANY_LABEL = re.compile(r"^[\s*_]*[^\W\d][^:：<>@]{0,24}[:：]\s*\**\s*\S")
-_NOTES = re.compile(r"^.{2,60}\s?-{3}\d{1,4}[./-]\d{1,2}[./-]\d{1,4} .{0,20}-{3}\S")
 
 
 def tail_start(lines: list[str], index: int) -> int | None:
@@ -436,13 +445,6 @@ def _block(lines: list[str], index: int) -> list[str]:
         if blanks > 1 or others > 1 or (blanks and others):
             break
     return block
-
-
-_HINTS = (">", ":", "：", "*", SOFT, HARD, "--", "__", "==", "‐‐", "––", "——", "##")
-_VERB = re.compile(r"\bwrote\b")
-_TORN_LINES = 12  # that lost their marks one below the other
-_LINK_PIECE = re.compile(r"[=%/]\S")
-_ARROW = re.compile(r"^\s{0,3}>(?=[=\d])")
 
 
 def drop_quotes(lines: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ from itertools import islice
 from personal_store.cleaning import phrases
 from personal_store.cleaning.quotes import LONGEST, bare_line
 
+# Footers: notices of companies, and what lists write.
 _LAST = 10
 """Paragraphs from the end that are looked at."""
 _PROSE = 60
@@ -35,6 +36,7 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STEMS = tuple(phrases.NOTICE_WORDS.split("|"))
 _ASCII_STEMS = tuple(stem for stem in _STEMS if stem.isascii())
 
+# Taglines such as "Sent from my iPhone".
 _LONGEST_TAGLINE = 100
 _LONGEST_REST = 3
 """Words behind the device of a tagline, unless they are known ones."""
@@ -70,6 +72,41 @@ _ONLY_LINK = re.compile(r"^\W*(?:https?://|www\.)\S{1,80}\W*$")
 _APOLOGY = re.compile(phrases.APOLOGY)
 _NETWORK = re.compile(r"using |on the |network|https?:|\bfor |\bwith |[(<]|by at&t")
 _SLOGAN = re.compile(r"^\W*yahoo mail\W+search, organi[sz]e, conquer")
+
+# Signatures and contact blocks.
+_DELIMITER = re.compile(r"^(?:- )?--$|^[—–]$|^__$")
+_RULE = re.compile(r"^\s*(?:[-_=*~–—•]\s?){3,}\s*$")
+_SIGN_OFF = re.compile(rf"^\s*(?:(?:{phrases.SIGN_OFF})(?!\w)[^\w\n(]*)+")
+_PS = re.compile(rf"^\W*(?:{phrases.PS})")
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|[\w.+%-]+@[\w-]+\.\w")
+_NUMBER = re.compile(r"(?<!\d)(?:\+|\(?0)[\d ()/.-]{6,}\d")
+_CONTACT = re.compile(
+    rf"{_NUMBER.pattern}|{_ADDRESS.pattern}|\|"
+    rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\dh@]",
+    re.IGNORECASE,
+)
+_REACHED = re.compile(
+    rf"{_NUMBER.pattern}|[\w.+%-]@[\w-]+\.\w"
+    rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\d]",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(rf"^\W*(?:{phrases.CONTACT_WORDS})\W*$", re.IGNORECASE)
+_MAY_BE_CONTACT = re.compile(r"[\d@|]|www\.|://")
+_SENTENCE = re.compile(r"[.?!…。？！](?:\W{0,3})$")
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGITS = re.compile(r"\d{2}")
+
+_PGP_BEGIN = "-----BEGIN PGP "
+_PGP_SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
+_PGP_BLOCK = re.compile(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$")
+
+_SIGNATURE_LINES = 16
+_SIGN_OFF_LINES = 16
+_FOOTER_LINES = 80
+_NAME_WORDS = 5
+_LONGEST_GOODBYE = 50
+_LONGEST_NAME = 40
+_SHORT = 90
 
 
 def cut_footers(lines: list[str], goodbye: Callable[[list[str]], int]) -> list[str]:
@@ -231,41 +268,6 @@ def _is_notice(text: str) -> bool:
     if not opened and len(text) < _NOTICE and short < _NOTICE_CJK:
         return False
     return sum([stem in text for stem in stems]) + 2 * opened >= 4
-
-
-_DELIMITER = re.compile(r"^(?:- )?--$|^[—–]$|^__$")
-_RULE = re.compile(r"^\s*(?:[-_=*~–—•]\s?){3,}\s*$")
-_SIGN_OFF = re.compile(rf"^\s*(?:(?:{phrases.SIGN_OFF})(?!\w)[^\w\n(]*)+")
-_PS = re.compile(rf"^\W*(?:{phrases.PS})")
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|[\w.+%-]+@[\w-]+\.\w")
-_NUMBER = re.compile(r"(?<!\d)(?:\+|\(?0)[\d ()/.-]{6,}\d")
-_CONTACT = re.compile(
-    rf"{_NUMBER.pattern}|{_ADDRESS.pattern}|\|"
-    rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\dh@]",
-    re.IGNORECASE,
-)
-_REACHED = re.compile(
-    rf"{_NUMBER.pattern}|[\w.+%-]@[\w-]+\.\w"
-    rf"|(?<!\w)(?:{phrases.CONTACT_WORDS})\s*[:：]+\s*[+(\d]",
-    re.IGNORECASE,
-)
-_LABEL = re.compile(rf"^\W*(?:{phrases.CONTACT_WORDS})\W*$", re.IGNORECASE)
-_MAY_BE_CONTACT = re.compile(r"[\d@|]|www\.|://")
-_SENTENCE = re.compile(r"[.?!…。？！](?:\W{0,3})$")
-_LETTER = re.compile(r"[^\W\d_]")
-_DIGITS = re.compile(r"\d{2}")
-
-_PGP_BEGIN = "-----BEGIN PGP "
-_PGP_SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
-_PGP_BLOCK = re.compile(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$")
-
-_SIGNATURE_LINES = 16
-_SIGN_OFF_LINES = 16
-_FOOTER_LINES = 80
-_NAME_WORDS = 5
-_LONGEST_GOODBYE = 50
-_LONGEST_NAME = 40
-_SHORT = 90
 
 
 def drop_signature(lines: list[str]) -> list[str]:

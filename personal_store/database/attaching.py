@@ -24,7 +24,7 @@ NAME = "other"
 
 @contextmanager
 def attached(db: Database, path: Path, other: Path) -> Iterator[None]:
-    """Within this, the tables of another store are there as `other.record` and so on.
+    """Make the tables of another store readable as `other.record` and so on.
 
     Raises StoreError if that file is no store.
     """

@@ -33,7 +33,8 @@ class Source:
     fault: str = ""
     """Why it cannot be read, as a sentence. Nobody opens it then."""
     appends: bool = False
-    """It only ever grows at its end: what an earlier run has read is not read again."""
+    """Whether the source only ever grows at its end, as a folder on a server does: what
+    an earlier run has read is not read again."""
 
     @property
     def name(self) -> str:
@@ -49,7 +50,7 @@ class Source:
 
     @property
     def place(self) -> str:
-        """Where it lies, unambiguously."""
+        """The whole path of the source, with its name inside an archive."""
         inside = f"!{self.member}" if self.member else ""
         return _printable(str(self.path.resolve()) + inside)
 

@@ -140,7 +140,7 @@ _selection: ContextVar[Selection | None] = ContextVar("selection", default=None)
 
 @contextmanager
 def only(selection: Selection) -> Iterator[Selection]:
-    """Within this, importers see these sources and no others, whatever the path."""
+    """Let importers see these sources and no others, whatever the path."""
     before = _selection.set(selection)
     try:
         yield selection

@@ -68,7 +68,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _beginning(source: Source) -> str:
-    """Enough of it to see its columns, cut at the end of a line."""
+    """The first lines of a table, enough to see its columns."""
     data = source.head(_SAMPLE_BYTES)
     if len(data) == _SAMPLE_BYTES:
         data = data[: data.rfind(b"\n") + 1] or data

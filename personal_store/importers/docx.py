@@ -7,15 +7,12 @@ from personal_store.files.files import bundled
 from personal_store.files.sources import Source, ends_with, locate
 from personal_store.importers.formats.documents import (
     Paragraphs,
-    Properties,
     Text,
     is_personal,
-    member,
-    open_document,
+    packed_text,
     read_documents,
 )
 from personal_store.records import Item, ReadOptions
-from personal_store.text.dates import parse_date
 
 # Deleted and moved away under "track changes", field codes, and the copy of a text box
 # that is kept for old programs. Comments, notes and page headers lie in other parts.
@@ -49,13 +46,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _text(file: Source) -> Text:
-    with open_document(file) as packed:
-        body = member(packed, "word/document.xml")
-        about = Properties().read(member(packed, "docProps/core.xml", needed=False))
-    return Text(
+    return packed_text(
+        file,
+        "word/document.xml",
+        "docProps/core.xml",
         Paragraphs(
             ("p",), _SKIPPED, lambda name, _: _MARKS.get(name, ""), within=("t",)
-        ).read(body),
-        title=about.get("title", ""),
-        written=parse_date(about.get("modified") or about.get("created")),
+        ),
+        ("modified", "created"),
     )

@@ -38,7 +38,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
-    """The same, not read yet."""
+    """The messages as `read` gives them, not parsed yet."""
 
     def read_file(file: Source, _: int, position: int) -> Iterator[Letter]:
         raw = file.head(MAX_MESSAGE)

@@ -64,7 +64,7 @@ class Mailbox(Source):
 
     @property
     def place(self) -> str:
-        """The same; no path on this device."""
+        """The account and the folder: mail on a server has no path on this device."""
         return f"imap:{self.name}"
 
     def fingerprint(self) -> str:
@@ -73,7 +73,7 @@ class Mailbox(Source):
 
 
 def sources(path: Path) -> list[Source]:
-    """Nothing: no file holds what is on a server. `connected` gives that."""
+    """Raise SourceError: mail on a server lies in no file. See `connected`."""
     raise SourceError(
         f"{path} is on this device, and 'imap' reads from a server: specsteer import "
         "imap you@example.org --server imap.example.org."
@@ -115,7 +115,7 @@ def connected(login: Login) -> Iterator[Mailbox]:
 
 
 def envelopes(source: Source) -> Iterator[Mail]:
-    """None: whoever logs in is the owner."""
+    """No envelopes are needed to find the owner: it is whoever logs in."""
     del source
     return iter(())
 

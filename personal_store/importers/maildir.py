@@ -43,7 +43,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
-    """The same, not read yet."""
+    """The messages as `read` gives them, not parsed yet."""
 
     def read_file(file: Source, _: int, position: int) -> Iterator[Letter | Item]:
         found = _FLAGS.search(file.name)

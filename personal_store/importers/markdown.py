@@ -44,6 +44,14 @@ _COMMENTS = (("%%", "%%"), ("<!--", "-->"))
 _LONGEST_LINE = 20_000
 """Characters of a line in which marks are looked for; longer ones are data."""
 
+_BLOCK = re.compile(
+    r"\A\ufeff?---[ \t]*\n(.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL
+)
+_FIELD = re.compile(r"([A-Za-z_][\w .-]{0,60}?)[ \t]*:(?:[ \t]+(.*))?[ \t]*")
+_ENTRY = re.compile(r"[ \t]*-[ \t]+(.*)")
+_ENOUGH = 500
+"""Lines, and characters of a line, that are looked at."""
+
 
 def sources(path: Path) -> list[Source]:
     """The file itself, or every note of a vault."""
@@ -138,15 +146,6 @@ def _plain(line: str) -> str:
     return line
 
 
-_BLOCK = re.compile(
-    r"\A\ufeff?---[ \t]*\n(.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL
-)
-_FIELD = re.compile(r"([A-Za-z_][\w .-]{0,60}?)[ \t]*:(?:[ \t]+(.*))?[ \t]*")
-_ENTRY = re.compile(r"[ \t]*-[ \t]+(.*)")
-_ENOUGH = 500
-"""Lines, and characters of a line, that are looked at."""
-
-
 def front_matter(text: str) -> tuple[dict[str, list[str]], str]:
     """(values by lower-case field name, the text after the block)."""
     found = _BLOCK.match(text)
@@ -167,7 +166,8 @@ def front_matter(text: str) -> tuple[dict[str, list[str]], str]:
 
 
 def _values(value: str) -> list[str]:
-    """One value, or those in brackets. Quotes keep commas together only outside."""
+    """The value of a field, or the values in brackets, where quotes do not keep commas
+    together."""
     value = value.strip()
     if value.startswith("[") and value.endswith("]"):
         return [_unquoted(part) for part in value[1:-1].split(",")]

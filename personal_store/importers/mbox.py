@@ -60,7 +60,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
-    """The same, not read yet; of those in a plain file only where they lie."""
+    """The messages after options.start, not read yet; of a plain file only where each
+    lies, so that other processes can read them."""
     if source.content is None:
         for one in stretches(source.path, options.start):
             yield _letter(source, options, one, one)

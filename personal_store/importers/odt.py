@@ -7,15 +7,12 @@ from personal_store.files.files import bundled
 from personal_store.files.sources import Source, ends_with, locate
 from personal_store.importers.formats.documents import (
     Paragraphs,
-    Properties,
     Text,
     is_personal,
-    member,
-    open_document,
+    packed_text,
     read_documents,
 )
 from personal_store.records import Item, ReadOptions
-from personal_store.text.dates import parse_date
 
 _SKIPPED = (
     *("tracked-changes", "annotation", "note", "table-of-content", "bibliography"),
@@ -41,13 +38,12 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _text(file: Source) -> Text:
-    with open_document(file) as packed:
-        body = member(packed, "content.xml")
-        about = Properties().read(member(packed, "meta.xml", needed=False))
-    return Text(
-        Paragraphs(("p", "h"), _SKIPPED, _written, within=("p", "h")).read(body),
-        title=about.get("title", ""),
-        written=parse_date(about.get("date") or about.get("creation-date")),
+    return packed_text(
+        file,
+        "content.xml",
+        "meta.xml",
+        Paragraphs(("p", "h"), _SKIPPED, _written, within=("p", "h")),
+        ("date", "creation-date"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Plain text files that their owner wrote: letters, notes, drafts."""
+"""Plain text files that their owner wrote: notes, essays, drafts."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -59,9 +59,21 @@ ACCOUNT = Shape(
     lambda head: marked(head, ("accountId",)),
 )
 
-
 _LONGEST = 1_000_000
 """Bytes of the files that say whose archive it is."""
+
+_TEXTS = Shape(
+    "tweets.js of an X archive",
+    rf"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js|{NAMES}",
+    lambda head: marked(head, ("tweet", "noteTweet", TALK)),
+)
+_LONG = re.compile(r"\s*window\.\w+\.note_?tweet", re.IGNORECASE)
+_TALKS = re.compile(r"\s*window\.\w+\.direct_?message", re.IGNORECASE)
+_RETWEET = re.compile(r"\s*(?:RT|MT) @\w+")
+_OTHERS = re.compile(r"\s+(?:RT|MT) @\w+:?.*|\s*[\"“]@\w+:.*", re.DOTALL)
+_SHORT_LINK = re.compile(r"\s*https://t\.co/\w*")
+_COMPARED = 60
+"""Characters in which a shortened post and the long one must agree."""
 
 
 @dataclass(slots=True)
@@ -71,7 +83,7 @@ class Accounts:
     owner: str = ""
     """The number of the account; empty where no file tells."""
     names: dict[str, str] = field(default_factory=dict)
-    """By number, with the @."""
+    """Names with the @, by the number of the account."""
 
     def learn(self, tweet: dict[str, Any]) -> None:
         """Take the names of those whom a post mentions or answers."""
@@ -152,20 +164,6 @@ def _latest_name(talk: dict[str, Any]) -> str:
     return text(last.get("name"))
 
 
-_TEXTS = Shape(
-    "tweets.js of an X archive",
-    rf"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js|{NAMES}",
-    lambda head: marked(head, ("tweet", "noteTweet", TALK)),
-)
-_LONG = re.compile(r"\s*window\.\w+\.note_?tweet", re.IGNORECASE)
-_TALKS = re.compile(r"\s*window\.\w+\.direct_?message", re.IGNORECASE)
-_RETWEET = re.compile(r"\s*(?:RT|MT) @\w+")
-_OTHERS = re.compile(r"\s+(?:RT|MT) @\w+:?.*|\s*[\"“]@\w+:.*", re.DOTALL)
-_SHORT_LINK = re.compile(r"\s*https://t\.co/\w*")
-_COMPARED = 60
-"""Characters in which a shortened post and the long one must agree."""
-
-
 def sources(path: Path) -> Sequence[Source]:
     """The file itself, or those in the folder or archive.
 
@@ -199,7 +197,7 @@ class _LongPosts:
     """The long posts of an archive, and which stand shortened among the others."""
 
     found: dict[int | None, list[dict[str, Any]]] = field(default_factory=dict)
-    """By the second in which they were written."""
+    """Long posts by the second in which they were written."""
     met: set[str] = field(default_factory=set)
 
     def learn(self, file: Source) -> None:

@@ -39,7 +39,8 @@ from personal_store.text.dates import parse_date
 
 _CHANNEL = re.compile(r"UC[\w-]{22}")
 _COLUMNS = range(6, 13)
-"""As many as there have been, and some more that may come."""
+"""How many columns a table of comments may have: as many as there have been, and some
+more that may come."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,11 @@ def discover_in(
     mine: bool = False,
     beside: Sequence[Source] = (),
 ) -> Discovery:
-    """The same for these sources alone; `beside` lies more, which is not read."""
+    """What `discover` finds among these sources alone.
+
+    `beside` are other files of the same folder: they tell whose export it is, and are
+    not read.
+    """
     work = _Search(path, [source for source in sources if not source.fault])
     for kind in importers.signed():
         if kind not in passing:

@@ -19,6 +19,11 @@ from personal_store.lifecycle import raw_bodies
 from personal_store.lifecycle.writing import told_as
 from personal_store.records import ImportFailure
 
+_SETTLED = 2_000_000_000
+"""Nanoseconds that a file has to be older than its import: a second change within one
+tick of the file system's clock would not show."""
+_BLOCK = 1 << 20
+
 
 def read_before(db: Database, source: Source, me: frozenset[str], options: str) -> int:
     """The furthest place that any run over a source that only ever grows has
@@ -48,29 +53,23 @@ def ended_before(db: Database, source: Source) -> bool:
     return row.fetchone() is not None
 
 
-_SETTLED = 2_000_000_000
-"""Nanoseconds that a file has to be older than its import: a second change within one
-tick of the file system's clock would not show."""
-_BLOCK = 1 << 20
-
-
 @dataclass(frozen=True, slots=True)
 class Before:
     """The last import that read a source to its end."""
 
     run_id: int
     size: int
-    """Bytes of the source then."""
+    """Bytes of the source when it was imported."""
     mark: str
     digest: str
-    """Of all its bytes; empty where it is not known."""
+    """A hash over all bytes of the source; empty where it is not known."""
     things: int
     """Texts and what else was counted in it, but failures."""
 
     @classmethod
     def of(cls, db: Database, kind: str, source: Source, told: str) -> "Before | None":
-        """That by this importer with the same options, read as this program reads; None
-        if there is none, or if another import has begun since."""
+        """The last import of this source by this importer, with the same options and
+        code; None if there is none, or if another import has begun since."""
         row = db.execute(
             """SELECT run.id, size, mark, digest, added + updated + skipped,
                       options = ? AND reader = ? AND ended IS NOT NULL

@@ -26,6 +26,13 @@ else:
 _FAR = 1 << 20
 """Where Windows locks a byte: locked bytes cannot be read by others there."""
 
+TIMES = 3
+"""Room that a text takes: itself, its search terms, and the log before they settle."""
+MAIL_TEXT = 0.1
+"""Share of a mailbox that is text worth storing; the rest is markup and attachments."""
+LEAST = 32 * 1024 * 1024
+"""Bytes that must be free for any import."""
+
 
 @contextmanager
 def importing_alone(store: Path) -> Iterator[None]:
@@ -74,14 +81,6 @@ else:
 
     def _take(file: IO[str]) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-TIMES = 3
-"""Room that a text takes: itself, its search terms, and the log before they settle."""
-MAIL_TEXT = 0.1
-"""Share of a mailbox that is text worth storing; the rest is markup and attachments."""
-LEAST = 32 * 1024 * 1024
-"""Bytes that must be free for any import."""
 
 
 def check_room(store: Path, sources: Sequence[Source], *, is_mail: bool) -> None:

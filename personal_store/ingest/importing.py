@@ -106,7 +106,8 @@ def import_sources(
     progress: ProgressCallback | None = None,
     again: bool = False,
 ) -> ImportReport:
-    """The same for sources that the importer of this kind found before."""
+    """Read sources into the store that the importer of this kind found before; see
+    `import_source`."""
     importer = importers.load(kind)
     is_mail = isinstance(importer, MailImporter)
     with _translated(sources[0].path), importing_alone(store.path):
@@ -149,7 +150,7 @@ class _Import:
     newest_before: int = 0
     """The largest id that this import found in the store; 0 if it goes on with one."""
     ends: list[Callable[[], None]] = field(default_factory=list)
-    """Note that a source was read to its end, one each."""
+    """Functions that note that a source was read to its end, one for each."""
 
     def learn_owner(self, me: Sequence[str]) -> None:
         """Note the addresses or names given; without any, find out whose texts these
@@ -275,7 +276,8 @@ class _Import:
         self.ends.append(partial(run.end, reader(db), mark, digest))
 
     def _grown(self, source: Source, before: Before) -> int:
-        """Where what has come to a mailbox begins; 0 where that cannot be proven."""
+        """Where the new messages of a mailbox that has grown begin; 0 if that cannot be
+        proven."""
         grows = isinstance(self.importer, GrowingImporter) and source.content is None
         if not grows or not before.digest or not before.size < source.size:
             return 0
@@ -319,7 +321,7 @@ class _Told:
     step: int = -1
 
     def after(self, done: int) -> "_Told":
-        """The same, for a source that begins when so much is done."""
+        """Progress of the next source, which begins when so much is done."""
         return replace(self, before=done)
 
     def at(self, position: int) -> None:
@@ -357,7 +359,7 @@ def remembered(db: Database, names: Sequence[str]) -> dict[str, str]:
 
 
 def remember(db: Database, names: Sequence[str], mapping: Mapping[str, str]) -> None:
-    """Keep it for the next table with the same columns, in whatever order."""
+    """Remember the columns for the next table of the same shape, in whatever order."""
     with immediate(db):
         db.execute(
             "INSERT OR REPLACE INTO state VALUES (?, ?)",

@@ -86,7 +86,7 @@ def delete(db: Database, ids: Sequence[int]) -> None:
 
 
 def take_out(db: Database, ids: Sequence[int]) -> None:
-    """The same, within a transaction of the caller."""
+    """Do what `delete` does within a transaction of the caller."""
     if not ids:
         return
     derived.drop(db, ids)
@@ -109,7 +109,7 @@ def take_out(db: Database, ids: Sequence[int]) -> None:
 
 
 def forgotten_among(db: Database, ids: Sequence[int] | None = None) -> list[int]:
-    """Those of these stored texts, or of all, that a mark covers."""
+    """Ids of stored records that a tombstone covers; all records if `ids` is None."""
     buried = Tombstones.of(db)
     if not buried.secrets:
         return []

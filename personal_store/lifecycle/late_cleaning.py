@@ -5,7 +5,7 @@ answer, never as style. Own mail is cleaned again when the rules have become bet
 compared with the messages it answers once these are stored too.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,11 @@ from personal_store.search.derived import (
 from personal_store.search.index import Index
 
 _AT_ONCE = 500
+
+BATCH = 200
+_GENERATIONS = 4
+"""How far up a thread is looked: a quote holds older quotes."""
+_OWN_MAILS = f"kind = 'email' AND author IN {tuple(map(int, OWN))}"
 
 
 def received_index(db: Database, progress: ProgressCallback | None = None) -> Index:
@@ -86,12 +91,6 @@ def clean_all_waiting(
             progress(at + len(some), len(ids))
 
 
-BATCH = 200
-_GENERATIONS = 4
-"""How far up a thread is looked: a quote holds older quotes."""
-_OWN_MAILS = f"kind = 'email' AND author IN {tuple(map(int, OWN))}"
-
-
 @dataclass(frozen=True, slots=True)
 class Recleaned:
     """What cleaning again came to."""
@@ -134,17 +133,7 @@ def reclean(
             f"WHERE {_OWN_MAILS}{older} ORDER BY id"
         )
     ]
-    changed = 0
-    for at in range(0, len(ids), BATCH):
-        with immediate(db):
-            some = [one for one in ids[at : at + BATCH] if _reclean_one(db, one)]
-            refresh(db, some)
-            if some:
-                count_change(db)
-        changed += len(some)
-        if progress is not None:
-            progress(min(at + BATCH, len(ids)), len(ids))
-    changed += compare_threads(db)
+    changed = _rewrite(db, ids, _reclean_one, progress) + compare_threads(db)
     lost = db.execute(
         f"""SELECT source_id, count(*) FROM record LEFT JOIN raw ON record_id = id
             WHERE {_OWN_MAILS} AND cleaning < {VERSION} AND record_id IS NULL
@@ -183,14 +172,26 @@ def compare_threads(db: Database, after: int = 0) -> int:
             [after, after],
         )
     ]
+    return _rewrite(db, ids, _compare_one)
+
+
+def _rewrite(
+    db: Database,
+    ids: Sequence[int],
+    rewrite: Callable[[Database, int], bool],
+    progress: ProgressCallback | None = None,
+) -> int:
+    """Have these records rewritten in batches, each a transaction; how many changed."""
     changed = 0
     for at in range(0, len(ids), BATCH):
         with immediate(db):
-            batch = [one for one in ids[at : at + BATCH] if _compare_one(db, one)]
+            batch = [one for one in ids[at : at + BATCH] if rewrite(db, one)]
             refresh(db, batch)
             if batch:
                 count_change(db)
         changed += len(batch)
+        if progress is not None:
+            progress(min(at + BATCH, len(ids)), len(ids))
     return changed
 
 

@@ -145,7 +145,7 @@ def unaccounted(db: Database, progress: ProgressCallback | None = None) -> list[
 
 @cache
 def _our_columns() -> set[str]:
-    """Those of a new store."""
+    """What the schema of a new store names."""
     fresh = Database(memory=True, execute_plugins=False)
     try:
         migrate(fresh)
@@ -200,7 +200,7 @@ def _unlike(stream: IO[bytes], reference: Path, path: Path) -> list[str]:
 
 
 def _plain(data: bytes, at: int) -> NDArray[np.uint8]:
-    """Bytes (N,) that stand `at` in a file, without what differs between copies."""
+    """Bytes (N,) of a file from offset `at` on, with zeros where copies differ."""
     found = np.frombuffer(data, np.uint8)
     if at == 0 and len(found):
         found = found.copy()
@@ -210,8 +210,9 @@ def _plain(data: bytes, at: int) -> NDArray[np.uint8]:
 
 
 def _unlike_sealed(db: Database, path: Path, reference: Path) -> list[str]:
-    """Of an encrypted store the bytes mean nothing. Every page has its seal, belongs
-    to a table, and there are as many as the rows take."""
+    """What is wrong with the pages of an encrypted store, whose bytes mean nothing:
+    each must have its seal and belong to a table, and there must be as many as the
+    rows take."""
     seals = [row[0] for row in db.execute("PRAGMA cipher_integrity_check")]
     pages = [row[0] for row in db.execute("PRAGMA integrity_check")]
     left = [f"{path.name}: {line}" for line in [*seals, *pages] if line != "ok"]
@@ -221,7 +222,7 @@ def _unlike_sealed(db: Database, path: Path, reference: Path) -> list[str]:
 
 
 def _backup_unlike(path: Path, reference: Path) -> list[str]:
-    """Where the backup is another one than the store gives now."""
+    """What is wrong if the backup is not the one that the store would give now."""
     backup = backup_path(path)
     key = keys.known(path)
     if key is None:

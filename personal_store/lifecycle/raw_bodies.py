@@ -19,6 +19,11 @@ from personal_store.records import OWN, UNREAD, Author, RawText, fingerprint
 
 _CLEANED = f"(SELECT id FROM record WHERE cleaning <> {UNREAD})"  # noqa: S608
 
+_WAITING = f"""
+    SELECT title, rating, author, data FROM record LEFT JOIN raw ON record_id = id
+    WHERE id = ? AND cleaning = {UNREAD}
+"""  # noqa: S608
+
 
 def is_wanted(db: Database) -> bool:
     """Whether raw bodies are kept; they are unless the owner said no."""
@@ -47,7 +52,7 @@ def keep(db: Database, bodies: Iterable[tuple[int, bytes]]) -> None:
 
 
 def drop_of_others(db: Database) -> None:
-    """Raw bodies of texts that turned out not to be the owner's go."""
+    """Delete the raw bodies of texts that turned out not to be the owner's."""
     own = tuple(map(int, OWN))
     db.execute(
         "DELETE FROM raw WHERE record_id IN "  # noqa: S608
@@ -59,12 +64,6 @@ def read(db: Database, record_id: int) -> RawText | None:
     """The raw body of a record; None if none is kept."""
     row = db.execute("SELECT data FROM raw WHERE record_id = ?", [record_id]).fetchone()
     return unpack(row[0]) if row else None
-
-
-_WAITING = f"""
-    SELECT title, rating, author, data FROM record LEFT JOIN raw ON record_id = id
-    WHERE id = ? AND cleaning = {UNREAD}
-"""  # noqa: S608
 
 
 def waiting(db: Database, among: Sequence[int] | None = None) -> list[int]:

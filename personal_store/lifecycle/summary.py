@@ -34,7 +34,7 @@ class Summary:
     sources: dict[str, int]
     years: dict[str, int]
     languages: dict[str, int] | None
-    """Of a sample; None where the extra `languages` is not installed."""
+    """Languages of a sample; None where the extra `languages` is not installed."""
     received: int
     excluded: int
     trash: int

@@ -28,7 +28,7 @@ class Tombstones:
 
     @classmethod
     def of(cls, db: Database) -> Self:
-        """Those of an open store, as of now."""
+        """The tombstones of an open store, as of now."""
         rows = db.execute("SELECT id, secret FROM tombstone_key ORDER BY id")
         any_mark = db.execute("SELECT 1 FROM tombstone LIMIT 1").fetchone()
         return cls(db, dict(rows.fetchall()) if any_mark else {})

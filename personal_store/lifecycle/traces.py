@@ -41,7 +41,7 @@ class Traces:
 
     @classmethod
     def of(cls, db: Database, ids: Sequence[int]) -> "Traces":
-        """Those of these records; of very many texts fewer each."""
+        """Pieces of these records; of very many records fewer pieces each."""
         each = max(4, min(_PER_TEXT, _IN_ALL // max(1, len(ids))))
         windows: set[bytes] = set()
         for record_id in ids:
@@ -60,7 +60,7 @@ class Traces:
         return Traces(windows)
 
     def found_in(self, files: Iterable[Path]) -> list[Path]:
-        """Those of these files that hold a piece."""
+        """The files among these that hold a piece."""
         return [file for file in files if self._is_in(file)]
 
     def _is_in(self, file: Path) -> bool:
@@ -136,7 +136,7 @@ def _chunks(cells: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _present(data: bytes, wanted: Numbers) -> Numbers:
-    """Those of the wanted numbers whose piece stands in the data, at any offset."""
+    """The wanted numbers whose piece stands in the data, at any offset."""
     found: list[Numbers] = [_NOTHING]
     if not len(wanted):
         return _NOTHING

@@ -211,7 +211,7 @@ class _Batch:
             count_change(self.run.db)
 
     def _lacks_raw(self, record_id: int, cleaning: int) -> bool:
-        """Not if it is kept already, or newer rules than ours have read the text."""
+        """Whether a record has no raw body, and no newer rules have read its text."""
         lacking = self.run.db.execute(
             """SELECT 1 FROM record LEFT JOIN raw ON record_id = id
                WHERE id = ? AND cleaning <= ? AND record_id IS NULL""",
@@ -263,8 +263,8 @@ def _author(document: Document, me: frozenset[str]) -> Author:
 
 
 def _storable(document: Document) -> Document:
-    """The same, without characters that SQLite refuses; nearly all have none, which
-    one look at everything together tells."""
+    """The document without characters that SQLite refuses. Nearly all have none, which
+    one look at all texts together tells."""
     every = "".join([getattr(document, name) for name in _TEXTS])
     if _MARK not in every and storable(every) is every:
         return document

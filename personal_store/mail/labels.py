@@ -45,6 +45,9 @@ _UNWANTED = {
     **dict.fromkeys(_CHAT, "chat messages"),
 }
 
+_SHIFTED = re.compile(r"&([A-Za-z0-9+,]*)-")
+_BOX = re.compile(r"\.(?:mbox|mailbox|imapmbox)$", re.IGNORECASE)
+
 
 def split_labels(header: str) -> tuple[str, ...]:
     """Labels of an already decoded X-Gmail-Labels header; quoted commas stay."""
@@ -72,10 +75,6 @@ def unwanted(labels: tuple[str, ...]) -> str:
         if reason:
             return reason
     return ""
-
-
-_SHIFTED = re.compile(r"&([A-Za-z0-9+,]*)-")
-_BOX = re.compile(r"\.(?:mbox|mailbox|imapmbox)$", re.IGNORECASE)
 
 
 def folder_label(name: str) -> str:

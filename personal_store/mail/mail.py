@@ -64,7 +64,7 @@ def headers_of(message: Part, folder: str = "") -> Mail:
 
 
 def with_bodies(mail: Mail, message: Part) -> Mail:
-    """The same with the bodies of the message, decoded; attachments are not."""
+    """Headers with the decoded bodies of their message; attachments are left out."""
     plain: list[str] = []
     html: list[str] = []
     types = {message.type}

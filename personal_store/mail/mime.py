@@ -46,7 +46,7 @@ class Content:
     value: str
     """What stands before its parameters, lower-case."""
     parameters: Mapping[str, str]
-    """By lower-case names."""
+    """Parameters by their lower-case names."""
 
 
 _NOTHING = Content("", {})

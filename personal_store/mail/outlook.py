@@ -67,7 +67,7 @@ class Place:
     label: str
     """What its folder is called, or the trash or the like that this lies in."""
     number: int
-    """Of the message in its folder, from 0."""
+    """The number of the message in its folder, from 0."""
 
     def message(self) -> Any:
         """The message as libpff gives it; raises one of FAULTS."""
@@ -136,7 +136,7 @@ def raw_mail(message: Any, *, with_bodies: bool = True) -> bytes:
 
 
 def _own_headers(headers: str) -> str:
-    """Without those that describe a body which is not there any more."""
+    """The headers, but those that describe a body which is not there any more."""
     kept: list[str] = []
     keeps = True
     for line in headers.splitlines():

@@ -66,7 +66,7 @@ def begins_message(stream: IO[bytes], position: int) -> bool:
 
 
 def stretches(path: Path, start: int = 0) -> Iterator["Stretch"]:
-    """Where the same messages lie in a file, for others to read."""
+    """Where the messages of a mailbox file lie, for other processes to read."""
     with path.open("rb") as stream:
         for message in _messages(stream, start, keeps=False):
             yield Stretch(str(path.absolute()), message.begin, message.end)
@@ -187,5 +187,5 @@ def _first_line(stream: IO[bytes]) -> bytes:
 
 
 def _trimmed(data: bytes) -> bytes:
-    """Without a byte order mark and blank lines at the start."""
+    """The data without a byte order mark and blank lines at its start."""
     return data.lstrip(b"\xef\xbb\xbf\r\n\t ")

@@ -52,6 +52,9 @@ _PARSER_FAULTS = (
 _EXPUNGED = 0x0008
 _MESSAGE_ID = re.compile(r"<[^<>\s]+>|[^<>\s]+@[^<>\s]+")
 
+_LEVEL = 3
+"""Takes half the time of zlib's own choice, and 7 % more room."""
+
 
 @dataclass(frozen=True, slots=True)
 class Letter:
@@ -74,7 +77,7 @@ class Letter:
 
 
 def read_now(one: Letter | Item) -> Item:
-    """What a letter holds; anything else as it is."""
+    """The document in a letter; anything else stays as it is."""
     if not isinstance(one, Letter):
         return one
     raw, envelope = one.raw, one.envelope
@@ -151,7 +154,7 @@ def read_letter(
             raw=pack(RawText(mail.plain, mail.html)),
         )
         if me and sender not in me:
-            return document  # it is many, and seldom wanted: cleaning waits until it is
+            return document  # Mail by others is seldom wanted: cleaning waits for that.
         cleaned = clean_mail(mail)
         if not says_something(cleaned.text):
             return Skipped(position, "without own words")
@@ -221,7 +224,7 @@ def says_something(text: str) -> bool:
 
 
 def _key(mail: Mail, sender: str) -> str:
-    """Same for the same message in another export, where labels and order differ.
+    """The key of a message: the same in every export, whatever its labels are there.
 
     One Message-ID with two bodies are two messages; without Message-ID the rest of
     what was written decides.
@@ -243,13 +246,9 @@ def _first_id(value: str) -> str:
     return match.group().strip("<>") if match else ""
 
 
-_LEVEL = 3
-"""Takes half the time of zlib's own choice, and 7 % more room."""
-
-
 def pack(raw: RawText) -> bytes:
-    """As it is stored: the length of the plain body, both bodies; deflated. Of each as
-    much as cleaning looks at."""
+    """The length of the plain body and both bodies, deflated; of each body as much as
+    cleaning looks at."""
     plain = raw.plain[:MAX_TEXT]
     html = raw.html[:MAX_HTML]
     return zlib.compress(f"{len(plain)} {plain}{html}".encode(), _LEVEL)

@@ -147,7 +147,7 @@ class Readers:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """One process."""
+    """One process that reads letters."""
 
     process: subprocess.Popen[bytes]
     complaints: IO[bytes]

@@ -31,11 +31,11 @@ class Asked:
     phrases: tuple[str, ...] = ()
     """Terms with spaces between, that stand side by side in every text found."""
     without: tuple[str, ...] = ()
-    """The same, that stand in none."""
+    """Terms with spaces between, that stand side by side in no text found."""
 
     @classmethod
     def of(cls, typed: str) -> Self:
-        """What these letters ask for. A quote that is not closed ends with the line."""
+        """A search as typed. A quotation that is not closed ends with the line."""
         terms: list[str] = []
         phrases: list[str] = []
         without: list[str] = []

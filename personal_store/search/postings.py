@@ -31,6 +31,29 @@ _SET = """
     DO UPDATE SET lengths = excluded.lengths
 """
 
+TABLES = ("_posting", "_term", "_spread", "_length")
+"""What follows the name of the texts in the names of their tables."""
+_POSTING = np.dtype([("place", "<u2"), ("count", "<u2")])
+"""The place in the block, and how often the term stands in the text."""
+_PACK = struct.Struct("<HH").pack
+_SIZE = _POSTING.itemsize
+_MOST = 0xFFFF
+_PORTION = 100_000
+"""Bytes of postings that are looked at together, so that memory stays small."""
+
+_ADD = """
+    INSERT INTO {}_posting VALUES (?, ?, ?) ON CONFLICT(term, block)
+    DO UPDATE SET postings = CAST(postings || excluded.postings AS BLOB)
+"""
+_COUNT = """
+    INSERT INTO {}_term VALUES (?, ?) ON CONFLICT(term)
+    DO UPDATE SET texts = excluded.texts
+"""
+_SPREAD = """
+    INSERT INTO {}_spread VALUES (?, ?) ON CONFLICT(texts)
+    DO UPDATE SET terms = terms + excluded.terms
+"""
+
 
 def split(record_id: int) -> tuple[int, int]:
     """Block and place of a record."""
@@ -78,37 +101,12 @@ def write_lengths(db: Database, name: str, lengths: Mapping[int, int]) -> None:
             db.execute(f"DELETE FROM {name}_length WHERE block = ?", [block])  # noqa: S608
 
 
-TABLES = ("_posting", "_term", "_spread", "_length")
-"""What follows the name of the texts in the names of their tables."""
-_POSTING = np.dtype([("place", "<u2"), ("count", "<u2")])
-"""The place in the block, and how often the term stands in the text."""
-_PACK = struct.Struct("<HH").pack
-_SIZE = _POSTING.itemsize
-_MOST = 0xFFFF
-_PORTION = 100_000
-"""Bytes of postings that are looked at together, so that memory stays small."""
-
-
 @dataclass(frozen=True, slots=True)
 class Postings:
     """Where a term stands (N,), in no order."""
 
     ids: NDArray[np.int64]
     counts: NDArray[np.float32]
-
-
-_ADD = """
-    INSERT INTO {}_posting VALUES (?, ?, ?) ON CONFLICT(term, block)
-    DO UPDATE SET postings = CAST(postings || excluded.postings AS BLOB)
-"""
-_COUNT = """
-    INSERT INTO {}_term VALUES (?, ?) ON CONFLICT(term)
-    DO UPDATE SET texts = excluded.texts
-"""
-_SPREAD = """
-    INSERT INTO {}_spread VALUES (?, ?) ON CONFLICT(texts)
-    DO UPDATE SET terms = terms + excluded.terms
-"""
 
 
 class Changes:

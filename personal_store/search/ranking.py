@@ -40,7 +40,7 @@ class Wanted:
     recipient: str | None = None
     excluded: Collection[int] = ()
     only: Collection[int] | None = None
-    """Nothing but these is found; None: no such condition."""
+    """Ids of the only texts that may be found; None: any text."""
     distinctive_only: bool = False
     """Whether words of more than half of the texts are left out of the query."""
 

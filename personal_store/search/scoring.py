@@ -54,7 +54,7 @@ class Statistics:
         ]
 
     def distinctive_only(self, query: Sequence[str]) -> list[str]:
-        """Those of them that tell texts apart."""
+        """The known terms of a query that stand in at most half of the texts."""
         few = self.texts < SMALL
         most = self.texts if few else math.floor(_TELLING * self.texts)
         return [
@@ -84,7 +84,7 @@ class Scorer:
         self._lengths = [len(terms) for terms in documents]
 
     def statistics(self) -> Statistics:
-        """Those of these texts, where they are all that there are."""
+        """The statistics of these texts, for a store that holds no others."""
         frequencies = Counter(term for terms in self._frequencies for term in terms)
         texts = len(self._lengths)
         mean = average_idf(texts, Counter(frequencies.values()))

@@ -74,7 +74,7 @@ def _is_text_codec(name: str) -> bool:
 
 
 def storable(text: str) -> str:
-    """Without NUL and without halves of surrogate pairs, which SQLite refuses."""
+    """A text without NUL and halves of surrogate pairs, which SQLite refuses."""
     text = text.replace("\0", "").removeprefix("\ufeff")
     if text.isascii():  # known without a look at it
         return text

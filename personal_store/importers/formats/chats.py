@@ -55,7 +55,40 @@ _AFTERNOON = ("pm", "下午", "傍晚", "晚上", "午後", "오후", "م", "م�
               "ch", "odp.", "du.", "ip.", "ptg")  # fmt: skip
 _NOON = "中午"
 _AMERICAN = re.compile(r"[AP]M")
-"""Where the halves of the day are written like this, the month mostly comes first."""
+"""Phones that write the halves of the day as AM and PM mostly write the month first."""
+
+_FIRST_YEAR, _LAST_YEAR = 2009, 2051
+"""WhatsApp began in 2009. A number of two digits from 52 on is a Buddhist year."""
+_BUDDHIST = 543
+
+_MARK = "\u200e"
+_NAMED = re.compile(r"([^:\n]{1,80}):(?:\s|$)(.*)", re.DOTALL)
+_FILE = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} \([^()\n]+\)\s*$", re.M)
+_BRACKETS = re.compile(rf"\A<[^<>\n]+>|[{MARKS}]+<[^<>\n]+>|\s<[^<>\n]{{8,60}}>\Z")
+_GONE = re.compile(
+    r"(?:(?:this message was|you) deleted(?: this message)?|null"
+    r"|diese nachricht wurde gelöscht|du hast diese nachricht gelöscht"
+    r"|(?:eliminaste este mensaje|se eliminó este mensaje)"
+    r"|(?:vous avez supprimé ce message|ce message a été supprimé)"
+    r"|(?:hai eliminato questo messaggio|questo messaggio è stato eliminato)"
+    r"|(?:você apagou esta mensagem|mensagem apagada)"
+    r"|(?:je hebt dit bericht verwijderd|dit bericht is verwijderd)"
+    r"|(?:이 )?메시지(?:가|는|를) 삭제(?:되었습니다|했습니다)|삭제된 메시지입니다"
+    r"|(?:لقد )?(?:تم حذف|حذفت) هذه الرسالة|این پیام حذف شد|شما این پیام را حذف کردید"
+    r"|(?:αυτό το μήνυμα διαγράφηκε|διαγράψατε αυτό το μήνυμα)"
+    r"|(?:това съобщение беше изтрито|изтрихте това съобщение)"
+    r"|(?:це повідомлення видалено|ви видалили це повідомлення)"
+    r"|(?:bu mesaj silindi|bu mesajı sildiniz)"
+    r"|(?:данное сообщение удалено|вы удалили данное сообщение)"
+    r"|(?:ta wiadomość została usunięta|usunięto tę wiadomość)"
+    r"|(?:ข้อความนี้ถูกลบแล้ว|คุณลบข้อความนี้แล้ว)"
+    r"|(?:הודעה זו נמחקה|מחקת הודעה זו)"
+    r"|(?:この)?メッセージ(?:は削除されました|を削除しました)"
+    r"|(?:此消息已(?:被)?删除|您已删除此消息|這則訊息已刪除|你已刪除這則訊息))[.。]?",
+    re.IGNORECASE,
+)
+_QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
+_HEAD_LINES = 40
 
 
 def _letters(word: str) -> str:
@@ -172,11 +205,6 @@ class Dates:
         return best.order
 
 
-_FIRST_YEAR, _LAST_YEAR = 2009, 2051
-"""WhatsApp began in 2009. A number of two digits from 52 on is a Buddhist year."""
-_BUDDHIST = 543
-
-
 def day_of(numbers: Digits, order: str) -> date | None:
     """The day that a date means; None if there is no such day since WhatsApp began."""
     year, month, day = (numbers[order.index(part)] for part in "ymd")
@@ -198,36 +226,6 @@ def day_of(numbers: Digits, order: str) -> date | None:
     if not possible or not 1 <= day <= calendar.monthrange(year, month)[1]:
         return None
     return date(year, month, day)
-
-
-_MARK = "\u200e"
-_NAMED = re.compile(r"([^:\n]{1,80}):(?:\s|$)(.*)", re.DOTALL)
-_FILE = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} \([^()\n]+\)\s*$", re.M)
-_BRACKETS = re.compile(rf"\A<[^<>\n]+>|[{MARKS}]+<[^<>\n]+>|\s<[^<>\n]{{8,60}}>\Z")
-_GONE = re.compile(
-    r"(?:(?:this message was|you) deleted(?: this message)?|null"
-    r"|diese nachricht wurde gelöscht|du hast diese nachricht gelöscht"
-    r"|(?:eliminaste este mensaje|se eliminó este mensaje)"
-    r"|(?:vous avez supprimé ce message|ce message a été supprimé)"
-    r"|(?:hai eliminato questo messaggio|questo messaggio è stato eliminato)"
-    r"|(?:você apagou esta mensagem|mensagem apagada)"
-    r"|(?:je hebt dit bericht verwijderd|dit bericht is verwijderd)"
-    r"|(?:이 )?메시지(?:가|는|를) 삭제(?:되었습니다|했습니다)|삭제된 메시지입니다"
-    r"|(?:لقد )?(?:تم حذف|حذفت) هذه الرسالة|این پیام حذف شد|شما این پیام را حذف کردید"
-    r"|(?:αυτό το μήνυμα διαγράφηκε|διαγράψατε αυτό το μήνυμα)"
-    r"|(?:това съобщение беше изтрито|изтрихте това съобщение)"
-    r"|(?:це повідомлення видалено|ви видалили це повідомлення)"
-    r"|(?:bu mesaj silindi|bu mesajı sildiniz)"
-    r"|(?:данное сообщение удалено|вы удалили данное сообщение)"
-    r"|(?:ta wiadomość została usunięta|usunięto tę wiadomość)"
-    r"|(?:ข้อความนี้ถูกลบแล้ว|คุณลบข้อความนี้แล้ว)"
-    r"|(?:הודעה זו נמחקה|מחקת הודעה זו)"
-    r"|(?:この)?メッセージ(?:は削除されました|を削除しました)"
-    r"|(?:此消息已(?:被)?删除|您已删除此消息|這則訊息已刪除|你已刪除這則訊息))[.。]?",
-    re.IGNORECASE,
-)
-_QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
-_HEAD_LINES = 40
 
 
 @dataclass(frozen=True, slots=True)

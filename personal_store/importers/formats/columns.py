@@ -109,7 +109,7 @@ class Columns:
         return cls(**chosen)
 
     def mapping(self) -> dict[str, str]:
-        """The same as --map says it; fields without a column are there, empty."""
+        """The column of each field, as --map takes them; empty where there is none."""
         return asdict(self)
 
     def document(self, row: Row, position: int) -> Item:

@@ -1,4 +1,4 @@
-"""Files that are one text each: notes, letters, chapters, in plain text or packed.
+"""Files that are one text each: notes, essays, chapters, in plain text or packed.
 
 Word processor files are zips of XML. Their XML is read as a stream, and entities are
 refused, so that none can explode.
@@ -9,7 +9,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -20,6 +20,7 @@ from personal_store.files.files import Source
 from personal_store.reading.bundles import read_each
 from personal_store.reading.letters import FEWEST_WORDS, MAX_STORED
 from personal_store.records import Document, Item, ReadOptions, Skipped
+from personal_store.text.dates import parse_date
 from personal_store.text.tokens import tokens
 
 MAX_DOCUMENT = 32 * 1024 * 1024
@@ -32,6 +33,8 @@ _TALK_LINES = 200
 _TIMED = re.compile(r".{0,40}?\d{1,2}[:.]\d{2}.{0,60}?:(?:\s|$)")
 _SPOKEN = re.compile(r"([^\s:][^:\n]{0,40}):\s\S")
 _EXPORTS = ("takeout", "readme", "license", "licence", "changelog", "requirements")
+
+Start = Callable[[str, dict[str, str]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +132,6 @@ def _pieces(text: str) -> Iterator[str]:
         yield text
 
 
-Start = Callable[[str, dict[str, str]], None]
-
-
 def read_xml(
     data: bytes,
     start: Start,
@@ -166,12 +166,28 @@ def _refuse(*_: object) -> None:
     raise SourceError("its XML declares a document type, which is not read")
 
 
-def open_document(file: Source) -> zipfile.ZipFile:
-    """The zip in a file; raises BadZipFile if there is none."""
-    return zipfile.ZipFile(io.BytesIO(file.whole(MAX_DOCUMENT)))
+def packed_text(
+    file: Source,
+    body: str,
+    about: str,
+    paragraphs: "Paragraphs",
+    dates: Sequence[str],
+) -> Text:
+    """The text of a zip of XML, from the part `body`, and its title and date, from the
+    part `about`; the first of `dates` that is there counts.
+
+    Raises BadZipFile or SourceError if it is damaged.
+    """
+    with zipfile.ZipFile(io.BytesIO(file.whole(MAX_DOCUMENT))) as packed:
+        data = _member(packed, body)
+        said = Properties().read(_member(packed, about, needed=False))
+    date = next((said[name] for name in dates if said.get(name)), None)
+    return Text(
+        paragraphs.read(data), title=said.get("title", ""), written=parse_date(date)
+    )
 
 
-def member(packed: zipfile.ZipFile, name: str, *, needed: bool = True) -> bytes:
+def _member(packed: zipfile.ZipFile, name: str, *, needed: bool = True) -> bytes:
     """The bytes of a part; raises SourceError if it is missing, or far too much."""
     try:
         with packed.open(name) as stream:

@@ -1,6 +1,6 @@
-"""What the exports of Facebook and Instagram share: broken letters, names, messages.
+"""What the exports of Facebook and Instagram share: broken characters, names, messages.
 
-Both write each byte of a text as a letter of its own, so that "café" reads "cafÃ©".
+Both write each byte of a text as a character of its own, so that "café" reads "cafÃ©".
 Fields have names in the person's language where they are labels of a form.
 """
 
@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"_\d+\Z")
 
 
 def mend(value: Any) -> str:
-    """A text with its letters put together again; whole ones stay as they are."""
+    """A text with its broken characters put together again; other texts stay."""
     if not isinstance(value, str):
         return ""
     try:

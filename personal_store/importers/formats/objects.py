@@ -16,6 +16,11 @@ _BLOCK = 1024 * 1024
 MAX_ELEMENT = 64 * 1024 * 1024
 """Characters of one element; a longer one is refused."""
 
+_SEARCHED = 1_000_000
+"""Bytes in which a list has to begin."""
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:window\.[\w.]+\s*=\s*)?\[")
+_FAULTS = (ValueError, RecursionError)
+
 
 def array_values(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any]]:
     """(bytes read so far, value) of each element; raises SourceError where it breaks.
@@ -49,7 +54,7 @@ class _Text:
         self._at = 0
         self._ended = False
         self.position = 0
-        """Bytes behind what was taken."""
+        """Bytes of the stream up to what was taken last."""
 
     def next_mark(self) -> str:
         """The next character that is no white space; empty at the end."""
@@ -91,12 +96,6 @@ class _Text:
         )
         self._at = 0
         return True
-
-
-_SEARCHED = 1_000_000
-"""Bytes in which a list has to begin."""
-_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:window\.[\w.]+\s*=\s*)?\[")
-_FAULTS = (ValueError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ def unread_file(source: Source, service: str = "") -> ServiceFile | None:
 
 
 def keep_out(path: Path, sources: Sequence[Source]) -> list[Source]:
-    """The same, but known files with words of others have a fault.
+    """The sources, with a fault for known files that hold words of others.
 
     A file that is given by itself stays as it is.
     """
