@@ -38,7 +38,7 @@ _LONG = 800
 """Tokens wanted, so that no text ends by itself."""
 
 
-def main_desk(folder: Path) -> WritingService:
+def main_service(folder: Path) -> WritingService:
     """The sample letters, the embedded pair and a server of its own."""
     return WritingService(
         ServiceConfig(
@@ -51,7 +51,7 @@ def main_desk(folder: Path) -> WritingService:
     )
 
 
-def stop_of_a_text(desk: WritingService, seed: int, *, offline: bool) -> float:
+def stop_of_a_text(service: WritingService, seed: int, *, offline: bool) -> float:
     """Seconds from the wish to stop to the end of a text."""
     stop, wished = threading.Event(), [0.0]
 
@@ -61,8 +61,10 @@ def stop_of_a_text(desk: WritingService, seed: int, *, offline: bool) -> float:
             stop.set()
 
     settings = MethodSettings(temperature=0.7, top_p=0.95, seed=seed)
-    order = WriteRequest(_REQUEST, settings=settings, max_tokens=_LONG, offline=offline)
-    desk.write(order, hear, stop)
+    request = WriteRequest(
+        _REQUEST, settings=settings, max_tokens=_LONG, offline=offline
+    )
+    service.write(request, hear, stop)
     return time.perf_counter() - wished[0]
 
 
@@ -85,11 +87,11 @@ def stop_of_reading(context: LlamaContext) -> float:
         return time.perf_counter() - wished[0]
 
 
-def esc_in_the_app(desk: WritingService, folder: Path) -> float:
+def esc_in_the_app(service: WritingService, folder: Path) -> float:
     """Seconds from Esc in mid-draft to a text that can be edited."""
 
     async def run() -> float:
-        app = SpecSteerApp(desk, save_folder=folder, first_request=_REQUEST)
+        app = SpecSteerApp(service, save_folder=folder, first_request=_REQUEST)
         async with app.run_test(size=(100, 30)) as pilot:
 
             async def until(shown: str) -> None:
@@ -128,15 +130,18 @@ def main(runs: int) -> None:
     """Print how long each takes."""
     gate_output()
     figures: dict[str, tuple[float, list[float]]] = {}
-    with tempfile.TemporaryDirectory() as name, closing(main_desk(Path(name))) as desk:
-        desk.prepare()
+    with (
+        tempfile.TemporaryDirectory() as name,
+        closing(main_service(Path(name))) as service,
+    ):
+        service.prepare()
         figures["stop a text, with the server"] = (
             0.2,
-            [stop_of_a_text(desk, seed, offline=False) for seed in range(runs)],
+            [stop_of_a_text(service, seed, offline=False) for seed in range(runs)],
         )
         figures["stop a text, offline"] = (
             0.2,
-            [stop_of_a_text(desk, seed, offline=True) for seed in range(runs)],
+            [stop_of_a_text(service, seed, offline=True) for seed in range(runs)],
         )
         with reading() as context:
             figures["stop while a prompt is read"] = (
@@ -146,10 +151,10 @@ def main(runs: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         esc, leave = [], []
         for _ in range(max(1, runs // 4)):
-            desk = main_desk(Path(name))
-            esc.append(esc_in_the_app(desk, Path(name)))
+            service = main_service(Path(name))
+            esc.append(esc_in_the_app(service, Path(name)))
             began = time.perf_counter()
-            desk.close()
+            service.close()
             leave.append(time.perf_counter() - began)
         figures["Esc in the app"] = 0.2, esc
         figures["leave, and end the server"] = 1.0, leave

@@ -11,20 +11,16 @@ from pathlib import Path
 from benchmarks.strangers import CONTEXT, prompts_of
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
-from decoding_core.protocols import Method, Verifier
+from decoding_core.protocols import Verifier
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier
-from edge_app.decoding.drafter import Drafter
-from edge_app.decoding.emitter import EventEmitter
-from edge_app.decoding.events import Emit, FinishReason, Statistics
-from edge_app.decoding.loop import DecodeLoop, Limits
+from decoding_core.verifier import EngineVerifier, role_of
+from edge_app.decoding.events import Emit, EventEmitter, FinishReason, Statistics, Tally
+from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import VerifierSession
-from edge_app.decoding.statistics import Tally
 from edge_app.evaluation.likelihood import Readers
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
-from edge_app.verifiers.base_alone import BaseAloneVerifier
-from edge_app.verifiers.offline import OfflineVerifier
+from edge_app.verifiers.on_device import verifier_of
 from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
 from models.synthetic_writers.examples import Example
@@ -92,24 +88,41 @@ class Pair:
         """
         method = build(settings)
         prompts = as_read(prompts, method)
-        tally = Tally()
-        narrator = EventEmitter(tally.add, self.small.vocabulary.piece)
-        verifier = self._verifier(method, connect, tally.add)
+        tally, vocabulary = Tally(), self.small.vocabulary
+        emitter = EventEmitter(tally.add, vocabulary.piece)
+        terms = settings.terms()
+        verifier = verifier_of(
+            role_of(terms, method),
+            lambda: connect(tally.add) if connect else self.verifier(),
+            lambda: self._base,
+        )
         try:
-            terms, vocabulary = settings.terms(), self.small.vocabulary_id
-            request = OpenSession(prompts.public_ids, (), vocabulary, terms)
+            request = OpenSession(
+                prompts.public_ids, (), self.small.vocabulary_id, terms
+            )
             session = VerifierSession(
-                verifier, request, narrator.notice, may_go_offline=False
+                verifier, request, emitter.notice, may_go_offline=False
             )
             session.open()
-            loop = self._loop(method, settings, prompts, session, narrator, max_tokens)
+            self._private.rollback(0)
+            loop = decode_loop(
+                settings,
+                method,
+                self._private,
+                prompts.private_ids,
+                session,
+                emitter,
+                max_tokens=max_tokens,
+                end_ids=vocabulary.end_ids,
+                stop=self._stop,
+            )
             for _ in loop.blocks():
                 pass
         finally:
             verifier.close()
-        return Written(narrator.text(), tally.statistics(), loop.ended)
+        return Written(emitter.text(), tally.statistics(), loop.ended)
 
-    def judge(self) -> Verifier:
+    def verifier(self) -> Verifier:
         """A verifier in this process, with generalist and base."""
         return EngineVerifier(self._large, self._base)
 
@@ -126,39 +139,3 @@ class Pair:
         context = LlamaContext(model, 1, self.context_length)
         context.stop = self._stop
         return opened.enter_context(closing(context)).sequence()
-
-    def _verifier(
-        self, method: Method, connect: Connect | None, emit: Emit
-    ) -> Verifier:
-        if method.uses_generalist:
-            return connect(emit) if connect else self.judge()
-        return BaseAloneVerifier(self._base) if method.uses_base else OfflineVerifier()
-
-    def _loop(
-        self,
-        method: Method,
-        settings: MethodSettings,
-        prompts: Prompts,
-        session: VerifierSession,
-        narrator: EventEmitter,
-        max_tokens: int,
-    ) -> DecodeLoop:
-        self._private.rollback(0)
-        draw, ends = settings.draw(), self.small.vocabulary.end_ids
-        drafter = Drafter(
-            self._private,
-            prompts.private_ids,
-            draw,
-            ends,
-            shares_noise=method.shares_noise,
-            stop=self._stop,
-        )
-        return DecodeLoop(
-            drafter,
-            session,
-            method,
-            draw,
-            Limits(max_tokens, settings.draft_length, ends),
-            narrator,
-            threshold=settings.threshold,
-        )

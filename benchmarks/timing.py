@@ -66,10 +66,16 @@ class TimedVerifier:
         self.seconds += time.perf_counter() - started
         return opened
 
-    def verify(self, block: DraftBlock) -> Verdict:
-        """Judge, with the clock running."""
+    def submit(self, block: DraftBlock) -> None:
+        """Hand over a block, with the clock running."""
         started = time.perf_counter()
-        verdict = self._verifier.verify(block)
+        self._verifier.submit(block)
+        self.seconds += time.perf_counter() - started
+
+    def collect(self) -> Verdict:
+        """Wait for the verdict, with the clock running."""
+        started = time.perf_counter()
+        verdict = self._verifier.collect()
         self.seconds += time.perf_counter() - started
         return verdict
 

@@ -22,12 +22,9 @@ from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from edge_app import sample
-from edge_app.decoding.drafter import Drafter
-from edge_app.decoding.emitter import EventEmitter
-from edge_app.decoding.events import Event
-from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.events import EventEmitter, Tally, emit_to
+from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import VerifierSession
-from edge_app.decoding.statistics import Tally
 from edge_app.privacy.ledger import Ledger
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.sample.filling import make_ready
@@ -69,23 +66,35 @@ class Bench:
 
     def run(self, settings: MethodSettings) -> Row:
         """Write one text, with clocks in the engine and in the verifier."""
-        tally = Tally()
+        vocabulary, terms = self.model.vocabulary, settings.terms()
+        public, private = self.prompts.public_ids, self.prompts.private_ids
         with closing(Ledger(self.ledger)) as ledger:
-
-            def tell(event: Event) -> None:
-                tally.add(event)
-                ledger.add(event)
-
+            emit = emit_to(Tally().add, ledger.add)
             engine = TimedEngine(self.context.sequence())
-            client = CloudVerifier(self.child.url, self.child.token, tell)
+            client = CloudVerifier(self.child.url, self.child.token, emit)
             verifier = TimedVerifier(client)
             started = time.perf_counter()
-            count = self._write(
-                settings, engine, verifier, EventEmitter(tell, self._piece)
+            emitter = EventEmitter(emit, vocabulary.piece)
+            session = VerifierSession(
+                verifier,
+                OpenSession(public, (), self.model.vocabulary_id, terms),
+                emitter.notice,
+                may_go_offline=False,
             )
+            session.open()
+            loop = decode_loop(
+                settings,
+                build(settings),
+                engine,
+                private,
+                session,
+                emitter,
+                max_tokens=_TOKENS,
+            )
+            count = sum(len(block.token_ids) for block in loop.blocks())
             total = time.perf_counter() - started
             verifier.close()
-        loop = total - engine.seconds - verifier.seconds
+        rest = total - engine.seconds - verifier.seconds
         return Row(
             settings.method,
             settings.temperature,
@@ -93,47 +102,9 @@ class Bench:
             total,
             engine.seconds,
             verifier.seconds,
-            loop,
-            loop / total,
+            rest,
+            rest / total,
         )
-
-    def _write(
-        self,
-        settings: MethodSettings,
-        engine: TimedEngine,
-        verifier: TimedVerifier,
-        narrator: EventEmitter,
-    ) -> int:
-        draw, method = settings.draw(), build(settings)
-        no_end: frozenset[int] = frozenset()
-        request = OpenSession(
-            self.prompts.public_ids, (), self.model.vocabulary_id, settings.terms()
-        )
-        session = VerifierSession(
-            verifier, request, narrator.notice, may_go_offline=False
-        )
-        session.open()
-        drafter = Drafter(
-            engine,
-            self.prompts.private_ids,
-            draw,
-            no_end,
-            shares_noise=method.shares_noise,
-        )
-        limits = Limits(_TOKENS, settings.draft_length, no_end)
-        loop = DecodeLoop(
-            drafter,
-            session,
-            method,
-            draw,
-            limits,
-            narrator,
-            threshold=settings.threshold,
-        )
-        return sum(len(block.token_ids) for block in loop.blocks())
-
-    def _piece(self, token_id: int) -> bytes:
-        return self.model.vocabulary.piece(token_id)
 
 
 def main() -> None:

@@ -17,18 +17,13 @@ class BaseMethod:
     name: ClassVar[str]
     drafts: ClassVar[bool] = True
     drafts_again: ClassVar[bool] = False
-    uses_specialist: ClassVar[bool] = True
-    uses_base: ClassVar[bool] = True
-    uses_generalist: ClassVar[bool] = True
+    needs_specialist: ClassVar[bool] = True
+    needs_base: ClassVar[bool] = True
+    needs_generalist: ClassVar[bool] = True
     shares_noise: ClassVar[bool] = False
     reads_history: ClassVar[Literal["specialist", "nobody", "generalist"]] = (
         "specialist"
     )
-
-    @property
-    def bonus_can_wait(self) -> bool:
-        """It need not: what is drawn is cut to the candidates at every position."""
-        return False
 
     @property
     def delta_weight(self) -> float:
@@ -36,17 +31,21 @@ class BaseMethod:
         return float(getattr(self, "strength", 0.0))
 
     def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
-        """The server does not decide."""
-        raise DecodingError(f"the server judges nothing in the {self.name} method")
+        """An error: the server does not decide unless a method says how."""
+        raise DecodingError(f"the server verifies nothing in the {self.name} method")
 
     def target(self, specialist: Floats, row: Candidates) -> Floats:
-        """There is none."""
+        """An error: nothing is drawn from a row unless a method says how."""
         raise DecodingError(f"nothing is drawn from a row in the {self.name} method")
 
     def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
-        """The target, as everywhere."""
+        """The target, as at every other position."""
         return self.target(specialist, row)
 
+    def bonus_waits(self, likeliest: int, row: Candidates) -> bool:
+        """False: exact methods always draw the bonus from the candidates."""
+        return False
+
     def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
-        """Not known."""
+        """None: not known."""
         return None

@@ -43,7 +43,7 @@ NOTHING_LEFT_OUT = float(np.finfo(np.float32).min)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the server must know of the method to judge a block."""
+    """What the server must know of the method to verify a block."""
 
     method: str
     rule: AcceptanceRule = "greedy"
@@ -58,7 +58,7 @@ class Terms:
     draft_limit: int = 8
     """G: the longest draft of the session; sets the size of the frames."""
     base: BasePlace = "cloud"
-    """On the edge, the server runs no base and judges nothing."""
+    """On the edge, the server runs no base and verifies nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class DraftBlock:
     digest: int
     """`digest` of those tokens."""
     settled: tuple[int, ...]
-    """Tokens the device has fixed after `position`; not to be judged."""
+    """Tokens the device has fixed after `position`; not to be verified."""
     drafted: tuple[int, ...]  # (G,)
     threshold: float = 0.5
     """A drafted token stays while generalist / base lies above it."""
@@ -151,7 +151,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
-    """The judgement of one block."""
+    """The answer to one block."""
 
     epoch: int
     round: int

@@ -1,4 +1,4 @@
-"""The three interfaces: a model with a cache, a judge of drafts, a decoding method."""
+"""The interfaces: a model with a cache, a verifier of drafts, a decoding method."""
 
 from __future__ import annotations
 
@@ -93,17 +93,25 @@ class BatchEngine(Protocol):
 
 
 class Verifier(Protocol):
-    """Judges drafts. The server, its client and the fakes of the tests are alike."""
+    """Verifies drafts: a server's client, an engine in this process, a test's fake.
+
+    A block is submitted, and its verdict is collected later. The window is one block:
+    to submit a second before the verdict on the first was collected is a MessageError.
+    An error of either call takes the block out of the window.
+    """
 
     @property
     def local(self) -> bool:
-        """Whether it keeps everything because no generalist is there to judge."""
+        """Whether it keeps everything because no generalist takes part."""
 
     def open(self, request: OpenSession) -> SessionOpened:
-        """Begin a text; a verifier judges one text at a time."""
+        """Begin a text; a verifier is used for one text at a time."""
 
-    def verify(self, block: DraftBlock) -> Verdict:
-        """Judge one block."""
+    def submit(self, block: DraftBlock) -> None:
+        """Hand over a block to be verified."""
+
+    def collect(self) -> Verdict:
+        """Wait for the verdict on the submitted block."""
 
     def close(self) -> None:
         """End the text and forget it."""
@@ -142,22 +150,17 @@ class Method(Protocol):
         there once more, with fresh noise, and needs no row."""
 
     @property
-    def uses_specialist(self) -> bool:
+    def needs_specialist(self) -> bool:
         """Whether the target depends on the specialist."""
 
     @property
-    def uses_base(self) -> bool:
+    def needs_base(self) -> bool:
         """Whether anything depends on the base."""
 
     @property
-    def uses_generalist(self) -> bool:
+    def needs_generalist(self) -> bool:
         """Whether anything depends on the generalist; else no server is asked, and the
         base, where it is used, runs on the device."""
-
-    @property
-    def bonus_can_wait(self) -> bool:
-        """Whether the next draft takes the place of a bonus where the candidates lack
-        the specialist's likeliest token: the drafted token always is a candidate."""
 
     @property
     def delta_weight(self) -> float:
@@ -182,6 +185,10 @@ class Method(Protocol):
 
     def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
         """Probabilities (K,) of the token after a full block; None: draw none."""
+
+    def bonus_waits(self, likeliest: int, row: Candidates) -> bool:
+        """Whether no token is drawn after a full block whose row lacks what the next
+        draft begins with, by the specialist's likeliest token there."""
 
     def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
         """How much of the target can lie outside of the row at most, from the

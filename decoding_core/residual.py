@@ -1,4 +1,4 @@
-"""What a device computes that judges its drafts by itself.
+"""What a device computes that decides on its drafts by itself.
 
 S is the distribution (V,) that a draft was drawn from, T the target, which gives all
 its probability to the K candidates of a row. A draft x stays with min(1, T(x)/S(x)),

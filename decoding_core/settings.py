@@ -70,7 +70,7 @@ class MethodSettings:
         return Draw(self.temperature, self.top_p, Noise(self.seed))
 
     def terms(self) -> Terms:
-        """What the server is told."""
+        """What the server must know of these settings."""
         return Terms(
             method=self.method,
             rule=self.acceptance_rule,

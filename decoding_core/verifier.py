@@ -18,6 +18,7 @@ of a text have it, the mean over blocks is unbiased too.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,26 +45,25 @@ from decoding_core.wire import FrameFormat
 
 @dataclass(frozen=True, slots=True)
 class VerifierRole:
-    """The verifier's part in a method."""
+    """The verifier's part in a method, as both sides derive it from the terms."""
 
     terms: Terms
     method: Method
+    uses_generalist: bool
+    """Whether a generalist takes part; else no server is asked, and the base, where the
+    method needs it, runs on the device."""
     uses_base: bool
     """Whether the verifier runs the base."""
     decides: bool
     """Whether the verifier counts the tokens that stay; else it gives a row of
     candidates at every position, and the device decides."""
-
-    @property
-    def draft_limit(self) -> int:
-        """The longest draft that the method and the terms allow."""
-        return self.terms.draft_limit if self.method.drafts else 0
-
-    @property
-    def adds_draft(self) -> bool:
-        """Whether the drafted token is among the candidates. It is not where the device
-        decides: the cut would depend on the draft, and the text with it."""
-        return self.method.drafts and self.method.decided_by == "server"
+    draft_limit: int
+    """The longest draft that the method and the terms allow; 0: none is drafted."""
+    adds_draft: bool
+    """Whether the drafted token is among the candidates. It is not where the device
+    decides: the cut would depend on the draft, and the text with it."""
+    redrafts: bool
+    """Whether a refused place is drafted again with fresh noise, and needs no row."""
 
     @property
     def frames(self) -> FrameFormat:
@@ -79,20 +79,25 @@ class VerifierRole:
         """The positions of a block whose rows of candidates stand in the verdict."""
         if not self.decides:
             return range(drafted + 1)
-        if self.method.drafts_again:
-            return range(0)
-        return range(kept, kept + 1)
+        return range(0) if self.redrafts else range(kept, kept + 1)
 
 
-def role_of(terms: Terms) -> VerifierRole:
-    """The verifier's part under these terms; raises what `methods.build` does."""
-    method = build_for_server(terms)
-    elsewhere = method.uses_base and terms.base == "edge"
+def role_of(terms: Terms, method: Method | None = None) -> VerifierRole:
+    """The verifier's part under these terms, in the method that they name or in the
+    given one, which was built from the same settings; raises what `build` does."""
+    method = method or build_for_server(terms)
+    drafts, needs_base = method.drafts, method.needs_base
+    on_edge = needs_base and terms.base == "edge"
+    by_server = method.decided_by == "server"
     return VerifierRole(
         terms,
         method,
-        uses_base=method.uses_base and not elsewhere,
-        decides=method.decided_by == "server" and not elsewhere,
+        uses_generalist=method.needs_generalist,
+        uses_base=needs_base and not on_edge,
+        decides=by_server and not on_edge,
+        draft_limit=terms.draft_limit if drafts else 0,
+        adds_draft=by_server and drafts,
+        redrafts=method.drafts_again,
     )
 
 
@@ -131,7 +136,7 @@ def count_kept(
         return 0, 0.0
     keep = role.method.acceptance(generalist, base, block.threshold)
     first = block.position + len(block.settled)
-    attempt = block.epoch if role.method.drafts_again else 0
+    attempt = block.epoch if role.redrafts else 0
     noise = Noise(role.terms.seed)
     kept = len(keep)
     for index, probability in enumerate(keep):
@@ -241,7 +246,30 @@ def read_on(engine: Engine, token_ids: Sequence[int], known: int, rows: int) -> 
     return engine.evaluate(token_ids[start:], rows)
 
 
-class EngineVerifier:
+class OneBlockVerifier(ABC):
+    """A verifier that does its work when the verdict is collected."""
+
+    _submitted: DraftBlock | None = None
+
+    def submit(self, block: DraftBlock) -> None:
+        """Keep the block; raises MessageError where another one waits."""
+        if self._submitted is not None:
+            raise MessageError("a block waits for its verdict already")
+        self._submitted = block
+
+    def collect(self) -> Verdict:
+        """The verdict on the block that waits; raises MessageError if none does."""
+        block, self._submitted = self._submitted, None
+        if block is None:
+            raise MessageError("collect was called before submit")
+        return self.verify(block)
+
+    @abstractmethod
+    def verify(self, block: DraftBlock) -> Verdict:
+        """Verify one block at once."""
+
+
+class EngineVerifier(OneBlockVerifier):
     """Verifies drafts with a generalist and a base engine in this process; no socket.
 
     It satisfies the interface that the client of a server does, so the whole system

@@ -1,4 +1,4 @@
-"""The command `specsteer`: stdout is data, stderr is narration."""
+"""The command `specsteer`: stdout is data, stderr says what was done."""
 
 from __future__ import annotations
 

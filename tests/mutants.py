@@ -38,7 +38,6 @@ PLACES = (
     "edge_app/decoding/loop.py",
     "edge_app/decoding/deciders.py",
     "edge_app/decoding/drafter.py",
-    "edge_app/decoding/transcript.py",
     "edge_app/verifiers/cloud.py",
 )
 TESTS = (

@@ -13,10 +13,12 @@ import numpy as np
 
 from benchmarks.cost.operations import Text, tokens_per_round
 from decoding_core.messages import Candidates, DraftBlock, OpenSession, Verdict
-from decoding_core.methods import available, build
+from decoding_core.methods import available
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import VerifierRole, role_of
 from decoding_core.wire_json import open_to_json
+from edge_app.retrieval.context import Prompts
+from edge_app.service.text_job import as_read
 
 _VOCABULARY_ID = "0" * 32
 
@@ -65,24 +67,25 @@ def traffic(settings: MethodSettings, written: Written) -> list[Traffic]:
 def _of(settings: MethodSettings, written: Written) -> Traffic:
     if settings.method == "rejection":  # it needs a temperature; sizes do not
         settings = replace(settings, temperature=1.0)
-    method = build(settings)
-    if not method.uses_generalist:
-        return Traffic(settings.method, 0.0, 0, 0, 0)
     role = role_of(settings.terms())
+    if not role.uses_generalist:
+        return Traffic(settings.method, 0.0, 0, 0, 0)
     length = role.draft_limit
     share = written.share
-    step = share * length if method.drafts_again else tokens_per_round(share, length)
-    prompt = written.text.request
-    if method.reads_history == "generalist":
-        prompt += written.history
-    ids = tuple(i % written.vocabulary for i in range(prompt))
-    request = OpenSession(ids, (), _VOCABULARY_ID, settings.terms())
+    step = share * length if role.redrafts else tokens_per_round(share, length)
+    request, history = written.text.request, written.history
+    public, private = (
+        tuple(i % written.vocabulary for i in range(length_of_prompt))
+        for length_of_prompt in (request, request + history)
+    )
+    sent = as_read(Prompts(public, private, ()), role.method).public_ids
+    opening = OpenSession(sent, (), _VOCABULARY_ID, settings.terms())
     return Traffic(
         settings.method,
         step,
         up=len(role.frames.encode_block(_block(length))),
         down=len(role.frames.encode_verdict(_verdict(role, length), length)),
-        opening=len(json.dumps(open_to_json(request)).encode()),
+        opening=len(json.dumps(open_to_json(opening)).encode()),
     )
 
 

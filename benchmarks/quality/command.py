@@ -219,9 +219,9 @@ def _number(name: str, word: str) -> float:
 
 def _lab(opened: ExitStack, stop: threading.Event, options: dict[str, Any]) -> Lab:
     from benchmarks.quality.lab import How, Lab
-    from edge_app.commands.equipment import equipment
+    from edge_app.commands.service_config import service_config
 
-    found = equipment(
+    found = service_config(
         read_settings(),
         server="",  # both models run here
         specialist=options["specialist"],

@@ -16,6 +16,7 @@ from benchmarks.pair import Pair
 from benchmarks.quality.query import Query
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
+from decoding_core.verifier import role_of
 from edge_app.evaluation.likelihood import Opinions, Readers, read
 from edge_app.evaluation.pair import end_of_turn
 from edge_app.retrieval.context import Prompts
@@ -61,14 +62,15 @@ def target_of(settings: MethodSettings) -> Target | None:
     Steering aims at T, though what it emits is a mixture. Cut as `contrast` is, a
     target gives most true texts no probability at all.
     """
-    method = build(replace(settings, temperature=1.0))
-    if not method.uses_generalist:
-        if method.uses_base:
+    settings = replace(settings, temperature=1.0, base="cloud")
+    method = build(settings)
+    role, reader = role_of(settings.terms(), method), method.reads_history
+    if not role.uses_generalist:
+        if role.uses_base:
             return None
-        return Target("B" if method.reads_history == "nobody" else "S")
-    if not method.uses_base:
-        informed = method.reads_history == "generalist"
-        return Target("L with history" if informed else "L")
+        return Target("B" if reader == "nobody" else "S")
+    if not role.uses_base:
+        return Target("L with history" if reader == "generalist" else "L")
     strength = getattr(method, "strength", None)
     if strength is not None:
         return Target("T", float(strength))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decoding_core.errors import InvalidSettingsError, UnknownMethodError
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings, Threshold
+from decoding_core.verifier import role_of
 
 ALL = "all"
 _USUAL = MethodSettings()
@@ -77,9 +78,9 @@ def arms(
 
 def _uses(name: str) -> tuple[bool, bool]:
     """Whether threshold and strength make a difference to a method."""
-    method = build(MethodSettings(method=name, temperature=1.0))
-    judged = method.decided_by == "server" and method.drafts
-    return judged, hasattr(method, "strength")
+    role = role_of(MethodSettings(method=name, temperature=1.0).terms())
+    verified = role.decides and role.draft_limit > 0
+    return verified, hasattr(role.method, "strength")
 
 
 def _refusal(settings: MethodSettings) -> str:

@@ -17,7 +17,7 @@ from benchmarks.pair import Connect, Pair
 from decoding_core.errors import MessageError
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
 from decoding_core.protocols import Verifier
-from decoding_core.verifier import role_of
+from decoding_core.verifier import OneBlockVerifier, role_of
 from decoding_core.wire import FrameFormat
 from decoding_core.wire_json import (
     open_from_json,
@@ -32,7 +32,7 @@ from edge_app.verifiers.cloud import CloudVerifier
 _PLACE = "in-process"
 
 
-class FramedVerifier:
+class FramedVerifier(OneBlockVerifier):
     """Another verifier, to which everything goes as bytes."""
 
     local = False
@@ -51,11 +51,12 @@ class FramedVerifier:
         return opened_from_json(json.loads(answer))
 
     def verify(self, block: DraftBlock) -> Verdict:
-        """Judge one block; raises what the verifier inside raises."""
+        """Verify one block; raises what the verifier inside raises."""
         if self._format is None:
             raise MessageError("verify was called before open")
         frame = self._sent("block", self._format.encode_block(block))
-        verdict = self._inner.verify(self._format.decode_block(frame))
+        self._inner.submit(self._format.decode_block(frame))
+        verdict = self._inner.collect()
         drafted = len(block.drafted)
         answer = self._format.decode_answer(
             self._received("block", self._format.encode_verdict(verdict, drafted))
@@ -78,7 +79,7 @@ class FramedVerifier:
 
 def framed(pair: Pair) -> Connect:
     """Leads to the generalist of a pair, over encoded messages."""
-    return lambda emit: FramedVerifier(pair.judge(), emit)
+    return lambda emit: FramedVerifier(pair.verifier(), emit)
 
 
 def over_socket(server: ChildServer, stop: threading.Event) -> Connect:

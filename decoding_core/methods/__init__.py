@@ -44,7 +44,7 @@ def _class(name: str) -> Any:
 
 
 def build_for_server(terms: Terms) -> Method:
-    """The method as the server needs it, from what it is told."""
+    """The method as the server needs it, from the terms of a session."""
     return build(
         MethodSettings(
             method=terms.method,

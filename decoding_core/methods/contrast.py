@@ -46,7 +46,7 @@ class Method(BaseMethod):
     name: ClassVar[str] = "contrast"
     summary: ClassVar[str] = "the small model against itself; nothing is sent"
     decided_by: ClassVar[Literal["server", "device", "nobody"]] = "device"
-    uses_generalist: ClassVar[bool] = False
+    needs_generalist: ClassVar[bool] = False
 
     @classmethod
     def from_settings(cls, settings: MethodSettings) -> Method:

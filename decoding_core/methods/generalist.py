@@ -27,8 +27,8 @@ class Method(BaseMethod):
     summary: ClassVar[str] = "the large model alone; no history"
     decided_by: ClassVar[Literal["server", "device", "nobody"]] = "server"
     drafts: ClassVar[bool] = False
-    uses_specialist: ClassVar[bool] = False
-    uses_base: ClassVar[bool] = False
+    needs_specialist: ClassVar[bool] = False
+    needs_base: ClassVar[bool] = False
 
     @classmethod
     def from_settings(cls, settings: MethodSettings) -> Method:

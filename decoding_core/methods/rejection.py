@@ -30,7 +30,7 @@ class Method(BaseMethod):
     summary: ClassVar[str] = "the server counts, your device drafts again"
     decided_by: ClassVar[Literal["server", "device", "nobody"]] = "server"
     drafts_again: ClassVar[bool] = True
-    uses_specialist: ClassVar[bool] = False
+    needs_specialist: ClassVar[bool] = False
 
     @classmethod
     def from_settings(cls, settings: MethodSettings) -> Method:

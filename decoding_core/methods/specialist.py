@@ -22,9 +22,9 @@ class Method(BaseMethod):
     name: ClassVar[str] = "specialist"
     summary: ClassVar[str] = "the small model alone; nothing is sent"
     decided_by: ClassVar[Literal["server", "device", "nobody"]] = "nobody"
-    uses_specialist: ClassVar[bool] = False
-    uses_base: ClassVar[bool] = False
-    uses_generalist: ClassVar[bool] = False
+    needs_specialist: ClassVar[bool] = False
+    needs_base: ClassVar[bool] = False
+    needs_generalist: ClassVar[bool] = False
 
     @classmethod
     def from_settings(cls, settings: MethodSettings) -> Method:

@@ -1,7 +1,7 @@
 """SpecSteer: draft on the device, verify on the server, recover from both.
 
 The target is T(v) = L(v) * (S(v)/B(v))^beta / Z. For beta = 1 the ratio T/S is
-(L/B)/Z: the private distribution cancels, so the server can judge a draft without it.
+(L/B)/Z: the private distribution cancels, so the server can verify a draft without it.
 Z is replaced by the threshold. What the stochastic rule then emits is a mixture,
 A * S*min(L/B, threshold)/norm + (1 - A) * T, with A the share of S that is kept:
 equal to T only where the threshold is no smaller than the largest L/B.
@@ -63,9 +63,9 @@ class Method(BaseMethod):
         return cls(settings.strength, settings.acceptance_rule, settings.bonus_from)
 
     @property
-    def bonus_can_wait(self) -> bool:
-        """Unless a published variant is asked for."""
-        return self.bonus_from == "steered"
+    def delta_weight(self) -> float:
+        """Beta."""
+        return self.strength
 
     def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
         """Greedy: 1 where L/B lies above the threshold, equality refuses.
@@ -86,3 +86,12 @@ class Method(BaseMethod):
         if self.bonus_from == "generalist":
             return np.asarray(np.exp(log_softmax(row.generalist_logprobs)))
         return self.target(specialist, row)
+
+    def bonus_waits(self, likeliest: int, row: Candidates) -> bool:
+        """A word that only this person uses is hardly ever a candidate; a bonus would
+        break it off. As a draft it is a candidate. Published variants do not wait."""
+        return self.bonus_from == "steered" and likeliest not in row.token_ids
+
+    def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
+        """None: what is emitted is a mixture, for which no bound is known."""
+        return None

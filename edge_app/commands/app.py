@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from edge_app import sample
-from edge_app.commands.equipment import equipment
+from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
 from edge_app.service.service import WritingService
 from edge_app.tui.app import SpecSteerApp, run_app
@@ -19,12 +19,12 @@ from personal_store import Store
 def open_app() -> None:
     """Open the app; ends the process with its exit code."""
     settings = read_settings()
-    desk = WritingService(equipment(settings, may_sample=True))
+    service = WritingService(service_config(settings, may_sample=True))
     with Store.open(store_path()) as store:
         has_letters = bool(store.counts()["own"])
     first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)
     app = SpecSteerApp(
-        desk,
+        service,
         save_folder=Path.cwd(),
         first_request=first,
         defaults=settings.method,

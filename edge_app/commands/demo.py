@@ -30,22 +30,26 @@ def command(seed: int) -> None:
     and ends with the command.
     """
     # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.commands.equipment import equipment
+    from edge_app.commands.service_config import service_config
     from edge_app.service.service import WritingService
 
     settings = read_settings()
-    order = WriteRequest(
+    request = WriteRequest(
         Request(sample.REQUEST, "email", sample.RECIPIENT),
         settings=replace(settings.method, seed=seed),
         max_tokens=200,
     )
-    chosen = equipment(settings, server="", sample=True)
+    chosen = service_config(settings, server="", sample=True)
     with Store.open(chosen.store) as store:
         click.echo(f"sample letters: {make_ready(store)}")
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
-    output = Output(order, as_json=False, plain=False, aside=False)
-    with stoppable() as stop, closing(WritingService(chosen)) as desk, closing(output):
-        desk.write(order, output.add, stop)
+    output = Output(request, as_json=False, plain=False, aside=False)
+    with (
+        stoppable() as stop,
+        closing(WritingService(chosen)) as service,
+        closing(output),
+    ):
+        service.write(request, output.add, stop)
     if stop.is_set():
         sys.exit(_STOPPED)
     click.echo("\nread for it, on this device alone:")

@@ -80,11 +80,11 @@ def _extra_buffers(_: Settings) -> str:
 
 
 def _models(settings: Settings) -> str:
-    from edge_app.commands.equipment import equipment
+    from edge_app.commands.service_config import service_config
     from models.catalogue import cards
     from models.engines.llama_cpp import LlamaModel
 
-    chosen = equipment(settings)
+    chosen = service_config(settings)
     for card in cards():
         if card.path in (chosen.specialist, chosen.generalist):
             card.check()
@@ -130,11 +130,11 @@ def _store(_: Settings) -> str:
 
 
 def _server(settings: Settings) -> str:
-    from edge_app.commands.equipment import equipment
+    from edge_app.commands.service_config import service_config
     from edge_app.transport.addresses import check_token_goes_safely
     from edge_app.transport.client import Connection
 
-    chosen = equipment(settings)
+    chosen = service_config(settings)
     if not chosen.server:
         return "none set; one is started on this machine when needed"
     check_token_goes_safely(chosen.server, chosen.token, in_clear=chosen.token_in_clear)

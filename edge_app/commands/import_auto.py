@@ -11,7 +11,7 @@ import click
 
 from decoding_core.foreign_text import one_line
 from edge_app.commands.asking import confirm
-from edge_app.commands.import_reports import joined, narrate
+from edge_app.commands.import_reports import joined, show_report
 from edge_app.commands.progress import Progress
 from personal_store import ImportReport, Store
 from personal_store.errors import SourceError, StoreBusyError
@@ -58,12 +58,12 @@ def import_everything(store: Store, path: Path, owner: Owner, *, agreed: bool) -
 def import_found(
     store: Store, discovery: Discovery, owner: Owner, reports: list[ImportReport]
 ) -> None:
-    """Add one report per kind, before it is told: who stops then has it counted. A kind
+    """Add one report per kind, before it is shown, so that a stop counts it. A kind
     that cannot be imported says why, others go on."""
     for found in discovery.found:
         try:
             reports.append(_import(store, found, owner))
-            _tell(found, reports[-1])
+            _show_import(found, reports[-1])
         except StoreBusyError:
             raise
         except SourceError as error:
@@ -83,9 +83,9 @@ def _import(store: Store, found: Found, owner: Owner) -> ImportReport:
         )
 
 
-def _tell(found: Found, report: ImportReport) -> None:
+def _show_import(found: Found, report: ImportReport) -> None:
     click.echo(f"{found.kind}: {report.summary()}", err=True)
-    narrate(report, indent="  ")
+    show_report(report, indent="  ")
 
 
 def _show(path: Path, discovery: Discovery) -> None:

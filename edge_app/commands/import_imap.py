@@ -8,7 +8,7 @@ import click
 
 from edge_app.commands.asking import ask_secret
 from edge_app.commands.import_auto import Owner
-from edge_app.commands.import_reports import narrate
+from edge_app.commands.import_reports import show_report
 from edge_app.commands.progress import Progress
 from personal_store import Store
 from personal_store.errors import SourceError
@@ -26,7 +26,7 @@ def import_sent_folder(
     me = owner.me or ([user] if "@" in user else [])
     with imap.connected(login) as mailbox, Progress("reading") as progress:
         report = import_sources(store, "imap", [mailbox], me=me, progress=progress.show)
-    narrate(report)
+    show_report(report)
     click.echo(report.summary())
 
 

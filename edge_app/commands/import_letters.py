@@ -10,7 +10,7 @@ import click
 
 from edge_app.commands.import_auto import Owner, import_everything
 from edge_app.commands.import_imap import import_sent_folder
-from edge_app.commands.import_reports import narrate
+from edge_app.commands.import_reports import show_report
 from edge_app.commands.import_watch import import_and_watch
 from edge_app.commands.progress import Progress
 from edge_app.config.settings import store_path
@@ -112,7 +112,7 @@ def _import(store: Store, kind: str, path: Path, owner: Owner) -> None:
             progress=progress.show,
             again=owner.again,
         )
-    narrate(report)
+    show_report(report)
     click.echo(report.summary())
 
 

@@ -1,4 +1,4 @@
-"""What an import tells: narration on stderr, the counts on stdout."""
+"""What an import says: sentences on stderr, the counts on stdout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from personal_store import ImportReport
 _SHOWN = 20
 
 
-def narrate(report: ImportReport, indent: str = "") -> None:
+def show_report(report: ImportReport, indent: str = "") -> None:
     """Everything worth reading but the counts."""
     lines = [*report.notes, *map(str, report.failures[:_SHOWN])]
     if len(report.failures) > _SHOWN:

@@ -10,7 +10,7 @@ import click
 
 from decoding_core.foreign_text import one_line
 from edge_app.commands.import_auto import Owner, import_found, unread
-from edge_app.commands.import_reports import joined, narrate
+from edge_app.commands.import_reports import joined, show_report
 from edge_app.commands.progress import Progress
 from personal_store import ImportReport, Store, import_source
 from personal_store.errors import SourceError
@@ -92,5 +92,5 @@ def _one(
             progress=progress.show,
         )
     reports.append(report)
-    narrate(report)
+    show_report(report)
     click.echo(report.summary(), err=True)

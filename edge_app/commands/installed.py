@@ -31,7 +31,7 @@ def installed_command(name: str) -> click.Command | None:
 def _broken(entry: EntryPoint, reason: str) -> click.Command:
     owner = entry.dist.name if entry.dist is not None else "somebody"
 
-    def tell() -> None:
+    def describe() -> None:
         raise click.ClickException(
             f"the command '{entry.name}', which {owner} adds, cannot be loaded: "
             f"{' '.join(reason.split())}; install {owner} again, or without it"
@@ -39,7 +39,7 @@ def _broken(entry: EntryPoint, reason: str) -> click.Command:
 
     return click.Command(
         entry.name,
-        callback=tell,
+        callback=describe,
         add_help_option=False,
         short_help="(cannot be loaded)",
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},

@@ -156,10 +156,10 @@ def measuring_of(
 
 
 def models_of(options: dict[str, Any], settings: Settings) -> ServiceConfig:
-    """Both models on this device; raises what `equipment` does."""
-    from edge_app.commands.equipment import equipment
+    """Both models on this device; raises what `service_config` does."""
+    from edge_app.commands.service_config import service_config
 
-    return equipment(
+    return service_config(
         settings,
         server="",  # both models read here
         specialist=options["specialist"],

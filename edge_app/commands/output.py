@@ -20,9 +20,9 @@ from edge_app.decoding.events import (
     Source,
     SourcesFound,
     Statistics,
+    Tally,
     Token,
 )
-from edge_app.decoding.statistics import Tally
 from edge_app.service.requests import WriteRequest
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -38,11 +38,11 @@ class Output:
     """A reader of the event stream. `close` shows also a text that was broken off."""
 
     def __init__(
-        self, order: WriteRequest, *, as_json: bool, plain: bool, aside: bool = True
+        self, request: WriteRequest, *, as_json: bool, plain: bool, aside: bool = True
     ) -> None:
-        """`aside`: narrate on stderr, so that stdout is the text alone."""
+        """`aside`: say the rest on stderr, so that stdout is the text alone."""
         self._aside = aside
-        self._order = order
+        self._request = request
         self._as_json = as_json
         self._plain = plain
         self._looks = may_style() and not plain
@@ -53,7 +53,7 @@ class Output:
 
     def warn_of_no_history(self, counts: Mapping[str, int]) -> None:
         """Say so when there is nothing to learn the voice from."""
-        if self._order.use_history and not counts["own"]:
+        if self._request.use_history and not counts["own"]:
             self._say(
                 "there is no history yet; 'specsteer import --help' says how to "
                 "give it, and --sample uses the sample letters"
@@ -124,20 +124,20 @@ class Output:
         return self._finished.statistics
 
     def _as_object(self) -> dict[str, object]:
-        order = self._order
+        request = self._request
         return {
             "text": self.text,
             "tokens": [asdict(token) for token in self._tokens],
             "sources": [asdict(source) for source in self.sources],
             "statistics": asdict(self._statistics()),
             "settings": {
-                **asdict(order.settings),
-                "task": order.request.task,
-                "recipient": order.request.recipient,
-                "max_tokens": order.max_tokens,
-                "history": order.use_history,
+                **asdict(request.settings),
+                "task": request.brief.task,
+                "recipient": request.brief.recipient,
+                "max_tokens": request.max_tokens,
+                "history": request.use_history,
                 "personalisation": self._found.personalisation,
-                "offline": order.offline,
+                "offline": request.offline,
             },
             "ended": self._finished.reason if self._finished else "failed",
         }

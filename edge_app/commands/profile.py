@@ -59,24 +59,24 @@ def command(what: str, **options: Any) -> None:
 
 
 def _refresh(options: dict[str, Any]) -> None:
-    from edge_app.commands.equipment import equipment
+    from edge_app.commands.service_config import service_config
     from edge_app.service.service import WritingService
 
-    chosen = equipment(
+    chosen = service_config(
         read_settings(),
         server="",
         specialist=options["specialist"],
         sample=options["sample"],
     )
-    with stoppable() as stop, closing(WritingService(chosen)) as desk:
+    with stoppable() as stop, closing(WritingService(chosen)) as service:
         try:
-            profile = desk.write_profile(_tell, stop)
+            profile = service.write_profile(_show_notice, stop)
         except StoppedError:
             sys.exit(_STOPPED)
     _show(profile)
 
 
-def _tell(event: Event) -> None:
+def _show_notice(event: Event) -> None:
     if isinstance(event, Notice):
         click.echo(event.text, err=True)
 

@@ -73,8 +73,8 @@ def _store(summary: Summary) -> Iterator[str]:
         "in the trash": summary.trash,
         "forgotten": summary.forgotten,
     }
-    told = (f"{number:,} {name}" for name, number in put_away.items() if number)
-    yield f"not used    {', '.join(told) or 'nothing'}"
+    named = (f"{number:,} {name}" for name, number in put_away.items() if number)
+    yield f"not used    {', '.join(named) or 'nothing'}"
     failed = sum(summary.failed.values())
     yield f"failed      {f'{failed:,} could not be read' if failed else 'nothing'}"
     for reason, times in list(summary.failed.items())[:_REASONS]:

@@ -190,8 +190,8 @@ def _write(changes: dict[str, float], *, complete: bool) -> None:
         click.echo("nothing is written: both settings are kept", err=True)
     else:
         path = write_method(changes)
-        told = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
-        click.echo(f"written to {path}: {told}", err=True)
+        named = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
+        click.echo(f"written to {path}: {named}", err=True)
 
 
 def _keep(

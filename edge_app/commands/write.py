@@ -130,17 +130,17 @@ def command(request: str, **options: Any) -> None:
         settings = replace(settings, token=options["token"])
     if options["token_in_clear"]:
         settings = replace(settings, token_in_clear=True)
-    order = _order(request, options, settings)
-    build(order.settings)  # an unknown method is told before any model is loaded
-    personalisation.build(order.personalisation)
-    output = Output(order, as_json=options["as_json"], plain=options["plain"])
+    wanted = _write_request(request, options, settings)
+    build(wanted.settings)  # an unknown method is refused before any model is loaded
+    personalisation.build(wanted.personalisation)
+    output = Output(wanted, as_json=options["as_json"], plain=options["plain"])
     with (
         stoppable() as stop,
-        closing(_desk(settings, options)) as desk,
+        closing(_service(settings, options)) as service,
         closing(output),
     ):
-        output.warn_of_no_history(desk.counts())
-        desk.write(order, output.add, stop)
+        output.warn_of_no_history(service.counts())
+        service.write(wanted, output.add, stop)
     if stop.is_set():
         sys.exit(_STOPPED)
 
@@ -157,16 +157,16 @@ def _check(options: dict[str, Any]) -> None:
         raise InvalidSettingsError("--max-tokens must be at least 1")
 
 
-def _desk(settings: Settings, options: dict[str, Any]) -> WritingService:
+def _service(settings: Settings, options: dict[str, Any]) -> WritingService:
     # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.commands.equipment import equipment
+    from edge_app.commands.service_config import service_config
     from edge_app.service.service import WritingService
 
     server = options["server"]
     if options["generalist"]:
         server = ""  # also where the settings name one
     return WritingService(
-        equipment(
+        service_config(
             settings,
             server=server,
             specialist=options["specialist"],
@@ -176,7 +176,9 @@ def _desk(settings: Settings, options: dict[str, Any]) -> WritingService:
     )
 
 
-def _order(request: str, options: dict[str, Any], defaults: Settings) -> WriteRequest:
+def _write_request(
+    request: str, options: dict[str, Any], defaults: Settings
+) -> WriteRequest:
     if not request.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
     names = (

@@ -1,161 +1,232 @@
-"""What becomes of a draft, given the server's verdict: how many tokens stay, and which
-token comes after them."""
+"""What becomes of a draft: how many tokens stay, and which token comes after them.
+
+Four strategies. The server decides by its verdict; the device decides by itself, by
+rejection or by coupling, from the candidates that the verdict holds; or nobody decides
+and all is kept. `edge_app.decoding.loop.decode_loop` chooses one for a method.
+
+Source of the device's rejection: Leviathan et al. 2023 (arXiv 2211.17192).
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from decoding_core.errors import ContextFullError
+from decoding_core.errors import ContextFullError, MessageError
 from decoding_core.messages import Candidates, Origin, Verdict
 from decoding_core.protocols import Method
 from decoding_core.residual import keep_probability, residual
 from decoding_core.sampling import Draw, Floats, Use, likeliest, log_softmax
+from decoding_core.settings import START, Threshold
+from decoding_core.verifier import RunningThreshold, VerifierRole
 from edge_app.decoding.drafter import Draft, Drafter
-
-_NOTHING = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """So many drafted tokens stay; the one drawn after them, if any."""
+    """How many drafted tokens stay, and the token drawn after them, if any."""
 
     kept: int
     redrawn: int | None = None
     origin: Origin = "bonus"
+    """Of the token that was drawn."""
     truncation_bound: float | None = None
     """How much of a target lay outside of its candidates at most; None: not known."""
 
 
-class Decider:
-    """Decides on one draft after the other by one method."""
+class Decider(ABC):
+    """Decides on one draft after the other."""
 
-    def __init__(self, drafter: Drafter, method: Method, draw: Draw) -> None:
+    origin: ClassVar[Origin] = "accepted"
+    """Of the drafted tokens that stay."""
+
+    def __init__(self, draft_length: int, threshold: Threshold = START) -> None:
+        self.draft_length = draft_length
+        """How many tokens are drafted in a round; 0: each is drawn from candidates."""
+        self.threshold = RunningThreshold(threshold)
+        """Goes to the server with each block."""
+
+    def attempt(self, epoch: int) -> int:
+        """With which attempt's noise the next draft is drawn."""
+        del epoch
+        return 0
+
+    @abstractmethod
+    def decide(
+        self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
+    ) -> Decision:
+        """What becomes of a draft after the text; after `most` of its tokens the text
+        is at its end."""
+
+
+class NobodyDecides(Decider):
+    """Keeps the whole draft: no verifier takes part, or none answers."""
+
+    origin: ClassVar[Origin] = "local"
+
+    def decide(
+        self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
+    ) -> Decision:
+        """The whole draft stays, and nothing is drawn after it."""
+        del verdict, text_ids, most
+        return Decision(len(draft.token_ids))
+
+
+class ComparingDecider(Decider):
+    """Decides by a method, from a verdict."""
+
+    def __init__(
+        self,
+        drafter: Drafter,
+        method: Method,
+        draw: Draw,
+        role: VerifierRole,
+        threshold: Threshold,
+    ) -> None:
+        super().__init__(role.draft_limit, threshold)
         self._drafter = drafter
         self._method = method
         self._draw = draw
+        self._redrafts = role.redrafts
         self._text: list[int] = []
-        self._left_out: float | None = None
+        self._bound: float | None = None
+
+    def attempt(self, epoch: int) -> int:
+        """Fresh noise after each refusal, where the refused place is drafted again."""
+        return epoch if self._redrafts else 0
 
     def decide(
-        self, draft: Draft, verdict: Verdict, text_ids: list[int], most: int
+        self, draft: Draft, verdict: Verdict | None, text_ids: list[int], most: int
     ) -> Decision:
-        """What becomes of a draft after the text; after `most` of its tokens the text
-        is at its end.
+        """What becomes of a draft after the text.
 
         Raises:
             MessageError: the verdict names tokens that the specialist does not have.
         """
-        self._text, self._left_out = text_ids, None
-        self._check(verdict)
-        decide = self._compare
-        if self._method.decided_by == "server":
-            decide = self._follow
+        assert verdict is not None
+        self._text, self._bound = text_ids, None
+        if verdict.rows:
+            # Before anything is looked up by the server's ids. Where no specialist
+            # takes part, the vocabulary refuses the token that is drawn.
+            own = draft.logits[0] if draft.logits else self._specialist(0)
+            if own is not None:
+                for row in verdict.rows:
+                    row.check(len(own))
         try:
-            return decide(draft, verdict, most)
+            return self._decide(draft, verdict, most)
         except ContextFullError:
             # Only what follows a full block is still to be read: it stays without.
             if not draft.token_ids:
                 raise
-            return Decision(len(draft.token_ids), truncation_bound=self._left_out)
+            return Decision(len(draft.token_ids), truncation_bound=self._bound)
 
-    def _check(self, verdict: Verdict) -> None:
-        """Before anything is looked up by the server's ids. Where no specialist takes
-        part, they are drawn from alone, and the vocabulary refuses the one drawn."""
-        if verdict.rows and (self._method.drafts or self._method.uses_specialist):
-            size = len(self._drafter.logits_at(self._text, 0))
-            for row in verdict.rows:
-                row.check(size)
+    @abstractmethod
+    def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
+        """What becomes of a draft that is compared with a verdict."""
 
-    def _follow(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
-        """The server decided: draw the token after those it kept."""
+    def _specialist(self, kept: int) -> Floats | None:
+        """The specialist's logits (V,) after `kept` drafted tokens; None where no
+        target depends on them."""
+        if not self._method.needs_specialist:
+            return None
+        return self._drafter.logits_at(self._text, kept)
+
+    def _on_row(self, row: Candidates, kept: int) -> Floats:
+        """The specialist's log-probabilities (K,) of a row's tokens, but for a
+        constant, which no target depends on."""
+        logits = self._specialist(kept)
+        if logits is None:
+            return np.zeros_like(row.generalist_logprobs)
+        return self._draw.unnormalised(logits[row.token_ids])
+
+    def _note_bound(self, row: Candidates, kept: int) -> None:
+        """Note how much of the target the row may lack."""
+        logits = self._specialist(kept)
+        specialist: Floats = np.empty(0)
+        if logits is not None:
+            specialist = log_softmax(logits.astype(float), self._draw.temperature)
+        bound = self._method.truncation_bound(specialist, row)
+        if bound is not None:
+            self._bound = max(bound, self._bound or 0.0)
+
+
+class ServerDecides(ComparingDecider):
+    """The server counted the tokens that stay; the device draws the one after them."""
+
+    def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
+        self.threshold.learn(verdict.mean_ratio, len(draft.token_ids))
         kept = verdict.accepted
         if kept >= most or not verdict.rows:  # without a row, the next draft goes on
             return Decision(kept)
         row, refused = verdict.rows[0], kept < len(draft.token_ids)
-        if not refused and self._waits(row, kept):
-            return Decision(kept)
+        if kept and not refused:
+            own = self._specialist(kept)
+            if own is not None and self._method.bonus_waits(likeliest(own), row):
+                return Decision(kept)
         pick = self._method.target if refused else self._method.bonus
-        probs = pick(self._specialist(row, kept), row)
+        probs = pick(self._on_row(row, kept), row)
         if probs is None:
             return Decision(kept)
-        self._note(row, kept)
+        self._note_bound(row, kept)
         index = self._draw.from_probs(probs, Use.REDRAW, len(self._text) + kept)
-        return self._redrawn(kept, row, index, refused)
+        origin: Origin = "recovered" if refused else "bonus"
+        return Decision(kept, int(row.token_ids[index]), origin, self._bound)
 
-    def _waits(self, row: Candidates, kept: int) -> bool:
-        """Whether the next draft takes the place of a bonus, after one kept token at
-        least. A word that only this person uses is hardly ever a candidate; a bonus
-        would break it off."""
-        if not (self._method.bonus_can_wait and kept):
-            return False
-        own = likeliest(self._drafter.logits_at(self._text, kept))
-        return own not in row.token_ids
 
-    def _compare(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
-        """The device decides: keep the draft while it may stand for the target."""
-        for kept, row in enumerate(verdict.rows[: len(draft.token_ids)]):
+class DeviceDecides(ComparingDecider):
+    """The device keeps a drafted token x with min(1, T(x)/S(x)), else draws from the
+    positive part of T - S; after a full block it draws from T."""
+
+    def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
+        for kept, row in enumerate(verdict.rows):
             if kept >= most:
-                return Decision(kept, truncation_bound=self._left_out)
-            self._note(row, kept)
-            index = self._refusal(draft, row, kept)
+                return Decision(kept, truncation_bound=self._bound)
+            self._note_bound(row, kept)
+            target = self._method.target(self._on_row(row, kept), row)
+            if kept == len(draft.token_ids):
+                index: int | None = self._drawn(target, row, kept)
+                origin: Origin = "bonus"
+            else:
+                index, origin = self._refusal(target, draft, row, kept), "recovered"
             if index is not None:
-                return self._redrawn(kept, row, index, True)
-        kept = len(draft.token_ids)
-        if kept >= most:
-            return Decision(kept, truncation_bound=self._left_out)
-        row = verdict.rows[kept]
-        self._note(row, kept)
-        return self._redrawn(kept, row, self._drawn(row, kept), False)
+                return Decision(kept, int(row.token_ids[index]), origin, self._bound)
+        raise MessageError("the verdict holds too few rows")
 
-    def _refusal(self, draft: Draft, row: Candidates, kept: int) -> int | None:
+    def _drawn(self, target: Floats, row: Candidates, kept: int) -> int:
+        """Place in the row of a token drawn from the target."""
+        del row
+        probs = self._draw.distribution(target)
+        return self._draw.from_distribution(probs, len(self._text) + kept)
+
+    def _refusal(
+        self, target: Floats, draft: Draft, row: Candidates, kept: int
+    ) -> int | None:
         """Place in the row of the token that replaces a drafted one; None: it stays."""
-        drafted, position = draft.token_ids[kept], len(self._text) + kept
-        if self._method.shares_noise:
-            index = self._drawn(row, kept)
-            return None if row.token_ids[index] == drafted else index
-        target = self._draw.distribution(self._target(row, kept))
-        specialist = self._draw.distribution_of(draft.logits[kept])
-        stays = keep_probability(target, specialist, row, drafted)
+        position = len(self._text) + kept
+        wanted = self._draw.distribution(target)
+        drawn_from = self._draw.distribution_of(draft.logits[kept])
+        stays = keep_probability(wanted, drawn_from, row, draft.token_ids[kept])
         if self._draw.noise.keeps(stays, position):
             return None
-        left = residual(target, specialist, row)
+        left = residual(wanted, drawn_from, row)
         return self._draw.from_distribution(left, position)
 
-    def _drawn(self, row: Candidates, kept: int) -> int:
-        """Place in the row of a token drawn from the target."""
-        probs, position = self._target(row, kept), len(self._text) + kept
-        if not self._method.shares_noise:
-            target = self._draw.distribution(probs)
-            return self._draw.from_distribution(target, position)
+
+class DeviceCouples(DeviceDecides):
+    """The device draws each token of the target with the noise that the draft was drawn
+    with, and keeps the draft while the two agree."""
+
+    def _drawn(self, target: Floats, row: Candidates, kept: int) -> int:
         with np.errstate(divide="ignore"):
-            logprobs = np.log(probs)
+            logprobs = np.log(target)
+        position = len(self._text) + kept
         return self._draw.coupled(logprobs, position, row.token_ids)
 
-    def _target(self, row: Candidates, kept: int) -> Floats:
-        return self._method.target(self._specialist(row, kept), row)
-
-    def _specialist(self, row: Candidates, kept: int) -> Floats:
-        """The specialist's log-probabilities (K,) of a row's tokens, but for a
-        constant, which no target depends on."""
-        if not self._method.uses_specialist:
-            return np.zeros_like(row.generalist_logprobs)
-        logits = self._drafter.logits_at(self._text, kept)
-        return self._draw.unnormalised(logits[row.token_ids])
-
-    def _note(self, row: Candidates, kept: int) -> None:
-        """Note how much of the target the row may lack."""
-        specialist: Floats = _NOTHING
-        if self._method.uses_specialist:
-            logits = self._drafter.logits_at(self._text, kept)
-            specialist = log_softmax(logits.astype(float), self._draw.temperature)
-        lacking = self._method.truncation_bound(specialist, row)
-        if lacking is not None:
-            self._left_out = max(lacking, self._left_out or 0.0)
-
-    def _redrawn(
-        self, kept: int, row: Candidates, index: int, refused: bool
-    ) -> Decision:
-        origin: Origin = "recovered" if refused else "bonus"
-        return Decision(kept, int(row.token_ids[index]), origin, self._left_out)
+    def _refusal(
+        self, target: Floats, draft: Draft, row: Candidates, kept: int
+    ) -> int | None:
+        index = self._drawn(target, row, kept)
+        return None if row.token_ids[index] == draft.token_ids[kept] else index

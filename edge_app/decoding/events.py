@@ -1,18 +1,24 @@
 """What happens while a text is written, as a stream of values.
 
 The screen, the command line, the ledger and the statistics are readers of this one
-stream; nothing else tells them anything. `to_json` gives the line that is kept.
+stream; nothing else tells them anything. `EventEmitter` makes the events of the loop,
+with texts for its token ids; `Tally` sums them up; `to_json` gives the line that is
+kept.
 """
 
 from __future__ import annotations
 
 import base64
+import codecs
 import json
+import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import Any, Literal
 
-from decoding_core.messages import Origin
+from decoding_core.messages import Origin, TokenBlock
 
 FinishReason = Literal["end", "length", "stopped", "full", "refused"]
 """The model ended the text; it reached the limit; the person stopped; no room; the
@@ -52,7 +58,7 @@ class SourcesFound:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Judging has begun; `local` when no server takes part."""
+    """The session with the verifier has begun; `local` when no server takes part."""
 
     verifier: str
     local: bool
@@ -60,7 +66,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """A token was drafted and waits to be judged."""
+    """A token was drafted and waits to be verified."""
 
     id: int
     text: str
@@ -94,7 +100,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A block was judged: so many drafted tokens stay, these were refused."""
+    """A block was verified: so many drafted tokens stay, these were refused."""
 
     drafted: int
     accepted: int
@@ -136,7 +142,7 @@ class Statistics:
     seconds: float = 0.0
     tokens_per_second: float = 0.0
     acceptance_rate: float | None = None
-    """Accepted / drafted of the judged blocks; None when nothing was judged."""
+    """Accepted / drafted of the verified blocks; None where none was verified."""
     round_trip_ms: float | None = None
     """Median time from a block to its verdict; None when nothing was sent."""
     truncation_bound: float | None = None
@@ -166,12 +172,144 @@ Event = (
 Emit = Callable[[Event], None]
 
 
+def emit_to(*readers: Emit) -> Emit:
+    """Hands each event to all readers, in this order."""
+
+    def emit(event: Event) -> None:
+        for read in readers:
+            read(event)
+
+    return emit
+
+
 def to_json(event: Event) -> str:
     """One line of JSON with the event's name under `event`."""
-    return json.dumps({"event": type(event).__name__, **asdict(event)}, default=_plain)
+
+    def plain(value: Any) -> str:
+        if isinstance(value, bytes):
+            return base64.b64encode(value).decode()
+        raise TypeError(f"{type(value).__name__} is not part of an event")
+
+    return json.dumps({"event": type(event).__name__, **asdict(event)}, default=plain)
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    raise TypeError(f"{type(value).__name__} is not part of an event")
+class TextDecoder:
+    """Decodes pieces of UTF-8; a character that spans tokens belongs to the last."""
+
+    def __init__(self, piece: Callable[[int], bytes]) -> None:
+        self._piece = piece
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def push(self, token_id: int) -> str:
+        """Text that the token completes; may be empty."""
+        return self._decoder.decode(self._piece(token_id))
+
+    def fork(self) -> TextDecoder:
+        """A decoder in the same state, for tokens that may yet be refused."""
+        copy = TextDecoder(self._piece)
+        copy._decoder.setstate(self._decoder.getstate())
+        return copy
+
+
+class EventEmitter:
+    """Turns what the decode loop does into events with texts."""
+
+    def __init__(self, emit: Emit, piece: Callable[[int], bytes]) -> None:
+        self._emit = emit
+        self._settled = TextDecoder(piece)
+        self._waiting = self._settled.fork()
+        self._texts: list[str] = []
+        self.tokens: list[Token] = []
+        """All that is settled."""
+
+    def drafted(self, token_id: int) -> None:
+        """A token was drafted."""
+        text = self._waiting.push(token_id)
+        self._texts.append(text)
+        self._emit(Drafted(token_id, text))
+
+    def shortened(self, length: int) -> None:
+        """All but the draft's first `length` tokens was given up before it was sent."""
+        del self._texts[length:]
+
+    def verified(
+        self, accepted: int, seconds: float, truncation_bound: float | None = None
+    ) -> None:
+        """The draft was verified."""
+        refused = tuple(self._texts[accepted:])
+        self._emit(
+            Verified(len(self._texts), accepted, refused, seconds, truncation_bound)
+        )
+
+    def settled(self, block: TokenBlock) -> None:
+        """Tokens are fixed; the rest of the draft is gone."""
+        tokens = [
+            Token(token_id, self._settled.push(token_id), origin)
+            for token_id, origin in zip(block.token_ids, block.origins, strict=True)
+        ]
+        self.tokens += tokens
+        self._waiting = self._settled.fork()
+        self._texts = []
+        self._emit(Settled(tuple(tokens)))
+
+    def notice(self, sentence: str) -> None:
+        """Something the person must know."""
+        self._emit(Notice(sentence))
+
+    def text(self) -> str:
+        """The settled text."""
+        return "".join(token.text for token in self.tokens)
+
+
+class Tally:
+    """The numbers of one text: counts events as they pass."""
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._origins: Counter[str] = Counter()
+        self._drafted = self._accepted = self._up = self._down = 0
+        self._round_trips: list[float] = []
+        self._bound: float | None = None
+
+    def add(self, event: Event) -> None:
+        """Take one event into account."""
+        match event:
+            case Settled(tokens=tokens):
+                self._origins.update(token.origin for token in tokens)
+            case Verified():
+                self._drafted += event.drafted
+                self._accepted += event.accepted
+                self._round_trips.append(event.seconds)
+                if event.truncation_bound is not None:
+                    self._bound = max(event.truncation_bound, self._bound or 0.0)
+            case Sent(size=size):
+                self._up += size
+            case Received(size=size):
+                self._down += size
+            case _:
+                pass
+
+    def statistics(self) -> Statistics:
+        """The numbers so far."""
+        seconds = self._clock() - self._started
+        count = self._origins.total()
+        trips = self._round_trips
+        rate = round(self._accepted / self._drafted, 4) if self._drafted else None
+        return Statistics(
+            drafted=self._drafted,
+            accepted=self._origins["accepted"],
+            recovered=self._origins["recovered"],
+            bonus=self._origins["bonus"],
+            local=self._origins["local"],
+            rounds=len(trips),
+            bytes_up=self._up,
+            bytes_down=self._down,
+            seconds=round(seconds, 4),
+            tokens_per_second=round(count / seconds, 2) if seconds > 0 else 0.0,
+            acceptance_rate=rate,
+            round_trip_ms=round(1000 * median(trips), 3)
+            if trips and self._up
+            else None,
+            truncation_bound=self._bound,
+        )

@@ -3,7 +3,7 @@ nobody answers, and found again.
 
 The device holds the truth: the settled text is handed in with every call and kept
 nowhere here, so what the server is opened with after a loss is the text that the person
-reads. What happens to the server decides how fast a text is written, and who judged
+reads. What happens to the server decides how fast a text is written, and who verified
 which of its tokens; as long as the server comes back in time, it decides nothing else.
 """
 
@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from decoding_core.errors import (
     CloudBusyError,
@@ -35,6 +36,7 @@ from decoding_core.protocols import Verifier
 _MOST_LOSSES = 2  # of the session, over one block: whoever forgets faster is left
 _MOST_FAULTS = 1  # of a model, over one block: it may be a passing one
 _LEAST_BUSY_SECONDS = 0.05
+_T = TypeVar("_T")
 _PASSING = SessionLostError, EngineError, CloudBusyError, CloudUnreachableError
 
 
@@ -52,6 +54,14 @@ class Patience:
     """So long after it was left, the server is asked again for the first time."""
     longest_return: float = 30.0
     """Between two such questions; the pause doubles up to this."""
+
+
+def go_alone(error: Exception, what: str, *, allowed: bool) -> str:
+    """Go on without a server, the one place where that is decided: the sentence that
+    tells the person of it. Raises `error` where it is not allowed."""
+    if not allowed:
+        raise error
+    return f"{error}; {what} written on this device alone"
 
 
 class _Left:
@@ -92,7 +102,7 @@ class VerifierSession:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare a session; `request` holds the prompt, and no text yet. `notice`
-        hears a sentence whenever who judges changes."""
+        hears a sentence whenever the server is left and when it is back."""
         self._verifier = verifier
         self._request = request
         self._notice = notice
@@ -102,13 +112,16 @@ class VerifierSession:
         self._clock = clock
         self._known: int | None = None  # tokens of the text that the server holds
         self._round = -1
-        self._has_judged = self._returning = False
+        self._asked: tuple[Sequence[int], Sequence[int], float] = (), (), 0.0
+        self._submitted = False
+        self._left = _Left(self._patience)
+        self._has_verified = self._returning = False
         self._pause = self._patience.first_return
         self._return_at: float | None = None
         self.epoch = 0
         """Grows at each refusal."""
         self.alone = verifier.local
-        """Whether the device writes without anybody who judges."""
+        """Whether the device writes without a verifier."""
 
     def open(self) -> SessionOpened | None:
         """Begin the text; None: nobody answers, and the device begins it alone.
@@ -135,7 +148,7 @@ class VerifierSession:
 
     def return_if_due(self, text_ids: Sequence[int]) -> None:
         """Before a round: where the server was left some time ago, ask it once more,
-        with the text as it is now. It is believed when it has judged a block."""
+        with the text as it is now. It is back when it has verified a block."""
         due = self._return_at is not None and self._clock() >= self._return_at
         if not (self.alone and due):
             return
@@ -147,43 +160,36 @@ class VerifierSession:
         except DecodingError as error:
             self._leave(error)
 
-    def verify(
+    def submit(
         self, text_ids: Sequence[int], drafted: Sequence[int], threshold: float
-    ) -> Verdict | None:
-        """The verdict on what was drafted after the text, through as many losses as
-        patience lasts; None: the device is alone now, and all is kept.
+    ) -> None:
+        """Send what was drafted after the text, through as many losses as patience
+        lasts; `collect` gives the verdict.
 
         Raises:
             ContextFullError: the draft no longer fits into a model of the verifier.
             CloudError: the server is gone, and the text must not go on alone; or it
-                refused before it had judged anything.
+                refused before it had verified anything.
             StoppedError: the person stopped.
         """
         self._round += 1
         patience = self._patience
-        left = _Left(replace(patience, pauses=()) if self._returning else patience)
-        while not self.alone:
-            try:
-                if self._known is None:
-                    self._open_again(text_ids)
-                block = self._block(text_ids, drafted, threshold)
-                verdict = self._verifier.verify(block)
-            except _PASSING as error:
-                if isinstance(error, SessionLostError):
-                    self._known = None
-                pause = left.pause_before_trying_again(error)
-                if pause is None:
-                    self._leave(error)
-                else:
-                    self._wait(pause)
-            except CloudRefusedError as error:
-                if not (self._has_judged or self._returning):
-                    raise
-                self._leave(error)
-            else:
-                self._believe()
-                return verdict
-        return None
+        if self._returning:
+            patience = replace(patience, pauses=())
+        self._left = _Left(patience)
+        self._asked, self._submitted = (text_ids, drafted, threshold), False
+        self._patiently(self._submit)
+
+    def collect(self) -> Verdict | None:
+        """The verdict on what was submitted, which is sent again after a loss; None:
+        the device is alone now, and all is kept. Raises as `submit` does."""
+        verdict = self._patiently(self._collect)
+        if verdict is not None:
+            if self._returning:
+                self._notice("the server is back and verifies again from here on")
+            self._has_verified, self._returning = True, False
+            self._pause = self._patience.first_return
+        return verdict
 
     def settle(self, text_ids: Sequence[int], kept: int, drafted: int) -> None:
         """After a round on the text: so many of the drafted tokens stay."""
@@ -194,44 +200,64 @@ class VerifierSession:
         """End the text on the verifier too."""
         self._verifier.close()
 
-    def _block(
-        self, text_ids: Sequence[int], drafted: Sequence[int], threshold: float
-    ) -> DraftBlock:
+    def _patiently(self, ask: Callable[[], _T]) -> _T | None:
+        """What `ask` returns, asked again while patience lasts; None: alone."""
+        while not self.alone:
+            try:
+                return ask()
+            except _PASSING as error:
+                if isinstance(error, SessionLostError):
+                    self._known = None
+                self._submitted = False
+                pause = self._left.pause_before_trying_again(error)
+                if pause is None:
+                    self._leave(error)
+                else:
+                    self._wait(pause)
+            except CloudRefusedError as error:
+                if not (self._has_verified or self._returning):
+                    raise
+                self._leave(error)
+        return None
+
+    def _submit(self) -> None:
+        text_ids, drafted, threshold = self._asked
+        if self._known is None:
+            self._open_again(text_ids)
         assert self._known is not None
-        known = list(text_ids[: self._known])
-        return DraftBlock(
-            self.epoch,
-            self._round,
-            self._known,
-            digest(known),
-            tuple(text_ids[self._known :]),
-            tuple(drafted),
-            threshold,
+        self._verifier.submit(
+            DraftBlock(
+                self.epoch,
+                self._round,
+                self._known,
+                digest(list(text_ids[: self._known])),
+                tuple(text_ids[self._known :]),
+                tuple(drafted),
+                threshold,
+            )
         )
+        self._submitted = True
+
+    def _collect(self) -> Verdict:
+        if not self._submitted:
+            self._submit()
+        return self._verifier.collect()
 
     def _open_again(self, text_ids: Sequence[int]) -> None:
         self._verifier.open(replace(self._request, text_ids=tuple(text_ids)))
         self._known = len(text_ids)
 
     def _leave(self, error: Exception, what: str = "the rest is") -> None:
-        """Go on alone, the one place where that is decided; raises where it must not
-        be. The server is asked again later, unless it said no."""
-        if not self._may_go_offline:
-            raise error
+        """Go on alone; raises where it must not be. The server is asked again later,
+        unless it said no."""
+        sentence = go_alone(error, what, allowed=self._may_go_offline)
         if self._returning:
             self._pause = min(2 * self._pause, self._patience.longest_return)
         else:
-            self._notice(f"{error}; {what} written on this device alone")
+            self._notice(sentence)
         self.alone, self._returning, self._known = True, False, None
         refused = isinstance(error, CloudRefusedError)
         self._return_at = None if refused else self._clock() + self._pause
-
-    def _believe(self) -> None:
-        """A server that was left and has judged a block again is back."""
-        if self._returning:
-            self._notice("the server is back and judges again from here on")
-        self._has_judged, self._returning = True, False
-        self._pause = self._patience.first_return
 
     def _wait(self, seconds: float) -> None:
         if self._stop.wait(seconds):

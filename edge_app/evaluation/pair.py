@@ -107,7 +107,7 @@ class Pair:
             self._opened = opened.pop_all()
         self._end = end_of_turn(self._small)
         write = summariser(self._small, self._specialist.context, self._stop)
-        self._tools = RetrievalContext(Profiler(write, str(specialist)), reranker)
+        self._context = RetrievalContext(Profiler(write, str(specialist)), reranker)
 
     def measure(self, case: Case, how: Measuring) -> Measured:
         """What the text of `case` costs.
@@ -158,9 +158,9 @@ class Pair:
 
     def _found(self, case: Case, how: Measuring) -> Retrieved:
         """What the specialist reads of the history, as for writing."""
-        wish = RetrievalQuery(case.request, how.passages, seed=how.seed)
+        query = RetrievalQuery(case.request, how.passages, seed=how.seed)
         choice = personalisation.build(how.personalisation)
-        return choice.find(case.history(), wish, self._tools)
+        return choice.find(case.history(), query, self._context)
 
 
 def _summed(

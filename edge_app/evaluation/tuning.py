@@ -1,6 +1,6 @@
 """Which strength and which threshold suit the texts that were measured.
 
-A strength is better when true texts cost less under the target T. A threshold is judged
+A strength is better when true texts cost less under the target T. A threshold is chosen
 by what steering emits with it at a drafted place, and by how much of the drafts it
 keeps. Nothing is changed for what may be chance: an interval has to say it.
 """

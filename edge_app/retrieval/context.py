@@ -13,7 +13,7 @@ from decoding_core.errors import ContextFullError
 from edge_app.decoding.events import Source
 from models.chat import prompt_ids
 from models.excerpts import PromptPacker, Tokenize
-from models.prompts import Excerpt, Request, public_messages
+from models.prompts import Request, public_messages
 from personal_store import Passage
 
 LONGEST_CONTEXT = 8192
@@ -50,34 +50,31 @@ class PromptBuilder:
         Raises:
             ContextFullError: the request alone leaves no room.
         """
-        room = self._room(max_tokens)
-        public = prompt_ids(self.tokenize, self.template, public_messages(request))
-        shelf = PromptPacker(self.tokenize, self.template)
-        bare = shelf.private_ids(request, (), background)
-        if max(len(public), len(bare)) > room:
-            raise ContextFullError(
-                f"the request and its notes take {max(len(public), len(bare))} tokens; "
-                f"with {max_tokens} for the text they must not exceed {room}: "
-                "shorten them or lower --max-tokens"
-            )
-        found = [_excerpt(shelf, passage) for passage in passages]
-        chosen = shelf.fitting(request, found, background, room)
-        private = shelf.private_ids(request, [found[i] for i in chosen], background)
-        sources = tuple(_source(passages[i]) for i in chosen)
-        return Prompts(tuple(public), tuple(private), sources)
-
-    def _room(self, max_tokens: int) -> int:
         room = self.context_length - max_tokens - _MARGIN
         if room < 1:
             raise ContextFullError(
                 f"--max-tokens {max_tokens} leaves no room for the request: the model "
                 f"holds {self.context_length} tokens in all"
             )
-        return room
-
-
-def _excerpt(shelf: PromptPacker, passage: Passage) -> Excerpt:
-    return shelf.excerpt(passage.kind, passage.recipient, passage.subject, passage.text)
+        public = prompt_ids(self.tokenize, self.template, public_messages(request))
+        packer = PromptPacker(self.tokenize, self.template)
+        bare = packer.private_ids(request, (), background)
+        if max(len(public), len(bare)) > room:
+            raise ContextFullError(
+                f"the request and its notes take {max(len(public), len(bare))} tokens; "
+                f"with {max_tokens} for the text they must not exceed {room}: "
+                "shorten them or lower --max-tokens"
+            )
+        excerpts = [
+            packer.excerpt(p.kind, p.recipient, p.subject, p.text) for p in passages
+        ]
+        chosen = packer.fitting(request, excerpts, background, room)
+        private = packer.private_ids(request, [excerpts[i] for i in chosen], background)
+        sources = tuple(
+            Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
+            for p in (passages[i] for i in chosen)
+        )
+        return Prompts(tuple(public), tuple(private), sources)
 
 
 def title(passage: Passage) -> str:
@@ -88,13 +85,3 @@ def title(passage: Passage) -> str:
     if passage.date:
         words += f", {passage.date:%Y-%m-%d}"
     return f"{words}: {passage.subject}" if passage.subject else words
-
-
-def _source(passage: Passage) -> Source:
-    return Source(
-        passage.record_id,
-        title(passage),
-        passage.score,
-        dict(passage.score_parts),
-        passage.text,
-    )

@@ -54,7 +54,7 @@ class Searchable(Protocol):
 
 
 class Reranker(Protocol):
-    """Judges found texts by reading each beside the request."""
+    """Scores texts by reading each beside the request."""
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """How well each text answers the query, as a logit; higher is better."""
@@ -62,7 +62,7 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RetrievalQuery:
-    """What is to be found."""
+    """Which texts are to be found, and how many."""
 
     request: Request
     limit: int = PASSAGES
@@ -72,7 +72,7 @@ class RetrievalQuery:
     """Of what is left to chance."""
 
     @property
-    def query(self) -> str:
+    def words(self) -> str:
         """The words to look for."""
         return f"{self.request.recipient} {self.request.text}"
 
@@ -80,7 +80,7 @@ class RetrievalQuery:
         """The ids of all texts but the excluded, in an order that the seed and the
         request give: the same again for the same history."""
         left = [record_id for record_id in kinds if record_id not in self.excluded]
-        Random(f"{self.seed}\0{self.query}").shuffle(left)
+        Random(f"{self.seed}\0{self.words}").shuffle(left)
         return left
 
 
@@ -100,7 +100,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalContext:
-    """What a personalisation may work with."""
+    """What a personalisation may work with besides the texts."""
 
     profile: Callable[[Searchable, Collection[int]], str]
     """The written profile of these texts, less the excluded ones."""
@@ -119,7 +119,7 @@ class Personalisation(Protocol):
         """One line for a person who chooses."""
 
     def find(
-        self, texts: Searchable, wish: RetrievalQuery, tools: RetrievalContext
+        self, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
     ) -> Retrieved:
         """What to read for a request.
 
@@ -138,7 +138,7 @@ def find_passages(
     """Up to `limit` texts for a request: those that match, best first, then the newest
     of its kind."""
     found = texts.search(
-        RetrievalQuery(request).query,
+        RetrievalQuery(request).words,
         limit=limit,
         kind=request.task,
         recipient=request.recipient or None,
@@ -153,25 +153,23 @@ def find_passages(
 
 
 def best(
-    texts: Searchable, wish: RetrievalQuery, reranker: Reranker | None
+    texts: Searchable, query: RetrievalQuery, reranker: Reranker | None
 ) -> list[Passage]:
     """The texts of `find_passages`; of more of them, those that a reranker puts first
     where there is one."""
-    limit = wish.limit * (1 if reranker is None else RERANKED)
-    found = find_passages(texts, wish.request, limit=limit, excluded=wish.excluded)
+    limit = query.limit * (1 if reranker is None else RERANKED)
+    found = find_passages(texts, query.request, limit=limit, excluded=query.excluded)
     if reranker is None or not found:
         return found
-    scores = reranker.scores(wish.query, [passage.text for passage in found])
-    judged = [_judged(*pair) for pair in zip(found, scores, strict=True)]
-    return sorted(judged, key=lambda one: -one.score)[: wish.limit]
+    scores = reranker.scores(query.words, [passage.text for passage in found])
+    reranked = []
+    for passage, logit in zip(found, scores, strict=True):
+        score = math.exp(-math.log1p(math.exp(-logit))) if logit > -700 else 0.0
+        reranked.append(replace(passage, score=score, score_parts={"reranker": score}))
+    return sorted(reranked, key=lambda one: -one.score)[: query.limit]
 
 
 def taken(texts: Searchable, ids: Sequence[int], limit: int) -> list[Passage]:
     """The first `limit` of these texts that are still there."""
     found = (texts.passage(record_id) for record_id in ids[:limit])
     return [passage for passage in found if passage is not None]
-
-
-def _judged(passage: Passage, logit: float) -> Passage:
-    score = math.exp(-math.log1p(math.exp(-logit))) if logit > -700 else 0.0
-    return replace(passage, score=score, score_parts={"reranker": score})

@@ -16,12 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from decoding_core.errors import StoppedError
+from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Event, Settled, SourcesFound
 from edge_app.retrieval.passages import Searchable
 from edge_app.service.requests import WriteRequest
 from edge_app.service.text_job import TextJob
-from edge_app.verifiers.offline import OfflineVerifier
+from edge_app.verifiers.on_device import OfflineVerifier
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.owner_only import write_whole
 from models.prompts import Request
@@ -96,14 +97,14 @@ class Profiler:
         summarise: Summarise,
         specialist: str,
         kept: Path | None = None,
-        tell: Callable[[str], None] | None = None,
+        notice: Callable[[str], None] | None = None,
     ) -> None:
-        """`kept` is where profiles are kept; None: only the last, in memory. `tell`
-        hears a sentence before one is written, which takes its time."""
+        """`kept` is where profiles are kept; None: only the last, in memory. `notice`
+        is called with a sentence before one is written, which takes its time."""
         self._summarise = summarise
         self._specialist = specialist
         self._kept = kept
-        self._tell = tell or (lambda _: None)
+        self._notice = notice or (lambda _: None)
         self._last: tuple[tuple[str, ...], Summary] | None = None
 
     def __call__(self, texts: Searchable, excluded: Collection[int]) -> str:
@@ -118,7 +119,7 @@ class Profiler:
 
     def renew(self, texts: Searchable, excluded: Collection[int] = ()) -> Profile:
         """Write it anew. With texts excluded it is of this moment and is not kept."""
-        self._tell("a profile of your texts is being written, on this device alone")
+        self._notice("a profile of your texts is being written, on this device alone")
         newest = texts.recent(limit=TEXTS, excluded=excluded)
         summary = self._summary(newest)
         profile = Profile(
@@ -158,13 +159,16 @@ def summariser(
     """
 
     def summarise(passages: Sequence[Passage]) -> Summary:
-        told: list[Event] = []
+        events: list[Event] = []
         settings = MethodSettings(method="specialist", temperature=0.0)
-        order = WriteRequest(ASKED, settings=settings, max_tokens=TOKENS, offline=True)
-        job = TextJob(model, context, order, told.append, stop)
+        request = WriteRequest(
+            ASKED, settings=settings, max_tokens=TOKENS, offline=True
+        )
+        method = build(settings)
+        job = TextJob(model, context, request, method, events.append, stop)
         if job.run(OfflineVerifier(), passages) == "stopped":
             raise StoppedError("stopped while the profile was being written")
-        return _summary_of(told)
+        return _summary_of(events)
 
     return summarise
 
@@ -172,5 +176,5 @@ def summariser(
 def _summary_of(events: Sequence[Event]) -> Summary:
     blocks = (event.tokens for event in events if isinstance(event, Settled))
     text = "".join(token.text for block in blocks for token in block)
-    found = (event.sources for event in events if isinstance(event, SourcesFound))
-    return Summary(text.strip(), tuple(s.record_id for one in found for s in one))
+    read = (event.sources for event in events if isinstance(event, SourcesFound))
+    return Summary(text.strip(), tuple(s.record_id for one in read for s in one))

@@ -1,6 +1,6 @@
-"""What a person asks for, and the desk that serves it.
+"""What a person asks for, and the interface of the service that writes it.
 
-The command line and the terminal app know the desk by this interface alone.
+The command line and the terminal app know the service by this interface alone.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from models.prompts import Request
 class WriteRequest:
     """One text to write."""
 
-    request: Request
+    brief: Request
     background: str = ""
     """Private notes that the specialist may read; they never leave the device."""
     settings: MethodSettings = field(default_factory=MethodSettings)
     max_tokens: int = 400
     use_history: bool = True
     personalisation: str = ""
-    """What of the history is read; empty: what the desk was set up for."""
+    """What of the history is read; empty: what the service was set up for."""
     offline: bool = False
     """Write on the device alone."""
     may_go_offline: bool = True
@@ -43,9 +43,9 @@ class Service(Protocol):
         """Load the models and reach or start the server; a short description such as
         `own server`. Called once, before the first `write`; raises DecodingError."""
 
-    def write(self, order: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Write a text, telling `emit` all that happens, the last being `Finished`.
-        `emit` is called from this thread. Raises DecodingError."""
+    def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
+        """Write a text; `emit` is called with all that happens, `Finished` last, from
+        this thread. Raises DecodingError."""
 
     def counts(self) -> dict[str, int]:
         """How many own texts of each kind the store holds."""

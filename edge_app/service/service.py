@@ -1,4 +1,4 @@
-"""The desk: models, server and store together, writing one text at a time."""
+"""The writing service: models, server and store together, one text at a time."""
 
 from __future__ import annotations
 
@@ -15,32 +15,31 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.methods import build
-from decoding_core.protocols import Engine, Method, Verifier
+from decoding_core.protocols import Engine, Verifier
+from decoding_core.verifier import VerifierRole, role_of
 from edge_app.decoding.events import (
     Emit,
-    Event,
     Finished,
     FinishReason,
     Notice,
     Source,
     Statistics,
+    Tally,
+    emit_to,
 )
-from edge_app.decoding.session import Patience
-from edge_app.decoding.statistics import Tally
+from edge_app.decoding.session import Patience, go_alone
 from edge_app.privacy.ledger import Ledger
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, title
-from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrieved
+from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery
 from edge_app.sample.filling import make_ready
 from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.service.requests import WriteRequest
 from edge_app.service.text_job import TextJob
 from edge_app.transport.addresses import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
-from edge_app.verifiers.base_alone import BaseAloneVerifier
 from edge_app.verifiers.cloud import CloudVerifier
-from edge_app.verifiers.edge_base import EdgeBaseVerifier
-from edge_app.verifiers.offline import OfflineVerifier
+from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.llama_reranker import LlamaReranker
 from models.engines.settings import EngineSettings
@@ -51,7 +50,7 @@ _MOMENT = 0.1  # seconds
 
 @dataclass(frozen=True, slots=True)
 class ServiceConfig:
-    """What a desk works with."""
+    """What a writing service works with."""
 
     specialist: Path
     generalist: Path
@@ -64,7 +63,7 @@ class ServiceConfig:
     sample_store: Path | None = None
     """Where sample letters are read from while the store holds none of one's own."""
     personalisation: str = personalisation.USUAL
-    """What of the history is read where an order does not say."""
+    """What of the history is read where a request does not say."""
     reranker: Path | None = None
     """A GGUF reranker that chooses among the texts found."""
     token_in_clear: bool = False
@@ -72,10 +71,10 @@ class ServiceConfig:
 
 
 class WritingService:
-    """Serves orders; satisfies `orders.Service`."""
+    """Writes what is requested; satisfies `requests.Service`."""
 
-    def __init__(self, equipment: ServiceConfig) -> None:
-        self._equipment = equipment
+    def __init__(self, config: ServiceConfig) -> None:
+        self._config = config
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._child: ChildServer | None = None
@@ -87,47 +86,58 @@ class WritingService:
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None
     ) -> str:
-        """Load the specialist and reach or start the server; what judges then.
+        """Load the specialist and reach or start the server; the name of the
+        verifier.
 
         Raises:
             ModelError: a model cannot be used.
             CloudUnreachableError: the server that was started ended.
-            StoppedError: the person stopped, or the desk was closed.
+            StoppedError: the person stopped, or the service was closed.
         """
         with self._working():
-            if not offline and not self._equipment.server:
+            if not offline and not self._config.server:
                 self._start_child()
             self._load()
             if self._child is not None and not offline:
                 self._child.wait(stop)
-        return self._judge_name(offline)
+        if offline:
+            return "this device alone"
+        return self._config.server or "a server on this machine"
 
-    def write(self, order: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Write a text; `emit` hears all that happens, `Finished` last.
+    def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
+        """Write a text; `emit` is called with all that happens, `Finished` last.
 
         Raises:
             DecodingError: it cannot be written; nothing is lost.
         """
-        method = build(order.settings)
-        self._check(order, method)
-        order = self._personal(order, method)
+        method = build(request.settings)
+        role = role_of(request.settings.terms(), method)
+        history = method.reads_history
+        self._check(request, role, history)
+        reads = request.personalisation or self._config.personalisation
+        personalisation.build(reads)  # raises InvalidSettingsError for an unknown one
+        if not request.use_history or history == "nobody":
+            reads = "none"
+        request, notice = replace(request, personalisation=reads), None
         try:
-            order, notice = self._ready(order, stop)
+            offline = request.offline or not role.uses_generalist
+            try:
+                self.prepare(offline=offline, stop=stop)
+            except CloudUnreachableError as error:
+                allowed = request.may_go_offline
+                notice = Notice(go_alone(error, "the text is", allowed=allowed))
+                self.prepare(offline=True, stop=stop)
+                request = replace(request, offline=True)
         except StoppedError:
             emit(Finished("stopped", Statistics()))
             return
-        with self._working(), closing(Ledger(self._equipment.ledger)) as ledger:
+        with self._working(), closing(Ledger(self._config.ledger)) as ledger:
             tally = Tally()
-
-            def tell(event: Event) -> None:
-                tally.add(event)
-                ledger.add(event)
-                emit(event)
-
+            emit = emit_to(tally.add, ledger.add, emit)
             if notice is not None:
-                tell(notice)
-            reason = self._written(order, tell, stop)
-            tell(Finished(reason, tally.statistics()))
+                emit(notice)
+            reason = self._written(request, role, emit, stop)
+            emit(Finished(reason, tally.statistics()))
 
     def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
         """Write the profile of the history anew, and keep it.
@@ -145,62 +155,63 @@ class WritingService:
                 )
             return self._profiler(store, emit, stop).renew(store)
 
-    def _personal(self, order: WriteRequest, method: Method) -> WriteRequest:
-        """The order with its personalisation named; raises InvalidSettingsError."""
-        name = order.personalisation or self._equipment.personalisation
-        personalisation.build(name)
-        if not order.use_history or method.reads_history == "nobody":
-            name = "none"
-        return replace(order, personalisation=name)
-
     def _written(
-        self, order: WriteRequest, tell: Emit, stop: threading.Event
+        self,
+        request: WriteRequest,
+        role: VerifierRole,
+        emit: Emit,
+        stop: threading.Event,
     ) -> FinishReason:
+        """Why the text ended, after it was written with what the history holds."""
         assert self._model is not None
         assert self._context is not None
+        query = RetrievalQuery(
+            request.brief, excluded=request.excluded, seed=request.settings.seed
+        )
         try:
-            found = self._found(order, tell, stop)
+            with self._store() as store:
+                profiler = self._profiler(store, emit, stop)
+                context = RetrievalContext(profiler, self._reranker)
+                choice = personalisation.build(request.personalisation)
+                retrieved = choice.find(store, query, context)
         except StoppedError:
             return "stopped"
-        order = replace(order, background=found.beside(order.background))
+        request = replace(request, background=retrieved.beside(request.background))
+
+        def connect() -> Verifier:
+            url, token = self._config.server, self._config.token
+            if self._child is not None:
+                url, token = self._child.url, self._child.token
+            return CloudVerifier(url, token, emit, stop)
+
+        verifier: Verifier = OfflineVerifier()
+        if not (request.offline and role.uses_generalist):
+            verifier = verifier_of(role, connect, lambda: self._edge_base(stop))
         patience = Patience()
         if self._child is not None:
             patience = Patience(pauses=())  # nobody starts it again in mid-text
-        job = TextJob(self._model, self._context, order, tell, stop, patience)
-        return job.run(self._verifier(order, tell, stop), found.passages)
+        model, engine = self._model, self._context
+        job = TextJob(model, engine, request, role.method, emit, stop, patience)
+        return job.run(verifier, retrieved.passages)
 
-    def _check(self, order: WriteRequest, method: Method) -> None:
+    def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
         """Raise InvalidSettingsError for what cannot be, before anything is sent."""
-        server = self._equipment.server
-        if order.offline and not method.drafts:
+        server, name = self._config.server, role.method.name
+        if request.offline and not role.draft_limit:
             raise InvalidSettingsError(
-                f"the method '{method.name}' draws every token with the server, so it "
+                f"the method '{name}' draws every token with the server, so it "
                 "does nothing offline; choose 'specialist', or leave --offline out"
             )
-        if not (order.offline or _needs_no_server(order)):
+        if role.uses_generalist and not request.offline:
             check_token_goes_safely(
-                server, self._equipment.token, in_clear=self._equipment.token_in_clear
+                server, self._config.token, in_clear=self._config.token_in_clear
             )
         away = server and not is_this_machine(server)
-        if method.reads_history == "generalist" and away:
+        if history == "generalist" and away:
             raise InvalidSettingsError(
-                f"the method '{method.name}' gives your history to the large model, so "
+                f"the method '{name}' gives your history to the large model, so "
                 f"it runs on this machine only, not at {server}"
             )
-
-    def _ready(
-        self, order: WriteRequest, stop: threading.Event
-    ) -> tuple[WriteRequest, Notice | None]:
-        """The order as it can be served: offline where no server comes up."""
-        try:
-            self.prepare(offline=order.offline or _needs_no_server(order), stop=stop)
-        except CloudUnreachableError as error:
-            if not order.may_go_offline:
-                raise
-            self.prepare(offline=True, stop=stop)
-            alone = f"{error}; the text is written on this device alone"
-            return replace(order, offline=True), Notice(alone)
-        return order, None
 
     def counts(self) -> dict[str, int]:
         """How many own texts of each kind the store holds."""
@@ -223,7 +234,7 @@ class WritingService:
         progress: Callable[[int, int], None],
     ) -> str:
         """Read an export into the store; the closing sentence."""
-        with Store.open(self._equipment.store) as store:
+        with Store.open(self._config.store) as store:
             report = import_source(store, kind, path, me=me, progress=progress)
         return report.summary()
 
@@ -242,17 +253,17 @@ class WritingService:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """The desk to oneself. What goes wrong because it is closed meanwhile, or was
-        before, is a StoppedError."""
+        """The service to oneself. What goes wrong because it is closed meanwhile, or
+        was before, is a StoppedError."""
         with self._lock:
             if self._closing.is_set():
-                raise StoppedError("the desk is closed")
+                raise StoppedError("the service is closed")
             try:
                 yield
             except DecodingError as error:
                 if not self._closing.is_set():
                     raise
-                raise StoppedError("the desk was closed") from error
+                raise StoppedError("the service was closed") from error
             finally:
                 if self._closing.is_set():
                     self._free()
@@ -272,7 +283,7 @@ class WritingService:
 
     def _store(self) -> Store:
         """One's own texts, or the sample while there are none."""
-        own, sample = self._equipment.store, self._equipment.sample_store
+        own, sample = self._config.store, self._config.sample_store
         if sample is None:
             return Store.open(own)
         if own != sample:
@@ -290,64 +301,30 @@ class WritingService:
             self._child = None
         if self._child is None:
             self._child = ChildServer(
-                self._equipment.generalist,
-                self._equipment.specialist,
-                self._equipment.engine,
+                self._config.generalist,
+                self._config.specialist,
+                self._config.engine,
             )
 
     def _load(self) -> None:
         if self._context is None:
             model = LlamaModel(
-                self._equipment.specialist, self._equipment.engine, self._closing
+                self._config.specialist, self._config.engine, self._closing
             )
             length = min(model.context_length, LONGEST_CONTEXT)
             self._model, self._context = model, LlamaContext(model, 1, length)
-        if self._reranker is None and self._equipment.reranker is not None:
-            self._reranker = LlamaReranker(
-                self._equipment.reranker, self._equipment.engine
-            )
+        if self._reranker is None and self._config.reranker is not None:
+            self._reranker = LlamaReranker(self._config.reranker, self._config.engine)
 
-    def _judge_name(self, offline: bool) -> str:
-        if offline:
-            return "this device alone"
-        return self._equipment.server or "a server on this machine"
-
-    def _found(
-        self, order: WriteRequest, tell: Emit, stop: threading.Event
-    ) -> Retrieved:
-        """What the specialist reads besides the request."""
-        wish = RetrievalQuery(
-            order.request, excluded=order.excluded, seed=order.settings.seed
-        )
-        with self._store() as store:
-            tools = RetrievalContext(self._profiler(store, tell, stop), self._reranker)
-            return personalisation.build(order.personalisation).find(store, wish, tools)
-
-    def _profiler(self, store: Store, tell: Emit, stop: threading.Event) -> Profiler:
+    def _profiler(self, store: Store, emit: Emit, stop: threading.Event) -> Profiler:
         assert self._model is not None
         assert self._context is not None
         return Profiler(
             summariser(self._model, self._context, stop),
             str(self._model.path),
             profile_path(store.path),
-            lambda sentence: tell(Notice(sentence)),
+            lambda sentence: emit(Notice(sentence)),
         )
-
-    def _verifier(
-        self, order: WriteRequest, tell: Emit, stop: threading.Event
-    ) -> Verifier:
-        method = build(order.settings)
-        if method.uses_base and not method.uses_generalist:
-            return BaseAloneVerifier(self._edge_base(stop))
-        if order.offline or _needs_no_server(order):
-            return OfflineVerifier()
-        url, token = self._equipment.server, self._equipment.token
-        if self._child is not None:
-            url, token = self._child.url, self._child.token
-        verifier: Verifier = CloudVerifier(url, token, tell, stop)
-        if order.settings.base == "edge" and method.uses_base:
-            verifier = EdgeBaseVerifier(verifier, self._edge_base(stop))
-        return verifier
 
     def _edge_base(self, stop: threading.Event) -> Engine:
         """The base on this device, a second cache over the specialist's weights."""
@@ -358,7 +335,3 @@ class WritingService:
             self._base = LlamaContext(self._model, 1, length)
         self._base.stop = stop
         return self._base.sequence()
-
-
-def _needs_no_server(order: WriteRequest) -> bool:
-    return not build(order.settings).uses_generalist

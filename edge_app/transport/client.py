@@ -1,16 +1,20 @@
 """The connection to a verifier server: the only place where the device opens one.
 
-Everything handed to the socket is told to `emit`, counted below HTTP and WebSocket
-framing. Foreign exceptions become ours here and nowhere else.
+Everything handed to the socket is told to `emit`. Bytes are counted where httpx writes,
+below HTTP and WebSocket framing; under TLS it is the count before encryption. Every
+wait on the line is short and repeated, so that it ends when the person stops, when the
+answer as a whole takes too long (also one that comes byte by byte), and when more bytes
+come than the answer can have. Foreign exceptions become ours here and nowhere else.
 """
 
 from __future__ import annotations
 
 import json
 import queue
+import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -35,11 +39,11 @@ from decoding_core.errors import (
 )
 from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.transport.problems import error_of
-from edge_app.transport.traffic import Line, watched_transport
 
 _CONNECT_SECONDS = 3.0
 _REQUEST_SECONDS = 15.0
 _ANSWER_SECONDS = 60.0
+_WRITE_SECONDS = 15.0
 _POLL_SECONDS = 0.05
 _LARGEST_HEAD = 128 << 10
 _LARGEST_BODY = 64 << 10
@@ -48,6 +52,144 @@ _CONTROL_BYTES = 16 << 10
 """Pings and framing that may come beside an answer on a WebSocket."""
 _CHUNK = 64 << 10
 _BROKEN = (HTTPXWSException, httpx.TransportError, httpcore.NetworkError, ProtocolError)
+
+
+class Line:
+    """Bytes since the start, and what bounds the wait for the next ones."""
+
+    def __init__(self, stop: threading.Event | None = None) -> None:
+        self.up = self.down = 0
+        self.complaint = ""
+        """Why the line was given up, where it was."""
+        self._stop = stop or threading.Event()
+        self._may_stop = True
+        self._deadline: float | None = None
+        self._most_down: int | None = None
+
+    def allow(
+        self, size: int, seconds: float | None = None, *, may_stop: bool = True
+    ) -> None:
+        """From now on take so many bytes, in so many seconds."""
+        self.complaint = ""
+        self._may_stop = may_stop
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._most_down = self.down + size
+
+    def check(self) -> None:
+        """Raise httpcore.ReadError where nothing more is to be waited for."""
+        if self._may_stop and self._stop.is_set():
+            raise httpcore.ReadError("stopped")
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            self._give_up("takes too long to answer")
+        if self._most_down is not None and self.down > self._most_down:
+            self._give_up("sends more than its answer can hold")
+
+    def wait_for(
+        self, connect: Callable[[], httpcore.NetworkStream]
+    ) -> httpcore.NetworkStream:
+        """What `connect` returns or raises, called in a thread: looking up a name and
+        shaking hands cannot be broken off, only left alone."""
+        result: queue.SimpleQueue[httpcore.NetworkStream | Exception] = (
+            queue.SimpleQueue()
+        )
+
+        def put_result() -> None:
+            try:
+                result.put(connect())
+            except Exception as error:  # noqa: BLE001 - raised in the other thread
+                result.put(error)
+
+        threading.Thread(target=put_result, name="connect", daemon=True).start()
+        while True:
+            try:
+                found = result.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                self.check()
+                continue
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+    def _give_up(self, complaint: str) -> None:
+        self.complaint = complaint
+        raise httpcore.ReadError(complaint)
+
+
+class _WatchedStream(httpcore.NetworkStream):
+    def __init__(self, inner: httpcore.NetworkStream, line: Line) -> None:
+        self._inner = inner
+        self._line = line
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            self._line.check()
+            try:
+                data = self._inner.read(max_bytes, _POLL_SECONDS)
+            except httpcore.ReadTimeout:
+                if end is not None and time.monotonic() > end:
+                    raise
+                continue
+            self._line.down += len(data)
+            self._line.check()
+            return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        # Counted first: of what fails in the middle, a part may have left.
+        self._line.up += len(buffer)
+        self._inner.write(buffer, _WRITE_SECONDS if timeout is None else timeout)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        inner = self._line.wait_for(
+            lambda: self._inner.start_tls(ssl_context, server_hostname, timeout)
+        )
+        return _WatchedStream(inner, self._line)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class _WatchedBackend(httpcore.NetworkBackend):
+    def __init__(self, inner: httpcore.NetworkBackend, line: Line) -> None:
+        self._inner = inner
+        self._line = line
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        stream = self._line.wait_for(
+            lambda: self._inner.connect_tcp(
+                host, port, timeout, local_address, socket_options
+            )
+        )
+        return _WatchedStream(stream, self._line)
+
+
+def watched_transport(line: Line, url: str) -> httpx.HTTPTransport:
+    """A transport to `url` over a line that is counted and bounded.
+
+    httpx has no public place to put a network backend, so the pool's own is wrapped;
+    `tests/edge_app/decoding/test_text_and_traffic.py` fails when that place moves.
+    """
+    # Reading the certificates takes 70 ms, and plain http needs none.
+    verify = url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    transport = httpx.HTTPTransport(verify=verify)
+    pool = transport._pool
+    pool._network_backend = _WatchedBackend(pool._network_backend, line)
+    return transport
 
 
 class Connection:
@@ -64,7 +206,7 @@ class Connection:
         self.url = _checked(url)
         self._emit = emit
         self._stop = stop or threading.Event()
-        self._line, self._told = Line(self._stop), Line()
+        self._line, self._emitted = Line(self._stop), Line()
         self._client = httpx.Client(
             base_url=self.url,
             headers={
@@ -101,13 +243,13 @@ class Connection:
         self._line.allow(_LARGEST_HEAD + _LARGEST_BODY, seconds, may_stop=may_stop)
         with (
             self._translated(),
-            self._told_sent(what, _ids_of(body), content),
+            self._sent(what, _ids_of(body), content),
             self._client.stream(
                 method, path, content=content, headers=headers, timeout=timeout
             ) as response,
         ):
             answer = _plain_body(response)
-        self._tell_received(what)
+        self._received(what)
         return _read(response, answer)
 
     def send(
@@ -123,7 +265,7 @@ class Connection:
         """
         socket = self._socket or self._connect(path)
         self._line.allow(answer_size + _CONTROL_BYTES)
-        with self._broken_is_lost(), self._told_sent("block", token_ids, frame):
+        with self._broken_is_lost(), self._sent("block", token_ids, frame):
             socket.send_bytes(frame)
 
     def receive(self) -> bytes:
@@ -138,7 +280,7 @@ class Connection:
             raise ConnectionLostError(f"lost the server at {self.url}")
         with self._broken_is_lost():
             answer = self._receive(self._socket)
-        self._tell_received("verdict")
+        self._received("verdict")
         return answer
 
     def disconnect(self) -> None:
@@ -157,11 +299,11 @@ class Connection:
 
     def _connect(self, path: str) -> WebSocketSession:
         self._line.allow(_LARGEST_HEAD, _REQUEST_SECONDS)
-        with self._translated(), self._told_sent("stream", (), b""):
+        with self._translated(), self._sent("stream", (), b""):
             self._socket = self._exits.enter_context(
                 connect_ws(path, self._client, max_message_size_bytes=_CHUNK)
             )
-        self._tell_received("stream")
+        self._received("stream")
         return self._socket
 
     def _receive(self, socket: WebSocketSession) -> bytes:
@@ -213,21 +355,21 @@ class Connection:
             ) from error
 
     @contextmanager
-    def _told_sent(
+    def _sent(
         self, what: str, token_ids: tuple[int, ...], payload: bytes
     ) -> Iterator[None]:
-        """Tell what went out meanwhile, also where no answer came to it."""
+        """Emit what went out meanwhile, also where no answer came to it."""
         try:
             yield
         finally:
-            size = self._line.up - self._told.up
-            self._told.up = self._line.up
+            size = self._line.up - self._emitted.up
+            self._emitted.up = self._line.up
             if size:
                 now = time.time()
                 self._emit(Sent(now, self.url, what, size, token_ids, payload))
 
-    def _tell_received(self, what: str) -> None:
-        size, self._told.down = self._line.down - self._told.down, self._line.down
+    def _received(self, what: str) -> None:
+        size, self._emitted.down = self._line.down - self._emitted.down, self._line.down
         self._emit(Received(time.time(), what, size))
 
 

@@ -193,7 +193,7 @@ class Writing:
 
     def _order(self, request: Request, settings: MethodSettings) -> WriteRequest:
         return WriteRequest(
-            request=request,
+            brief=request,
             settings=settings,
             offline=self.offline,
             excluded=frozenset(self.excluded),

@@ -99,7 +99,7 @@ def _as_json(sitting: Sitting) -> bytes:
         "current": sitting.current,
         "versions": [
             {
-                "request": asdict(variant.order.request),
+                "request": asdict(variant.order.brief),
                 "settings": asdict(variant.order.settings),
                 "tokens": [[t.id, t.text, t.origin] for t in variant.settled],
                 "edited": variant.edited,

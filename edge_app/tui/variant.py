@@ -77,7 +77,7 @@ class Variant:
     """The text as it stands in a file; None while there is no file."""
 
     def __post_init__(self) -> None:
-        self.left.request = self.order.request.text
+        self.left.request = self.order.brief.text
 
     def apply(self, event: Event, now: float) -> None:
         """Take in what happened at `now`; after a stop nothing is added any more."""

@@ -1,6 +1,6 @@
-"""A verifier behind an address: a session, its rounds, and broken sockets.
+"""A verifier behind an address: a session, its blocks, and broken sockets.
 
-When a socket breaks, the round is sent again over another, and the server replays its
+When a socket breaks, the block is sent again over another, and the server replays its
 answer if it had one. A session that is lost is the business of `VerifierSession`, which
 is handed the text: nothing of it is kept here.
 """
@@ -29,7 +29,7 @@ _SESSIONS = "/v1/sessions"
 
 
 class CloudVerifier:
-    """Judges drafts by asking a server."""
+    """Verifies drafts by asking a server."""
 
     local = False
 
@@ -38,9 +38,11 @@ class CloudVerifier:
     ) -> None:
         self._stop = stop or threading.Event()
         self._connection = Connection(url, token, emit, self._stop)
-        self._duty: VerifierRole | None = None
-        self._format: FrameFormat | None = None
+        self._role: VerifierRole | None = None
+        self._frames: FrameFormat | None = None
         self._session_id = ""
+        self._submitted: DraftBlock | None = None
+        self._tries = 0
 
     @property
     def url(self) -> str:
@@ -58,16 +60,26 @@ class CloudVerifier:
             StoppedError: the person stopped.
         """
         self._connection.disconnect()
-        self._duty = role_of(request.terms)
-        self._format = self._duty.frames
+        self._role = role_of(request.terms)
+        self._frames = self._role.frames
+        self._submitted = None
         opened = opened_from_json(
             self._connection.request("open", "POST", _SESSIONS, open_to_json(request))
         )
         self._session_id = opened.session_id
         return opened
 
-    def verify(self, block: DraftBlock) -> Verdict:
-        """Have one block judged, over as many sockets as it takes.
+    def submit(self, block: DraftBlock) -> None:
+        """Send one block, over as many sockets as it takes; raises what `collect` does,
+        and MessageError where the verdict on another block was not collected."""
+        if self._submitted is not None:
+            raise MessageError("a block waits for its verdict already")
+        self._tries = _MOST_SOCKETS
+        self._send(block)
+        self._submitted = block
+
+    def collect(self) -> Verdict:
+        """The verdict on the block, which is sent again where a socket breaks.
 
         Raises:
             SessionLostError: the server no longer has the session, or another text.
@@ -79,12 +91,22 @@ class CloudVerifier:
             MessageError: the answer is none to this block.
             StoppedError: the person stopped.
         """
-        for _ in range(_MOST_SOCKETS):
+        block, self._submitted = self._submitted, None
+        if self._role is None or block is None:
+            raise MessageError("collect was called before submit")
+        while True:
             try:
-                return self._ask(block)
+                answer = self._answer(block)
+                break
             except ConnectionLostError:
-                continue
-        raise CloudUnreachableError(f"the server at {self.url} breaks every connection")
+                self._send(block)
+        if isinstance(answer, Signal):
+            raise error_of_signal(answer)
+        count = len(block.drafted)
+        rows = self._role.positions(answer.accepted, count)
+        if answer.accepted > count or len(answer.rows) != len(rows):
+            raise MessageError("the server's verdict does not fit the block")
+        return answer
 
     def close(self) -> None:
         """End the session, on the server too, and the connection."""
@@ -104,32 +126,38 @@ class CloudVerifier:
             self._session_id = ""
             self._connection.close()
 
-    def _ask(self, block: DraftBlock) -> Verdict:
-        if self._duty is None or self._format is None or not self._session_id:
-            raise MessageError("verify was called before open")
-        self._connection.send(
-            f"{self._path()}/stream",
-            self._format.encode_block(block),
-            (*block.settled, *block.drafted),
-            answer_size=self._format.down_size,
-        )
-        answer = self._answer(self._format, block)
-        if isinstance(answer, Signal):
-            raise error_of_signal(answer)
-        count = len(block.drafted)
-        rows = self._duty.positions(answer.accepted, count)
-        if answer.accepted > count or len(answer.rows) != len(rows):
-            raise MessageError("the server's verdict does not fit the block")
-        return answer
+    def _send(self, block: DraftBlock) -> None:
+        """Hand a block to a socket that takes it."""
+        if self._frames is None or not self._session_id:
+            raise MessageError("submit was called before open")
+        while self._tries:
+            self._tries -= 1
+            try:
+                self._connection.send(
+                    f"{self._path()}/stream",
+                    self._frames.encode_block(block),
+                    (*block.settled, *block.drafted),
+                    answer_size=self._frames.down_size,
+                )
+                return
+            except ConnectionLostError:
+                continue
+        raise CloudUnreachableError(f"the server at {self.url} breaks every connection")
 
-    def _answer(self, frames: FrameFormat, block: DraftBlock) -> Verdict | Signal:
+    def _answer(self, block: DraftBlock) -> Verdict | Signal:
         """The answer to a block. Late answers to blocks before it are dropped; what
         the server says of the whole stream bears the key of the newest block it saw."""
+        assert self._frames is not None
         wanted = block.epoch, block.round
         for _ in range(_MOST_STALE):
-            answer = frames.decode_answer(self._connection.receive())
+            answer = self._frames.decode_answer(self._connection.receive())
             key = answer.epoch, answer.round
-            if key == wanted or (key < wanted and _of_the_stream(answer)):
+            of_the_stream = (
+                isinstance(answer, Signal)
+                and answer.kind is Kind.ERROR
+                and answer.value in (Problem.MESSAGE, Problem.STOPPING)
+            )
+            if key == wanted or (key < wanted and of_the_stream):
                 return answer
             if key > wanted:
                 break
@@ -137,11 +165,3 @@ class CloudVerifier:
 
     def _path(self) -> str:
         return f"{_SESSIONS}/{self._session_id}"
-
-
-def _of_the_stream(answer: Verdict | Signal) -> bool:
-    return (
-        isinstance(answer, Signal)
-        and answer.kind is Kind.ERROR
-        and answer.value in (Problem.MESSAGE, Problem.STOPPING)
-    )

@@ -24,15 +24,13 @@ from decoding_core.errors import ModelError
 from decoding_core.messages import OpenSession
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier, role_of
-from edge_app.decoding.drafter import Drafter
-from edge_app.decoding.emitter import EventEmitter
-from edge_app.decoding.loop import DecodeLoop, Limits
-from edge_app.decoding.statistics import Tally
+from decoding_core.verifier import EngineVerifier, OneBlockVerifier, role_of
+from edge_app.decoding.events import EventEmitter, Tally
+from edge_app.decoding.loop import decode_loop
 from models.engines.llama_cpp import LlamaModel
 from models.engines.settings import EngineSettings
 from models.files import locate
-from tests.fakes import HashEngine, opened_session
+from tests.fakes import HashEngine, opened_session, verdict_on
 
 QWEN = "qwen3-0.6b/32b"
 ONE = Shape(1, 1, 0, 0, 0, 0, 1, 0)
@@ -41,7 +39,7 @@ NONE = Shape(0, 1, 0, 0, 0, 0, 0, 0)
 PRIVATE, PUBLIC = tuple(range(9)), tuple(range(4))
 
 
-class OnTheWire:
+class OnTheWire(OneBlockVerifier):
     """A verifier whose messages are encoded, decoded and counted."""
 
     local = False
@@ -55,7 +53,7 @@ class OnTheWire:
 
     def verify(self, block):
         up = self.frames.encode_block(block)
-        answer = self.inner.verify(self.frames.decode_block(up))
+        answer = verdict_on(self.inner, self.frames.decode_block(up))
         down = self.frames.encode_verdict(answer, len(block.drafted))
         self.bytes += len(up) + len(down)
         return self.frames.decode_answer(down)
@@ -72,15 +70,15 @@ class Run:
         self.wire = OnTheWire(EngineVerifier(self.large, self.base))
         request = OpenSession(PUBLIC, (), "fake", settings.terms())
         session = opened_session(self.wire, request)
-        draw, tally, nothing = settings.draw(), Tally(), frozenset()
-        loop = DecodeLoop(
-            Drafter(self.small, PRIVATE, draw, nothing),
-            session,
+        tally = Tally()
+        loop = decode_loop(
+            settings,
             build(settings),
-            draw,
-            Limits(tokens, settings.draft_length, nothing),
+            self.small,
+            PRIVATE,
+            session,
             EventEmitter(tally.add, lambda token: b"x"),
-            threshold=settings.threshold,
+            max_tokens=tokens,
         )
         self.tokens = sum(len(block.token_ids) for block in loop.blocks())
         self.statistics = tally.statistics()
@@ -130,7 +128,7 @@ def test_every_method_has_its_bytes():
     )
     assert set(near) == set(available())
     for name, one in near.items():
-        asked = build(MethodSettings(method=name, temperature=1.0)).uses_generalist
+        asked = build(MethodSettings(method=name, temperature=1.0)).needs_generalist
         assert (one.per_token(100) > 0.0) == asked
         sends_history = name == "generalist_with_history"
         assert (far[name].opening > one.opening) == sends_history

@@ -22,6 +22,7 @@ from tests.cloud_api.cloud_fakes import (
     post_block,
     running,
 )
+from tests.fakes import verdict_on
 
 CONTEXT, THREADS = 512, 1
 
@@ -68,7 +69,7 @@ def written(verifier, request, blocks, seed=3):
         block = DraftBlock(
             epoch, round_, len(text), digest(text), tuple(settled), drafted
         )
-        verdict = verifier.verify(block)
+        verdict = verdict_on(verifier, block)
         yield block, verdict
         text += [*settled, *drafted[: verdict.accepted]]
         row = verdict.rows[-1]

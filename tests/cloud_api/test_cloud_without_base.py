@@ -6,8 +6,8 @@ from click.testing import CliRunner
 from cloud_api import cli
 from cloud_api.engine.scheduler import Models
 from decoding_core import wire_json
-from decoding_core.verifier import EngineVerifier
-from edge_app.verifiers.edge_base import EdgeBaseVerifier
+from decoding_core.verifier import EngineVerifier, OneBlockVerifier
+from edge_app.verifiers.on_device import EdgeBaseVerifier
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,
@@ -20,6 +20,7 @@ from tests.cloud_api.cloud_fakes import (
     post_block,
     running,
 )
+from tests.fakes import verdict_on
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +60,12 @@ def test_the_answers_are_those_of_a_pair_with_the_base_here(client):
     both.open(open_request())
     edge.open(request)
     block = block_after((), (4, 5, 6))
-    found, expected = edge.verify(block), both.verify(block)
+    found, expected = verdict_on(edge, block), both.verify(block)
     assert found.accepted == expected.accepted
     assert len(found.rows) == len(expected.rows) == 1
 
 
-class HttpVerifier:
+class HttpVerifier(OneBlockVerifier):
     """Asks over JSON."""
 
     local = False

@@ -156,7 +156,7 @@ def test_without_history_the_target_is_the_generalist(large, base, strength, ids
     for name in methods.available():
         settings = MethodSettings(method=name, strength=strength, temperature=1.0)
         method = methods.build(settings)
-        if not method.uses_generalist or method.drafts_again:
+        if not method.needs_generalist or method.drafts_again:
             continue
         found = method.target(base[ids], row)
         assert_allclose(found, cut(np.exp(large), ids)[ids], atol=1e-9)
@@ -261,7 +261,7 @@ def test_baselines(small, large, base):
     assert specialist.Method().acceptance(large, base, 0.5).all()
     with pytest.raises(DecodingError, match="nothing is drawn"):
         specialist.Method().target(small, row_of(large, base))
-    with pytest.raises(DecodingError, match="judges nothing in the lossless"):
+    with pytest.raises(DecodingError, match="verifies nothing in the lossless"):
         lossless.Method().acceptance(large, base, 0.5)
 
 

@@ -174,7 +174,7 @@ def test_parameters_out_of_range_are_refused(temperature, top_p, seed):
 
 
 def test_acceptance_has_noise_of_its_own():
-    """Neither that of the draft it judges nor that of the redraw that may follow."""
+    """Neither that of the draft it verifies nor that of the redraw that may follow."""
     noise = Noise(11)
     decided = [noise.keeps(0.5, position) for position in range(64)]
     for use in Use:

@@ -52,7 +52,7 @@ def test_the_threshold_is_the_block_s():
     assert kept == [3, 0]
 
 
-def judged(drafted, large, base, **terms):
+def verified(drafted, large, base, **terms):
     terms = Terms(**{"method": "steering", "draft_limit": 1, **terms})
     one = block(drafted=(drafted,), threshold=1e5)
     return verify(one, large, base, role_of(terms))
@@ -62,7 +62,7 @@ def test_a_row_holds_the_likeliest_and_the_draft():
     """Top-K by the generalist, and the refused token."""
     large, base = np.random.default_rng(1).normal(size=(2, 2, 500))
     drafted = int(large[0].argmin())
-    verdict = judged(drafted, large, base, candidates=10)
+    verdict = verified(drafted, large, base, candidates=10)
     assert verdict.accepted == 0
     expected = {*np.argsort(large[0])[-10:].tolist(), drafted}
     assert set(verdict.rows[0].token_ids.tolist()) == expected
@@ -72,7 +72,7 @@ def test_candidates_by_contrast():
     """The paper's literal rule: top-K by log L - strength * log B."""
     large, base = np.random.default_rng(2).normal(size=(2, 2, 500))
     scores = large[0] - 0.5 * base[0]
-    verdict = judged(
+    verdict = verified(
         3, large, base, candidates=10, strength=0.5, candidate_rule="contrast"
     )
     expected = {*np.argsort(scores)[-10:].tolist(), 3}
@@ -85,7 +85,7 @@ def test_of_candidates_as_likely_as_the_last_the_lowest_are_sent():
     large = np.repeat([[2.0, 1.0, 0.0]], 100, axis=0).reshape(1, -1).repeat(2, axis=0)
     for _ in range(20):
         nudged = large + rng.integers(-3, 4, large.shape) * np.spacing(np.float32(16))
-        verdict = judged(299, nudged, nudged, candidates=150)
+        verdict = verified(299, nudged, nudged, candidates=150)
         expected = [*range(0, 300, 3), *range(1, 150, 3), 299]
         assert sorted(expected) == verdict.rows[0].token_ids.tolist()
 
@@ -95,7 +95,7 @@ def test_where_the_device_decides_the_candidates_do_not_depend_on_the_draft(meth
     """Else the cut target would, and nothing would be exact."""
     large, base = np.random.default_rng(1).normal(size=(2, 2, 500))
     unlikely = int(large[0].argmin())
-    verdict = judged(unlikely, large, base, method=method, candidates=10)
+    verdict = verified(unlikely, large, base, method=method, candidates=10)
     assert [len(row.token_ids) for row in verdict.rows] == [10, 10]
     assert unlikely not in verdict.rows[0].token_ids
 
@@ -105,7 +105,7 @@ def test_where_the_device_decides_the_candidates_do_not_depend_on_the_draft(meth
 def test_the_tail_is_never_too_small(seed, strength):
     """The largest L/B^strength outside, rounded up to a float32."""
     large, base = np.random.default_rng(seed).normal(size=(2, 2, 50))
-    row = judged(
+    row = verified(
         3, large, base, method="lossless", candidates=10, strength=strength
     ).rows[0]
     contrast = (log_softmax(large) - strength * log_softmax(base))[0]
@@ -117,7 +117,7 @@ def test_the_tail_is_never_too_small(seed, strength):
 def test_with_all_candidates_there_is_no_tail():
     """Nothing is left out."""
     large, base = np.random.default_rng(1).normal(size=(2, 2, 50))
-    row = judged(3, large, base, method="lossless", candidates=50).rows[0]
+    row = verified(3, large, base, method="lossless", candidates=50).rows[0]
     assert row.tail_log_ratio == NOTHING_LEFT_OUT
 
 
@@ -164,7 +164,7 @@ def test_with_the_base_elsewhere_the_server_gives_its_opinion_alone():
         _ = verdict.rows[0].base
 
 
-def test_without_a_base_no_method_is_judged_that_needs_one():
+def test_without_a_base_no_method_is_verified_that_needs_one():
     """It is told when the session is opened."""
     verifier = EngineVerifier(HashEngine("large"))
     with pytest.raises(MessageError, match="needs a base"):
@@ -173,7 +173,7 @@ def test_without_a_base_no_method_is_judged_that_needs_one():
 
 
 def test_rounds_follow_one_another():
-    """A later block is judged as if the whole text had been read afresh."""
+    """A later block is verified as if the whole text had been read afresh."""
     verifier = opened()
     verifier.verify(block(drafted=(4, 5, 6)))
     text = (4, 9)
@@ -200,7 +200,7 @@ def test_another_vocabulary_is_refused():
 def test_both_opinions_are_tempered():
     """At the temperature of the terms."""
     large, base = np.random.default_rng(4).normal(size=(2, 2, 30))
-    row = judged(3, large, base, method="lossless", candidates=30, temperature=0.5)
+    row = verified(3, large, base, method="lossless", candidates=30, temperature=0.5)
     np.testing.assert_allclose(
         row.rows[0].generalist_logprobs, log_softmax(large / 0.5)[0], rtol=1e-6
     )

@@ -166,7 +166,7 @@ def test_sizes_depend_on_the_terms_alone(name, base):
     frame = role.frames.encode_verdict(verdict, len(drafted))
     assert len(frame) == role_of(terms).frames.down_size
     same(role.frames.decode_answer(frame), verdict)
-    assert role.uses_base == (base == "cloud" and build_for_server(terms).uses_base)
+    assert role.uses_base == (base == "cloud" and build_for_server(terms).needs_base)
 
 
 def test_another_version_is_named():

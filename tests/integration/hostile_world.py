@@ -26,10 +26,10 @@ from edge_app.decoding.events import (
     Source,
     SourcesFound,
     Statistics,
+    TextDecoder,
     Token,
     Verified,
 )
-from edge_app.decoding.text import TextDecoder
 from edge_app.tui.recording import RecordedService
 from tests.hostile import ATTACKS, HOSTILE, MARK
 from tests.mailboxes import ME, mailbox, message

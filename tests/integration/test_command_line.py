@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 from click.testing import CliRunner
 
+from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.cli import cli
@@ -158,8 +159,9 @@ def _in_process(settings):
     large, small = (LlamaModel(locate(r), engine) for r in ("generalist", "specialist"))
     contexts = [LlamaContext(model) for model in (large, small, small)]
     events = []
-    order = WriteRequest(Request("Thank Ana."), settings=settings, max_tokens=30)
-    job = TextJob(small, contexts[2], order, events.append, threading.Event())
+    request = WriteRequest(Request("Thank Ana."), settings=settings, max_tokens=30)
+    method = build(settings)
+    job = TextJob(small, contexts[2], request, method, events.append, threading.Event())
     job.run(EngineVerifier(contexts[0].sequence(), contexts[1].sequence()), [])
     for part in (*contexts, large, small):
         part.close()

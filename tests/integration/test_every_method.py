@@ -6,7 +6,7 @@ import threading
 import pytest
 from click.testing import CliRunner
 
-from decoding_core.methods import available
+from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.cli import cli
@@ -17,7 +17,7 @@ from edge_app.service.requests import WriteRequest
 from edge_app.service.service import ServiceConfig, WritingService
 from edge_app.service.text_job import TextJob
 from edge_app.verifiers.cloud import CloudVerifier
-from edge_app.verifiers.edge_base import EdgeBaseVerifier
+from edge_app.verifiers.on_device import EdgeBaseVerifier
 from models.engines.llama_cpp import LlamaContext
 from models.engines.probe import probe
 from models.engines.settings import EngineSettings
@@ -58,7 +58,7 @@ def fourth(specialist):
     context.close()
 
 
-def order(method, temperature=0.8, base="cloud", seed=2):
+def write_request(method, temperature=0.8, base="cloud", seed=2):
     return WriteRequest(
         Request("Thank Ana for the photos.", recipient="Ana"),
         settings=MethodSettings(
@@ -80,9 +80,9 @@ def job(wanted, verifier, specialist, contexts):
     for context in contexts:
         context.sequence(0).rollback(0)
     events = []
-    TextJob(specialist, contexts[0], wanted, events.append, threading.Event()).run(
-        verifier, []
-    )
+    method, stop = build(wanted.settings), threading.Event()
+    text = TextJob(specialist, contexts[0], wanted, method, events.append, stop)
+    text.run(verifier, [])
     return [
         (token.id, token.origin)
         for event in events
@@ -111,9 +111,9 @@ def test_where_the_base_runs_changes_no_text(
         pytest.skip("it needs a temperature")
     sequences = [context.sequence(0) for context in contexts]
     cloud = EngineVerifier(sequences[2], sequences[1])
-    expected = job(order(method, temperature), cloud, specialist, contexts)
+    expected = job(write_request(method, temperature), cloud, specialist, contexts)
     assert 0 < len(expected) <= 12
-    wanted = order(method, temperature, "edge")
+    wanted = write_request(method, temperature, "edge")
     inner = EngineVerifier(sequences[2])
     edge = EdgeBaseVerifier(inner, sequences[1]) if _compares(method) else inner
     assert job(wanted, edge, specialist, contexts) == expected
@@ -211,7 +211,7 @@ def test_the_help_lists_the_methods():
 @pytest.mark.parametrize("method", ["generalist", "generalist_with_history"])
 def test_who_reads_the_history(method, server, tmp_path):
     """The private prompt leaves with the one baseline that says so."""
-    desk = WritingService(
+    service = WritingService(
         ServiceConfig(
             locate("specialist"),
             locate("generalist"),
@@ -224,10 +224,10 @@ def test_who_reads_the_history(method, server, tmp_path):
         )
     )
     events = []
-    desk.write(order(method), events.append, threading.Event())
+    service.write(write_request(method), events.append, threading.Event())
     opening = next(e for e in events if isinstance(e, Sent) and e.what == "open")
-    vocabulary = desk._model.vocabulary
+    vocabulary = service._model.vocabulary
     sent = b"".join(map(vocabulary.piece, json.loads(opening.payload)["prompt_ids"]))
     assert (b"her pier" in sent) == (method == "generalist_with_history")
     assert any(isinstance(event, SourcesFound) for event in events)
-    desk.close()
+    service.close()

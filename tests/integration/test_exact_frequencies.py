@@ -9,9 +9,8 @@ from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.decoding.drafter import Drafter
-from edge_app.decoding.emitter import EventEmitter
-from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.events import EventEmitter
+from edge_app.decoding.loop import decode_loop
 from tests.exact import cut, farthest
 from tests.fakes import opened_session
 from tests.integration.test_shared_noise import prompts
@@ -124,15 +123,14 @@ def texts(three, method, specialist):
             verifier,
             OpenSession(public, (), specialist.vocabulary_id, settings.terms()),
         )
-        draw = settings.draw()
-        loop = DecodeLoop(
-            Drafter(three[0], private, draw, ()),
-            session,
+        loop = decode_loop(
+            settings,
             build(settings),
-            draw,
-            Limits(2, settings.draft_length, ()),
+            three[0],
+            private,
+            session,
             EventEmitter(lambda _: None, lambda _: b""),
-            threshold=THRESHOLD,
+            max_tokens=2,
         )
         yield [token for block in loop.blocks() for token in block.token_ids]
 

@@ -15,10 +15,8 @@ import pytest
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.drafter import Drafter
-from edge_app.decoding.emitter import EventEmitter
-from edge_app.decoding.events import Notice, Sent
-from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.events import EventEmitter, Notice, Sent
+from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.verifiers.cloud import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
@@ -62,7 +60,7 @@ class Server:
         self._ask("DELETE", f"/v1/sessions/{session_id}")
 
     def push_out(self, request):
-        """Let another text sit in the only seat."""
+        """Let another text sit in the only slot."""
         body = {"version": 2, "prompt_ids": [5, 6, 7], "text_ids": []}
         body |= {"vocabulary_id": request.vocabulary_id}
         body |= {"terms": {**TERMS, "draft_limit": 1}}
@@ -108,30 +106,27 @@ class Text:
         self._server, self._relay, self._losses = server, relay, dict(losses)
         private, public = prompts(specialist)
         verifier = CloudVerifier(relay.url, TOKEN, self._tell)
-        method, draw = build(settings), settings.draw()
         self._request = OpenSession(
             tuple(public), (), specialist.vocabulary_id, settings.terms()
         )
-        narrator = EventEmitter(self._tell, specialist.vocabulary.piece)
+        emitter = EventEmitter(self._tell, specialist.vocabulary.piece)
         session = VerifierSession(
             verifier,
             self._request,
-            narrator.notice,
+            emitter.notice,
             patience=Patience((0.05,) * 2000, 1000.0),
         )
         session.open()
         engine = context.sequence()
         engine.rollback(0)
-        drafter = Drafter(engine, private, draw, (), shares_noise=method.shares_noise)
-        limits = Limits(tokens, settings.draft_length, ())
-        loop = DecodeLoop(
-            drafter,
+        loop = decode_loop(
+            settings,
+            build(settings),
+            engine,
+            private,
             session,
-            method,
-            draw,
-            limits,
-            narrator,
-            threshold=settings.threshold,
+            emitter,
+            max_tokens=tokens,
         )
         self.rounds = self.lost = 0
         for _ in loop.blocks():
@@ -140,7 +135,7 @@ class Text:
                 self._lose(kind, verifier)
         session.close()
         assert not self._losses, "losses after the end of the text"
-        self.tokens = [(token.id, token.origin) for token in narrator.tokens]
+        self.tokens = [(token.id, token.origin) for token in emitter.tokens]
         self.notices = [e.text for e in self.events if isinstance(e, Notice)]
         openings = [
             json.loads(event.payload)

@@ -15,7 +15,7 @@ from edge_app.service import profiles
 from edge_app.service.profiles import Summary
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import ServiceConfig, WritingService
-from edge_app.transport import traffic
+from edge_app.transport import client
 from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
@@ -30,18 +30,18 @@ REST = ("costeer", "coupled", "generalist", "rejection")
 def socket_bytes(monkeypatch):
     """Every buffer that is handed to the socket."""
     buffers = []
-    write = traffic._WatchedStream.write
+    write = client._WatchedStream.write
 
     def recording(self, buffer, timeout=None):
         buffers.append(bytes(buffer))
         write(self, buffer, timeout)
 
-    monkeypatch.setattr(traffic._WatchedStream, "write", recording)
+    monkeypatch.setattr(client._WatchedStream, "write", recording)
     return buffers
 
 
 @pytest.fixture
-def desk(tmp_path, server):
+def service(tmp_path, server):
     letters = tmp_path / "letters.jsonl"
     rows = [
         {
@@ -67,7 +67,7 @@ def desk(tmp_path, server):
                 "date": "date",
             },
         )
-    desk = WritingService(
+    service = WritingService(
         ServiceConfig(
             locate("specialist"),
             locate("generalist"),
@@ -79,20 +79,20 @@ def desk(tmp_path, server):
             token_in_clear=True,
         )
     )
-    yield desk
-    desk.close()
+    yield service
+    service.close()
 
 
-def write(desk, personalisation="bm25", max_tokens=40, **options):
+def write(service, personalisation="bm25", max_tokens=40, **options):
     events = []
-    order = WriteRequest(
+    request = WriteRequest(
         Request("Thank Ana for the photos.", recipient="Ana"),
         background=NOTES,
         settings=MethodSettings(temperature=0.7, seed=1, **options),
         max_tokens=max_tokens,
         personalisation=personalisation,
     )
-    desk.write(order, events.append, threading.Event())
+    service.write(request, events.append, threading.Event())
     return events
 
 
@@ -122,17 +122,17 @@ def has_run(ids, run):
         *(pytest.param(name, marks=pytest.mark.slow) for name in REST),
     ],
 )
-def test_a_marker_in_the_history_never_leaves(desk, socket_bytes, method):
+def test_a_marker_in_the_history_never_leaves(service, socket_bytes, method):
     """Neither as text nor as a run of token ids, unless the draft used it."""
     # Rejection drafts many times for a token, so it is asked for few and takes most.
     few = {"max_tokens": 16, "threshold": 0.05} if method == "rejection" else {}
-    events = write(desk, method=method, **few)
+    events = write(service, method=method, **few)
     sources = next(e for e in events if isinstance(e, SourcesFound)).sources
     assert any(MARKER in source.excerpt for source in sources)
     sent = [event for event in events if isinstance(event, Sent)]
     drafted = [list(event.token_ids) for event in sent]
     assert sum(map(bool, drafted)) > 1
-    vocabulary = desk._model.vocabulary
+    vocabulary = service._model.vocabulary
     opening = json.loads(next(e for e in sent if e.what == "open").payload)
     everything = b"".join(socket_bytes) + b"".join(frames(socket_bytes))
     text = "".join(t.text for e in events if isinstance(e, Settled) for t in e.tokens)
@@ -145,7 +145,7 @@ def test_a_marker_in_the_history_never_leaves(desk, socket_bytes, method):
                 assert not any(has_run(ids, run) for ids in drafted)
 
 
-def test_a_profile_never_leaves(desk, socket_bytes, tmp_path, monkeypatch):
+def test_a_profile_never_leaves(service, socket_bytes, tmp_path, monkeypatch):
     """It stands in the private prompt, as the history does, and nowhere else."""
     read, told = [], "Flibbertzog always writes of her Grumblewick."
     build = PromptBuilder.build
@@ -156,7 +156,7 @@ def test_a_profile_never_leaves(desk, socket_bytes, tmp_path, monkeypatch):
 
     monkeypatch.setattr(PromptBuilder, "build", recording)
     monkeypatch.setattr(profiles, "_summary_of", lambda _: Summary(told, (1,)))
-    events = write(desk, "profile")
+    events = write(service, "profile")
     assert told in read[-1]
     assert NOTES in read[-1]
     assert told in (tmp_path / "store-profile.json").read_text()
@@ -164,7 +164,7 @@ def test_a_profile_never_leaves(desk, socket_bytes, tmp_path, monkeypatch):
     everything = b"".join(socket_bytes) + b"".join(frames(socket_bytes))
     opening = json.loads(next(e for e in sent if e.what == "open").payload)
     text = "".join(t.text for e in events if isinstance(e, Settled) for t in e.tokens)
-    tokenize = desk._model.vocabulary.tokenize
+    tokenize = service._model.vocabulary.tokenize
     for word in ("Flibbertzog", "Grumblewick"):
         assert word.encode() not in everything
         for run in (tokenize(word), tokenize(" " + word)):
@@ -173,9 +173,9 @@ def test_a_profile_never_leaves(desk, socket_bytes, tmp_path, monkeypatch):
                 assert not any(has_run(list(e.token_ids), run) for e in sent)
 
 
-def test_the_ledger_is_what_the_socket_got(desk, socket_bytes, tmp_path):
+def test_the_ledger_is_what_the_socket_got(service, socket_bytes, tmp_path):
     """Byte for byte: sizes, and the payloads of every frame."""
-    events = write(desk)
+    events = write(service)
     sent = [event for event in events if isinstance(event, Sent)]
     blocks = [event.payload for event in sent if event.what == "block"]
     assert frames(socket_bytes) == blocks
@@ -188,9 +188,9 @@ def test_the_ledger_is_what_the_socket_got(desk, socket_bytes, tmp_path):
     ]
 
 
-def test_ids_in_the_ledger_are_those_in_the_frames(desk, socket_bytes):
+def test_ids_in_the_ledger_are_those_in_the_frames(service, socket_bytes):
     """What the screen shows as sent is what was sent."""
-    events = write(desk, draft_length=5)
+    events = write(service, draft_length=5)
     form = FrameFormat(draft_limit=5, rows=1, row_limit=101)
     sent = [e for e in events if isinstance(e, Sent) and e.what == "block"]
     for frame, event in zip(frames(socket_bytes), sent, strict=True):
@@ -198,7 +198,7 @@ def test_ids_in_the_ledger_are_those_in_the_frames(desk, socket_bytes):
         assert (*block.settled, *block.drafted) == event.token_ids
 
 
-def test_all_frames_have_one_size(desk, socket_bytes):
+def test_all_frames_have_one_size(service, socket_bytes):
     """Sizes tell an eavesdropper nothing of what was kept."""
-    write(desk)
+    write(service)
     assert len({len(frame) for frame in frames(socket_bytes)}) == 1

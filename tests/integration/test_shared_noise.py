@@ -8,9 +8,8 @@ from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.decoding.drafter import Drafter
-from edge_app.decoding.emitter import EventEmitter
-from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.events import EventEmitter
+from edge_app.decoding.loop import decode_loop
 from edge_app.verifiers.cloud import CloudVerifier
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request, private_messages, public_messages
@@ -42,19 +41,20 @@ def settings_for(seed, vocabulary_size):
 
 def speculative(settings, specialist, contexts, verifier, tokens):
     private, public = prompts(specialist)
-    draw, method = settings.draw(), build(settings)
     session = opened_session(
         verifier,
         OpenSession(tuple(public), (), specialist.vocabulary_id, settings.terms()),
     )
     engine = contexts[0].sequence(0)
     engine.rollback(0)
-    drafter = Drafter(engine, private, draw, (), shares_noise=method.shares_noise)
-    limits = Limits(tokens, settings.draft_length, ())
-    narrator = EventEmitter(lambda _: None, specialist.vocabulary.piece)
-    list(DecodeLoop(drafter, session, method, draw, limits, narrator).blocks())
+    emitter = EventEmitter(lambda _: None, specialist.vocabulary.piece)
+    method = build(settings)
+    loop = decode_loop(
+        settings, method, engine, private, session, emitter, max_tokens=tokens
+    )
+    list(loop.blocks())
     verifier.close()
-    return [token.id for token in narrator.tokens]
+    return [token.id for token in emitter.tokens]
 
 
 def stepwise(settings, specialist, contexts, tokens):

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from decoding_core.errors import CloudRefusedError, CloudUnreachableError
+from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import Finished, Notice, Opened, Settled, Verified
@@ -22,7 +23,7 @@ from tests.edge_app.decoding.losing_server import Hurried
 PLAIN = EngineSettings(extra_buffers=False)
 
 
-def equipment(tmp_path, server, token=None):
+def service_config(tmp_path, server, token=None):
     return ServiceConfig(
         locate("specialist"),
         locate("generalist"),
@@ -36,13 +37,13 @@ def equipment(tmp_path, server, token=None):
 
 
 @pytest.fixture
-def desk(tmp_path, server):
-    desk = WritingService(equipment(tmp_path, server))
-    yield desk
-    desk.close()
+def service(tmp_path, server):
+    service = WritingService(service_config(tmp_path, server))
+    yield service
+    service.close()
 
 
-def order(max_tokens=40, **options):
+def write_request(max_tokens=40, **options):
     settings = {"threshold": 0.3, **options}
     return WriteRequest(
         Request("Thank Ana for the photos.", recipient="Ana"),
@@ -55,9 +56,9 @@ def ids_of(events):
     return [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
 
 
-def write(desk, wanted, stop=None):
+def write(service, wanted, stop=None):
     events = []
-    desk.write(wanted, events.append, stop or threading.Event())
+    service.write(wanted, events.append, stop or threading.Event())
     return events
 
 
@@ -72,23 +73,24 @@ def in_process():
 
 
 @pytest.mark.parametrize("method", ["steering", "coupled", "generalist"])
-def test_the_socket_changes_no_token(desk, in_process, method):
+def test_the_socket_changes_no_token(service, in_process, method):
     """At temperature 0 the server gives what the in-process verifier gives."""
-    wanted = order(method=method)
-    over_socket = write(desk, wanted)
+    wanted = write_request(method=method)
+    over_socket = write(service, wanted)
     model, contexts = in_process
     for context in contexts:
         context.sequence().rollback(0)
     verifier = EngineVerifier(contexts[0].sequence(), contexts[1].sequence())
     events = []
-    job = TextJob(model, contexts[2], wanted, events.append, threading.Event())
+    method = build(wanted.settings)
+    job = TextJob(model, contexts[2], wanted, method, events.append, threading.Event())
     job.run(verifier, [])
     assert ids_of(over_socket) == ids_of(events)
 
 
-def test_the_numbers_add_up(desk):
+def test_the_numbers_add_up(service):
     """Every settled token is counted once, and what was sent is counted in bytes."""
-    events = write(desk, order(temperature=0.7))
+    events = write(service, write_request(temperature=0.7))
     numbers = events[-1].statistics
     assert isinstance(events[-1], Finished)
     settled = numbers.accepted + numbers.recovered + numbers.bonus + numbers.local
@@ -103,7 +105,7 @@ def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
     """The rest is written on the device, and the person is told once."""
     with closing(ChildServer(locate("generalist"), locate("specialist"))) as child:
         child.wait()
-        desk = WritingService(equipment(tmp_path, child))
+        service = WritingService(service_config(tmp_path, child))
         events = []
 
         def emit(event):
@@ -112,9 +114,9 @@ def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
                 child._process.kill()
                 child._process.wait()
 
-        wanted = order(max_tokens=24, draft_length=2)
-        desk.write(wanted, emit, threading.Event())
-        desk.close()
+        wanted = write_request(max_tokens=24, draft_length=2)
+        service.write(wanted, emit, threading.Event())
+        service.close()
     origins = [t.origin for e in events if isinstance(e, Settled) for t in e.tokens]
     notices = [e.text for e in events if isinstance(e, Notice)]
     assert "local" in origins
@@ -126,16 +128,20 @@ def test_a_server_killed_in_mid_text_leaves_a_complete_text(tmp_path):
 
 def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
     """Nobody starts it again before the next text."""
-    desk, events, stop = WritingService(equipment(tmp_path, None)), [], Hurried()
+    service, events, stop = (
+        WritingService(service_config(tmp_path, None)),
+        [],
+        Hurried(),
+    )
 
     def emit(event):
         events.append(event)
-        if isinstance(event, Settled) and not desk._child.ended:
-            desk._child._process.kill()
-            desk._child._process.wait()
+        if isinstance(event, Settled) and not service._child.ended:
+            service._child._process.kill()
+            service._child._process.wait()
 
-    desk.write(order(max_tokens=12, draft_length=2), emit, stop)
-    desk.close()
+    service.write(write_request(max_tokens=12, draft_length=2), emit, stop)
+    service.close()
     origins = [t.origin for e in events if isinstance(e, Settled) for t in e.tokens]
     assert origins[0] != "local" == origins[-1]
     assert stop.waits == []
@@ -143,8 +149,8 @@ def test_a_server_of_ours_that_died_is_not_waited_for(tmp_path):
 
 def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
     """Unless that must not be."""
-    gone = equipment(tmp_path, server)
-    desk = WritingService(
+    gone = service_config(tmp_path, server)
+    service = WritingService(
         ServiceConfig(
             gone.specialist,
             gone.generalist,
@@ -156,26 +162,26 @@ def test_no_server_is_said_and_the_text_is_written_here(tmp_path, server):
             token_in_clear=True,
         )
     )
-    events = write(desk, order())
+    events = write(service, write_request())
     assert any(isinstance(event, Notice) for event in events)
     assert next(e for e in events if isinstance(e, Opened)).local
     strict = WriteRequest(
-        order().request, settings=order().settings, may_go_offline=False
+        write_request().brief, settings=write_request().settings, may_go_offline=False
     )
     with pytest.raises(CloudUnreachableError):
-        write(desk, strict)
-    desk.close()
+        write(service, strict)
+    service.close()
 
 
 def test_a_wrong_token_is_refused_with_a_sentence(tmp_path, server):
     """It is no reason to write on alone."""
-    desk = WritingService(equipment(tmp_path, server, "wrong"))
+    service = WritingService(service_config(tmp_path, server, "wrong"))
     with pytest.raises(CloudRefusedError, match="refused the token"):
-        write(desk, order())
-    desk.close()
+        write(service, write_request())
+    service.close()
 
 
-def test_stop_waits_for_no_more_words_and_keeps_the_settled_text(desk):
+def test_stop_waits_for_no_more_words_and_keeps_the_settled_text(service):
     """At most the block in flight is added to it, of 800 tokens that were wanted."""
     stop, events = threading.Event(), []
 
@@ -184,24 +190,24 @@ def test_stop_waits_for_no_more_words_and_keeps_the_settled_text(desk):
         if ids_of(events) and not stop.is_set():
             stop.set()
 
-    desk.write(order(max_tokens=800, draft_length=2), emit, stop)
+    service.write(write_request(max_tokens=800, draft_length=2), emit, stop)
     assert events[-1].reason == "stopped"
     assert 0 < len(ids_of(events)) <= 6
 
 
 @pytest.mark.slow
-def test_one_server_serves_many_texts_and_ends_with_the_desk(tmp_path):
+def test_one_server_serves_many_texts_and_ends_with_the_service(tmp_path):
     """It is started once, started again when it has died, and never left behind."""
-    desk = WritingService(equipment(tmp_path, None))
-    desk.prepare()
-    first = desk._child._process
-    write(desk, order(max_tokens=5))
-    write(desk, order(max_tokens=5))
-    assert desk._child._process is first
+    service = WritingService(service_config(tmp_path, None))
+    service.prepare()
+    first = service._child._process
+    write(service, write_request(max_tokens=5))
+    write(service, write_request(max_tokens=5))
+    assert service._child._process is first
     first.kill()
     first.wait()
-    events = write(desk, order(max_tokens=5))
+    events = write(service, write_request(max_tokens=5))
     assert not any(isinstance(event, Notice) for event in events)
-    second = desk._child._process
-    desk.close()
+    second = service._child._process
+    service.close()
     assert second.poll() is not None

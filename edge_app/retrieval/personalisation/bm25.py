@@ -23,7 +23,7 @@ class Choice:
     summary: ClassVar[str] = "texts with the words of the request; the usual"
 
     def find(
-        self, texts: Searchable, wish: RetrievalQuery, tools: RetrievalContext
+        self, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
     ) -> Retrieved:
         """The best matches."""
-        return Retrieved(best(texts, wish, tools.reranker))
+        return Retrieved(best(texts, query, context.reranker))

@@ -25,12 +25,12 @@ class Choice:
     summary: ClassVar[str] = "texts that do not fit, to test robustness"
 
     def find(
-        self, texts: Searchable, wish: RetrievalQuery, tools: RetrievalContext
+        self, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
     ) -> Retrieved:
         """The lowest BM25 scores first; of equal ones, other kinds first, then as the
         seed decides."""
-        del tools
-        fits, kinds = texts.matching(wish.query), texts.kinds()
-        worst = wish.shuffled(kinds)
-        worst.sort(key=lambda i: (fits.get(i, 0.0), kinds[i] == wish.request.task))
-        return Retrieved(taken(texts, worst, wish.limit))
+        del context
+        fits, kinds = texts.matching(query.words), texts.kinds()
+        worst = query.shuffled(kinds)
+        worst.sort(key=lambda i: (fits.get(i, 0.0), kinds[i] == query.request.task))
+        return Retrieved(taken(texts, worst, query.limit))

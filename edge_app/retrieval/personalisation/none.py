@@ -19,8 +19,8 @@ class Choice:
     summary: ClassVar[str] = "no text of yours is read"
 
     def find(
-        self, texts: Searchable, wish: RetrievalQuery, tools: RetrievalContext
+        self, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
     ) -> Retrieved:
         """Nothing."""
-        del texts, wish, tools
+        del texts, query, context
         return Retrieved()

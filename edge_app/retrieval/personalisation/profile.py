@@ -26,9 +26,9 @@ class Choice:
     summary: ClassVar[str] = "a written profile of you, and texts as with bm25"
 
     def find(
-        self, texts: Searchable, wish: RetrievalQuery, tools: RetrievalContext
+        self, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
     ) -> Retrieved:
         """The best matches, and the profile as notes."""
-        profile = tools.profile(texts, wish.excluded)
+        profile = context.profile(texts, query.excluded)
         notes = f"About the writer:\n{profile}" if profile else ""
-        return Retrieved(best(texts, wish, tools.reranker), notes)
+        return Retrieved(best(texts, query, context.reranker), notes)

@@ -20,11 +20,11 @@ class Choice:
     summary: ClassVar[str] = "texts of the kind by chance; the seed decides"
 
     def find(
-        self, texts: Searchable, wish: RetrievalQuery, tools: RetrievalContext
+        self, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
     ) -> Retrieved:
         """Any texts, those of the kind that was asked for before all others."""
-        del tools
+        del context
         kinds = texts.kinds()
-        drawn = wish.shuffled(kinds)
-        drawn.sort(key=lambda record_id: kinds[record_id] != wish.request.task)
-        return Retrieved(taken(texts, drawn, wish.limit))
+        drawn = query.shuffled(kinds)
+        drawn.sort(key=lambda record_id: kinds[record_id] != query.request.task)
+        return Retrieved(taken(texts, drawn, query.limit))

@@ -19,9 +19,9 @@ class Choice:
     summary: ClassVar[str] = "the newest texts of the kind"
 
     def find(
-        self, texts: Searchable, wish: RetrievalQuery, tools: RetrievalContext
+        self, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
     ) -> Retrieved:
         """The newest, those of the kind that was asked for before all others."""
-        del tools
-        kind, excluded = wish.request.task, wish.excluded
-        return Retrieved(texts.recent(limit=wish.limit, kind=kind, excluded=excluded))
+        del context
+        kind, excluded = query.request.task, query.excluded
+        return Retrieved(texts.recent(limit=query.limit, kind=kind, excluded=excluded))

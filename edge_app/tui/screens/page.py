@@ -96,7 +96,7 @@ class Page(Screen[None]):
     def brief_alone(self) -> bool:
         """Whether the person wrote a brief that nothing was drafted from."""
         request = self.brief.request
-        known = [attempt.order.request.text for attempt in self.writing.attempts]
+        known = [attempt.order.brief.text for attempt in self.writing.attempts]
         first = self._first.text if self._first is not None else ""
         return request.text.strip() not in ("", first.strip(), *map(str.strip, known))
 
@@ -209,7 +209,7 @@ class Page(Screen[None]):
         if variant is None or not variant.text:
             self.notify("there is no text to save yet", severity="warning")
             return
-        path = propose(self._save_folder, variant.order.request)
+        path = propose(self._save_folder, variant.order.brief)
         text = variant.text
 
         def saved(path: Path | None) -> None:

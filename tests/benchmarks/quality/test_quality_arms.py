@@ -144,7 +144,7 @@ def test_what_has_no_target():
 
 
 @pytest.mark.parametrize(
-    "name", [m for m in available() if build(replace(WARM, method=m)).uses_generalist]
+    "name", [m for m in available() if build(replace(WARM, method=m)).needs_generalist]
 )
 def test_messages_change_nothing_and_are_counted(name):
     """The same verdict as without them, and the sizes that the session has."""

@@ -174,8 +174,8 @@ def test_what_was_imported_counts_however_soon_it_is_stopped(
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(import_auto, "narrate", stop)
-    monkeypatch.setattr(import_watch, "narrate", stop)
+    monkeypatch.setattr(import_auto, "show_report", stop)
+    monkeypatch.setattr(import_watch, "show_report", stop)
     monkeypatch.setattr(watching.settled, "__defaults__", (0.0, lambda _: None))
     result = run("import", *kind, tmp_path, "--watch")
 

@@ -19,6 +19,7 @@ from edge_app.commands import doctor
 from edge_app.config.settings import Settings
 from edge_app.transport.client import Connection
 from edge_app.verifiers.cloud import CloudVerifier
+from tests.fakes import verdict_on
 
 SESSION = {"session_id": "s", "generalist": "g", "base": "b"}
 
@@ -51,13 +52,13 @@ def other():
     server.server_close()
 
 
-def judge(url, token="t"):
-    """Open a session and have one block judged."""
+def verify(url, token="t"):
+    """Open a session and have one block verified."""
     verifier = CloudVerifier(url, token, lambda _: None)
     try:
         terms = MethodSettings().terms()
         verifier.open(OpenSession((1, 2), (), "v", terms))
-        verifier.verify(DraftBlock(0, 0, 0, digest(()), (), (3,)))
+        verdict_on(verifier, DraftBlock(0, 0, 0, digest(()), (), (3,)))
     finally:
         verifier.close()
 
@@ -89,7 +90,7 @@ def test_any_answer_becomes_an_error_of_ours(other, status, body, error, words):
     """With a sentence that can be shown."""
     other.answer = (status, body)
     with pytest.raises(error, match=words):
-        judge(other.url)
+        verify(other.url)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_any_answer_becomes_an_error_of_ours(other, status, body, error, words):
 def test_what_is_no_address(url):
     """Is said to be none, with an example."""
     with pytest.raises(CloudRefusedError, match="is no server address"):
-        judge(url)
+        verify(url)
 
 
 @pytest.mark.parametrize("token", ["grüße", "a\nb", "a\x00"])
@@ -139,5 +140,5 @@ def test_without_a_token_the_server_says_what_is_missing(other):
     """It is asked all the same; it is not "unreachable"."""
     other.answer = (401, b"")
     with pytest.raises(CloudRefusedError, match="--token or SPECSTEER_TOKEN"):
-        judge(other.url, "")
+        verify(other.url, "")
     assert "Authorization" not in other.seen[0]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
-from edge_app.commands.equipment import equipment
+from edge_app.commands.service_config import service_config
 from edge_app.config.settings import Settings, settings_path, store_path
 from edge_app.retrieval.personalisation import available
 from edge_app.service import profiles
@@ -124,7 +124,7 @@ def test_a_model_that_is_no_reranker_is_refused(run, letters, set_up):
 def test_a_personal_lora_is_refused(run, set_up):
     """As long as nothing here can wear one."""
     with pytest.raises(InvalidSettingsError, match="cannot be used yet"):
-        equipment(Settings(lora="mine.gguf"))
+        service_config(Settings(lora="mine.gguf"))
     set_up('lora = "mine.gguf"')
     result = run(*ALONE, "x")
     assert result.exit_code == 1

@@ -1,4 +1,4 @@
-"""What `write` shows of the event stream; the desk is scripted."""
+"""What `write` shows of the event stream; the service is scripted."""
 
 import json
 import os
@@ -47,13 +47,13 @@ class ScriptedDesk:
 
     def __init__(self, script, own=1):
         self.script, self.own = script, own
-        self.orders, self.closed, self.stop = [], False, None
+        self.requests, self.closed, self.stop = [], False, None
 
     def counts(self):
         return {"own": self.own, "received": 0, "words": 0}
 
-    def write(self, order, emit, stop):
-        self.orders.append(order)
+    def write(self, request, emit, stop):
+        self.requests.append(request)
         self.stop = stop
         for step in self.script:
             if isinstance(step, Exception):
@@ -68,12 +68,12 @@ class ScriptedDesk:
 
 
 @pytest.fixture
-def desk(monkeypatch):
-    """Puts a scripted desk in the place of the real one."""
+def service(monkeypatch):
+    """Puts a scripted service in the place of the real one."""
 
     def install(script, own=1):
         made = ScriptedDesk(script, own)
-        monkeypatch.setattr(write, "_desk", lambda *_: made)
+        monkeypatch.setattr(write, "_service", lambda *_: made)
         return made
 
     return install
@@ -83,9 +83,9 @@ def lines(text):
     return text.splitlines()
 
 
-def test_stdout_holds_only_the_text_and_stderr_one_line_of_numbers(run, desk):
+def test_stdout_holds_only_the_text_and_stderr_one_line_of_numbers(run, service):
     """What is piped on is the text, as it is settled."""
-    desk(told())
+    service(told())
     result = run("write", "x")
     assert result.stdout == TEXT + "\n"
     assert lines(result.stderr) == [
@@ -96,9 +96,9 @@ def test_stdout_holds_only_the_text_and_stderr_one_line_of_numbers(run, desk):
     assert result.exit_code == 0
 
 
-def test_nothing_is_underlined_in_a_pipe(run, desk):
+def test_nothing_is_underlined_in_a_pipe(run, service):
     """Escape codes are for terminals."""
-    desk(told())
+    service(told())
     assert "\x1b" not in run("write", "x").stdout
 
 
@@ -115,16 +115,16 @@ def test_no_color_is_obeyed(monkeypatch, terminal, no_color, styled):
     assert output.may_style() is styled
 
 
-def test_plain_is_a_line_per_sentence(run, desk):
+def test_plain_is_a_line_per_sentence(run, service):
     """For a screen reader, when the text is done."""
-    desk(told())
+    service(told())
     result = run("write", "--plain", "x")
     assert lines(result.stdout) == ["Dear Ana.", "See you", "Tess ü"]
 
 
-def test_json_is_one_object(run, desk):
+def test_json_is_one_object(run, service):
     """With the text, its tokens, its sources, the numbers and the settings."""
-    desk(told())
+    service(told())
     result = run("write", "--json", "--seed", "5", "--to", "Ana ü", "x")
     body = json.loads(result.stdout)
     assert len(lines(result.stdout)) == 1
@@ -152,32 +152,32 @@ def test_json_is_one_object(run, desk):
     assert body["ended"] == "end"
 
 
-def test_json_is_ascii(run, desk):
+def test_json_is_ascii(run, service):
     """So that no locale can break it."""
-    desk(told())
+    service(told())
     assert run("write", "--json", "x").stdout.isascii()
 
 
-def test_a_notice_goes_to_stderr(run, desk):
+def test_a_notice_goes_to_stderr(run, service):
     """Such as that the server is gone; it is no error."""
     script = told()
     script.insert(3, Notice("the server is gone; the rest is written here"))
-    desk(script)
+    service(script)
     result = run("write", "x")
     assert result.stdout == TEXT + "\n"
     assert lines(result.stderr)[0] == "the server is gone; the rest is written here"
     assert result.exit_code == 0
 
 
-def test_a_full_model_is_said(run, desk):
+def test_a_full_model_is_said(run, service):
     """A text that ends for want of room does not end by itself."""
-    desk(told("full"))
+    service(told("full"))
     assert "no more room" in run("write", "x").stderr
 
 
-def test_a_place_where_all_is_refused_is_said(run, desk):
+def test_a_place_where_all_is_refused_is_said(run, service):
     """With what helps."""
-    desk(told("refused"))
+    service(told("refused"))
     assert "a lower --threshold refuses fewer" in run("write", "x").stderr
 
 
@@ -195,9 +195,9 @@ def test_how_exact_a_text_is(truncation_bound, words):
     assert "exact" not in output.numbers(NUMBERS)
 
 
-def test_without_history_the_person_is_told_how_to_give_it(run, desk):
+def test_without_history_the_person_is_told_how_to_give_it(run, service):
     """Once, and not when history was not wanted."""
-    desk(told(), own=0)
+    service(told(), own=0)
     assert "import --help" in run("write", "x").stderr
     assert "import --help" not in run("write", "--no-history", "x").stderr
 
@@ -212,9 +212,9 @@ def test_without_history_the_person_is_told_how_to_give_it(run, desk):
     ],
 )
 @pytest.mark.parametrize("option", [None, "--plain", "--json"])
-def test_what_is_settled_is_shown_before_an_error(run, desk, error, status, option):
+def test_what_is_settled_is_shown_before_an_error(run, service, error, status, option):
     """Nothing that was written is lost with the server or the model."""
-    made = desk([SourcesFound((SOURCE,)), Settled(tuple(WORDS[:3])), error])
+    made = service([SourcesFound((SOURCE,)), Settled(tuple(WORDS[:3])), error])
     result = run("write", "x", *([option] if option else []))
     shown = json.loads(result.stdout)["text"] if option == "--json" else result.stdout
     assert shown.split() == ["Dear", "Ana.", "See", "you"]
@@ -223,17 +223,17 @@ def test_what_is_settled_is_shown_before_an_error(run, desk, error, status, opti
     assert made.closed
 
 
-def test_json_says_that_a_text_is_not_whole(run, desk):
+def test_json_says_that_a_text_is_not_whole(run, service):
     """`ended` tells a program what the exit status tells a shell."""
-    desk([Settled(tuple(WORDS[:1])), EngineError("broke")])
+    service([Settled(tuple(WORDS[:1])), EngineError("broke")])
     body = json.loads(run("write", "--json", "x").stdout)
     assert body["ended"] == "failed"
     assert body["statistics"]["accepted"] == 1
 
 
-def test_an_error_before_the_first_word_leaves_stdout_empty(run, desk):
+def test_an_error_before_the_first_word_leaves_stdout_empty(run, service):
     """Not even a line feed."""
-    desk([EngineError("broke")])
+    service([EngineError("broke")])
     for option in ((), ("--json",), ("--plain",)):
         assert run("write", "x", *option).stdout == ""
 
@@ -243,10 +243,10 @@ def interrupt():
 
 
 @pytest.mark.parametrize("option", [None, "--plain", "--json"])
-def test_ctrl_c_shows_what_is_settled(run, desk, option):
+def test_ctrl_c_shows_what_is_settled(run, service, option):
     """And the exit status says that it was stopped."""
     stopped = Finished("stopped", NUMBERS)
-    made = desk([Settled(tuple(WORDS[:1])), interrupt, stopped])
+    made = service([Settled(tuple(WORDS[:1])), interrupt, stopped])
     result = run("write", "x", *([option] if option else []))
     shown = json.loads(result.stdout)["text"] if option == "--json" else result.stdout
     assert shown.strip() == "Dear Ana."
@@ -255,11 +255,11 @@ def test_ctrl_c_shows_what_is_settled(run, desk, option):
     assert made.closed
 
 
-def test_a_second_ctrl_c_waits_for_nothing(desk, monkeypatch, capsys):
-    """The desk need not listen."""
+def test_a_second_ctrl_c_waits_for_nothing(service, monkeypatch, capsys):
+    """The service need not listen."""
     from edge_app.cli import main
 
-    made = desk([Settled(tuple(WORDS[:1])), interrupt, interrupt, *told()])
+    made = service([Settled(tuple(WORDS[:1])), interrupt, interrupt, *told()])
     monkeypatch.setattr("sys.argv", ["specsteer", "write", "x"])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     with pytest.raises(SystemExit) as ended:
@@ -269,17 +269,17 @@ def test_a_second_ctrl_c_waits_for_nothing(desk, monkeypatch, capsys):
     assert made.closed
 
 
-def test_ctrl_c_is_given_back(run, desk):
+def test_ctrl_c_is_given_back(run, service):
     """Afterwards the process answers it as before."""
     before = signal.getsignal(signal.SIGINT)
-    desk(told())
+    service(told())
     run("write", "x")
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_options_become_the_order(run, desk):
+def test_options_become_the_order(run, service):
     """Each option of the command line reaches the loop."""
-    made = desk(told())
+    made = service(told())
     run(
         *("write", "Thank her", "--task", "review", "--to", "Pier Cafe"),
         *("--method", "coupled", "--threshold", "0.1", "--strength", "2"),
@@ -296,10 +296,10 @@ def test_options_become_the_order(run, desk):
         *("--seed", "9", "--max-tokens", "7", "--no-history", "--no-offline"),
         stdin="some notes",
     )
-    order = made.orders[0]
-    assert order.request.text == "Thank her"
-    assert (order.request.task, order.request.recipient) == ("review", "Pier Cafe")
-    settings = order.settings
+    request = made.requests[0]
+    assert request.brief.text == "Thank her"
+    assert (request.brief.task, request.brief.recipient) == ("review", "Pier Cafe")
+    settings = request.settings
     assert (settings.method, settings.threshold, settings.strength) == (
         *("coupled", 0.1),
         2.0,
@@ -307,23 +307,23 @@ def test_options_become_the_order(run, desk):
     assert (settings.draft_length, settings.temperature) == (64, 0.0)
     assert (settings.top_p, settings.seed) == (0.5, 9)
     assert settings.base == "edge"
-    assert order.max_tokens == 7
-    assert not order.use_history
-    assert not order.may_go_offline
-    assert not order.offline
-    assert order.background == "some notes"
+    assert request.max_tokens == 7
+    assert not request.use_history
+    assert not request.may_go_offline
+    assert not request.offline
+    assert request.background == "some notes"
 
 
-def test_piped_notes_are_utf_8_whatever_the_locale(run, desk):
-    """With or without a byte order mark, from Windows or not."""
-    made = desk(told())
+def test_piped_notes_are_utf_8_whatever_the_locale(run, service):
+    """With or without a byte request mark, from Windows or not."""
+    made = service(told())
     run("write", "x", stdin="\ufeffgrüße\r\nTess".encode())
-    assert made.orders[0].background == "grüße\nTess"
+    assert made.requests[0].background == "grüße\nTess"
 
 
-def test_a_received_letter_is_answered_as_a_private_note(run, desk, tmp_path):
+def test_a_received_letter_is_answered_as_a_private_note(run, service, tmp_path):
     """Beside what is piped in; never a part of the request, which the server reads."""
-    made = desk(told())
+    made = service(told())
     ask = "Shall we meet at the harbour? " + "Bring the lamp. " * 200
     mine = message("It is a fine day for sailing.", number=2)
     path = tmp_path / "letters.mbox"
@@ -334,21 +334,21 @@ def test_a_received_letter_is_answered_as_a_private_note(run, desk, tmp_path):
     number = json.loads(run("search", "--received", "--json", "harbour").stdout)
     result = run("write", "Say yes", "--reply-to", number["record_id"], stdin=b"notes")
 
-    order = made.orders[0]
-    assert order.request.text == "Say yes"
-    assert order.request.recipient == ""
-    assert order.background.startswith(
+    request = made.requests[0]
+    assert request.brief.text == "Say yes"
+    assert request.brief.recipient == ""
+    assert request.background.startswith(
         "To be answered:\nSubject: Plan\n\nShall we meet at the harbour?"
     )
-    assert order.background.endswith("notes")
-    assert len(order.background) < 2100
+    assert request.background.endswith("notes")
+    assert len(request.background) < 2100
     assert "only the beginning of the letter is read" in result.stderr
 
 
 @pytest.mark.parametrize("number", ["1", "77"])
-def test_only_a_received_letter_can_be_answered(run, desk, tmp_path, number):
+def test_only_a_received_letter_can_be_answered(run, service, tmp_path, number):
     """Neither an own text nor none."""
-    made = desk(told())
+    made = service(told())
     path = tmp_path / "letters.mbox"
     path.write_bytes(mailbox([message("It is a fine day for sailing.", number=2)]))
     run("import", "mbox", path, "--me", ME)
@@ -356,19 +356,19 @@ def test_only_a_received_letter_can_be_answered(run, desk, tmp_path, number):
 
     assert result.exit_code == 1
     assert f"no received text has the number {number}" in result.stderr
-    assert not made.orders
+    assert not made.requests
 
 
-def test_piped_bytes_that_are_no_text_are_refused(run, desk):
+def test_piped_bytes_that_are_no_text_are_refused(run, service):
     """In one sentence."""
-    desk(told())
+    service(told())
     result = run("write", "x", stdin=b"\xff\xfe\x00")
     assert lines(result.stderr) == ["Error: what is piped in is not text in UTF-8"]
     assert result.exit_code == 1
 
 
-def test_a_request_may_begin_with_a_dash(run, desk):
+def test_a_request_may_begin_with_a_dash(run, service):
     """After --, as everywhere."""
-    made = desk(told())
+    made = service(told())
     run("write", "--", "- milk, - bread")
-    assert made.orders[0].request.text == "- milk, - bread"
+    assert made.requests[0].brief.text == "- milk, - bread"

@@ -8,12 +8,10 @@ from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.decoding.drafter import Drafter
-from edge_app.decoding.emitter import EventEmitter
-from edge_app.decoding.events import Notice, Settled, Verified
-from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.events import EventEmitter, Notice, Settled, Verified
+from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.verifiers.offline import OfflineVerifier
+from edge_app.verifiers.on_device import OfflineVerifier
 from tests.fakes import DyingVerifier, HashEngine, TableEngine
 
 PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
@@ -27,41 +25,34 @@ class Writing:
         self.events = []
         self.stop = threading.Event()
         self.engine = small
-        method = build(settings)
-        self.narrator = EventEmitter(self.events.append, lambda i: f"<{i}>".encode())
+        self.emitter = EventEmitter(self.events.append, lambda i: f"<{i}>".encode())
         session = VerifierSession(
             verifier,
             OpenSession(PUBLIC, (), "fake", settings.terms()),
-            self.narrator.notice,
+            self.emitter.notice,
             stop=self.stop,
             **{"patience": Patience(pauses=()), **options},
         )
         session.open()
-        drafter = Drafter(
+        self.loop = decode_loop(
+            settings,
+            build(settings),
             small,
             PRIVATE,
-            settings.draw(),
-            {END},
-            shares_noise=method.shares_noise,
-            stop=self.stop,
-        )
-        self.loop = DecodeLoop(
-            drafter,
             session,
-            method,
-            settings.draw(),
-            Limits(max_tokens, settings.draft_length, {END}),
-            self.narrator,
-            threshold=settings.threshold,
+            self.emitter,
+            max_tokens=max_tokens,
+            end_ids={END},
+            stop=self.stop,
         )
 
     def run(self):
         list(self.loop.blocks())
-        return [token.id for token in self.narrator.tokens]
+        return [token.id for token in self.emitter.tokens]
 
     @property
     def origins(self):
-        return [token.origin for token in self.narrator.tokens]
+        return [token.origin for token in self.emitter.tokens]
 
 
 def hashed(settings, seed="", **options):
@@ -100,11 +91,11 @@ def test_sometimes_agreeing_refuses_where_the_generalist_differs():
     alone: both add five there, so the lower id wins the tie."""
     writing = scripted(0.5, [3, 4, 9, 6, 7, 8])
     tokens = writing.run()
-    judged = [event for event in writing.events if isinstance(event, Verified)]
+    verified = [event for event in writing.events if isinstance(event, Verified)]
     assert tokens[:2] == [3, 4]
     assert writing.origins[:3] == ["accepted", "accepted", "recovered"]
-    assert (judged[0].drafted, judged[0].accepted) == (3, 2)
-    assert judged[0].refused == ("<5>",)
+    assert (verified[0].drafted, verified[0].accepted) == (3, 2)
+    assert verified[0].refused == ("<5>",)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +248,7 @@ def test_stop_keeps_what_is_settled():
         for _ in writing.loop.blocks():
             writing.stop.set()
     settled = [t for e in writing.events if isinstance(e, Settled) for t in e.tokens]
-    assert settled == writing.narrator.tokens
+    assert settled == writing.emitter.tokens
     assert settled
 
 

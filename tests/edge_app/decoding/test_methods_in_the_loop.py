@@ -5,15 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from decoding_core.methods import available, build
+from decoding_core.methods import available
 from decoding_core.sampling import Noise, Use, log_softmax
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier
+from decoding_core.verifier import EngineVerifier, role_of
 from edge_app.decoding.events import Drafted, Verified
 from edge_app.decoding.loop import MOST_REFUSALS
-from edge_app.verifiers.base_alone import BaseAloneVerifier
-from edge_app.verifiers.edge_base import EdgeBaseVerifier
-from edge_app.verifiers.offline import OfflineVerifier
+from edge_app.verifiers.on_device import verifier_of
 from tests.edge_app.decoding.test_loop import END, PRIVATE, PUBLIC, Writing, reference
 from tests.exact import check_frequencies, cut
 from tests.fakes import HashEngine
@@ -31,13 +29,12 @@ def engines(seed=""):
 
 def written(settings, seed="", max_tokens=20):
     small, large, base = engines(seed)
-    method = build(settings)
-    if not method.uses_generalist:
-        verifier = BaseAloneVerifier(base) if method.uses_base else OfflineVerifier()
-    elif settings.base == "edge":
-        verifier = EdgeBaseVerifier(EngineVerifier(large), base)
-    else:
-        verifier = EngineVerifier(large, base)
+    on_edge = settings.base == "edge"
+    verifier = verifier_of(
+        role_of(settings.terms()),
+        lambda: EngineVerifier(large) if on_edge else EngineVerifier(large, base),
+        lambda: base,
+    )
     writing = Writing(settings, small, verifier, max_tokens)
     writing.run()
     return writing
@@ -131,7 +128,7 @@ def test_the_first_two_tokens_follow_their_distribution(changes, target):
         settings = MethodSettings(
             temperature=1.0, draft_length=length, seed=seed, **changes
         )
-        ids = [t.id for t in written(settings, max_tokens=2).narrator.tokens]
+        ids = [t.id for t in written(settings, max_tokens=2).emitter.tokens]
         firsts.append(ids[0])
         if ids[0] == likeliest:
             seconds.append(ids[1])
@@ -160,12 +157,12 @@ def test_where_the_base_runs_changes_no_text(method, temperature):
                 threshold=(0.5, "auto")[seed % 2],
             )
             writing = written(settings, str(seed))
-            judged = [
+            verified = [
                 (e.drafted, e.accepted)
                 for e in writing.events
                 if isinstance(e, Verified)
             ]
-            both.append((writing.narrator.tokens, judged, writing.loop.ended))
+            both.append((writing.emitter.tokens, verified, writing.loop.ended))
         assert both[0] == both[1]
 
 
@@ -176,7 +173,7 @@ def test_coupled_with_top_p_equals_step_by_step_steering(temperature):
         settings = MethodSettings(
             method="coupled", temperature=temperature, top_p=0.7, seed=seed
         )
-        written_ids = [t.id for t in written(settings, str(seed)).narrator.tokens]
+        written_ids = [t.id for t in written(settings, str(seed)).emitter.tokens]
         assert written_ids == reference(settings, 20, str(seed))
 
 
@@ -185,7 +182,7 @@ def test_lossless_at_temperature_zero_is_the_argmax_of_the_target(draft_length):
     """As coupled is; and both are step-by-step steering."""
     for seed in range(30):
         settings = MethodSettings(method="lossless", draft_length=draft_length)
-        ids = [t.id for t in written(settings, str(seed)).narrator.tokens]
+        ids = [t.id for t in written(settings, str(seed)).emitter.tokens]
         assert ids == reference(settings, 20, str(seed))
 
 
@@ -280,9 +277,9 @@ def test_a_place_where_all_is_refused_ends_the_text():
     writing = Writing(settings, small, Refusing(large, base))
     assert writing.run() == []
     assert writing.loop.ended == "refused"
-    judged = [event for event in writing.events if isinstance(event, Verified)]
-    assert len(judged) == MOST_REFUSALS
-    drafts = {tuple(event.refused) for event in judged}
+    verified = [event for event in writing.events if isinstance(event, Verified)]
+    assert len(verified) == MOST_REFUSALS
+    drafts = {tuple(event.refused) for event in verified}
     assert len(drafts) > MOST_REFUSALS / 2
 
 
@@ -290,7 +287,7 @@ def test_the_same_seed_gives_the_same_text_again():
     """Drafts that are drawn again included."""
     for name in available():
         settings = MethodSettings(method=name, temperature=1.0, seed=3, threshold=2.0)
-        texts = [written(settings).narrator.tokens for _ in range(2)]
+        texts = [written(settings).emitter.tokens for _ in range(2)]
         assert texts[0] == texts[1]
 
 
@@ -379,7 +376,7 @@ def test_no_text_is_longer_than_asked_nor_goes_on_after_its_end(name):
             )
             if name == "rejection":
                 settings = replace(settings, threshold=0.5)
-            told = written(settings, str(seed), most).narrator.tokens
+            told = written(settings, str(seed), most).emitter.tokens
             tokens = [token.id for token in told]
             assert END not in tokens[:-1]
             ended += tokens[-1] == END

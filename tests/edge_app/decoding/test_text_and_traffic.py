@@ -8,9 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding_core.errors import CloudUnreachableError
-from edge_app.decoding.text import TextDecoder
-from edge_app.transport.client import Connection
-from edge_app.transport.traffic import Line, _WatchedBackend, watched_transport
+from edge_app.decoding.events import TextDecoder
+from edge_app.transport.client import (
+    Connection,
+    Line,
+    _WatchedBackend,
+    watched_transport,
+)
 
 
 @given(st.text(), st.data())

@@ -23,28 +23,26 @@ from decoding_core.messages import (
 )
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier, role_of
+from decoding_core.verifier import EngineVerifier, OneBlockVerifier, role_of
 from decoding_core.wire import Kind, Problem, Signal
-from edge_app.decoding.drafter import Drafter
-from edge_app.decoding.emitter import EventEmitter
-from edge_app.decoding.events import Notice
-from edge_app.decoding.loop import DecodeLoop, Limits
+from edge_app.decoding.events import EventEmitter, Notice
+from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.verifiers.cloud import CloudVerifier
-from edge_app.verifiers.edge_base import EdgeBaseVerifier
+from edge_app.verifiers.on_device import EdgeBaseVerifier
 from tests.edge_app.decoding.losing_server import (
     DISTURBANCES,
     LOSING,
     Hurried,
     LosingServer,
 )
-from tests.fakes import HashEngine
+from tests.fakes import HashEngine, verdict_on
 
 PRIVATE, PUBLIC, END = (11, 12, 13, 1, 2), (1, 2), 16
 METHODS = [
     name
     for name in available()
-    if build(MethodSettings(method=name, temperature=1.0)).uses_generalist
+    if build(MethodSettings(method=name, temperature=1.0)).needs_generalist
 ]
 
 
@@ -70,41 +68,36 @@ class Run:
         verifier = CloudVerifier("http://x", "", lambda _: None, self.stop)
         verifier._connection = self.server
         method = build(self.settings)
-        if self.settings.base == "edge" and method.uses_base:
+        if self.settings.base == "edge" and method.needs_base:
             verifier = EdgeBaseVerifier(verifier, HashEngine("base" + self.seed))
-        draw = self.settings.draw()
-        self.narrator = EventEmitter(self.events.append, lambda token: b"x")
+        self.emitter = EventEmitter(self.events.append, lambda token: b"x")
         request = OpenSession(PUBLIC, (), "fake", self.settings.terms())
         session = VerifierSession(
             verifier,
             request,
-            self.narrator.notice,
+            self.emitter.notice,
             may_go_offline=self.may_go_offline,
             patience=self.patience,
             stop=self.stop,
             clock=lambda: self.now,
         )
         session.open()
-        small = HashEngine("small" + self.seed, context=self.context)
-        drafter = Drafter(
-            small, PRIVATE, draw, self.ends, shares_noise=method.shares_noise
-        )
-        limits = Limits(self.max_tokens, self.settings.draft_length, self.ends)
-        self.loop = DecodeLoop(
-            drafter,
-            session,
+        self.loop = decode_loop(
+            self.settings,
             method,
-            draw,
-            limits,
-            self.narrator,
-            threshold=self.settings.threshold,
+            HashEngine("small" + self.seed, context=self.context),
+            PRIVATE,
+            session,
+            self.emitter,
+            max_tokens=self.max_tokens,
+            end_ids=self.ends,
         )
         for _ in self.loop.blocks():
             self.now += 1.0
 
     @property
     def text(self):
-        return [(token.id, token.origin) for token in self.narrator.tokens]
+        return [(token.id, token.origin) for token in self.emitter.tokens]
 
     @property
     def notices(self):
@@ -112,11 +105,11 @@ class Run:
 
     @property
     def origins(self):
-        return [token.origin for token in self.narrator.tokens]
+        return [token.origin for token in self.emitter.tokens]
 
     @property
     def ids(self):
-        return tuple(token.id for token in self.narrator.tokens)
+        return tuple(token.id for token in self.emitter.tokens)
 
 
 def check_same(quiet, disturbed):
@@ -234,7 +227,7 @@ def test_a_block_is_cut_to_the_room_that_is_left(place):
     assert run.loop.ended == "full"
 
 
-class Failing:
+class Failing(OneBlockVerifier):
     """Passes on to another verifier, but for the calls that `errors` names."""
 
     local = False
@@ -254,7 +247,7 @@ class Failing:
         self.blocks.append(block)
         if error := self.errors.pop(len(self.blocks) - 1, None):
             raise error
-        return self.inner.verify(block)
+        return verdict_on(self.inner, block)
 
     def close(self):
         self.inner.close()
@@ -266,7 +259,7 @@ class Writing:
     def __init__(self, verifier, pauses=(), max_tokens=60, **options):
         self.now, self.notices = 0.0, []
         settings = MethodSettings(draft_length=3)
-        draw, self.stop = settings.draw(), Hurried()
+        self.stop = Hurried()
         self.session = VerifierSession(
             verifier,
             OpenSession(PUBLIC, (), "fake", settings.terms()),
@@ -277,18 +270,22 @@ class Writing:
             **options,
         )
         self.session.open()
-        self.narrator = EventEmitter(lambda _: None, lambda token: b"x")
-        drafter = Drafter(HashEngine("small"), PRIVATE, draw, ())
-        limits = Limits(max_tokens, 3, ())
-        loop = DecodeLoop(
-            drafter, self.session, build(settings), draw, limits, self.narrator
+        self.emitter = EventEmitter(lambda _: None, lambda token: b"x")
+        loop = decode_loop(
+            settings,
+            build(settings),
+            HashEngine("small"),
+            PRIVATE,
+            self.session,
+            self.emitter,
+            max_tokens=max_tokens,
         )
         for _ in loop.blocks():
             self.now += 1.0
 
     @property
     def origins(self):
-        return [token.origin for token in self.narrator.tokens]
+        return [token.origin for token in self.emitter.tokens]
 
 
 GONE = CloudUnreachableError("there is no answer")
@@ -307,10 +304,10 @@ def test_a_server_that_is_back_is_used_again():
     assert "the rest is written on this device alone" in writing.notices[0]
     assert "is back" in writing.notices[1]
     again = verifier.opened[1]
-    assert again.text_ids == tuple(t.id for t in writing.narrator.tokens)[:last]
+    assert again.text_ids == tuple(t.id for t in writing.emitter.tokens)[:last]
 
 
-def test_a_text_begun_alone_is_judged_once_there_is_a_server():
+def test_a_text_begun_alone_is_verified_once_there_is_a_server():
     """Nobody answered the first opening."""
     writing = Writing(Failing(open_errors={0: GONE}))
     assert writing.origins[0] == "local"
@@ -339,7 +336,7 @@ def test_a_server_that_refuses_in_mid_text_is_left_for_good():
     assert "the token is refused; the rest is written" in writing.notices[0]
 
 
-def test_a_refusal_before_anything_was_judged_is_told():
+def test_a_refusal_before_anything_was_verified_is_told():
     """A wrong address or a proxy: to be mended, not to be written around."""
     with pytest.raises(CloudRefusedError):
         Writing(Failing({0: CloudRefusedError("no upgrade here")}))
@@ -397,7 +394,7 @@ class Answering:
         pass
 
 
-def judged(*answers):
+def verified(*answers):
     """The verdict on round (2, 7) when these are the answers."""
     terms = MethodSettings(draft_length=2).terms()
     frames = role_of(terms).frames
@@ -411,7 +408,7 @@ def judged(*answers):
         )
     )
     verifier.open(OpenSession(PUBLIC, (), "fake", terms))
-    return verifier.verify(DraftBlock(2, 7, 0, digest(()), (), (3, 4)))
+    return verdict_on(verifier, DraftBlock(2, 7, 0, digest(()), (), (3, 4)))
 
 
 def verdict(epoch, round_):
@@ -422,24 +419,24 @@ def verdict(epoch, round_):
 def test_late_answers_to_other_rounds_are_dropped():
     """A verdict of the round before, and the resync to a repeated block."""
     late = verdict(2, 6), Signal(Kind.RESYNC, 1, 5, 9), verdict(1, 5)
-    found = judged(*late, verdict(2, 7))
+    found = verified(*late, verdict(2, 7))
     assert (found.epoch, found.round) == (2, 7)
 
 
 @pytest.mark.parametrize("key", [(2, 8), (3, 0)])
 def test_an_answer_to_a_round_that_was_never_sent_is_none(key):
-    """Taken for this round's, it would settle what nobody judged."""
+    """Taken for this round's, it would settle what nobody verified."""
     with pytest.raises(MessageError, match="another round"):
-        judged(verdict(*key))
+        verified(verdict(*key))
 
 
 def test_endless_late_answers_end():
     """Nobody waits for a server that never comes to the point."""
     with pytest.raises(MessageError, match="another round"):
-        judged(*[verdict(2, 6)] * 100)
+        verified(*[verdict(2, 6)] * 100)
 
 
 def test_a_stop_is_heard_whatever_round_it_bears():
     """It is sent unasked, with the newest round that the server saw."""
     with pytest.raises(CloudUnreachableError, match="stopping"):
-        judged(Signal(Kind.ERROR, 2, 6, Problem.STOPPING))
+        verified(Signal(Kind.ERROR, 2, 6, Problem.STOPPING))

@@ -75,7 +75,7 @@ KEPT = (0.2, 0.4, 0.8)
 
 
 def test_a_clearly_better_strength_is_chosen():
-    """By nats; the threshold is then judged at that strength."""
+    """By nats; the threshold is then verified at that strength."""
     emitted = [(100, 100, 100), (100, 100, 100), (90, 100, 99.0)]
     found = chosen(20, (99, 100, 95), emitted, (0.2, 0.4, 0.8), noise=0.1)
     assert found == (2.0, 1.0)

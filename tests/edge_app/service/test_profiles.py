@@ -63,7 +63,7 @@ def path(tmp_path):
 
 
 def test_it_is_written_once_and_kept(path):
-    """From the newest texts, told beforehand; the next desk reads the file."""
+    """From the newest texts, told beforehand; the next service reads the file."""
     writer, told = Writer(), []
     first = Profiler(writer, "model", path, told.append)
     assert [first(history(20), ()) for _ in range(3)] == ["Profile 1."] * 3

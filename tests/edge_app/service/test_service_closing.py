@@ -1,4 +1,4 @@
-"""Closing a desk that is busy: nobody waits for a model that is loading."""
+"""Closing a service that is busy: nobody waits for a model that is loading."""
 
 import threading
 
@@ -13,7 +13,7 @@ from models.files import locate
 
 @pytest.fixture
 def busy(tmp_path, monkeypatch):
-    """A desk whose model is held while it loads, the gate, and what came of it."""
+    """A service whose model is held while it loads, the gate, and what came of it."""
     loading, gate, outcomes = threading.Event(), threading.Event(), []
     load = LlamaModel.__init__
 
@@ -23,7 +23,7 @@ def busy(tmp_path, monkeypatch):
         load(self, *arguments)
 
     monkeypatch.setattr(LlamaModel, "__init__", held)
-    desk = WritingService(
+    service = WritingService(
         ServiceConfig(
             locate("specialist"),
             locate("generalist"),
@@ -35,24 +35,24 @@ def busy(tmp_path, monkeypatch):
 
     def prepare():
         try:
-            outcomes.append(desk.prepare())
+            outcomes.append(service.prepare())
         except DecodingError as error:
             outcomes.append(error)
 
     thread = threading.Thread(target=prepare)
     thread.start()
     loading.wait()
-    yield desk, gate, outcomes, thread
+    yield service, gate, outcomes, thread
     gate.set()
     thread.join()
-    desk.close()
+    service.close()
 
 
 def test_a_desk_is_closed_while_its_model_is_held(busy):
     """The child is gone at once; the held thread gives up and frees when it can."""
-    desk, gate, outcomes, thread = busy
-    child = desk._child
-    desk.close()
+    service, gate, outcomes, thread = busy
+    child = service._child
+    service.close()
     assert not outcomes
     assert child.ended
 
@@ -60,15 +60,15 @@ def test_a_desk_is_closed_while_its_model_is_held(busy):
     thread.join()
     (outcome,) = outcomes
     assert isinstance(outcome, StoppedError)
-    assert desk._model is None
-    assert desk._child is None
+    assert service._model is None
+    assert service._child is None
 
 
 def test_a_closed_desk_begins_nothing(busy):
-    desk, gate, _, thread = busy
-    desk.close()
+    service, gate, _, thread = busy
+    service.close()
     gate.set()
     thread.join()
     with pytest.raises(StoppedError):
-        desk.prepare()
-    assert desk._child is None
+        service.prepare()
+    assert service._child is None

@@ -15,10 +15,10 @@ def test_phrases_exclusions_and_common_words(tmp_path):
     with Store.open(tmp_path / "store.db") as store:
         import_source(store, "jsonl", lines)
     nowhere = tmp_path / "none.gguf"
-    desk = WritingService(
+    service = WritingService(
         ServiceConfig(nowhere, nowhere, tmp_path / "store.db", nowhere)
     )
 
-    assert desk.search("dear friend")
-    assert all("old pier" in one.excerpt for one in desk.search('"old pier"'))
-    assert not [one for one in desk.search("pier -old") if "old" in one.excerpt]
+    assert service.search("dear friend")
+    assert all("old pier" in one.excerpt for one in service.search('"old pier"'))
+    assert not [one for one in service.search("pier -old") if "old" in one.excerpt]

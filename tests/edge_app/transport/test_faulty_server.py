@@ -9,23 +9,22 @@ from decoding_core.errors import DecodingError, EngineError, MessageError
 from decoding_core.messages import Candidates, OpenSession
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier
-from edge_app.decoding.drafter import Drafter
-from edge_app.decoding.emitter import EventEmitter
-from edge_app.decoding.loop import DecodeLoop, Limits
-from edge_app.verifiers.edge_base import EdgeBaseVerifier
-from tests.fakes import HashEngine, opened_session
+from decoding_core.verifier import EngineVerifier, OneBlockVerifier
+from edge_app.decoding.events import EventEmitter
+from edge_app.decoding.loop import decode_loop
+from edge_app.verifiers.on_device import EdgeBaseVerifier
+from tests.fakes import HashEngine, opened_session, verdict_on
 
 SIZE, PRIVATE, PUBLIC = 17, (11, 12, 13, 1, 2), (1, 2)
 ASKED = [
     name
     for name in available()
-    if build(MethodSettings(method=name, temperature=1.0)).uses_generalist
+    if build(MethodSettings(method=name, temperature=1.0)).needs_generalist
     and name != "rejection"  # it is sent no rows
 ]
 
 
-class Faulty:
+class Faulty(OneBlockVerifier):
     """Adds something to the first id of every row, from the second verdict on."""
 
     local = False
@@ -37,7 +36,7 @@ class Faulty:
         return self.inner.open(request)
 
     def verify(self, block):
-        verdict = self.inner.verify(block)
+        verdict = verdict_on(self.inner, block)
         self.rounds += 1
         if self.rounds == 1:
             return verdict
@@ -62,19 +61,18 @@ def piece(token):
 
 def write(settings, verifier):
     """A text of the real loop, temperature 0."""
-    method, draw = build(settings), settings.draw()
     request = OpenSession(PUBLIC, (), "fake", settings.terms())
     session = opened_session(verifier, request)
-    drafter = Drafter(
+    loop = decode_loop(
+        settings,
+        build(settings),
         HashEngine("small"),
         PRIVATE,
-        draw,
-        frozenset(),
-        shares_noise=method.shares_noise,
+        session,
+        EventEmitter(lambda _: None, piece),
+        max_tokens=40,
     )
-    narrator = EventEmitter(lambda _: None, piece)
-    limits = Limits(40, settings.draft_length, frozenset())
-    list(DecodeLoop(drafter, session, method, draw, limits, narrator).blocks())
+    list(loop.blocks())
 
 
 @pytest.mark.parametrize("added", [SIZE, 1 << 30])

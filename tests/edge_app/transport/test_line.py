@@ -26,6 +26,7 @@ from edge_app.transport import client
 from edge_app.transport.client import Connection
 from edge_app.transport.problems import error_of, error_of_signal
 from edge_app.verifiers.cloud import CloudVerifier
+from tests.fakes import verdict_on
 from tests.waiting import PATIENCE, moments
 
 TERMS = MethodSettings(draft_length=2).terms()
@@ -196,11 +197,11 @@ def ask(connection):
     return connection.request("open", "POST", "/v1/sessions", {"prompt_ids": [1]})
 
 
-def judge(url, stop=None):
+def verify(url, stop=None):
     verifier = CloudVerifier(url, "", lambda _: None, stop)
     try:
         verifier.open(OpenSession((1, 2), (), "v", TERMS))
-        return verifier.verify(DraftBlock(0, 0, 0, digest(()), (), (3,)))
+        return verdict_on(verifier, DraftBlock(0, 0, 0, digest(()), (), (3,)))
     finally:
         verifier.close()
 
@@ -224,7 +225,7 @@ def test_a_verdict_has_so_long_as_a_whole(after, monkeypatch):
         Spiteful(open_then(after)) as server,
         pytest.raises(CloudUnreachableError, match="does not answer"),
     ):
-        judge(server.url)
+        verify(server.url)
 
 
 STOPPED = {
@@ -250,7 +251,7 @@ def test_the_first_ctrl_c_ends_every_wait(place):
         thread = threading.Thread(target=press, daemon=True)
         thread.start()
         with pytest.raises(StoppedError):
-            judge(server.url, stop)
+            verify(server.url, stop)
         assert not server.over.is_set()
         thread.join()
 
@@ -343,7 +344,7 @@ def test_what_is_no_frame_breaks_the_socket_at_once():
         Spiteful(open_then(no_frame)) as server,
         pytest.raises(CloudUnreachableError, match="breaks every connection"),
     ):
-        judge(server.url)
+        verify(server.url)
 
 
 def test_a_message_is_no_longer_than_the_terms_allow():
@@ -351,7 +352,7 @@ def test_a_message_is_no_longer_than_the_terms_allow():
     with Spiteful(open_then(flood)) as server:
         tracemalloc.start()
         with pytest.raises(CloudUnreachableError, match="breaks every connection"):
-            judge(server.url)
+            verify(server.url)
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert most < 5_000_000

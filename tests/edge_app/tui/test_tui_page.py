@@ -57,7 +57,7 @@ def test_the_first_minute(tmp_path):
 
     play(app, steps)
     assert (tmp_path / "email-ana.txt").read_text() == SECOND + "\n"
-    assert fake.orders[0].request == REQUEST
+    assert fake.orders[0].brief == REQUEST
 
 
 def test_esc_leaves_only_settled_words_at_once(tmp_path):
@@ -108,7 +108,7 @@ def test_an_empty_brief_is_not_sent_and_problems_become_toasts(tmp_path):
         assert "offline" in str(app.query_one("#server", Static).render())
 
     play(app, steps)
-    assert fake.orders[0].request == Request("hi", "email", "Bo")
+    assert fake.orders[0].brief == Request("hi", "email", "Bo")
     assert fake.orders[0].offline
 
 

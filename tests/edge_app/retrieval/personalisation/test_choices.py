@@ -51,14 +51,14 @@ def texts(request, store):
     return History.of(whole)
 
 
-def tools(**changes):
+def context(**changes):
     return RetrievalContext(
         **{"profile": lambda texts, excluded: "Writes briefly.", **changes}
     )
 
 
 def found(name, texts, **changes):
-    return build(name).find(texts, RetrievalQuery(REQUEST, **changes), tools())
+    return build(name).find(texts, RetrievalQuery(REQUEST, **changes), context())
 
 
 def ids(found):
@@ -117,7 +117,7 @@ def test_random_depends_on_seed_and_request(texts):
     assert len(set(map(tuple, drawn))) > 50
     assert set(ids(found("random", texts, limit=10))) > emails
     other = build("random").find(
-        texts, RetrievalQuery(Request("Else", "email")), tools()
+        texts, RetrievalQuery(Request("Else", "email")), context()
     )
     assert ids(other) != drawn[0]
 
@@ -147,14 +147,14 @@ def test_a_profile_stands_beside_the_notes_and_the_matches(texts):
     assert ids(both) == ids(found("bm25", texts))
     notes = both.beside("Ben has moved.")
     assert notes == "About the writer:\nWrites briefly.\n\nBen has moved."
-    wish = RetrievalQuery(REQUEST, excluded=frozenset({3}))
+    query = RetrievalQuery(REQUEST, excluded=frozenset({3}))
     told = []
 
     def profile(given, excluded):
         told.append((given, excluded))
         return ""
 
-    bare = build("profile").find(texts, wish, tools(profile=profile))
+    bare = build("profile").find(texts, query, context(profile=profile))
     assert bare.notes == ""
     assert told == [(texts, {3})]
 
@@ -173,11 +173,11 @@ class Backwards:
 @pytest.mark.parametrize("name", ["bm25", "profile"])
 def test_a_reranker_chooses_among_more(name, texts):
     """Four times as many are found; its order counts, and its score is shown."""
-    judge = Backwards()
+    reranker = Backwards()
     found = build(name).find(
-        texts, RetrievalQuery(REQUEST, limit=3), tools(reranker=judge)
+        texts, RetrievalQuery(REQUEST, limit=3), context(reranker=reranker)
     )
-    assert judge.asked == [("Ana Ask about the ferry and the lamp", 12)]
+    assert reranker.asked == [("Ana Ask about the ferry and the lamp", 12)]
     pool = [p.record_id for p in find_passages(texts, REQUEST, limit=12)]
     assert ids(found) == pool[::-1][:3]
     best = found.passages[0]
@@ -188,17 +188,17 @@ def test_a_reranker_chooses_among_more(name, texts):
 @pytest.mark.parametrize("name", ["recency", "random", "noise", "none"])
 def test_a_reranker_leaves_the_other_choices_alone(name, texts):
     """They would be something else with it."""
-    judge = Backwards()
-    build(name).find(texts, RetrievalQuery(REQUEST), tools(reranker=judge))
-    assert judge.asked == []
+    reranker = Backwards()
+    build(name).find(texts, RetrievalQuery(REQUEST), context(reranker=reranker))
+    assert reranker.asked == []
 
 
 def test_a_reranker_is_not_asked_about_nothing():
     """An empty history."""
-    judge = Backwards()
+    reranker = Backwards()
     assert not (
         build("bm25")
-        .find(History.of([]), RetrievalQuery(REQUEST), tools(reranker=judge))
+        .find(History.of([]), RetrievalQuery(REQUEST), context(reranker=reranker))
         .passages
     )
-    assert judge.asked == []
+    assert reranker.asked == []

@@ -3,9 +3,9 @@
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.methods import build
-from edge_app.commands.equipment import equipment
-from edge_app.commands.write import _desk
+from decoding_core.verifier import role_of
+from edge_app.commands.service_config import service_config
+from edge_app.commands.write import _service
 from edge_app.config.settings import Settings
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
@@ -34,14 +34,14 @@ KEPT = "the-token-of-the-server-on-this-machine"
 def test_the_token_of_this_machine_stays_on_it(home, server, token):
     """A server elsewhere is never told it."""
     (home / "cloud-token").write_text(KEPT + "\n")
-    assert equipment(Settings(server=server)).token == token
+    assert service_config(Settings(server=server)).token == token
 
 
 def test_a_token_that_was_set_is_used(home):
     """Wherever the server is: the person said so."""
     (home / "cloud-token").write_text(KEPT)
     settings = Settings(server="http://192.168.1.20:8765", token="mine")
-    assert equipment(settings).token == "mine"
+    assert service_config(settings).token == "mine"
 
 
 @pytest.mark.parametrize(
@@ -61,23 +61,23 @@ def test_a_token_goes_in_clear_only_where_the_person_said_so(home, server, goes)
     """Before anything is sent, and with what to do; without one nothing is at risk."""
     for token, in_clear in (("mine", False), ("mine", True), ("", False)):
         settings = Settings(server=server, token=token, token_in_clear=in_clear)
-        desk = WritingService(equipment(settings))
-        method = build(settings.method)
+        service = WritingService(service_config(settings))
+        role = role_of(settings.method.terms())
         if token and not in_clear and not goes:
             with pytest.raises(InvalidSettingsError, match="--token-in-clear"):
-                desk._check(WriteRequest(Request("x")), method)
+                service._check(WriteRequest(Request("x")), role, "specialist")
         else:
-            desk._check(WriteRequest(Request("x")), method)
-        desk._check(WriteRequest(Request("x"), offline=True), method)
+            service._check(WriteRequest(Request("x")), role, "specialist")
+        service._check(WriteRequest(Request("x"), offline=True), role, "specialist")
 
 
 def test_a_token_file_that_is_none(home):
     """Broken bytes and folders are no token, and no traceback."""
     (home / "cloud-token").write_bytes(b"\xff\xfe")
-    assert not equipment(Settings(server="http://127.0.0.1:1")).token.isascii()
+    assert not service_config(Settings(server="http://127.0.0.1:1")).token.isascii()
     (home / "cloud-token").unlink()
     (home / "cloud-token").mkdir()
-    assert equipment(Settings(server="http://127.0.0.1:1")).token == ""
+    assert service_config(Settings(server="http://127.0.0.1:1")).token == ""
 
 
 def options(**changes):
@@ -88,19 +88,19 @@ def options(**changes):
 def test_a_generalist_of_ones_own_needs_a_server_of_ones_own():
     """--generalist means the server that is started here, whatever the settings say."""
     settings = Settings(server="http://192.168.1.20:8765")
-    desk = _desk(settings, options(generalist=locate("generalist")))
-    assert desk._equipment.server == ""
+    service = _service(settings, options(generalist=locate("generalist")))
+    assert service._config.server == ""
 
 
 def test_the_server_of_the_settings_is_used():
     """Unless the command line names another, or none."""
     settings = Settings(server="http://192.168.1.20:8765")
-    assert _desk(settings, options())._equipment.server == settings.server
-    assert _desk(settings, options(server=""))._equipment.server == ""
+    assert _service(settings, options())._config.server == settings.server
+    assert _service(settings, options(server=""))._config.server == ""
 
 
 def test_sample_means_the_sample_letters():
     """They are there without a demo before."""
-    desk = WritingService(equipment(Settings(), sample=True))
-    assert desk.counts()["own"] > 100
-    assert WritingService(equipment(Settings())).counts()["own"] == 0
+    service = WritingService(service_config(Settings(), sample=True))
+    assert service.counts()["own"] > 100
+    assert WritingService(service_config(Settings())).counts()["own"] == 0

@@ -18,7 +18,7 @@ from models.files import find, locate
 from models.folders import state_folder
 
 
-def equipment(
+def service_config(
     settings: Settings,
     *,
     server: str | None = None,
@@ -27,8 +27,9 @@ def equipment(
     sample: bool = False,
     may_sample: bool = False,
 ) -> ServiceConfig:
-    """The equipment that options and settings ask for. With `sample` the sample letters
-    are the store; with `may_sample` they stand in while there are no others.
+    """What a writing service works with, as options and settings ask for it. With
+    `sample` the sample letters are the store; with `may_sample` they stand in while
+    there are no others.
 
     Raises:
         ModelError: a model's file is missing or none.

@@ -1,0 +1,163 @@
+"""The verifiers that run on this device, alone or around a server's client.
+
+All satisfy the interface of that client, so the loop sees no difference. `verifier_of`
+chooses the one that a method needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from decoding_core.errors import MessageError
+from decoding_core.messages import (
+    Candidates,
+    DraftBlock,
+    OpenSession,
+    SessionOpened,
+    Verdict,
+)
+from decoding_core.protocols import Engine, Verifier
+from decoding_core.sampling import log_softmax
+from decoding_core.verifier import (
+    OneBlockVerifier,
+    Reader,
+    VerifierRole,
+    count_kept,
+    role_of,
+)
+
+
+def verifier_of(
+    role: VerifierRole, connect: Callable[[], Verifier], base: Callable[[], Engine]
+) -> Verifier:
+    """The verifier of a text: what `connect` gives where a generalist takes part, with
+    the base that `base` loads where the method needs one on this device."""
+    needs_base = role.method.needs_base
+    if role.uses_generalist:
+        verifier = connect()
+        if needs_base and not role.uses_base:
+            return EdgeBaseVerifier(verifier, base())
+        return verifier
+    return BaseAloneVerifier(base()) if needs_base else OfflineVerifier()
+
+
+class OfflineVerifier(OneBlockVerifier):
+    """Keeps everything: no model takes part but the specialist."""
+
+    local = True
+
+    def open(self, request: OpenSession) -> SessionOpened:
+        """Begin a text."""
+        del request
+        return SessionOpened("offline", "", "")
+
+    def verify(self, block: DraftBlock) -> Verdict:
+        """Keep the whole block."""
+        return Verdict(block.epoch, block.round, len(block.drafted), ())
+
+    def close(self) -> None:
+        """Nothing was remembered."""
+
+
+class BaseAloneVerifier(OneBlockVerifier):
+    """The base on this device as the only verifier; no server takes part.
+
+    For methods that do not use the generalist: it gives the base's opinion of every
+    token, also in the generalist's place, and the device decides. Every row is the
+    whole vocabulary, so nothing is cut.
+    """
+
+    local = False
+
+    def __init__(self, base: Engine) -> None:
+        self._base = Reader(base)
+        self._temperature: float | None = None
+
+    def open(self, request: OpenSession) -> SessionOpened:
+        """Begin a text; raises VocabularyMismatchError for one of other tokens."""
+        self._base.open(request)
+        self._temperature = request.terms.temperature
+        return SessionOpened("base", "", "base")
+
+    def verify(self, block: DraftBlock) -> Verdict:
+        """Rows (G + 1, V) over one block; raises MessageError if it does not follow."""
+        if self._temperature is None:
+            raise MessageError("verify was called before open")
+        logprobs = log_softmax(self._base.read(block), self._temperature)
+        ids = np.arange(logprobs.shape[-1], dtype=np.int32)
+        rows = tuple(Candidates(ids, row, row) for row in logprobs.astype(np.float32))
+        return Verdict(block.epoch, block.round, 0, rows)
+
+    def close(self) -> None:
+        """Forget the text; the engine stays usable for the next."""
+        self._base.close()
+        self._temperature = None
+
+
+class EdgeBaseVerifier:
+    """The base on this device and the generalist elsewhere, which then needs no base.
+
+    The verifier inside answers with the generalist's candidates at every position; here
+    the base reads the public prompt, and what the server would have done with both
+    happens with the same numbers and the same noise.
+    """
+
+    local = False
+
+    def __init__(self, inner: Verifier, base: Engine) -> None:
+        self._inner = inner
+        self._base = Reader(base)
+        self._role: VerifierRole | None = None
+        self._submitted: DraftBlock | None = None
+
+    def open(self, request: OpenSession) -> SessionOpened:
+        """Begin a text; raises what the verifier inside raises."""
+        self._role = role_of(replace(request.terms, base="cloud"))
+        self._submitted = None
+        self._base.open(request)
+        return self._inner.open(request)
+
+    def submit(self, block: DraftBlock) -> None:
+        """Hand the block to the verifier inside; raises what that raises."""
+        self._inner.submit(block)
+        self._submitted = block
+
+    def collect(self) -> Verdict:
+        """The verdict from the answer of the verifier inside and the base's logits.
+
+        Raises:
+            MessageError: the answer lacks a drafted token, or names tokens that this
+                device does not have.
+            DecodingError: what the verifier inside raises.
+        """
+        block, self._submitted = self._submitted, None
+        if self._role is None or block is None:
+            raise MessageError("collect was called before submit")
+        answer = self._inner.collect()
+        logits = self._base.read(block)
+        base = log_softmax(logits, self._role.terms.temperature)
+        kept, mean = 0, 0.0
+        if self._role.decides:
+            generalist = np.empty(min(len(answer.rows), len(block.drafted)), np.float32)
+            for i in range(len(generalist)):
+                at = np.flatnonzero(answer.rows[i].token_ids == block.drafted[i])
+                if not at.size:
+                    raise MessageError("the server's candidates lack a drafted token")
+                generalist[i] = answer.rows[i].generalist_logprobs[at[0]]
+            drafted = np.arange(len(block.drafted)), np.asarray(block.drafted, int)
+            kept, mean = count_kept(block, generalist, base[drafted], self._role)
+        rows = []
+        for i in self._role.positions(kept, len(block.drafted)):
+            row, opinion = answer.rows[i], base[i]
+            row.check(len(opinion))
+            of_row = opinion[row.token_ids].astype(np.float32)
+            rows.append(replace(row, base_logprobs=of_row, whole_base=opinion))
+        return replace(answer, accepted=kept, rows=tuple(rows), mean_ratio=mean)
+
+    def close(self) -> None:
+        """End the text on both sides."""
+        self._base.close()
+        self._inner.close()
