@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from decoding_core.messages import (
     Candidates,
@@ -13,7 +13,7 @@ from decoding_core.messages import (
     SessionOpened,
     Verdict,
 )
-from decoding_core.sampling import Floats
+from decoding_core.sampling import Floats, TopLogits
 
 
 class Engine(Protocol):
@@ -90,6 +90,22 @@ class BatchEngine(Protocol):
 
     def close(self) -> None:
         """Free the memory."""
+
+
+@runtime_checkable
+class TopEngine(Protocol):
+    """What an `Engine` may offer besides, where V logits a row are too many to hand
+    out; `verifier.read_top` does the same with any engine."""
+
+    def evaluate_top(
+        self,
+        token_ids: Sequence[int],
+        asked: Sequence[Sequence[int]],
+        count: int,
+        temperature: float = 1.0,
+    ) -> list[TopLogits]:
+        """Read as `Engine.evaluate` does; for each of the last len(asked) tokens the
+        `count` likeliest of what may follow, and the logits of its `asked` tokens."""
 
 
 class Verifier(Protocol):

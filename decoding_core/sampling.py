@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from hashlib import blake2b
@@ -135,6 +136,32 @@ def likeliest_ids(logits: Floats, count: int) -> NDArray[np.intp]:
     above = np.flatnonzero(logits > last + TIED)
     tied = np.flatnonzero((logits >= last - TIED) & (logits <= last + TIED))
     return np.sort(np.concatenate([above, tied[: count - len(above)]]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopLogits:
+    """One row of logits (V,) where only the likeliest and some given tokens matter."""
+
+    token_ids: NDArray[np.intp]  # (K,)
+    """The likeliest tokens, rising."""
+    logits: Floats  # (K,)
+    asked: Floats  # (N,)
+    """The logits of the tokens that were asked for."""
+    log_sum_exp: float
+    """Of all logits, at the temperature: less this, a logit is a log-probability."""
+
+
+def top_logits(
+    logits: Floats, count: int, asked: Sequence[int], temperature: float = 1.0
+) -> TopLogits:
+    """The `count` likeliest of logits (V,) and those of `asked`, all divided by the
+    temperature, as `log_softmax` does."""
+    scaled = logits if temperature in (0.0, 1.0) else logits / temperature
+    ids = likeliest_ids(scaled, count) if count else np.empty(0, np.intp)
+    highest = float(scaled.max())
+    total = float(np.exp(scaled.astype(np.float64) - highest).sum())
+    at = np.asarray(asked, np.intp)
+    return TopLogits(ids, scaled[ids], scaled[at], highest + math.log(total))
 
 
 def nucleus(weights: Floats, top_p: float) -> NDArray[np.intp]:

@@ -37,8 +37,15 @@ from decoding_core.messages import (
     digest,
 )
 from decoding_core.methods import build_for_server
-from decoding_core.protocols import Engine, Method
-from decoding_core.sampling import Floats, Noise, likeliest_ids, log_softmax
+from decoding_core.protocols import Engine, Method, TopEngine
+from decoding_core.sampling import (
+    Floats,
+    Noise,
+    TopLogits,
+    likeliest_ids,
+    log_softmax,
+    top_logits,
+)
 from decoding_core.settings import START, Threshold
 from decoding_core.wire import FrameFormat
 
@@ -244,6 +251,24 @@ def read_on(engine: Engine, token_ids: Sequence[int], known: int, rows: int) -> 
     if start < engine.position:
         engine.rollback(start)
     return engine.evaluate(token_ids[start:], rows)
+
+
+def read_top(
+    engine: Engine,
+    token_ids: Sequence[int],
+    asked: Sequence[Sequence[int]],
+    count: int,
+    temperature: float = 1.0,
+) -> list[TopLogits]:
+    """`TopEngine.evaluate_top` of any engine: from all of its logits where it cannot
+    hand out fewer."""
+    if isinstance(engine, TopEngine):
+        return engine.evaluate_top(token_ids, asked, count, temperature)
+    rows = engine.evaluate(token_ids, len(asked))
+    return [
+        top_logits(row, count, ids, temperature)
+        for row, ids in zip(rows, asked, strict=True)
+    ]
 
 
 class OneBlockVerifier(ABC):

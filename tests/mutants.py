@@ -37,7 +37,6 @@ PLACES = (
     "cloud_api/**/*.py",
     "edge_app/decoding/loop.py",
     "edge_app/decoding/deciders.py",
-    "edge_app/decoding/drafter.py",
     "edge_app/verifiers/cloud.py",
 )
 TESTS = (

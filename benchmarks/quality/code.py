@@ -22,7 +22,6 @@ _DECIDES = (
     "edge_app/retrieval/context.py",
     "edge_app/decoding/deciders.py",
     "edge_app/decoding/loop.py",
-    "edge_app/decoding/drafter.py",
     "edge_app/evaluation/cases.py",
     "edge_app/evaluation/eval_files.py",
     "edge_app/evaluation/likelihood.py",

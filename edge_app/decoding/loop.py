@@ -23,10 +23,11 @@ from edge_app.decoding.deciders import (
     Decider,
     DeviceCouples,
     DeviceDecides,
+    Draft,
+    Drafter,
     NobodyDecides,
     ServerDecides,
 )
-from edge_app.decoding.drafter import Draft, Drafter
 from edge_app.decoding.events import EventEmitter, FinishReason
 from edge_app.decoding.session import VerifierSession
 

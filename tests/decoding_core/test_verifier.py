@@ -12,7 +12,7 @@ from decoding_core.messages import (
     digest,
 )
 from decoding_core.sampling import TIED, log_softmax
-from decoding_core.verifier import EngineVerifier, role_of, verify
+from decoding_core.verifier import EngineVerifier, read_top, role_of, verify
 from tests.fakes import HashEngine
 
 
@@ -223,3 +223,44 @@ def test_a_text_that_ends_is_forgotten_by_both_models():
 
 def test_a_block_without_a_draft_has_no_ratio():
     assert opened().verify(block(drafted=())).mean_ratio == 0.0
+
+
+def test_a_second_block_waits_until_the_first_verdict_is_collected():
+    """The window is one block; an error takes the block out of it."""
+    verifier = opened()
+    with pytest.raises(MessageError, match="before submit"):
+        verifier.collect()
+    verifier.submit(block(drafted=(4, 5)))
+    with pytest.raises(MessageError, match="waits"):
+        verifier.submit(block(drafted=(4, 5)))
+    assert verifier.collect().round == 0
+    verifier.submit(block(1, (), (7,), text=(8,)))
+    with pytest.raises(MessageError, match="does not follow"):
+        verifier.collect()
+    verifier.submit(block(1, (), (7,), text=(4,)))
+    verifier.collect()
+
+
+class Frugal(HashEngine):
+    """Hands out the top of its rows by itself."""
+
+    def evaluate_top(self, token_ids, asked, count, temperature=1.0):
+        self.handed_out = count
+        return read_top(HashEngine(self.name), token_ids, asked, count, temperature)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
+def test_the_top_of_a_row_says_what_the_row_says(temperature):
+    """Log-probabilities of the likeliest and of given tokens, from an engine that hands
+    out whole rows and from one that does not."""
+    rows = log_softmax(HashEngine("large").evaluate([1, 2, 3], 2), temperature)
+    asked = [(4, 5), ()]
+    frugal = Frugal("large")
+    for engine in (HashEngine("large"), frugal):
+        found = read_top(engine, [1, 2, 3], asked, 6, temperature)
+        for row, top, ids in zip(rows, found, asked, strict=True):
+            assert list(top.token_ids) == sorted(np.argsort(-row)[:6])
+            for logits, at in ((top.logits, top.token_ids), (top.asked, list(ids))):
+                np.testing.assert_allclose(logits - top.log_sum_exp, row[at], atol=1e-5)
+    assert frugal.handed_out == 6
+    assert not frugal.read
