@@ -69,7 +69,12 @@ def one_line(text: str) -> str:
 
 def escaped_json(line: str) -> str:
     """The same JSON without a dangerous character: in strings they become `\\u009b`."""
-    return _SUSPECT.sub(_json_escape, line)
+
+    def escape(match: re.Match[str]) -> str:
+        units = match[0].encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+    return _SUSPECT.sub(escape, line)
 
 
 def replaced(text: str, stand_in: Callable[[str], str]) -> str:
@@ -99,11 +104,6 @@ def _stand_in(found: str) -> str:
     if found == "\r" or found in _BREAKS:
         return "\n"
     return "\ufffd" if _STANDS_OUT.match(found) else ""
-
-
-def _json_escape(match: re.Match[str]) -> str:
-    units = match[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 class GatedStream:

@@ -73,16 +73,12 @@ class Noise:
         if kept is None or len(kept) < size:
             if len(self._gumbels) >= _GUMBELS_KEPT:
                 self._gumbels.clear()
-            kept = self._gumbels[position] = self._gumbel(position, size)
+            seed = np.random.SFC64(self._hash(Use.COUPLED, position))
+            drawn = np.random.Generator(seed).standard_exponential(size, np.float32)
+            # An exponential of 0 is possible and would be an infinite Gumbel.
+            kept = -np.log(np.maximum(drawn, np.finfo(np.float32).tiny))
+            self._gumbels[position] = kept
         return kept[:size]
-
-    def _gumbel(self, position: int, size: int) -> Floats:
-        generator = np.random.Generator(
-            np.random.SFC64(self._hash(Use.COUPLED, position))
-        )
-        exponential = generator.standard_exponential(size, dtype=np.float32)
-        # An exponential of 0 is possible in float32 and would be an infinite Gumbel.
-        return -np.log(np.maximum(exponential, np.finfo(np.float32).tiny))
 
     def _hash(self, use: Use, position: int, attempt: int = 0) -> int:
         data = _KEY.pack(self.seed, use | attempt << 8, position)

@@ -73,7 +73,17 @@ def answer_to_json(answer: Verdict | Signal, drafted: int) -> Json:
         "type": kind,
         "accepted": answer.accepted,
         "mean_ratio": answer.mean_ratio,
-        "rows": [_row_to_json(row) for row in answer.rows],
+        "rows": [
+            {
+                "token_ids": row.token_ids.tolist(),
+                "generalist_logprobs": row.generalist_logprobs.tolist(),
+                "base_logprobs": None
+                if (base := row.base_logprobs) is None
+                else base.tolist(),
+                "tail_log_ratio": row.tail_log_ratio,
+            }
+            for row in answer.rows
+        ],
     }
 
 
@@ -90,16 +100,6 @@ def answer_from_json(body: Mapping[str, Any]) -> Verdict | Signal:
         return Signal(Kind[kind.upper()], epoch, round_, body["value"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise MessageError("the server's answer is no verdict") from error
-
-
-def _row_to_json(row: Candidates) -> Json:
-    base = row.base_logprobs
-    return {
-        "token_ids": row.token_ids.tolist(),
-        "generalist_logprobs": row.generalist_logprobs.tolist(),
-        "base_logprobs": None if base is None else base.tolist(),
-        "tail_log_ratio": row.tail_log_ratio,
-    }
 
 
 def _row_from_json(row: Mapping[str, Any]) -> Candidates:

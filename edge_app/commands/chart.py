@@ -18,7 +18,12 @@ def bars(counts: Mapping[str, int], width: int | None = None) -> list[str]:
     Names in the order of the counts given; `width` in characters, else the terminal's.
     """
     width = width or shutil.get_terminal_size().columns
-    shown = {one_line(name): number for name, number in _largest(counts).items()}
+    if len(counts) > _MOST:
+        kept = sorted(counts, key=lambda name: -counts[name])[: _MOST - 1]
+        largest = {name: n for name, n in counts.items() if name in kept}
+        rest = sum(counts.values()) - sum(largest.values())
+        counts = largest | {"others": rest}
+    shown = {one_line(name): number for name, number in counts.items()}
     label = min(_LABEL, max((len(name) for name in shown), default=0))
     digits = max((len(f"{n:,}") for n in shown.values()), default=0)
     room = max(_NARROWEST, width - label - digits - 6)
@@ -28,11 +33,3 @@ def bars(counts: Mapping[str, int], width: int | None = None) -> list[str]:
         bar = "#" * max(1 if number else 0, round(room * number / top))
         lines.append(f"  {name[:label]:<{label}}  {number:>{digits},}  {bar}")
     return lines
-
-
-def _largest(counts: Mapping[str, int]) -> dict[str, int]:
-    if len(counts) <= _MOST:
-        return dict(counts)
-    kept = sorted(counts, key=lambda name: -counts[name])[: _MOST - 1]
-    shown = {name: n for name, n in counts.items() if name in kept}
-    return shown | {"others": sum(counts.values()) - sum(shown.values())}

@@ -27,7 +27,11 @@ _PRIVATE = (
 @click.command("doctor")
 def command() -> None:
     """Check that everything works on this machine; exit status 1 if not."""
-    settings, sound = _settings()
+    try:
+        settings, sound = read_settings(), True
+    except DecodingError as error:
+        settings, sound = Settings(), False
+        _say("settings", str(error), sound=False)
     checks: dict[str, Callable[[Settings], str]] = {
         "python": lambda _: f"{platform.python_version()} on {platform.machine()}",
         "llama.cpp": _library,
@@ -38,26 +42,13 @@ def command() -> None:
         "server": _server,
     }
     for name, check in checks.items():
-        sound &= _report(name, check, settings)
+        try:
+            words, works = check(settings), True
+        except (DecodingError, StoreError, OSError) as error:
+            words, works = str(error), False
+        _say(name, words, sound=works)
+        sound &= works
     sys.exit(0 if sound else 1)
-
-
-def _settings() -> tuple[Settings, bool]:
-    """The settings and whether they are sound; the defaults where they are not."""
-    try:
-        return read_settings(), True
-    except DecodingError as error:
-        _say("settings", str(error), sound=False)
-        return Settings(), False
-
-
-def _report(name: str, check: Callable[[Settings], str], settings: Settings) -> bool:
-    try:
-        words, sound = check(settings), True
-    except (DecodingError, StoreError, OSError) as error:
-        words, sound = str(error), False
-    _say(name, words, sound=sound)
-    return sound
 
 
 def _say(name: str, words: str, *, sound: bool) -> None:

@@ -43,10 +43,15 @@ def command(everything: bool, yes: bool, **options: Any) -> None:
     """
     path = store_path()
     with Store.open(path) as store:
-        ids = _ids(store, everything, options)
+        chosen = which(options, all_if_none=everything)
+        if everything and not chosen.says_nothing():
+            raise click.UsageError("--everything goes with no other condition")
+        ids = found(store, chosen)
         if not agreed(store, ids, "forgotten for good", yes=yes):
             return
-        traces = _traces(store, ids, everything)
+        if not everything:  # pieces of texts are looked for, so they must be there
+            clean_all_waiting(store.db, ids)
+        traces = Traces.of(store.db, ids)
         with Progress("forgetting") as progress:
             if everything:
                 proof = forget_everything(store.db, path, progress.show)
@@ -74,19 +79,6 @@ def tell_proof(proof: Proof, done: str) -> None:
         )
         sys.exit(1)
     click.echo(done + proof.sentence())
-
-
-def _ids(store: Store, everything: bool, options: dict[str, Any]) -> list[int]:
-    chosen = which(options, all_if_none=everything)
-    if everything and not chosen.says_nothing():
-        raise click.UsageError("--everything goes with no other condition")
-    return found(store, chosen)
-
-
-def _traces(store: Store, ids: Sequence[int], everything: bool) -> Traces:
-    if not everything:  # pieces of texts are looked for, so they must be there
-        clean_all_waiting(store.db, ids)
-    return Traces.of(store.db, ids)
 
 
 def _drop_profile(path: Path, ids: Sequence[int]) -> None:

@@ -16,7 +16,7 @@ from edge_app.commands.progress import Progress
 from personal_store import ImportReport, Store
 from personal_store.errors import SourceError, StoreBusyError
 from personal_store.importers.formats.service_files import BOTH, NOBODY, OTHERS, YOURS
-from personal_store.ingest.discovery import Discovery, Found, discover
+from personal_store.ingest.discovery import Discovery, discover
 from personal_store.ingest.guards import in_words
 from personal_store.ingest.importing import import_sources
 
@@ -62,30 +62,23 @@ def import_found(
     that cannot be imported says why, others go on."""
     for found in discovery.found:
         try:
-            reports.append(_import(store, found, owner))
-            _show_import(found, reports[-1])
+            with Progress(found.kind, in_bytes=True) as progress:
+                report = import_sources(
+                    store,
+                    found.kind,
+                    found.sources,
+                    me=owner.me,
+                    mapping=owner.mapping,
+                    progress=progress.show,
+                    again=owner.again,
+                )
+            reports.append(report)
+            click.echo(f"{found.kind}: {report.summary()}", err=True)
+            show_report(report, indent="  ")
         except StoreBusyError:
             raise
         except SourceError as error:
             click.echo(f"{found.kind}: {one_line(str(error))}", err=True)
-
-
-def _import(store: Store, found: Found, owner: Owner) -> ImportReport:
-    with Progress(found.kind, in_bytes=True) as progress:
-        return import_sources(
-            store,
-            found.kind,
-            found.sources,
-            me=owner.me,
-            mapping=owner.mapping,
-            progress=progress.show,
-            again=owner.again,
-        )
-
-
-def _show_import(found: Found, report: ImportReport) -> None:
-    click.echo(f"{found.kind}: {report.summary()}", err=True)
-    show_report(report, indent="  ")
 
 
 def _show(path: Path, discovery: Discovery) -> None:
@@ -106,7 +99,9 @@ def unread(discovery: Discovery) -> Iterator[str]:
     for file, row in discovery.kept_out:
         whose.setdefault(_WHOSE[row.whose], []).append(file.name)
     for why, names in whose.items():
-        yield f"not read: {_some(names)}, {why}"
+        more = len(names) - _NAMED
+        others = f" and {more:,} more" if more > 0 else ""
+        yield f"not read: {', '.join(names[:_NAMED])}{others}, {why}"
     if discovery.unsigned:
         counted = ", ".join(f"{f.files:,} {f.kind}" for f in discovery.unsigned)
         yield (
@@ -116,7 +111,11 @@ def unread(discovery: Discovery) -> Iterator[str]:
     if 0 < len(discovery.left) <= _NAMED:
         yield "not read: " + ", ".join(file.name for file in discovery.left)
     elif discovery.left:
-        yield f"not read: {_counted(discovery)}"
+        common = discovery.left_by_suffix().most_common(_SUFFIXES)
+        shown = [f"{count:,} {name}" for name, count in common]
+        if rest := len(discovery.left) - sum(count for _, count in common):
+            shown.append(f"{rest:,} others")
+        yield f"not read: {len(discovery.left):,} files ({', '.join(shown)})"
 
 
 _WHOSE = {
@@ -125,19 +124,6 @@ _WHOSE = {
     NOBODY: "which nobody wrote",
     YOURS: "which you wrote, but not to be read",
 }
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _counted(discovery: Discovery) -> str:
-    counted = discovery.left_by_suffix()
-    shown = [f"{count:,} {name}" for name, count in counted.most_common(_SUFFIXES)]
-    others = len(discovery.left) - sum(n for _, n in counted.most_common(_SUFFIXES))
-    more = f", {others:,} others" if others else ""
-    return f"{len(discovery.left):,} files ({', '.join(shown)}{more})"
 
 
 def _asked(path: Path) -> bool:

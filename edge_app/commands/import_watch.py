@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -30,8 +29,11 @@ def import_and_watch(store: Store, kind: str, path: Path, owner: Owner) -> None:
     rounds = watching.settled(path)
     click.echo(f"watching {path}; Ctrl-C ends it", err=True)
     while (files := _next(rounds)) is not None:
-        with _told_when_stopped(reports):
+        try:
             _import(store, kind, path, files, owner, reports)
+        except KeyboardInterrupt:
+            click.echo(joined(reports).summary())
+            raise
     click.echo(joined(reports).summary())
 
 
@@ -40,15 +42,6 @@ def _next(rounds: Iterator[list[Source]]) -> list[Source] | None:
         return next(rounds)
     except KeyboardInterrupt:
         return None
-
-
-@contextmanager
-def _told_when_stopped(reports: list[ImportReport]) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo(joined(reports).summary())
-        raise
 
 
 def _import(

@@ -11,7 +11,6 @@ from edge_app.commands.asking import confirm
 from edge_app.config.settings import store_path
 from personal_store import Store
 from personal_store.lifecycle.identities import (
-    Suggestion,
     add_identities,
     identities,
     remove_identities,
@@ -24,7 +23,7 @@ _ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS
 @click.group("me", invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Say which addresses are yours; stored texts are judged again at once.
+    """Say which addresses are yours; stored texts change sides at once.
 
     Only what you sent is used as your writing. Mail of others is stored as theirs, so
     that it becomes yours when you add the address it came from, without a second
@@ -77,15 +76,12 @@ def suggest() -> None:
         found = suggestions(store.db)
         for one in found:
             click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({one.why})")
-            if sys.stdin.isatty():
-                _decide(store, one)
+            if not sys.stdin.isatty():
+                continue
+            if confirm(f"Is {one.address} yours?"):
+                turned = add_identities(store.db, [one.address])
+                click.echo(f"{turned:,} stored texts turn out to be yours", err=True)
+            else:
+                remove_identities(store.db, [one.address])
     if not found:
         click.echo("no other address looks like yours", err=True)
-
-
-def _decide(store: Store, one: Suggestion) -> None:
-    if confirm(f"Is {one.address} yours?"):
-        turned = add_identities(store.db, [one.address])
-        click.echo(f"{turned:,} stored texts turn out to be yours", err=True)
-    else:
-        remove_identities(store.db, [one.address])

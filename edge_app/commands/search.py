@@ -88,17 +88,13 @@ def _found(
 
 
 def _show(passage: Passage, explain: bool) -> None:
-    named = f"{passage.score:6.2f}  {passage.record_id}  {_title(passage)}"
+    sender = f" from {passage.sender}" if passage.sender and not passage.own else ""
+    named = f"{passage.score:6.2f}  {passage.record_id}  {title(passage)}{sender}"
     heading(one_line(named))
     excerpt = " ".join(one_line(passage.text).split())
     click.echo(_INDENT + excerpt[:_EXCERPT])
     if explain:
         click.echo(_INDENT + one_line(_explained(passage)))
-
-
-def _title(passage: Passage) -> str:
-    sender = f" from {passage.sender}" if passage.sender and not passage.own else ""
-    return title(passage) + sender
 
 
 def _explained(passage: Passage) -> str:

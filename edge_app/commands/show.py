@@ -36,13 +36,12 @@ def command(record_id: int, raw: bool, clean: bool) -> None:
         if not lines:
             raise StoreError(f"There is no text with the id {record_id}.")
         click.echo(outline(lines[0]), err=True)
-        text = _raw(store, record_id) if raw else _clean(store, record_id)
+        if raw:
+            text = _raw(store, record_id)
+        else:
+            own = "SELECT body FROM record WHERE id = ?"
+            text = str(store.db.execute(own, [record_id]).fetchone()[0])
     click.echo(legible(text))
-
-
-def _clean(store: Store, record_id: int) -> str:
-    row = store.db.execute("SELECT body FROM record WHERE id = ?", [record_id])
-    return str(row.fetchone()[0])
 
 
 def _raw(store: Store, record_id: int) -> str:

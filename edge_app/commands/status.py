@@ -27,6 +27,7 @@ from personal_store.lifecycle.forgetting import UNTIDY
 from personal_store.lifecycle.summary import Summary, summarise
 
 _REASONS = 5
+_NO_TEXTS = "none; 'specsteer import --help' says how"
 
 
 @click.command("status")
@@ -45,12 +46,26 @@ def command(as_json: bool) -> None:
         return
     for line in (*_head(summary, addresses, settings), *_store(summary)):
         click.echo(one_line(line))
-    _charts(summary)
+    charts: dict[str, Mapping[str, int]] = {
+        "by kind": summary.kinds,
+        "by source": summary.sources,
+        "by year": summary.years,
+        "by language, in a sample": summary.languages or {},
+    }
+    for title, counts in charts.items():
+        if counts:
+            click.echo()
+            heading(title)
+            click.echo("\n".join(bars(counts)))
+    if summary.languages is None and summary.usable:
+        click.echo(f"\nto count languages as well: {how_to_add('languages')}", err=True)
 
 
 def _head(summary: Summary, addresses: list[str], settings: Settings) -> Iterator[str]:
     yield f"folder      {state_folder()}"
-    yield f"your texts  {_texts(summary)}"
+    held = ", ".join(f"{number} {kind}s" for kind, number in summary.kinds.items())
+    texts = f"{held}; {summary.words:,} words"
+    yield f"your texts  {texts if held else _NO_TEXTS}"
     yield f"you         {', '.join(addresses) or 'no address known yet'}"
     yield f"server      {settings.server or 'started on this machine'}"
     yield f"specialist  {settings.specialist or 'embedded'}"
@@ -88,25 +103,6 @@ def _store(summary: Summary) -> Iterator[str]:
         yield f"attention   {UNTIDY}"
 
 
-def _charts(summary: Summary) -> None:
-    for title, counts in _charted(summary).items():
-        if counts:
-            click.echo()
-            heading(title)
-            click.echo("\n".join(bars(counts)))
-    if summary.languages is None and summary.usable:
-        click.echo(f"\nto count languages as well: {how_to_add('languages')}", err=True)
-
-
-def _charted(summary: Summary) -> dict[str, Mapping[str, int]]:
-    return {
-        "by kind": summary.kinds,
-        "by source": summary.sources,
-        "by year": summary.years,
-        "by language, in a sample": summary.languages or {},
-    }
-
-
 def _plain(
     summary: Summary, addresses: list[str], settings: Settings
 ) -> dict[str, object]:
@@ -119,10 +115,3 @@ def _plain(
         "ledger": len(list(read_ledger(ledger_path()))),
         "store": asdict(summary),
     }
-
-
-def _texts(summary: Summary) -> str:
-    held = [f"{number} {kind}s" for kind, number in summary.kinds.items()]
-    if not held:
-        return "none; 'specsteer import --help' says how"
-    return f"{', '.join(held)}; {summary.words:,} words"

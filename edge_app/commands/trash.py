@@ -43,21 +43,15 @@ def command(listing: bool, back: bool, yes: bool, **options: Any) -> None:
         if listing:
             for line in outlines(store.db, in_trash(store.db)):
                 click.echo(outline(line))
-        elif back:
-            _restore(store, options, yes)
+            return
+        lies = "trashed_at IS NOT NULL" if back else "trashed_at IS NULL"
+        done = "taken out of the trash" if back else "put into the trash"
+        ids = found(store, which(options), lies)
+        if not agreed(store, ids, done, yes=yes):
+            return
+        if back:
+            restore(store.db, ids)
         else:
-            _put(store, options, yes)
-
-
-def _put(store: Store, options: dict[str, Any], yes: bool) -> None:
-    ids = found(store, which(options), "trashed_at IS NULL")
-    if agreed(store, ids, "put into the trash", yes=yes):
-        put_into_trash(store.db, ids)
-        click.echo(f"{len(ids):,} put into the trash, to be forgotten in {DAYS} days")
-
-
-def _restore(store: Store, options: dict[str, Any], yes: bool) -> None:
-    ids = found(store, which(options), "trashed_at IS NOT NULL")
-    if agreed(store, ids, "taken out of the trash", yes=yes):
-        restore(store.db, ids)
-        click.echo(f"{len(ids):,} taken out of the trash")
+            put_into_trash(store.db, ids)
+            done += f", to be forgotten in {DAYS} days"
+        click.echo(f"{len(ids):,} {done}")

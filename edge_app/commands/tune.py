@@ -76,10 +76,14 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
     """
     _check(paths, options)
     settings = read_settings()
-    how = _tried(
-        measuring_of(options, settings, _strengths(options, settings.method)),
-        options,
-        settings.method,
+    now = settings.method
+    strengths = numbers_of("--strength", options["strengths"] or (_STRENGTHS,))
+    thresholds = numbers_of("--threshold", options["thresholds"] or (_THRESHOLDS,))
+    for threshold in thresholds:
+        MethodSettings(threshold=threshold)  # checks it
+    how = replace(
+        measuring_of(options, settings, tuple(sorted({*strengths, now.strength}))),
+        thresholds=tuple(sorted({*thresholds, _threshold(now)}, reverse=True)),
     )
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
@@ -88,7 +92,7 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
         pair = opened.enter_context(closing(opened_pair(opened, models, stop)))
         result = measure_all(pair, cases, how, stop)
     files = {"specialist": models.specialist, "generalist": models.generalist}
-    _conclude(result, how, settings.method, files, options)
+    _conclude(result, how, now, files, options)
     if stop.is_set():
         sys.exit(STOPPED)
 
@@ -103,21 +107,6 @@ def _check(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
     file = options["json_file"]
     if file is not None and not file.parent.is_dir():
         raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
-
-
-def _strengths(options: dict[str, Any], now: MethodSettings) -> tuple[float, ...]:
-    wanted = numbers_of("--strength", options["strengths"] or (_STRENGTHS,))
-    return tuple(sorted({*wanted, now.strength}))
-
-
-def _tried(how: Measuring, options: dict[str, Any], now: MethodSettings) -> Measuring:
-    """With the thresholds that are tried; raises InvalidSettingsError for what none
-    can be."""
-    wanted = numbers_of("--threshold", options["thresholds"] or (_THRESHOLDS,))
-    for threshold in wanted:
-        MethodSettings(threshold=threshold)  # checks it
-    thresholds = sorted({*wanted, _threshold(now)}, reverse=True)
-    return replace(how, thresholds=tuple(thresholds))
 
 
 def _threshold(now: MethodSettings) -> float:
@@ -143,42 +132,37 @@ def _conclude(
     automatic = now.threshold == "auto"
     _print(found, automatic=automatic)
     if options["json_file"] is not None:
-        _keep(options["json_file"], found, how, models, result)
+        from edge_app.evaluation import as_json
+
+        body = {
+            "settings": {**asdict(how), "texts": result.of, "left out": result.crowded},
+            "complete": result.complete,
+            "models": {role: as_json.file_of(path) for role, path in models.items()},
+            **asdict(found),
+        }
+        as_json.write(options["json_file"], body)
     if options["write"]:
-        _write(_changes(found, automatic), complete=result.complete)
+        curves: Sequence[Curve] = (found.strength, found.threshold)
+        changes = {one.name: one.chosen for one in curves if one.chosen != one.now}
+        if automatic:
+            changes.pop("threshold", None)
+        _write(changes, complete=result.complete)
 
 
 def _print(found: Tuned, *, automatic: bool) -> None:
     from edge_app.evaluation import curves
 
-    width, full = shutil.get_terminal_size().columns, _full()
-    look = (full, _coloured)
+    width, full = shutil.get_terminal_size().columns, "█"
+    try:
+        full.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        full = "#"
+    look = full, lambda bar: styled(bar, CYAN) if may_style() else bar
     echo_ours(curves.strength_table(found.strength, width, *look) + "\n")
     echo_ours(curves.threshold_table(found.threshold, width, *look) + "\n")
     for sentence in curves.in_words(found, automatic=automatic):
         click.echo(click.wrap_text(sentence, min(width, 80)))
     click.echo("\n" + click.wrap_text(curves.LEGEND, min(width, 80)), err=True)
-
-
-def _coloured(bar: str) -> str:
-    return styled(bar, CYAN) if may_style() else bar
-
-
-def _full() -> str:
-    """What bars are made of, where the stream can carry it."""
-    try:
-        "█".encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return "#"
-    return "█"
-
-
-def _changes(found: Tuned, automatic: bool) -> dict[str, float]:
-    curves: Sequence[Curve] = (found.strength, found.threshold)
-    changed = {one.name: one.chosen for one in curves if one.chosen != one.now}
-    if automatic:
-        changed.pop("threshold", None)
-    return changed
 
 
 def _write(changes: dict[str, float], *, complete: bool) -> None:
@@ -192,21 +176,3 @@ def _write(changes: dict[str, float], *, complete: bool) -> None:
         path = write_method(changes)
         named = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
         click.echo(f"written to {path}: {named}", err=True)
-
-
-def _keep(
-    file: Path,
-    found: Tuned,
-    how: Measuring,
-    models: dict[str, Path],
-    result: Result,
-) -> None:
-    from edge_app.evaluation import as_json
-
-    body = {
-        "settings": {**asdict(how), "texts": result.of, "left out": result.crowded},
-        "complete": result.complete,
-        "models": {role: as_json.file_of(path) for role, path in models.items()},
-        **asdict(found),
-    }
-    as_json.write(file, body)

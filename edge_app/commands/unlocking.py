@@ -10,10 +10,8 @@ from personal_store.database import keys
 
 def ask_in_terminal() -> None:
     """From now on, an encrypted store is asked about, where there is a terminal."""
-    keys.ask = _ask
 
+    def ask(question: str) -> str:
+        return ask_secret(question) if sys.stdin.isatty() else ""
 
-def _ask(question: str) -> str:
-    if not sys.stdin.isatty():
-        return ""
-    return ask_secret(question)
+    keys.ask = ask

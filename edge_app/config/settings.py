@@ -14,6 +14,8 @@ from decoding_core.settings import MethodSettings
 from models.engines.settings import EngineSettings
 from models.folders import state_folder
 
+_SEEDS = 1 << 53
+"""A seed that nobody can guess: see docs/privacy.md. JSON keeps 53 bits."""
 TOKEN_VARIABLE = "SPECSTEER_TOKEN"  # noqa: S105 (a name, no secret)
 
 
@@ -41,7 +43,11 @@ class Settings:
     """Path of a GGUF reranker that chooses among the texts found; empty: none."""
     lora: str = ""
     """Path of a personal LoRA; not possible yet, and refused."""
-    method: MethodSettings = field(default_factory=lambda: _usual_method())
+    method: MethodSettings = field(
+        default_factory=lambda: MethodSettings(
+            temperature=0.7, top_p=0.95, seed=secrets.randbelow(_SEEDS)
+        )
+    )
     """Table `[method]`: threshold, strength, draft_length, temperature and so on."""
 
     def engine(self) -> EngineSettings:
@@ -52,11 +58,6 @@ class Settings:
             flash_attention=self.flash_attention,
             exact=self.exact,
         )
-
-
-def _usual_method() -> MethodSettings:
-    """A seed that nobody can guess: see docs/privacy.md. JSON keeps 53 bits."""
-    return MethodSettings(temperature=0.7, top_p=0.95, seed=secrets.randbelow(1 << 53))
 
 
 _Table = TypeVar("_Table", Settings, MethodSettings)

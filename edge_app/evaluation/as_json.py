@@ -11,7 +11,7 @@ from typing import Any
 
 from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES, Estimate
 from edge_app.evaluation.pair import Measured, Measuring
-from edge_app.evaluation.report import NATS_PER_BIT, Change, Group
+from edge_app.evaluation.report import NATS_PER_BIT, Group
 from models.owner_only import write_whole
 
 Object = dict[str, Any]
@@ -65,16 +65,15 @@ def _group(one: Group) -> Object:
             }
             for name, figure in figures.items()
         },
-        "changes": {name: _change(change) for name, change in changes.items()},
+        "changes": {
+            name: {
+                "relative": asdict(change.relative),
+                "nats per byte": asdict(change.absolute),
+                "better": change.verdict,
+            }
+            for name, change in changes.items()
+        },
         "kept": {f"{limit:g}": asdict(share) for limit, share in one.kept.items()},
-    }
-
-
-def _change(change: Change) -> Object:
-    return {
-        "relative": asdict(change.relative),
-        "nats per byte": asdict(change.absolute),
-        "better": change.verdict,
     }
 
 

@@ -30,7 +30,8 @@ class Resamples:
 
     def __init__(self, users: Sequence[Hashable], seed: int) -> None:
         """`users` (n,) says whose each text is."""
-        clusters = _numbered(users)
+        numbers: dict[Hashable, int] = {}
+        clusters = [numbers.setdefault(user, len(numbers)) for user in users]
         if len(set(clusters)) == 1:
             clusters = list(range(len(users)))
         self.units = count = len(set(clusters))
@@ -52,8 +53,3 @@ class Resamples:
         tail = (1 - LEVEL) / 2
         low, high = np.quantile(ratios, [tail, 1 - tail])
         return Estimate(value, float(low), float(high))
-
-
-def _numbered(users: Sequence[Hashable]) -> list[int]:
-    numbers: dict[Hashable, int] = {}
-    return [numbers.setdefault(user, len(numbers)) for user in users]

@@ -11,9 +11,8 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from edge_app.evaluation.cases import Case, CasesError, History, opened
 from models.prompts import Request
@@ -40,7 +39,7 @@ def read_files(
         CasesError: a file is no such file; says which line.
     """
     files = [file for path in paths for file in _files(path)]
-    stems = [_stem(file) for file in files]
+    stems = [file.name.removesuffix(".xz").removesuffix(".jsonl") for file in files]
     cases = []
     for file, stem in zip(files, stems, strict=True):
         group = stem if stems.count(stem) == 1 else str(file)
@@ -79,13 +78,14 @@ class _User:
 
     def _passage(self, number: int, where: str, row: Row) -> Passage:
         prompt = " ".join(_word(row, "prompt", where).split())
+        day = _word(row, "date", where)  # a bare year is its first of January
         return Passage(
             record_id=number,
             kind=self._task,
             recipient=_word(row, "recipient", where),
             subject=prompt[:_HEADING],
             text=_word(row, "text", where, needed=True),
-            date=moment(_date(_word(row, "date", where))),
+            date=moment(parse_date(f"{day}-01-01" if len(day) == 4 else day)),
             score=0.0,
             score_parts={},
             source=self._group,
@@ -95,7 +95,11 @@ class _User:
         self, number: int, where: str, row: Row, history: Callable[[], History]
     ) -> Case:
         text = _word(row, "target", where, needed=True)
-        beginning, text = _parted(text, _word(row, "prefix", where))
+        beginning = _word(row, "prefix", where).rstrip()
+        if not beginning or text.startswith(beginning):
+            text = text[len(beginning) :]
+        elif not text[:1].isspace():  # not every set repeats the beginning in the text
+            text = f" {text}"
         parts = (_word(row, "prompt", where), _word(row, "summary", where))
         asked = "\n".join(part.strip() for part in parts if part.strip())
         if not asked and not beginning:
@@ -117,15 +121,6 @@ class _User:
         )
 
 
-def _parted(text: str, beginning: str) -> tuple[str, str]:
-    """A text's beginning, and the rest with the space between; not every set repeats
-    the beginning in the text."""
-    beginning = beginning.rstrip()
-    if not beginning or text.startswith(beginning):
-        return beginning, text[len(beginning) :]
-    return beginning, text if text[:1].isspace() else f" {text}"
-
-
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
@@ -137,38 +132,30 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".xz").removesuffix(".jsonl")
-
-
 def _rows(path: Path) -> Iterator[tuple[str, Row]]:
     """Each line's object, and where it stands."""
     try:
-        with _open(path) as lines:
+        packed = path.suffix == ".xz"
+        with (
+            lzma.open(path, "rt", encoding="utf-8")
+            if packed
+            else path.open(encoding="utf-8-sig") as lines
+        ):
             for number, line in enumerate(lines, 1):
-                if line.strip():
-                    where = f"{path}, line {number}"
-                    yield where, _object(line, where)
+                if not line.strip():
+                    continue
+                where = f"{path}, line {number}"
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise CasesError(f"{where}: this is not JSON") from error
+                if not isinstance(row, dict):
+                    raise CasesError(f"{where}: a line is one JSON object")
+                yield where, row
     except (lzma.LZMAError, EOFError) as error:
         raise CasesError(f"{path} is no whole xz file") from error
     except UnicodeDecodeError as error:
         raise CasesError(f"{path} is not text in UTF-8") from error
-
-
-def _open(path: Path) -> AbstractContextManager[IO[str]]:
-    if path.suffix == ".xz":
-        return lzma.open(path, "rt", encoding="utf-8")
-    return path.open(encoding="utf-8-sig")
-
-
-def _object(line: str, where: str) -> Row:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise CasesError(f"{where}: this is not JSON") from error
-    if not isinstance(row, dict):
-        raise CasesError(f"{where}: a line is one JSON object")
-    return row
 
 
 def _list(row: Row, key: str, where: str) -> Iterator[tuple[int, str, Row]]:
@@ -192,8 +179,3 @@ def _word(row: Row, key: str, where: str, *, needed: bool = False) -> str:
     if not isinstance(value, str):
         raise CasesError(f"{where}: '{key}' must be a text")
     return value
-
-
-def _date(words: str) -> int | None:
-    """Seconds since 1970; a bare year is its first of January."""
-    return parse_date(f"{words}-01-01" if len(words) == 4 else words)

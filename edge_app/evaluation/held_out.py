@@ -8,7 +8,6 @@ read but not counted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from edge_app.evaluation.cases import Case, CasesError, History, opened
 from models.prompts import Request
@@ -30,7 +29,11 @@ def held_out(store: Store, count: int, group: str = YOURS) -> list[Case]:
     Raises:
         CasesError: there are too few texts.
     """
-    line = _in_order(store.corpus().entries)
+    # Texts without a date may be of any time and are left out, unless none has a date:
+    # then the order of import counts.
+    entries = store.corpus().entries
+    dated = [entry for entry in entries if entry.sent_at is not None] or entries
+    line = sorted(dated, key=lambda entry: (entry.sent_at or 0, entry.id))
     last: list[tuple[int, Entry]] = []
     for kind in sorted({entry.kind for entry in line}):
         usable = [
@@ -39,7 +42,8 @@ def held_out(store: Store, count: int, group: str = YOURS) -> list[Case]:
             if entry.kind == kind and len(entry.terms) >= _FEWEST_WORDS
         ]
         last += [one for one in usable[-count:] if one[0] >= _FEWEST_BEFORE]
-    ratings = _ratings(store, {entry.id for _, entry in last})
+    ids = {entry.id for _, entry in last}
+    ratings = {one.id: one.rating for one in store.records() if one.id in ids}
     cases = [_case(store, group, line[:place], entry, ratings) for place, entry in last]
     kept = [case for case in cases if case is not None]
     if not kept:
@@ -63,15 +67,6 @@ def earlier(before: Sequence[Entry], entry: Entry) -> list[Entry]:
     ]
 
 
-def _in_order(entries: Sequence[Entry]) -> list[Entry]:
-    """Texts as they were written. Those without a date may be of any time and are left
-    out, unless none has a date: then the order of import counts."""
-    dated = [entry for entry in entries if entry.sent_at is not None]
-    if dated:
-        return sorted(dated, key=lambda entry: (entry.sent_at or 0, entry.id))
-    return sorted(entries, key=lambda entry: entry.id)
-
-
 def _case(
     store: Store,
     group: str,
@@ -85,20 +80,20 @@ def _case(
     asked, beginning, text = _asked(passage, ratings.get(entry.id))
     if not text.strip():
         return None
+
+    def history() -> History:
+        return History(earlier(before, entry), store.passage)
+
     return Case(
         group=group,
         genre=passage.kind,
         user="you",
         name=str(entry.id),
         request=Request(asked, passage.kind, passage.recipient),
-        history=partial(_history, store, before, entry),
+        history=history,
         text=text,
         beginning=beginning,
     )
-
-
-def _history(store: Store, before: Sequence[Entry], entry: Entry) -> History:
-    return History(earlier(before, entry), store.passage)
 
 
 def _asked(passage: Passage, rating: float | None) -> tuple[str, str, str]:
@@ -111,7 +106,3 @@ def _asked(passage: Passage, rating: float | None) -> tuple[str, str, str]:
         return asked, "", passage.text
     beginning, text = opened(passage.text)
     return beginning, beginning, text
-
-
-def _ratings(store: Store, ids: set[int]) -> dict[int, float | None]:
-    return {record.id: record.rating for record in store.records() if record.id in ids}

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from decoding_core.errors import VocabularyMismatchError
-from decoding_core.sampling import Floats
 from edge_app.evaluation.cases import Case
-from edge_app.evaluation.likelihood import Opinions, Readers, read
+from edge_app.evaluation.likelihood import Readers, read
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import LONGEST_CONTEXT, PromptBuilder, Prompts
+from edge_app.retrieval.context import LONGEST_CONTEXT, PromptBuilder
 from edge_app.retrieval.passages import (
     PASSAGES,
     Reranker,
     RetrievalContext,
     RetrievalQuery,
-    Retrieved,
 )
 from edge_app.service.profiles import Profiler, summariser
 from models.chat import render
@@ -124,7 +122,20 @@ class Pair:
         size = sum(len(vocabulary.piece(token)) for token in ids)
         if whole and self._end is not None:
             ids = [*ids, self._end]
-        prompts = self._prompts(case, how, how.max_tokens + len(beginning))
+        query = RetrievalQuery(case.request, how.passages, seed=how.seed)
+        choice = personalisation.build(how.personalisation)
+        retrieved = choice.find(case.history(), query, self._context)
+        builder = PromptBuilder(
+            vocabulary.tokenize,
+            self._small.chat_template,
+            self._specialist.context.context_length,
+        )
+        prompts = builder.build(
+            case.request,
+            retrieved.passages,
+            retrieved.beside(case.background),
+            how.max_tokens + len(beginning),
+        )
         readers = Readers(
             self._base,
             self._specialist,
@@ -134,7 +145,19 @@ class Pair:
         )
         opinions = read(readers, ids, how.strengths, how.thresholds)
         emitted = opinions.emitted(how.thresholds).sum(axis=-1)
-        return _summed(case, opinions, emitted, size, whole, len(prompts.sources))
+        return Measured(
+            case,
+            tokens=len(opinions.base),
+            size=size,
+            whole=whole,
+            read=len(prompts.sources),
+            base=float(opinions.base.sum()),
+            specialist=float(opinions.specialist.sum()),
+            generalist=float(opinions.generalist.sum()),
+            steered=tuple(map(float, opinions.steered.sum(axis=1))),
+            kept=tuple(map(float, opinions.kept.sum(axis=1))),
+            emitted=tuple(tuple(map(float, row)) for row in emitted),
+        )
 
     def close(self) -> None:
         """Free the models."""
@@ -145,45 +168,6 @@ class Pair:
         context = opened.enter_context(closing(LlamaContext(model, 1, length)))
         context.stop = self._stop
         return context.sequence()
-
-    def _prompts(self, case: Case, how: Measuring, max_tokens: int) -> Prompts:
-        found = self._found(case, how)
-        builder = PromptBuilder(
-            self._small.vocabulary.tokenize,
-            self._small.chat_template,
-            self._specialist.context.context_length,
-        )
-        notes = found.beside(case.background)
-        return builder.build(case.request, found.passages, notes, max_tokens)
-
-    def _found(self, case: Case, how: Measuring) -> Retrieved:
-        """What the specialist reads of the history, as for writing."""
-        query = RetrievalQuery(case.request, how.passages, seed=how.seed)
-        choice = personalisation.build(how.personalisation)
-        return choice.find(case.history(), query, self._context)
-
-
-def _summed(
-    case: Case,
-    opinions: Opinions,
-    emitted: Floats,
-    size: int,
-    whole: bool,
-    read_texts: int,
-) -> Measured:
-    return Measured(
-        case,
-        tokens=len(opinions.base),
-        size=size,
-        whole=whole,
-        read=read_texts,
-        base=float(opinions.base.sum()),
-        specialist=float(opinions.specialist.sum()),
-        generalist=float(opinions.generalist.sum()),
-        steered=tuple(map(float, opinions.steered.sum(axis=1))),
-        kept=tuple(map(float, opinions.kept.sum(axis=1))),
-        emitted=tuple(tuple(map(float, row)) for row in emitted),
-    )
 
 
 def end_of_turn(model: LlamaModel) -> int | None:

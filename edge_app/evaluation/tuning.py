@@ -126,8 +126,16 @@ def _thresholds(
     )
     enough = [point for point in points if point.change.units >= FEWEST_UNITS]
     saving = [point for point in enough if _costs_at_most(point, -WORTH)]
-    faster = [p for p in enough if _costs_at_most(p, WORTH) and _keeps_more(p)]
-    chosen = min(saving, key=_nats, default=max(faster, key=_kept, default=None))
+    faster = [
+        point
+        for point in enough
+        if _costs_at_most(point, WORTH)
+        and (more := point.more_kept) is not None
+        and more.low is not None
+        and more.low > 0.0
+    ]
+    most = max(faster, key=lambda p: p.kept.value if p.kept else 0.0, default=None)
+    chosen = min(saving, key=_nats, default=most)
     return Curve("threshold", now, chosen.value if chosen else now, points)
 
 
@@ -136,14 +144,5 @@ def _costs_at_most(point: Point, share: float) -> bool:
     return high is not None and high <= share
 
 
-def _keeps_more(point: Point) -> bool:
-    more = point.more_kept
-    return more is not None and more.low is not None and more.low > 0.0
-
-
 def _nats(point: Point) -> float:
     return point.nats.value
-
-
-def _kept(point: Point) -> float:
-    return point.kept.value if point.kept is not None else 0.0

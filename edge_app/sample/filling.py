@@ -28,7 +28,8 @@ def make_ready(store: Store) -> str:
     end = time.monotonic() + _PATIENCE
     while not all(is_imported(store, kind, path) for kind, path in _SOURCES):
         try:
-            _fill(store)
+            for kind, path in _SOURCES:
+                import_source(store, kind, path, me=[sample.ADDRESS])
         except StoreBusyError:
             if time.monotonic() > end:
                 raise
@@ -38,8 +39,3 @@ def make_ready(store: Store) -> str:
     counts = store.counts()
     emails, reviews = counts.get("email", 0), counts.get("review", 0)
     return f"{emails} emails and {reviews} reviews by {sample.WRITER}"
-
-
-def _fill(store: Store) -> None:
-    for kind, path in _SOURCES:
-        import_source(store, kind, path, me=[sample.ADDRESS])

@@ -111,7 +111,12 @@ class Profiler:
         """The profile of these texts; empty where there are none."""
         there = set(texts.kinds())
         profile = read_profile(self._kept) if self._kept else None
-        if profile is not None and self._still_holds(profile, there, excluded):
+        if (
+            profile is not None
+            and profile.specialist == self._specialist
+            and set(profile.read) <= there - set(excluded)
+            and len(there) < (1 + GROWTH) * profile.texts
+        ):
             return profile.text
         if not there - set(excluded):
             return ""
@@ -121,7 +126,10 @@ class Profiler:
         """Write it anew. With texts excluded it is of this moment and is not kept."""
         self._notice("a profile of your texts is being written, on this device alone")
         newest = texts.recent(limit=TEXTS, excluded=excluded)
-        summary = self._summary(newest)
+        key = tuple(passage.text for passage in newest)
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._summarise(newest)
+        summary = self._last[1]
         profile = Profile(
             summary.text,
             summary.read,
@@ -132,22 +140,6 @@ class Profiler:
         if self._kept is not None and not excluded:
             keep_profile(self._kept, profile)
         return profile
-
-    def _summary(self, passages: Sequence[Passage]) -> Summary:
-        key = tuple(passage.text for passage in passages)
-        if self._last is None or self._last[0] != key:
-            self._last = key, self._summarise(passages)
-        return self._last[1]
-
-    def _still_holds(
-        self, profile: Profile, there: Collection[int], excluded: Collection[int]
-    ) -> bool:
-        read = set(profile.read)
-        return (
-            profile.specialist == self._specialist
-            and read <= set(there) - set(excluded)
-            and len(there) < (1 + GROWTH) * profile.texts
-        )
 
 
 def summariser(

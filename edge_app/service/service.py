@@ -95,9 +95,21 @@ class WritingService:
             StoppedError: the person stopped, or the service was closed.
         """
         with self._working():
-            if not offline and not self._config.server:
-                self._start_child()
-            self._load()
+            config = self._config
+            if not offline and not config.server:
+                if self._child is not None and self._child.ended:
+                    self._child.close()
+                    self._child = None
+                if self._child is None:
+                    self._child = ChildServer(
+                        config.generalist, config.specialist, config.engine
+                    )
+            if self._context is None:
+                model = LlamaModel(config.specialist, config.engine, self._closing)
+                length = min(model.context_length, LONGEST_CONTEXT)
+                self._model, self._context = model, LlamaContext(model, 1, length)
+            if self._reranker is None and config.reranker is not None:
+                self._reranker = LlamaReranker(config.reranker, config.engine)
             if self._child is not None and not offline:
                 self._child.wait(stop)
         if offline:
@@ -294,27 +306,6 @@ class WritingService:
         store = Store.open(sample)
         make_ready(store)
         return store
-
-    def _start_child(self) -> None:
-        if self._child is not None and self._child.ended:
-            self._child.close()
-            self._child = None
-        if self._child is None:
-            self._child = ChildServer(
-                self._config.generalist,
-                self._config.specialist,
-                self._config.engine,
-            )
-
-    def _load(self) -> None:
-        if self._context is None:
-            model = LlamaModel(
-                self._config.specialist, self._config.engine, self._closing
-            )
-            length = min(model.context_length, LONGEST_CONTEXT)
-            self._model, self._context = model, LlamaContext(model, 1, length)
-        if self._reranker is None and self._config.reranker is not None:
-            self._reranker = LlamaReranker(self._config.reranker, self._config.engine)
 
     def _profiler(self, store: Store, emit: Emit, stop: threading.Event) -> Profiler:
         assert self._model is not None

@@ -23,7 +23,6 @@ from decoding_core.errors import (
     CloudUnreachableError,
     StoppedError,
 )
-from edge_app.decoding.events import Event
 from edge_app.transport.client import Connection
 from models import python_child
 from models.engines.settings import EngineSettings
@@ -116,7 +115,8 @@ class ChildServer:
             except Empty:
                 return False
             self.url = json.loads(line)["url"]
-            self._connection = Connection(self.url, self.token, _ignore)
+            # What asks our own child whether it is ready belongs to no text.
+            self._connection = Connection(self.url, self.token, lambda _: None)
         try:
             self._connection.request("ready", "GET", "/readyz")
         except (CloudBusyError, CloudUnreachableError):
@@ -143,11 +143,6 @@ def _options(engine: EngineSettings) -> list[str]:
     options += ["--gpu-layers", str(engine.gpu_layers)]
     options += ["--flash-attention"] * engine.flash_attention
     return options + ["--exact", "--sessions", "1"] * engine.exact
-
-
-def _ignore(event: Event) -> None:
-    """Asking our own child whether it is ready belongs to no text."""
-    del event
 
 
 def _in_thread(take: Callable[[str], None], pipe: object) -> None:
