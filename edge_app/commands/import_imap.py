@@ -22,7 +22,15 @@ def import_sent_folder(
 ) -> None:
     """Log in, read what is new, log out. The password is never an argument."""
     name, port = _address(server)
-    login = imap.Login(name, user, _password(name, user), port, folder)
+    password = _from_keyring(f"specsteer:{name}", user)
+    if not password and not sys.stdin.isatty():
+        raise SourceError(
+            f"There is no password for {user}: run this in a terminal, or store it "
+            f"with 'keyring set specsteer:{name} {user}', after "
+            f"'{how_to_install('keyring')}'."
+        )
+    password = password or ask_secret(f"Password of {user}")
+    login = imap.Login(name, user, password, port, folder)
     me = owner.me or ([user] if "@" in user else [])
     with imap.connected(login) as mailbox, Progress("reading") as progress:
         report = import_sources(store, "imap", [mailbox], me=me, progress=progress.show)
@@ -39,21 +47,8 @@ def _address(server: str) -> tuple[str, int]:
     return name, int(port)
 
 
-def _password(server: str, user: str) -> str:
-    """From the system's keyring if there is one and it knows, else asked for."""
-    known = _from_keyring(f"specsteer:{server}", user)
-    if known:
-        return known
-    if not sys.stdin.isatty():
-        raise SourceError(
-            f"There is no password for {user}: run this in a terminal, or store it "
-            f"with 'keyring set specsteer:{server} {user}', after "
-            f"'{how_to_install('keyring')}'."
-        )
-    return ask_secret(f"Password of {user}")
-
-
 def _from_keyring(service: str, user: str) -> str | None:
+    """The password that the system's keyring knows, if there is one and it does."""
     try:
         import keyring  # an extra
         from keyring.errors import KeyringError

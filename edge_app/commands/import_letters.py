@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -83,22 +81,36 @@ def command(
     watch: bool,
 ) -> None:
     """Choose between the ways to import."""
-    mappings = dict(_pair(item) for item in mapping) or None
-    owner = Owner(me, mappings, mine, again)
-    _check_names(kind, me)
+    columns = {}
+    for item in mapping:
+        name, found, column = item.partition("=")
+        if not found:
+            raise click.UsageError(f"--map takes FIELD=COLUMN, not '{item}'")
+        columns[name] = column
+    owner = Owner(me, columns or None, mine, again)
+    # Names are for chats; elsewhere what has no @ is a slip of the keyboard.
+    if kind != "auto" and not isinstance(importers.load(kind), TalkImporter):
+        for address in me:
+            if "@" not in address:
+                raise click.UsageError(f"--me takes an address, not '{address}'")
     if mine and kind != "auto":
         raise click.UsageError(f"--mine is for auto: '{kind}' takes what it is given")
     if (kind == "imap") != (server is not None):
         raise click.UsageError("imap, and only imap, needs --server NAME")
-    with _told_what_stays(), Store.open(store_path()) as store:
-        if server is not None:
-            import_sent_folder(store, str(path), server, folder, owner)
-        elif watch:
-            import_and_watch(store, kind, path, owner)
-        elif kind == "auto":
-            import_everything(store, path, owner, agreed=agreed)
-        else:
-            _import(store, kind, path, owner)
+    try:
+        with Store.open(store_path()) as store:
+            if server is not None:
+                import_sent_folder(store, str(path), server, folder, owner)
+            elif watch:
+                import_and_watch(store, kind, path, owner)
+            elif kind == "auto":
+                import_everything(store, path, owner, agreed=agreed)
+            else:
+                _import(store, kind, path, owner)
+    except KeyboardInterrupt:
+        note = "What was imported so far is kept; the same import goes on from there."
+        click.echo(note, err=True)
+        raise
 
 
 def _import(store: Store, kind: str, path: Path, owner: Owner) -> None:
@@ -114,30 +126,3 @@ def _import(store: Store, kind: str, path: Path, owner: Owner) -> None:
         )
     show_report(report)
     click.echo(report.summary())
-
-
-@contextmanager
-def _told_what_stays() -> Iterator[None]:
-    """Ctrl-C ends the import, not what it has done."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        note = "What was imported so far is kept; the same import goes on from there."
-        click.echo(note, err=True)
-        raise
-
-
-def _check_names(kind: str, me: tuple[str, ...]) -> None:
-    """Names are for chats; elsewhere what has no @ is a slip of the keyboard."""
-    if kind == "auto" or isinstance(importers.load(kind), TalkImporter):
-        return
-    for address in me:
-        if "@" not in address:
-            raise click.UsageError(f"--me takes an address, not '{address}'")
-
-
-def _pair(item: str) -> tuple[str, str]:
-    name, found, column = item.partition("=")
-    if not found:
-        raise click.UsageError(f"--map takes FIELD=COLUMN, not '{item}'")
-    return name, column

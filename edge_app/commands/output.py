@@ -67,8 +67,11 @@ class Output:
                 self._found = event
             case Settled(tokens=tokens):
                 self._tokens += tokens
-                if not (self._as_json or self._plain):
-                    self._stream(tokens)
+                for token in tokens if not (self._as_json or self._plain) else ():
+                    if self._looks and token.origin == "recovered":
+                        echo_ours(styled(token.text, UNDERLINED), nl=False)
+                    else:
+                        click.echo(legible(token.text), nl=False)
             case Notice(text=text):
                 self._say(text)
             case Finished():
@@ -89,7 +92,12 @@ class Output:
             click.echo()
         if self._finished is not None and self._finished.reason in _BROKEN_OFF:
             self._say(f"the text ends here: {_BROKEN_OFF[self._finished.reason]}")
-        self._say(" · ".join([*self._read(), numbers(self._statistics())]))
+        said = [numbers(self._statistics())]
+        if self._found.personalisation:
+            count = len(self.sources)
+            texts = "1 text" if count == 1 else f"{count} texts"
+            said.insert(0, f"read {texts} ({self._found.personalisation})")
+        self._say(" · ".join(said))
 
     @property
     def text(self) -> str:
@@ -100,20 +108,6 @@ class Output:
     def sources(self) -> tuple[Source, ...]:
         """The texts that were read for it."""
         return self._found.sources
-
-    def _stream(self, tokens: tuple[Token, ...]) -> None:
-        for token in tokens:
-            if self._looks and token.origin == "recovered":
-                echo_ours(styled(token.text, UNDERLINED), nl=False)
-            else:
-                click.echo(legible(token.text), nl=False)
-
-    def _read(self) -> list[str]:
-        """How many texts were read, and how they were chosen."""
-        if not self._found.personalisation:
-            return []
-        texts = "1 text" if len(self.sources) == 1 else f"{len(self.sources)} texts"
-        return [f"read {texts} ({self._found.personalisation})"]
 
     def _say(self, sentence: str) -> None:
         click.echo(one_line(sentence), err=self._aside)
@@ -169,12 +163,6 @@ def heading(text: str) -> None:
         click.echo(text)
 
 
-def _exactness(truncation_bound: float) -> str:
-    if truncation_bound < _WORTH_A_WORD:
-        return f"exact to {truncation_bound:.1g} a token"
-    return f"candidates lacked up to {truncation_bound:.0%} of a target"
-
-
 def numbers(statistics: Statistics) -> str:
     """One line of numbers."""
     parts = []
@@ -185,7 +173,10 @@ def numbers(statistics: Statistics) -> str:
         parts.append(f"redrawn {statistics.recovered}")
         parts.append(f"added {statistics.bonus}")
     if statistics.truncation_bound is not None:
-        parts.append(_exactness(statistics.truncation_bound))
+        bound = statistics.truncation_bound
+        exact = f"exact to {bound:.1g} a token"
+        lacked = f"candidates lacked up to {bound:.0%} of a target"
+        parts.append(exact if bound < _WORTH_A_WORD else lacked)
     if statistics.local:
         parts.append(f"written on this device alone {statistics.local}")
     rounds = "1 round" if statistics.rounds == 1 else f"{statistics.rounds} rounds"

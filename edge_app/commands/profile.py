@@ -68,17 +68,17 @@ def _refresh(options: dict[str, Any]) -> None:
         specialist=options["specialist"],
         sample=options["sample"],
     )
+
+    def show_notice(event: Event) -> None:
+        if isinstance(event, Notice):
+            click.echo(event.text, err=True)
+
     with stoppable() as stop, closing(WritingService(chosen)) as service:
         try:
-            profile = service.write_profile(_show_notice, stop)
+            profile = service.write_profile(show_notice, stop)
         except StoppedError:
             sys.exit(_STOPPED)
     _show(profile)
-
-
-def _show_notice(event: Event) -> None:
-    if isinstance(event, Notice):
-        click.echo(event.text, err=True)
 
 
 def _show(profile: Profile) -> None:

@@ -38,17 +38,16 @@ class Progress:
             self._began = time.monotonic(), done
             self._told = self._began[0]
         if sys.stderr.isatty():
-            self._draw(done, total)
+            if self._bar is None:
+                self._bar = _bar(self._in_bytes)
+                self._bar.start()
+                self._task = self._bar.add_task(
+                    self._label, total=total, completed=done
+                )
+            self._bar.update(self._task, completed=done)
         elif time.monotonic() - self._told >= _EVERY:
             self._told = time.monotonic()
             click.echo(self._line(done, total), err=True)
-
-    def _draw(self, done: int, total: int) -> None:
-        if self._bar is None:
-            self._bar = _bar(self._in_bytes)
-            self._bar.start()
-            self._task = self._bar.add_task(self._label, total=total, completed=done)
-        self._bar.update(self._task, completed=done)
 
     def _line(self, done: int, total: int) -> str:
         assert self._began is not None

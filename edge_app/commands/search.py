@@ -93,18 +93,13 @@ def _show(passage: Passage, explain: bool) -> None:
     heading(one_line(named))
     excerpt = " ".join(one_line(passage.text).split())
     click.echo(_INDENT + excerpt[:_EXCERPT])
-    if explain:
-        click.echo(_INDENT + one_line(_explained(passage)))
-
-
-def _explained(passage: Passage) -> str:
-    """The sum that the score is, as in 'words 5.10 (pier 3.40, photos 1.70)'."""
-    words = ", ".join(f"{term} {share:.2f}" for term, share in passage.terms.items())
-    parts = [
-        f"words {score:.2f} ({words})"
-        if name == "bm25"
-        else f"{name.replace('_', ' ')} {score:.2f}"
-        for name, score in passage.score_parts.items()
-        if score
-    ]
-    return " + ".join(parts)
+    if explain:  # the sum that the score is: words 5.10 (pier 3.40, photos 1.70) + ...
+        words = ", ".join(f"{term} {part:.2f}" for term, part in passage.terms.items())
+        parts = [
+            f"words {score:.2f} ({words})"
+            if name == "bm25"
+            else f"{name.replace('_', ' ')} {score:.2f}"
+            for name, score in passage.score_parts.items()
+            if score
+        ]
+        click.echo(_INDENT + one_line(" + ".join(parts)))

@@ -31,17 +31,12 @@ def command(last: bool, as_json: bool, with_bytes: bool) -> None:
 
 
 def _line(entry: Entry) -> str:
-    ids = f"{len(entry.token_ids)} token ids" if entry.token_ids else ""
-    return (
-        f"{_when(entry.time)}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}"
-    ).rstrip()
-
-
-def _when(time: float) -> str:
     try:
-        return f"{datetime.fromtimestamp(time).astimezone():%Y-%m-%d %H:%M:%S}"
+        when = f"{datetime.fromtimestamp(entry.time).astimezone():%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError, OSError):
-        return "at no known time   "  # somebody edited the ledger
+        when = "at no known time   "  # somebody edited the ledger
+    ids = f"{len(entry.token_ids)} token ids" if entry.token_ids else ""
+    return f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}".rstrip()
 
 
 def _plain(entry: Entry) -> dict[str, object]:

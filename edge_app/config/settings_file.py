@@ -21,7 +21,10 @@ def write_method(changes: Mapping[str, float], path: Path | None = None) -> Path
         InvalidSettingsError: the file cannot be read, or the values are none.
     """
     path = (path or settings_path()).resolve()
-    before = _read(path) if path.exists() else ""
+    before = ""
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:  # line ends stay
+            before = file.read()
     try:
         body = tomlkit.parse(before)
         table = body.setdefault("method", tomlkit.table())
@@ -31,16 +34,8 @@ def write_method(changes: Mapping[str, float], path: Path | None = None) -> Path
             table[name] = value
     except TOMLKitError as error:
         raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
-    _replace(path, tomlkit.dumps(body))
-    return path
-
-
-def _read(path: Path) -> str:
-    with path.open(encoding="utf-8", newline="") as file:  # line ends stay as they are
-        return file.read()
-
-
-def _replace(path: Path, text: str) -> None:
-    """The file may hold a token: nobody else can read it, whoever could before."""
+    text = tomlkit.dumps(body)
     check_settings(text, path)  # nothing is kept that could not be read again
+    # The file may hold a token: nobody else can read it, whoever could before.
     write_whole(path, text.encode())
+    return path

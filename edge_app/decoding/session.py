@@ -183,7 +183,13 @@ class VerifierSession:
     def collect(self) -> Verdict | None:
         """The verdict on what was submitted, which is sent again after a loss; None:
         the device is alone now, and all is kept. Raises as `submit` does."""
-        verdict = self._patiently(self._collect)
+
+        def collect() -> Verdict:
+            if not self._submitted:
+                self._submit()
+            return self._verifier.collect()
+
+        verdict = self._patiently(collect)
         if verdict is not None:
             if self._returning:
                 self._notice("the server is back and verifies again from here on")
@@ -237,11 +243,6 @@ class VerifierSession:
             )
         )
         self._submitted = True
-
-    def _collect(self) -> Verdict:
-        if not self._submitted:
-            self._submit()
-        return self._verifier.collect()
 
     def _open_again(self, text_ids: Sequence[int]) -> None:
         self._verifier.open(replace(self._request, text_ids=tuple(text_ids)))

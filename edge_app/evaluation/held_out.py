@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from edge_app.evaluation.cases import Case, CasesError, History, opened
 from models.prompts import Request
-from personal_store import Passage, Store
+from personal_store import Store
 from personal_store.search.ranking import SAME_TEXT, Entry
 from personal_store.text.tokens import shingles
 
@@ -77,7 +77,14 @@ def _case(
     passage = store.passage(entry.id)
     if passage is None:
         return None
-    asked, beginning, text = _asked(passage, ratings.get(entry.id))
+    parts, rating = [passage.subject.strip()], ratings.get(entry.id)
+    if rating is not None:
+        parts.append(f"{rating:g} stars")
+    asked, beginning = ", ".join(part for part in parts if part), ""
+    text = passage.text
+    if not asked:  # how the text begins must be given instead
+        beginning, text = opened(text)
+        asked = beginning
     if not text.strip():
         return None
 
@@ -94,15 +101,3 @@ def _case(
         text=text,
         beginning=beginning,
     )
-
-
-def _asked(passage: Passage, rating: float | None) -> tuple[str, str, str]:
-    """What was asked for; how the text begins where that had to be told; the text."""
-    parts = [passage.subject.strip()]
-    if rating is not None:
-        parts.append(f"{rating:g} stars")
-    asked = ", ".join(part for part in parts if part)
-    if asked:
-        return asked, "", passage.text
-    beginning, text = opened(passage.text)
-    return beginning, beginning, text

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decoding_core.errors import EngineError
 from decoding_core.methods.steering import clipped_share, log_steered
@@ -92,8 +91,22 @@ def read(
     """
     parts, start = [], 0
     for logits in readers.logits(token_ids, rows or _MOST_ROWS):
-        ids = np.asarray(token_ids[start : start + len(logits[0])])
-        parts.append(_judged(*logits, ids, strengths, thresholds))
+        specialist, generalist, base = (
+            log_softmax(rows_of_one.astype(np.float64)) for rows_of_one in logits
+        )
+        ids = np.asarray(token_ids[start : start + len(specialist)])
+        at = np.arange(len(ids)), ids
+        costs = [-base[at], -specialist[at], -generalist[at]]
+        costs += [
+            -log_steered(specialist, generalist, base, strength)[at]
+            for strength in strengths
+        ]
+        drafted, ratio = np.exp(specialist), generalist - base
+        costs += [
+            (drafted * clipped_share(ratio, threshold)).sum(axis=-1)
+            for threshold in thresholds
+        ]
+        parts.append(np.stack(costs))
         start += len(ids)
     columns = np.concatenate(parts, axis=1)  # (3 + N + K, T)
     if not np.isfinite(columns).all():
@@ -101,32 +114,6 @@ def read(
     base, specialist, generalist, *others = columns
     targets, kept = others[: len(strengths)], others[len(strengths) :]
     return Opinions(base, specialist, generalist, np.array(targets), np.array(kept))
-
-
-def _judged(
-    specialist_logits: Floats,
-    generalist_logits: Floats,
-    base_logits: Floats,
-    ids: NDArray[np.int_],
-    strengths: Sequence[float],
-    thresholds: Sequence[float],
-) -> Floats:
-    """Costs of `ids` (R,) by base, specialist, generalist and each strength, then the
-    shares kept: (3 + N + K, R), from logits (R, V)."""
-    at = np.arange(len(ids)), ids
-    specialist = log_softmax(specialist_logits.astype(np.float64))
-    generalist = log_softmax(generalist_logits.astype(np.float64))
-    base = log_softmax(base_logits.astype(np.float64))
-    columns = [-base[at], -specialist[at], -generalist[at]]
-    columns += [
-        -log_steered(specialist, generalist, base, strength)[at]
-        for strength in strengths
-    ]
-    drafted = np.exp(specialist)
-    ratio = generalist - base
-    for threshold in thresholds:
-        columns.append((drafted * clipped_share(ratio, threshold)).sum(axis=-1))
-    return np.stack(columns)
 
 
 def _rows(

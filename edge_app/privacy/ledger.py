@@ -51,23 +51,18 @@ def read_ledger(path: Path) -> Iterator[Entry]:
         return
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
-            entry = _entry(line)
-            if entry:
-                yield entry
-
-
-def _entry(line: str) -> Entry | None:
-    try:
-        body: dict[str, Any] = json.loads(line)
-        if body["event"] != "Sent":
-            return None
-        return Entry(
-            float(body["time"]),
-            str(body["url"]),
-            str(body["what"]),
-            int(body["size"]),
-            tuple(map(int, body["token_ids"])),
-            base64.b64decode(body["payload"]),
-        )
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        return None
+            try:
+                body: dict[str, Any] = json.loads(line)
+                if body["event"] != "Sent":
+                    continue
+                entry = Entry(
+                    float(body["time"]),
+                    str(body["url"]),
+                    str(body["what"]),
+                    int(body["size"]),
+                    tuple(map(int, body["token_ids"])),
+                    base64.b64decode(body["payload"]),
+                )
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+                continue
+            yield entry

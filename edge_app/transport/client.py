@@ -240,10 +240,13 @@ class Connection:
         content = json.dumps(body).encode() if body is not None else b""
         headers = {"Content-Type": "application/json"} if content else {}
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
+        ids: tuple[int, ...] = ()
+        if isinstance(body, dict):
+            ids = (*body.get("settled", ()), *body.get("drafted", ()))
         self._line.allow(_LARGEST_HEAD + _LARGEST_BODY, seconds, may_stop=may_stop)
         with (
             self._translated(),
-            self._sent(what, _ids_of(body), content),
+            self._sent(what, ids, content),
             self._client.stream(
                 method, path, content=content, headers=headers, timeout=timeout
             ) as response,
@@ -397,12 +400,6 @@ def _authorization(token: str) -> dict[str, str]:
     if not (token.isascii() and token.isprintable()):
         raise CloudRefusedError("the token holds characters that no token has")
     return {"Authorization": f"Bearer {token}"}
-
-
-def _ids_of(body: Any) -> tuple[int, ...]:
-    if not isinstance(body, dict):
-        return ()
-    return (*body.get("settled", ()), *body.get("drafted", ()))
 
 
 def _plain_body(response: httpx.Response) -> bytes:
