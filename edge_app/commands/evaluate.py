@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,6 @@ from edge_app.config.settings import read_settings
 
 if TYPE_CHECKING:
     from edge_app.evaluation.pair import Measuring
-    from edge_app.evaluation.report import Group
 
 _STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
 
@@ -73,7 +71,15 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
         specsteer evaluate --sample --queries 5 --strength 0.5,1
         specsteer evaluate eval/ --users 20 --json figures.json
     """
-    _check(paths, options)
+    if options["sample"] and (paths or options["synthetic"]):
+        raise click.UsageError("--sample excludes PATH and --synthetic")
+    if options["users"] and not paths:
+        raise click.UsageError("--users is for files: give a PATH")
+    if options["wide"] and options["markdown"]:
+        raise click.UsageError("--wide and --markdown exclude each other")
+    file = options["json_file"]
+    if file is not None and not file.parent.is_dir():
+        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
     settings = read_settings()
     strengths = numbers_of("--strength", options["strengths"] or (_STRENGTHS,))
     how = measuring_of(options, settings, strengths)
@@ -89,18 +95,6 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
         sys.exit(STOPPED)
 
 
-def _check(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
-    if options["sample"] and (paths or options["synthetic"]):
-        raise click.UsageError("--sample excludes PATH and --synthetic")
-    if options["users"] and not paths:
-        raise click.UsageError("--users is for files: give a PATH")
-    if options["wide"] and options["markdown"]:
-        raise click.UsageError("--wide and --markdown exclude each other")
-    file = options["json_file"]
-    if file is not None and not file.parent.is_dir():
-        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
-
-
 def _show(
     result: Result,
     how: Measuring,
@@ -108,7 +102,7 @@ def _show(
     paths: tuple[Path, ...],
     options: dict[str, Any],
 ) -> None:
-    from edge_app.evaluation import as_json
+    from edge_app.evaluation import as_json, table
     from edge_app.evaluation.report import summarise
 
     tell_what_is_missing(result)
@@ -117,7 +111,13 @@ def _show(
     if not result.measured:
         return
     groups = summarise(result.measured, how, options["seed"])
-    _print(groups, options, own=not paths and not options["synthetic"])
+    form = table.markdown if options["markdown"] else table.plain
+    click.echo(legible(form(groups)))
+    if options["wide"]:
+        click.echo("\n" + legible(table.wide(groups)))
+    if not paths and not options["synthetic"]:
+        click.echo("\n" + click.wrap_text(table.in_words(groups[-1]), 80))
+    click.echo("\n" + click.wrap_text(table.LEGEND, 80), err=True)
     file = options["json_file"]
     if file is not None:
         run = {
@@ -128,19 +128,3 @@ def _show(
         run["complete"] = result.complete
         body = as_json.document(result.measured, groups, how, models, run)
         as_json.write(file, body)
-
-
-def _print(groups: Sequence[Group], options: dict[str, Any], *, own: bool) -> None:
-    from edge_app.evaluation import table
-
-    form = table.markdown if options["markdown"] else table.plain
-    click.echo(_lines(form(groups)))
-    if options["wide"]:
-        click.echo("\n" + _lines(table.wide(groups)))
-    if own:
-        click.echo("\n" + click.wrap_text(table.in_words(groups[-1]), 80))
-    click.echo("\n" + click.wrap_text(table.LEGEND, 80), err=True)
-
-
-def _lines(text: str) -> str:
-    return legible(text)

@@ -40,7 +40,15 @@ class Owner:
 def import_everything(store: Store, path: Path, owner: Owner, *, agreed: bool) -> None:
     """Show the plan, ask, and import one kind after the other."""
     discovery = discover(path, mine=owner.mine)
-    _show(path, discovery)
+    click.echo(f"In {path}:")
+    width = max((len(found.kind) for found in discovery.found), default=0)
+    for found in discovery.found:
+        files = "1 file" if found.files == 1 else f"{found.files:,} files"
+        click.echo(f"  {found.kind:<{width}}  {files}, {in_words(found.size)}")
+    for line in unread(discovery):
+        click.echo(f"  {one_line(line)}")
+    for fault in discovery.faults:
+        click.echo(f"  {one_line(str(fault))}")
     if not discovery.found:
         hint = "add --mine if you wrote all of it, or name a kind"
         if not discovery.unsigned:
@@ -79,18 +87,6 @@ def import_found(
             raise
         except SourceError as error:
             click.echo(f"{found.kind}: {one_line(str(error))}", err=True)
-
-
-def _show(path: Path, discovery: Discovery) -> None:
-    click.echo(f"In {path}:")
-    width = max((len(found.kind) for found in discovery.found), default=0)
-    for found in discovery.found:
-        files = "1 file" if found.files == 1 else f"{found.files:,} files"
-        click.echo(f"  {found.kind:<{width}}  {files}, {in_words(found.size)}")
-    for line in unread(discovery):
-        click.echo(f"  {one_line(line)}")
-    for fault in discovery.faults:
-        click.echo(f"  {one_line(str(fault))}")
 
 
 def unread(discovery: Discovery) -> Iterator[str]:

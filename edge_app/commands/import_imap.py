@@ -21,7 +21,11 @@ def import_sent_folder(
     store: Store, user: str, server: str, folder: str, owner: Owner
 ) -> None:
     """Log in, read what is new, log out. The password is never an argument."""
-    name, port = _address(server)
+    name, found, port = server.rpartition(":")
+    if not found:
+        name, port = server, "0"
+    elif not (port.isdecimal() and 0 < int(port) < 65536):
+        raise click.UsageError(f"--server takes NAME or NAME:PORT, not '{server}'")
     password = _from_keyring(f"specsteer:{name}", user)
     if not password and not sys.stdin.isatty():
         raise SourceError(
@@ -30,21 +34,12 @@ def import_sent_folder(
             f"'{how_to_install('keyring')}'."
         )
     password = password or ask_secret(f"Password of {user}")
-    login = imap.Login(name, user, password, port, folder)
+    login = imap.Login(name, user, password, int(port), folder)
     me = owner.me or ([user] if "@" in user else [])
     with imap.connected(login) as mailbox, Progress("reading") as progress:
         report = import_sources(store, "imap", [mailbox], me=me, progress=progress.show)
     show_report(report)
     click.echo(report.summary())
-
-
-def _address(server: str) -> tuple[str, int]:
-    name, found, port = server.rpartition(":")
-    if not found:
-        return server, 0
-    if not (port.isdecimal() and 0 < int(port) < 65536):
-        raise click.UsageError(f"--server takes NAME or NAME:PORT, not '{server}'")
-    return name, int(port)
 
 
 def _from_keyring(service: str, user: str) -> str | None:

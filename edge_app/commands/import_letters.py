@@ -106,23 +106,19 @@ def command(
             elif kind == "auto":
                 import_everything(store, path, owner, agreed=agreed)
             else:
-                _import(store, kind, path, owner)
+                with Progress(in_bytes=True) as progress:
+                    report = import_source(
+                        store,
+                        kind,
+                        path,
+                        me=owner.me,
+                        mapping=owner.mapping,
+                        progress=progress.show,
+                        again=owner.again,
+                    )
+                show_report(report)
+                click.echo(report.summary())
     except KeyboardInterrupt:
         note = "What was imported so far is kept; the same import goes on from there."
         click.echo(note, err=True)
         raise
-
-
-def _import(store: Store, kind: str, path: Path, owner: Owner) -> None:
-    with Progress(in_bytes=True) as progress:
-        report = import_source(
-            store,
-            kind,
-            path,
-            me=owner.me,
-            mapping=owner.mapping,
-            progress=progress.show,
-            again=owner.again,
-        )
-    show_report(report)
-    click.echo(report.summary())

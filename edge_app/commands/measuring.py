@@ -98,6 +98,7 @@ def cases_of(
 ) -> list[Case]:
     """What is to be measured; a store stays open for the histories in it."""
     from edge_app.evaluation.eval_files import read_files
+    from edge_app.evaluation.held_out import SAMPLE, YOURS, held_out
     from edge_app.evaluation.synthetic_writers import unseen_cases
 
     cases: list[Case] = []
@@ -105,12 +106,8 @@ def cases_of(
         cases += read_files(paths, options["users"], options["queries"] or 1)
     if options["synthetic"]:
         cases += unseen_cases(options["synthetic"], options["seed"])
-    return cases or _own_cases(opened, options)
-
-
-def _own_cases(opened: ExitStack, options: dict[str, Any]) -> list[Case]:
-    from edge_app.evaluation.held_out import SAMPLE, YOURS, held_out
-
+    if cases:
+        return cases
     sample = options["sample"]
     path = sample_store_path() if sample else store_path()
     store = opened.enter_context(Store.open(path))

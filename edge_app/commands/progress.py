@@ -53,7 +53,14 @@ class Progress:
         assert self._began is not None
         start, before = self._began
         rate = (done - before) / max(1e-9, time.monotonic() - start)
-        left = f", {_duration((total - done) / rate)} left" if rate > 0 else ""
+        left = ""
+        if rate > 0:
+            seconds = (total - done) / rate
+            left = f", {seconds / 3600:.1f} h left"
+            if seconds < 5400:
+                left = f", {seconds / 60:.0f} min left"
+            if seconds < 90:
+                left = f", {seconds:.0f} s left"
         if not self._in_bytes:
             return f"{self._label}: {done:,} of {total:,}{left}"
         speed = f"{in_words(int(rate))} a second"
@@ -91,9 +98,3 @@ def _bar(in_bytes: bool) -> Any:
         # Its bars are drawn with sequences of our own; the label is gated above.
         console=Console(file=ungated(sys.stderr)),
     )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import datetime
 
 import click
@@ -22,7 +23,11 @@ def command(last: bool, as_json: bool, with_bytes: bool) -> None:
         opened = [at for at, entry in enumerate(entries) if entry.what == "open"]
         entries = entries[opened[-1] :] if opened else entries
     for entry in entries:
-        click.echo(json.dumps(_plain(entry)) if as_json else _line(entry))
+        if as_json:
+            body = asdict(entry) | {"payload": entry.payload.hex()}
+            click.echo(json.dumps(body))
+        else:
+            click.echo(_line(entry))
         if with_bytes and not as_json and entry.payload:
             click.echo(entry.payload.hex(" "))
     if not as_json:
@@ -37,14 +42,3 @@ def _line(entry: Entry) -> str:
         when = "at no known time   "  # somebody edited the ledger
     ids = f"{len(entry.token_ids)} token ids" if entry.token_ids else ""
     return f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}".rstrip()
-
-
-def _plain(entry: Entry) -> dict[str, object]:
-    return {
-        "time": entry.time,
-        "url": entry.url,
-        "what": entry.what,
-        "size": entry.size,
-        "token_ids": entry.token_ids,
-        "payload": entry.payload.hex(),
-    }

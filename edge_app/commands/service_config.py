@@ -38,6 +38,10 @@ def service_config(
     if settings.lora:
         refuse_adapter(PersonalAdapter(_expanded(settings.lora)))
     address = settings.server if server is None else server
+    token, kept = settings.token, state_folder() / "cloud-token"
+    if not token and is_this_machine(address) and kept.is_file():
+        # Of a server that the same person runs here; no other machine is given it.
+        token = kept.read_text(encoding="utf-8", errors="replace").strip()
     return ServiceConfig(
         specialist=_model("specialist", specialist, settings.specialist),
         generalist=_model("generalist", generalist, settings.generalist),
@@ -45,7 +49,7 @@ def service_config(
         ledger=ledger_path(),
         sample_store=sample_store_path() if sample or may_sample else None,
         server=address,
-        token=settings.token or _token_of_this_machine(address),
+        token=token,
         token_in_clear=settings.token_in_clear,
         engine=settings.engine(),
         personalisation=settings.personalisation,
@@ -66,12 +70,3 @@ def _expanded(setting: str) -> Path:
         raise InvalidSettingsError(
             f"there is no such home folder: {setting}"
         ) from error
-
-
-def _token_of_this_machine(address: str) -> str:
-    """The token of a server that the same person runs on this machine, if any. No
-    other machine is given it."""
-    kept = state_folder() / "cloud-token"
-    if not is_this_machine(address) or not kept.is_file():
-        return ""
-    return kept.read_text(encoding="utf-8", errors="replace").strip()

@@ -74,7 +74,15 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
         specsteer tune --queries 30 --write
         specsteer tune --sample --strength 0.5,1,2
     """
-    _check(paths, options)
+    if options["sample"] and paths:
+        raise click.UsageError("--sample excludes PATH")
+    if options["sample"] and options["write"]:
+        raise click.UsageError("--write is for your own texts, not for the sample")
+    if options["users"] and not paths:
+        raise click.UsageError("--users is for files: give a PATH")
+    file = options["json_file"]
+    if file is not None and not file.parent.is_dir():
+        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
     settings = read_settings()
     now = settings.method
     strengths = numbers_of("--strength", options["strengths"] or (_STRENGTHS,))
@@ -97,18 +105,6 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
         sys.exit(STOPPED)
 
 
-def _check(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
-    if options["sample"] and paths:
-        raise click.UsageError("--sample excludes PATH")
-    if options["sample"] and options["write"]:
-        raise click.UsageError("--write is for your own texts, not for the sample")
-    if options["users"] and not paths:
-        raise click.UsageError("--users is for files: give a PATH")
-    file = options["json_file"]
-    if file is not None and not file.parent.is_dir():
-        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
-
-
 def _threshold(now: MethodSettings) -> float:
     """What is set now; where it is automatic, what it begins with."""
     return START if now.threshold == "auto" else now.threshold
@@ -121,6 +117,7 @@ def _conclude(
     models: dict[str, Path],
     options: dict[str, Any],
 ) -> None:
+    from edge_app.config.settings_file import write_method
     from edge_app.evaluation.tuning import tune
 
     tell_what_is_missing(result)
@@ -146,7 +143,14 @@ def _conclude(
         changes = {one.name: one.chosen for one in curves if one.chosen != one.now}
         if automatic:
             changes.pop("threshold", None)
-        _write(changes, complete=result.complete)
+        if not result.complete:
+            click.echo("nothing is written: not all texts were measured", err=True)
+        elif not changes:
+            click.echo("nothing is written: both settings are kept", err=True)
+        else:
+            path = write_method(changes)
+            named = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
+            click.echo(f"written to {path}: {named}", err=True)
 
 
 def _print(found: Tuned, *, automatic: bool) -> None:
@@ -163,16 +167,3 @@ def _print(found: Tuned, *, automatic: bool) -> None:
     for sentence in curves.in_words(found, automatic=automatic):
         click.echo(click.wrap_text(sentence, min(width, 80)))
     click.echo("\n" + click.wrap_text(curves.LEGEND, min(width, 80)), err=True)
-
-
-def _write(changes: dict[str, float], *, complete: bool) -> None:
-    from edge_app.config.settings_file import write_method
-
-    if not complete:
-        click.echo("nothing is written: not all texts were measured", err=True)
-    elif not changes:
-        click.echo("nothing is written: both settings are kept", err=True)
-    else:
-        path = write_method(changes)
-        named = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
-        click.echo(f"written to {path}: {named}", err=True)

@@ -181,6 +181,14 @@ def _write_request(
 ) -> WriteRequest:
     if not request.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
+    piped = ""
+    if not sys.stdin.isatty():
+        try:
+            # Bytes: the locale may decode what is not UTF-8 without a word.
+            piped = sys.stdin.buffer.read().decode("utf-8-sig").replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            wrong = "what is piped in is not text in UTF-8"
+            raise InvalidSettingsError(wrong) from error
     names = (
         *("method", "base", "threshold", "strength", "draft_length"),
         *("temperature", "top_p", "seed"),
@@ -188,7 +196,7 @@ def _write_request(
     chosen = {name: options[name] for name in names if options[name] is not None}
     return WriteRequest(
         Request(request, options["task"], options["recipient"]),
-        background="\n\n".join(filter(None, (_received(options), _piped()))),
+        background="\n\n".join(filter(None, (_received(options), piped))),
         settings=replace(defaults.method, **chosen),
         max_tokens=options["max_tokens"],
         use_history=not options["no_history"],
@@ -214,14 +222,3 @@ def _received(options: dict[str, Any]) -> str:
         click.echo("only the beginning of the letter is read: it is long", err=True)
     subject = f"Subject: {letter.subject}\n\n" if letter.subject else ""
     return f"To be answered:\n{subject}{letter.text[:_LONGEST_LETTER]}"
-
-
-def _piped() -> str:
-    if sys.stdin.isatty():
-        return ""
-    try:
-        # Bytes: the locale may decode what is not UTF-8 without a word.
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidSettingsError("what is piped in is not text in UTF-8") from error
-    return text.replace("\r\n", "\n")

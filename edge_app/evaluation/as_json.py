@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES, Estimate
+from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES
 from edge_app.evaluation.pair import Measured, Measuring
 from edge_app.evaluation.report import NATS_PER_BIT, Group
 from models.owner_only import write_whole
@@ -61,7 +61,10 @@ def _group(one: Group) -> Object:
         "figures": {
             name: {
                 "nats per byte": asdict(figure),
-                "bits per byte": _scaled(figure, 1 / NATS_PER_BIT),
+                "bits per byte": {
+                    name: None if value is None else value * (1 / NATS_PER_BIT)
+                    for name, value in asdict(figure).items()
+                },
             }
             for name, figure in figures.items()
         },
@@ -94,11 +97,4 @@ def _text(one: Measured, how: Measuring) -> Object:
         "past texts read": one.read,
         "nats": nats,
         "kept": {f"{limit:g}": count / one.tokens for limit, count in kept},
-    }
-
-
-def _scaled(estimate: Estimate, unit: float) -> Object:
-    return {
-        name: None if value is None else value * unit
-        for name, value in asdict(estimate).items()
     }

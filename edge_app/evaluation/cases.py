@@ -56,7 +56,18 @@ class History:
     def of(cls, passages: Sequence[Passage]) -> History:
         """The history that consists of these passages."""
         texts = {passage.record_id: passage for passage in passages}
-        return cls([_entry(passage) for passage in passages], texts.get)
+        entries = [
+            Entry(
+                p.record_id,
+                p.kind,
+                p.recipient,
+                "",
+                None if p.date is None else int(p.date.timestamp()),
+                tokens(f"{p.subject}\n{p.text}"),  # as the store indexes a text
+            )
+            for p in passages
+        ]
+        return cls(entries, texts.get)
 
     def search(
         self,
@@ -121,9 +132,3 @@ def opened(text: str) -> tuple[str, str]:
         return text.strip(), ""
     beginning = match.group().rstrip()
     return beginning, text[len(beginning) :]
-
-
-def _entry(passage: Passage) -> Entry:
-    sent_at = None if passage.date is None else int(passage.date.timestamp())
-    terms = tokens(f"{passage.subject}\n{passage.text}")  # as the store indexes a text
-    return Entry(passage.record_id, passage.kind, passage.recipient, "", sent_at, terms)

@@ -54,40 +54,38 @@ def in_words(found: Tuned, *, automatic: bool) -> list[str]:
             f"{found.texts} texts are too few to choose by, so both settings are kept; "
             f"from {FEWEST_UNITS} on a choice can be told from chance"
         ]
-    strength = _strength_sentence(found.strength)
+    curve = found.strength
+    if curve.chosen != curve.now:
+        gain = _percent(curve.at(curve.chosen).change.relative)
+        strength = (
+            f"Strength {curve.chosen:g} instead of {curve.now:g}: true texts cost "
+            f"{gain}."
+        )
+    elif curve.best == curve.now:
+        strength = f"Strength {curve.now:g} is kept: no other did better."
+    else:
+        strength = (
+            f"Strength {curve.now:g} is kept: whether {curve.best:g} is better is "
+            "unclear."
+        )
     if automatic:
         return [strength, "The threshold is automatic, and that is kept."]
-    return [strength, _threshold_sentence(found.threshold)]
-
-
-def _strength_sentence(curve: Curve) -> str:
-    if curve.chosen != curve.now:
-        gain = curve.at(curve.chosen).change.relative
-        return (
-            f"Strength {curve.chosen:g} instead of {curve.now:g}: true texts cost "
-            f"{_percent(gain)}."
-        )
-    if curve.best == curve.now:
-        return f"Strength {curve.now:g} is kept: no other did better."
-    return (
-        f"Strength {curve.now:g} is kept: whether {curve.best:g} is better is unclear."
-    )
-
-
-def _threshold_sentence(curve: Curve) -> str:
+    curve = found.threshold
     if curve.chosen == curve.now:
-        return (
+        return [
+            strength,
             f"Threshold {curve.now:g} is kept: no other clearly saves {WORTH:.0%} of "
-            f"the nats, nor keeps more drafts for clearly less than {WORTH:.0%}."
-        )
+            f"the nats, nor keeps more drafts for clearly less than {WORTH:.0%}.",
+        ]
     chosen, now = curve.at(curve.chosen), curve.at(curve.now)
     assert chosen.kept is not None
     assert now.kept is not None
-    return (
+    return [
+        strength,
         f"Threshold {curve.chosen:g} instead of {curve.now:g}: {chosen.kept.value:.0%} "
         f"of the drafts are kept, not {now.kept.value:.0%}, and true texts cost "
-        f"{_percent(chosen.change.relative)}."
-    )
+        f"{_percent(chosen.change.relative)}.",
+    ]
 
 
 def _with_bars(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from edge_app.evaluation.cases import Case, History
-from models.prompts import Excerpt
 from personal_store import Passage
 
 _GROUP = "unseen writers"
@@ -19,7 +18,20 @@ def unseen_cases(count: int, seed: int) -> list[Case]:
     cases = []
     for number, example in enumerate(unseen_writers(count, seed), 1):
         # The excerpt that fits best stands last, as in a prompt.
-        past = [_passage(i, e) for i, e in enumerate(reversed(example.excerpts), 1)]
+        past = [
+            Passage(
+                record_id=record_id,
+                kind=excerpt.task,
+                recipient=excerpt.recipient,
+                subject=excerpt.subject,
+                text=excerpt.text,
+                date=None,
+                score=0.0,
+                score_parts={},
+                source=_GROUP,
+            )
+            for record_id, excerpt in enumerate(reversed(example.excerpts), 1)
+        ]
         case = Case(
             group=_GROUP,
             genre=example.request.task,
@@ -32,17 +44,3 @@ def unseen_cases(count: int, seed: int) -> list[Case]:
         )
         cases.append(case)
     return cases
-
-
-def _passage(number: int, excerpt: Excerpt) -> Passage:
-    return Passage(
-        record_id=number,
-        kind=excerpt.task,
-        recipient=excerpt.recipient,
-        subject=excerpt.subject,
-        text=excerpt.text,
-        date=None,
-        score=0.0,
-        score_parts={},
-        source=_GROUP,
-    )

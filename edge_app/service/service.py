@@ -175,8 +175,9 @@ class WritingService:
         stop: threading.Event,
     ) -> FinishReason:
         """Why the text ended, after it was written with what the history holds."""
-        assert self._model is not None
-        assert self._context is not None
+        model, engine = self._model, self._context
+        assert model is not None
+        assert engine is not None
         query = RetrievalQuery(
             request.brief, excluded=request.excluded, seed=request.settings.seed
         )
@@ -196,13 +197,18 @@ class WritingService:
                 url, token = self._child.url, self._child.token
             return CloudVerifier(url, token, emit, stop)
 
+        def base() -> Engine:  # a second cache over the specialist's weights
+            if self._base is None:
+                self._base = LlamaContext(model, 1, engine.context_length)
+            self._base.stop = stop
+            return self._base.sequence()
+
         verifier: Verifier = OfflineVerifier()
         if not (request.offline and role.uses_generalist):
-            verifier = verifier_of(role, connect, lambda: self._edge_base(stop))
+            verifier = verifier_of(role, connect, base)
         patience = Patience()
         if self._child is not None:
             patience = Patience(pauses=())  # nobody starts it again in mid-text
-        model, engine = self._model, self._context
         job = TextJob(model, engine, request, role.method, emit, stop, patience)
         return job.run(verifier, retrieved.passages)
 
@@ -316,13 +322,3 @@ class WritingService:
             profile_path(store.path),
             lambda sentence: emit(Notice(sentence)),
         )
-
-    def _edge_base(self, stop: threading.Event) -> Engine:
-        """The base on this device, a second cache over the specialist's weights."""
-        if self._base is None:
-            assert self._model is not None
-            assert self._context is not None
-            length = self._context.context_length
-            self._base = LlamaContext(self._model, 1, length)
-        self._base.stop = stop
-        return self._base.sequence()

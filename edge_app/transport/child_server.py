@@ -45,11 +45,16 @@ class ChildServer:
         self._complaints: list[str] = []
         self._connection: Connection | None = None
         self._was_ready = False
+        engine = engine or EngineSettings()
+        options = ["--threads", str(engine.threads)]
+        options += ["--gpu-layers", str(engine.gpu_layers)]
+        options += ["--flash-attention"] * engine.flash_attention
+        options += ["--exact", "--sessions", "1"] * engine.exact
         self._process = python_child.start(
             *("cloud_api.cli:program", "serve", "--port", "0"),
             *("--generalist", str(generalist.absolute())),
             *("--base", str(base.absolute())),
-            *_options(engine or EngineSettings()),
+            *options,
             *("--token-from-stdin", "--exit-with-stdin"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -136,13 +141,6 @@ class ChildServer:
             "the server on this machine ended while it was loading "
             f"(exit status {self._process.returncode})"
         )
-
-
-def _options(engine: EngineSettings) -> list[str]:
-    options = ["--threads", str(engine.threads)]
-    options += ["--gpu-layers", str(engine.gpu_layers)]
-    options += ["--flash-attention"] * engine.flash_attention
-    return options + ["--exact", "--sessions", "1"] * engine.exact
 
 
 def _in_thread(take: Callable[[str], None], pipe: object) -> None:

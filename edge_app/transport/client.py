@@ -204,16 +204,22 @@ class Connection:
             CloudRefusedError: `url` is no address of a server, `token` no token.
         """
         self.url = _checked(url)
+        headers = {
+            "User-Agent": "specsteer",
+            "Accept-Encoding": "identity",  # sizes are bounded as they travel
+        }
+        if (
+            token
+        ):  # without one the server is asked all the same: it says what is missing
+            if not (token.isascii() and token.isprintable()):
+                raise CloudRefusedError("the token holds characters that no token has")
+            headers["Authorization"] = f"Bearer {token}"
         self._emit = emit
         self._stop = stop or threading.Event()
         self._line, self._emitted = Line(self._stop), Line()
         self._client = httpx.Client(
             base_url=self.url,
-            headers={
-                "User-Agent": "specsteer",
-                "Accept-Encoding": "identity",  # sizes are bounded as they travel
-                **_authorization(token),
-            },
+            headers=headers,
             timeout=httpx.Timeout(_REQUEST_SECONDS, connect=_CONNECT_SECONDS),
             transport=watched_transport(self._line, self.url),
         )
@@ -391,15 +397,6 @@ def _checked(url: str) -> str:
             f"'{url}' is no server address; it looks like http://192.168.1.20:8765"
         )
     return url.rstrip("/")
-
-
-def _authorization(token: str) -> dict[str, str]:
-    """Without a token the server is asked all the same: it says what is missing."""
-    if not token:
-        return {}
-    if not (token.isascii() and token.isprintable()):
-        raise CloudRefusedError("the token holds characters that no token has")
-    return {"Authorization": f"Bearer {token}"}
 
 
 def _plain_body(response: httpx.Response) -> bytes:
