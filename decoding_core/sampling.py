@@ -119,7 +119,7 @@ def likeliest(logits: Floats) -> int:
 
 
 def _heaviest(weights: Floats) -> int:
-    """The same from weights (V,)."""
+    """Index of the largest of weights (V,); the lowest index of those tied."""
     return int((weights >= _AS_LIKELY * weights.max()).argmax())
 
 

@@ -156,17 +156,22 @@ class DecodeLoop:
         text, room = self._text, self._max_tokens - len(self._text.own)
         self._session.return_if_due(text.public)
 
+        # Draft, where the method does; while the device is alone, always.
         decider = self._alone if self._session.alone else self._decider
         draft, length = Draft(), min(decider.draft_length, room)
         if length:
-            attempt = decider.attempt(self._session.epoch)
-            emit = self._emitter.drafted
-            draft = self._drafter.draft(text.own, length, emit, attempt)
+            attempt, on_token = (
+                decider.attempt(self._session.epoch),
+                self._emitter.drafted,
+            )
+            draft = self._drafter.draft(text.own, length, on_token, attempt)
 
+        # Verify; no verdict: the server has just been lost.
         started = time.perf_counter()
         draft, verdict = self._verify(draft)
         seconds = time.perf_counter() - started
 
+        # Accept, up to the token that ends the text; recover the one after.
         ends = (i for i, token in enumerate(draft.token_ids) if token in self._end_ids)
         most = min(room, next(ends, room) + 1)
         decider = self._alone if verdict is None else self._decider
@@ -174,6 +179,7 @@ class DecodeLoop:
         if verdict is not None:
             self._emitter.verified(decision.kept, seconds, decision.truncation_bound)
 
+        # Roll back to what stays, and settle it.
         kept = draft.token_ids[: decision.kept]
         self._drafter.keep(len(kept))
         self._session.settle(text.public, len(kept), len(draft.token_ids))

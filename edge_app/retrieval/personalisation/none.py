@@ -21,6 +21,6 @@ class Choice:
     def find(
         self, texts: Searchable, query: RetrievalQuery, context: RetrievalContext
     ) -> Retrieved:
-        """Nothing."""
+        """No text at all."""
         del texts, query, context
         return Retrieved()

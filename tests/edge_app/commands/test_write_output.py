@@ -277,7 +277,7 @@ def test_ctrl_c_is_given_back(run, service):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_options_become_the_order(run, service):
+def test_options_become_the_request(run, service):
     """Each option of the command line reaches the loop."""
     made = service(told())
     run(
