@@ -6,7 +6,7 @@
 # make lint    format, lint, types, contracts
 # make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
 # make mutants plant errors in the code, one at a time: how many do the tests notice?
-# make bench   where the time goes
+# make bench   a measurement (BENCH=where-time-goes; specsteer bench lists them)
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,6 +14,7 @@ BIN := $(VENV)/bin
 SCALE ?= full
 RUNS ?= 20
 BUSY ?= 0
+BENCH ?= where-time-goes
 # Errors alone: pip warns of each place of a person's settings where it finds nothing.
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
@@ -53,7 +54,7 @@ mutants: setup-dev
 	nice $(BIN)/python -m tests.mutants $(MUTANTS)
 
 bench: setup
-	$(BIN)/python -m benchmarks.where_time_goes
+	$(BIN)/specsteer bench $(BENCH)
 
 setup: $(VENV)/.runtime
 setup-dev: $(VENV)/.dev

@@ -1,19 +1,74 @@
-"""`specsteer bench`: found by its entry point, as the app knows nothing of it."""
+"""`specsteer bench`: finds every measurement by the name of its file.
+
+A file `bench_NAME.py` in a folder of a subject holds a click command called `command`:
+it is `specsteer bench NAME`, with hyphens where the file has underscores. The other
+modules of a folder are what its measurements share. The app knows nothing of this
+package; an entry point of the group `specsteer.commands` leads here.
+"""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 from edge_app.commands.lazy import LazyGroup
 
+SUBJECTS = {
+    "quality": "How good the texts of each method are",
+    "cost": "What a text costs",
+    "pair": "What a pair of models writes",
+    "speed": "Where the time goes",
+    "store": "The store of past writing",
+    "mail": "The words of a mail",
+}
+"""The folders, in the order in which they are shown, each with its heading."""
+
+
+def measurements() -> dict[str, dict[str, str]]:
+    """The module of each measurement, by its name, by subject."""
+    here = Path(__file__).parent
+    return {
+        subject: {
+            path.stem.removeprefix("bench_").replace("_", "-"): (
+                f"{__package__}.{subject}.{path.stem}"
+            )
+            for path in sorted((here / subject).glob("bench_*.py"))
+        }
+        for subject in SUBJECTS
+    }
+
 
 class _Benches(LazyGroup):
     modules = {  # noqa: RUF012 (as in the class above)
-        "quality": "benchmarks.quality.command",
-        "cost": "benchmarks.cost",
+        name: module
+        for found in measurements().values()
+        for name, module in found.items()
     }
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """A line for each measurement, under the heading of its subject."""
+        width = max(map(len, self.modules))
+        for subject, found in measurements().items():
+            with formatter.section(SUBJECTS[subject]):
+                lines = []
+                for name in found:
+                    command = self.get_command(ctx, name)
+                    about = command.get_short_help_str(75 - width) if command else ""
+                    lines.append((name.ljust(width), about))
+                formatter.write_dl(lines)
 
 
 @click.group(cls=_Benches)
 def command() -> None:
-    """Compare the methods on sets of texts: how good they are, what they cost."""
+    """Measure: how good the methods are, what they cost, how fast all of it is.
+
+    Everything runs on this machine, without a network. Tables go to standard output;
+    --help after a name says what is measured and how to read it.
+
+    \b
+        specsteer bench quality --data eval/ --users 5
+        specsteer bench latency
+    """

@@ -1,6 +1,6 @@
 """How much of its drafts a pair keeps, by threshold: measured by writing.
 
-Requests by invented writers whom no training has met, greedy drafts, the greedy rule.
+Requests by synthetic writers, whom no training has met, greedy drafts, the greedy rule.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def measured(
 ) -> dict[float, float]:
     """Share of drafted tokens kept, over all texts of a threshold."""
     # The models take their time to load; figures of published shapes need none.
-    from benchmarks.habits import strangers
-    from benchmarks.pair import Pair
+    from benchmarks.pair.pair import Pair
+    from benchmarks.pair.synthetic_writers import emails_asked_for
 
-    pair, examples = Pair(specialist, generalist, threads), strangers(writers, 0)
+    pair, examples = Pair(specialist, generalist, threads), emails_asked_for(writers, 0)
     found, done = {}, 0
     for threshold in thresholds:
         settings = MethodSettings(threshold=threshold, draft_length=draft_length)

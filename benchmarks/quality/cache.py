@@ -1,6 +1,7 @@
-"""What was computed once: one JSON line a result, appended whole.
+"""Results that are kept, and the code and files that each depends on.
 
-A process that is killed loses the result it was at, and nothing else.
+A result is one JSON line, appended whole: a process that is killed loses the result it
+was at, and nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ import fcntl
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,41 @@ from decoding_core.errors import InvalidSettingsError
 from models.owner_only import make_folder, open_private
 
 Body = dict[str, Any]
+
+_ROOT = Path(__file__).parents[2]
+_DECIDES = (
+    "benchmarks/pair/pair.py",
+    "benchmarks/pair/synthetic_writers.py",
+    "benchmarks/quality/likely.py",
+    "benchmarks/quality/metrics.py",
+    "benchmarks/quality/query.py",
+    "benchmarks/quality/lab.py",
+    "benchmarks/quality/sets/*.py",
+    "benchmarks/quality/wire.py",
+    "decoding_core/**/*.py",
+    "edge_app/verifiers/on_device.py",
+    "edge_app/retrieval/context.py",
+    "edge_app/decoding/deciders.py",
+    "edge_app/decoding/loop.py",
+    "edge_app/evaluation/cases.py",
+    "edge_app/evaluation/eval_files.py",
+    "edge_app/evaluation/likelihood.py",
+    "edge_app/decoding/events.py",
+    "edge_app/retrieval/passages.py",
+    "models/*.py",
+    "models/engines/*.py",
+    "personal_store/search/retrieval.py",
+    "personal_store/text/tokens.py",
+)
+"""All that a text and its scores depend on, so that a change of it counts."""
+_LIBRARIES = (
+    "specsteer",
+    "llama-cpp-python",
+    "numpy",
+    "rank-bm25",
+    "rouge-score",
+    "nltk",
+)
 
 
 class Cache:
@@ -95,3 +134,30 @@ def key_of(depends: Mapping[str, Any]) -> str:
     """A name for what a result depends on."""
     words = json.dumps(depends, sort_keys=True, allow_nan=False)
     return hashlib.sha256(words.encode()).hexdigest()[:32]
+
+
+@cache
+def code_id() -> str:
+    """Hash of the code that decides what is written."""
+    sha = hashlib.sha256()
+    for path in sorted({file for glob in _DECIDES for file in _ROOT.glob(glob)}):
+        sha.update(str(path.relative_to(_ROOT)).encode() + path.read_bytes())
+    return sha.hexdigest()[:16]
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that figures depend on."""
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "none"
+    return found
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

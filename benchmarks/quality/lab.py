@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.pair import Connect, Pair
+from benchmarks.pair.pair import Connect, Pair
 from benchmarks.quality import likely, metrics
-from benchmarks.quality.code import code_id, sha256_of, versions
+from benchmarks.quality.cache import code_id, sha256_of, versions
 from benchmarks.quality.query import Query, Room
 from benchmarks.quality.sweep import Arm
 from benchmarks.quality.wire import framed, over_socket

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.pair import Pair
+from benchmarks.pair.pair import Pair
 from benchmarks.quality.query import Query
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings

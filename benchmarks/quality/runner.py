@@ -9,8 +9,8 @@ from typing import Any
 from benchmarks.quality import likely
 from benchmarks.quality.cache import Cache
 from benchmarks.quality.lab import Asked, Lab, Outcome
+from benchmarks.quality.metrics import NamedScorer
 from benchmarks.quality.query import Query
-from benchmarks.quality.scorer import NamedScorer
 from benchmarks.quality.sweep import Arm
 from decoding_core.errors import ContextFullError, StoppedError
 

@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any
 
-from benchmarks.pair import Connect, Pair
+from benchmarks.pair.pair import Connect, Pair
 from decoding_core.errors import MessageError
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
 from decoding_core.protocols import Verifier

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.habits import KINDS, habit_of, judged, shows, strangers
 from benchmarks.intervals import wilson
-from benchmarks.loops import repeats
+from benchmarks.pair.bench_habits import KINDS, habit_of, judged, shows
+from benchmarks.pair.bench_loops import repeats
+from benchmarks.pair.synthetic_writers import emails_asked_for
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_loops_are_found_wherever_they_are(items):
 
 def test_a_writer_of_true_texts_keeps_every_habit():
     """And those of others hardly ever stand in them."""
-    examples = strangers(12, seed=1)
+    examples = emails_asked_for(12, seed=1)
     rows = judged("true", examples, [example.text for example in examples])
     assert [row.kind for row in rows] == [*KINDS, "all"]
     assert all(row.share.value == 1.0 for row in rows)
@@ -53,7 +54,7 @@ def test_a_writer_of_true_texts_keeps_every_habit():
 
 def test_a_greeting_begins_a_text_and_takes_any_name():
     """Case and spaces do not matter; the place does."""
-    (example,) = strangers(1, seed=2)
+    (example,) = emails_asked_for(1, seed=2)
     other = habit_of(example, "greeting", "Quillan")
     assert "Quillan".lower() in other.lower()
     assert shows(f"{other.upper()}\n\nYes.", "greeting", other)

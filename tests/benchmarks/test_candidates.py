@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.candidates import rows_of, shares
+from benchmarks.pair.bench_candidates import rows_of, shares
 from decoding_core.sampling import log_softmax
 
 SIZE, COUNTS = 12, (1, 3, 12)

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.cost import command
 from benchmarks.cost.acceptance import measured
+from benchmarks.cost.bench_cost import command
 from benchmarks.cost.operations import (
     Text,
     full_share,

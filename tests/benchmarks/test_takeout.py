@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.takeout import FOUND, RATES, messages, write_mailbox
+from benchmarks.store.takeout import FOUND, RATES, messages, write_mailbox
 from personal_store.mail.splitting import split
 
 COUNT = 3_000

@@ -131,7 +131,11 @@ def test_the_processes_that_read_mail_run_none_of_it(folder, home):
 
 @pytest.mark.parametrize(
     "module",
-    ["edge_app.cli", "cloud_api", "models.training", "benchmarks.candidates"],
+    [
+        "edge_app.cli",
+        "cloud_api",
+        "models.training",
+    ],
 )
 def test_python_m_reads_no_library_from_it(folder, home, module):
     """But for what Python itself reads before it comes to us."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.quality import command as module
+from benchmarks.quality import bench_quality as module
 from benchmarks.quality import lab
 from decoding_core.methods import available
 from edge_app.cli import cli

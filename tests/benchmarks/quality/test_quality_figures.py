@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from benchmarks.quality.lab import Outcome
-from benchmarks.quality.metrics import meteor, scores, stars
+from benchmarks.quality.metrics import find_scorer, meteor, scores, stars
 from benchmarks.quality.query import Query
+from benchmarks.quality.report import markdown, plain, settings_of
 from benchmarks.quality.runner import Result
-from benchmarks.quality.scorer import find_scorer
 from benchmarks.quality.summary import macro_f1, rows_of
 from benchmarks.quality.sweep import Arm
-from benchmarks.quality.table import markdown, plain, settings_of
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.cleaning import generated, score, words
-from benchmarks.mail_texts import Case, handmade, languages
+from benchmarks.mail.bench_cleaning import generated, score, words
+from benchmarks.mail.texts import Case, handmade, languages
 
 HANDMADE = {case.name: case for case in handmade()}
 GENERATED = list(generated(390, seed=5))

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from benchmarks.cleaning import score, words
-from benchmarks.mail_shapes import SHAPES
-from benchmarks.mail_texts import Case, drafts, languages
+from benchmarks.mail.bench_cleaning import score, words
+from benchmarks.mail.shapes import SHAPES
+from benchmarks.mail.texts import Case, drafts, languages
 from personal_store.cleaning import phrases
 from personal_store.cleaning.cleaning import clean_text
 

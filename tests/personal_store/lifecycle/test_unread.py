@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.cleaning import generated
-from benchmarks.mail_texts import handmade
+from benchmarks.mail.bench_cleaning import generated
+from benchmarks.mail.texts import handmade
 from personal_store import Store, import_source
 from personal_store.cleaning.cleaning import VERSION, clean_mail, clean_raw
 from personal_store.lifecycle import late_cleaning, raw_bodies

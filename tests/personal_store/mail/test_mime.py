@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.takeout import messages
+from benchmarks.store.takeout import messages
 from personal_store.mail.mail import addresses, parse
 from personal_store.mail.mime import content_of, message_of
 from personal_store.text.charset import header_text, unfolded

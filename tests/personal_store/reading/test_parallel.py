@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.takeout import ME, mailbox_file
+from benchmarks.store.takeout import ME, mailbox_file
 from personal_store import ImportFailure, SourceError, Store, StoreError, import_source
 from personal_store.ingest import importing
 from personal_store.reading import parallel

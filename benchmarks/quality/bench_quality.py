@@ -70,8 +70,14 @@ _FILE = click.Path(path_type=Path)
     help="The longest text.",
 )
 @click.option("--temperature", default=0.0, show_default=True, help="0 is greedy.")
-@click.option("--top-p", default=1.0, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--top-p", default=1.0, show_default=True, help="As for writing.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of drawn tokens and of the resamples.",
+)
 @click.option(
     "--strength",
     default="1",
@@ -87,9 +93,17 @@ _FILE = click.Path(path_type=Path)
     help="One or more, with commas; auto is one too.",
 )
 @click.option(
-    "--draft-length", default=MethodSettings().draft_length, show_default=True
+    "--draft-length",
+    default=MethodSettings().draft_length,
+    show_default=True,
+    help="The longest draft.",
 )
-@click.option("--candidates", default=MethodSettings().candidates, show_default=True)
+@click.option(
+    "--candidates",
+    default=MethodSettings().candidates,
+    show_default=True,
+    help="Tokens whose probabilities travel.",
+)
 @click.option(
     "--passages",
     type=click.IntRange(0, 100),
@@ -126,7 +140,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--cache", type=_FILE, metavar="DIR", help="Where results are kept.")
 @click.option("--fresh", is_flag=True, help="Compute again what is kept.")
 def command(**options: Any) -> None:
-    """Write the same texts with each method, and compare them with the true ones.
+    """Compare what each method writes with true texts.
 
     A row for each method and set: ROUGE, METEOR, length, share of the draft that was
     kept, speed, bytes, and nats of the true text; for the tasks of LaMP that have a
@@ -241,8 +255,8 @@ def _runner(
     opened: ExitStack, lab: Lab, arms: list[Arm], options: dict[str, Any]
 ) -> Runner:
     from benchmarks.quality.cache import Cache, key_of
+    from benchmarks.quality.metrics import find_scorer
     from benchmarks.quality.runner import Runner
-    from benchmarks.quality.scorer import find_scorer
 
     scorer = find_scorer(options["scorer"]) if options["scorer"] else None
     folder = options["cache"] or state_folder() / "bench"
@@ -266,8 +280,7 @@ def _run(runner: Runner, queries: list[Query]) -> tuple[list[Result], bool]:
 def _show(
     results: list[Result], runner: Runner, lab: Lab, options: dict[str, Any]
 ) -> None:
-    from benchmarks.quality import plots, table
-    from benchmarks.quality.as_json import document
+    from benchmarks.quality import plots, report
     from benchmarks.quality.summary import rows_of
     from edge_app.evaluation import as_json
 
@@ -280,11 +293,11 @@ def _show(
     if not results:
         raise ContextFullError("no text was written")
     rows = rows_of(results, options["seed"])
-    click.echo((table.markdown if options["markdown"] else table.plain)(rows))
-    for sentence in [*table.refusals(rows), table.LEGEND]:
+    click.echo((report.markdown if options["markdown"] else report.plain)(rows))
+    for sentence in [*report.refusals(rows), report.LEGEND]:
         click.echo("\n" + click.wrap_text(sentence, 80), err=True)
     if options["json_file"] is not None:
-        body = document(rows, results, lab, _asked(options, runner))
+        body = report.document(rows, results, lab, _asked(options, runner))
         as_json.write(options["json_file"], body)
     if options["plots"] is not None:
         files = plots.draw(rows, options["plots"])

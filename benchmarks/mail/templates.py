@@ -1,12 +1,12 @@
-"""Mail programs whose shape needs no more than a template: mails/programs.toml."""
+"""Mail programs whose shape needs no more than a template: programs.toml."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
 
-from benchmarks.mail_pieces import Bodies, in_both, quoted
-from benchmarks.mail_texts import FOLDER, Draft
+from benchmarks.mail.pieces import Bodies, in_both, quoted
+from benchmarks.mail.texts import FOLDER, Draft
 
 
 def _shape_of(template: str) -> Callable[[Draft, str], Bodies]:

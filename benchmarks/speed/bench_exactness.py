@@ -1,14 +1,12 @@
-"""What exactness costs: single steps with and without a second, empty token.
-
-Steps of both kinds are timed in turn, so that the machine's moods hit both alike.
-"""
+"""`specsteer bench exactness`: what `exact = true` costs."""
 
 from __future__ import annotations
 
 import time
 from statistics import median
 
-from decoding_core.foreign_text import gate_output
+import click
+
 from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
 from models.engines.settings import EngineSettings
 from models.files import ROLES, locate
@@ -17,8 +15,15 @@ _PAST = 400
 _STEPS = 200
 
 
-def main() -> None:
-    """Print the median milliseconds of a step for both embedded models."""
+@click.command("exactness")
+def command() -> None:
+    """What exactness costs: a step of each, both ways.
+
+    With `exact = true` an engine reads a second, empty token beside a single one, so
+    that a token gets the same figures alone and in a block. The median milliseconds of
+    200 steps are shown. Steps of both kinds are timed in turn, so that what else the
+    machine does hits both alike.
+    """
     print("model        plain ms  exact ms  ratio")
     for role in ROLES:
         plain, exact = (_sequence(role, exact) for exact in (False, True))
@@ -40,8 +45,3 @@ def _step(sequence: LlamaSequence) -> float:
     seconds = time.perf_counter() - started
     sequence.rollback(_PAST)
     return seconds
-
-
-if __name__ == "__main__":
-    gate_output()
-    main()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from benchmarks.mail_pieces import Bodies, breaks, divs, quoted, word_paragraphs
-from benchmarks.mail_texts import Draft
+from benchmarks.mail.pieces import Bodies, breaks, divs, quoted, word_paragraphs
+from benchmarks.mail.texts import Draft
 
 
 def outlook(d: Draft, own: str) -> Bodies:

@@ -1,14 +1,21 @@
-"""One table: a row for each set and arm."""
+"""The results of a run, as a table and as one JSON object."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from benchmarks.quality.cache import code_id, versions
+from benchmarks.quality.lab import Lab
+from benchmarks.quality.runner import Result
 from benchmarks.quality.summary import Row
 from benchmarks.quality.sweep import Arm
 from decoding_core.foreign_text import one_line
+from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES
 from edge_app.evaluation.table import Rows, aligned
+
+Object = dict[str, Any]
 
 LEGEND = (
     "METEOR is without synonyms. tokens: mean length. kept: accepted of the drafted, "
@@ -45,6 +52,13 @@ COLUMNS = (
     Column("nats", "nats/B", 1.0, 3),
 )
 _NAMES = ["set", "method", "threshold", "strength"]
+_NAMES_IN_JSON = {
+    "meteor": "meteor (no synonyms)",
+    "kept": "accepted / drafted",
+    "speed": "tokens per second",
+    "bytes": "bytes per token",
+    "nats": "nats per byte",
+}
 
 
 def plain(rows: Sequence[Row]) -> str:
@@ -105,3 +119,59 @@ def _cell(row: Row, column: Column) -> str:
     if figure is None:
         return "-"
     return f"{figure.value * column.unit:.{column.digits}f}"
+
+
+def document(
+    rows: Sequence[Row], results: Sequence[Result], lab: Lab, run: Mapping[str, Any]
+) -> Object:
+    """Settings, models, versions, rows and every result, without a word of any
+    text; `run` says what was asked."""
+    how = asdict(lab.how)
+    intervals = {"resamples": RESAMPLES, "level": LEVEL, "drawn": "users"}
+    return {
+        "settings": {**run, **how, "intervals": intervals},
+        "models": {
+            role: {
+                "path": str(path),
+                "bytes": path.stat().st_size,
+                "sha256": lab.hashes[role],
+            }
+            for role, path in lab.models.items()
+        },
+        "versions": {**versions(), "code": code_id()},
+        "rows": [_row(row) for row in rows],
+        "texts": [_text(result) for result in results],
+    }
+
+
+def _row(row: Row) -> Object:
+    return {
+        "set": row.dataset,
+        "method": row.arm.method,
+        "settings": asdict(row.arm.settings),
+        "cannot write": row.arm.refusal or None,
+        "texts": row.texts,
+        "users": row.users,
+        "figures": {
+            _NAMES_IN_JSON.get(name, name): asdict(figure)
+            for name, figure in row.figures.items()
+        },
+    }
+
+
+def _text(one: Result) -> Object:
+    outcome = {} if one.outcome is None else asdict(one.outcome)
+    outcome.pop("text", None)
+    return {
+        "set": one.query.dataset,
+        "user": one.query.user,
+        "query": one.query.name,
+        "source": one.query.source,
+        "method": one.arm.method,
+        "threshold": one.arm.threshold,
+        "strength": one.arm.strength,
+        **outcome,
+        "score": one.score,
+        "nats": one.nats,
+        "bytes": one.size,
+    }

@@ -1,9 +1,4 @@
-"""How fast a mailbox is imported, and in how much memory.
-
-python -m benchmarks.importing --messages 20000
-python -m benchmarks.importing --messages 20000 --alone
-python -m benchmarks.importing --mailbox "All mail.mbox" --profile
-"""
+"""`specsteer bench importing`: how fast a mailbox is imported."""
 
 import cProfile
 import os
@@ -20,22 +15,30 @@ from pathlib import Path
 
 import click
 
-from benchmarks.takeout import ME, mailbox_file
-from decoding_core.foreign_text import gate_output
+from benchmarks.store.takeout import ME, mailbox_file
 from personal_store import Store, import_source
 from personal_store.reading import parallel
 
 
-@click.command()
-@click.option("--messages", default=2_000, show_default=True)
-@click.option("--seed", default=7, show_default=True)
+@click.command("importing")
+@click.option("--messages", default=2_000, show_default=True, help="Made up.")
+@click.option("--seed", default=7, show_default=True, help="Of the messages.")
 @click.option("--mailbox", type=click.Path(path_type=Path), help="Read this instead.")
 @click.option("--profile", is_flag=True, help="Show where the time goes.")
 @click.option("--alone", is_flag=True, help="Read everything in one process.")
-def main(
+def command(
     messages: int, seed: int, mailbox: Path | None, profile: bool, alone: bool
 ) -> None:
-    """Import a generated Takeout mailbox into a fresh store."""
+    """How fast a mailbox is imported, in how much memory.
+
+    A made-up Gmail Takeout, with what real ones suffer from as often as they do, goes
+    into a fresh store. Shown are messages and megabytes by second, seconds of processor
+    over all processes, and the peak of their memory.
+
+    \b
+        specsteer bench importing --messages 20000
+        specsteer bench importing --mailbox "All mail.mbox" --profile
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = mailbox or Path(folder, "takeout.mbox")
         mailbox_file(path, messages, seed)
@@ -121,8 +124,3 @@ def _processor() -> float:
     """Seconds of processor time of this process and of its children that ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
-
-
-if __name__ == "__main__":
-    gate_output()
-    main()

@@ -1,13 +1,4 @@
-"""How fast own texts are found in stores of 1,000 to 1,000,000, and how surely.
-
-python -m benchmarks.retrieval
-python -m benchmarks.retrieval --texts 100000 --checked 30
-
-Times are those of `Store.search`: from the words of a query to passages with their
-texts. Recall is the share of the ten best texts by rank_bm25, scoring everything, that
-are among our ten best; preferences and doubles are left aside for it, as rank_bm25
-knows neither.
-"""
+"""`specsteer bench retrieval`: how fast and how surely own texts are found."""
 
 import json
 import resource
@@ -28,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from benchmarks.prose import Prose
-from decoding_core.foreign_text import gate_output
+from benchmarks.store.prose import Prose
 from edge_app.commands.progress import Progress
 from models import python_child
 from personal_store import Store
@@ -64,18 +54,18 @@ class Times:
         return f"p50 {statistics.median(self.all):.1f} ms, p95 {p95:.1f} ms"
 
 
-@click.command()
+@click.command("retrieval")
 @click.option("--texts", "sizes", multiple=True, type=int, help="Sizes of the store.")
 @click.option("--queries", default=100, show_default=True, help="Of each length.")
 @click.option("--checked", default=20, show_default=True, help="Queries for recall.")
-@click.option("--seed", default=1, show_default=True)
+@click.option("--seed", default=1, show_default=True, help="Of the texts.")
 @click.option(
     "--keep",
     type=click.Path(path_type=Path),
     help="Folder of stores: those that are there are searched, others built there.",
 )
-@click.option("--json", "as_json", is_flag=True)
-def main(
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON a store.")
+def command(
     sizes: tuple[int, ...],
     queries: int,
     checked: int,
@@ -83,7 +73,16 @@ def main(
     keep: Path | None,
     as_json: bool,
 ) -> None:
-    """Build stores of made-up texts, search them, and say how long it took."""
+    """How fast and how surely own texts are found.
+
+    Stores of 1,000 to 1,000,000 made-up texts are built and searched. Times are those
+    from the words of a query to passages with their texts. Recall is the share of the
+    ten best texts by rank_bm25, scoring everything, that are among our ten best;
+    preferences and doubles are left aside for it, as rank_bm25 knows neither.
+
+    \b
+        specsteer bench retrieval --texts 100000 --checked 30
+    """
     for size in sizes or _SIZES:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(keep or folder, f"texts-{size}-{seed}.db")
@@ -166,7 +165,7 @@ def _one_more(path: Path, prose: Prose) -> str:
 def _in_a_process_of_its_own(path: Path, queries: list[str]) -> Times:
     asked = json.dumps([str(path.absolute()), queries])
     with python_child.start(
-        "benchmarks.retrieval:answer",
+        "benchmarks.store.bench_retrieval:answer",
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -227,8 +226,3 @@ def _megabytes() -> int:
         return int(line.split()[1]) * 1024 // 1_000_000
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit // 1_000_000
-
-
-if __name__ == "__main__":
-    gate_output()
-    main()

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from html import escape
 from textwrap import wrap
 
-from benchmarks import mail_blocks as blocks
-from benchmarks.mail_pieces import Bodies, breaks, divs, quoted
-from benchmarks.mail_programs import PROGRAMS
-from benchmarks.mail_templates import TEMPLATES
-from benchmarks.mail_texts import Draft
+from benchmarks.mail import blocks
+from benchmarks.mail.pieces import Bodies, breaks, divs, quoted
+from benchmarks.mail.programs import PROGRAMS
+from benchmarks.mail.templates import TEMPLATES
+from benchmarks.mail.texts import Draft
 
 Shape = Callable[[Draft, str], Bodies]
 

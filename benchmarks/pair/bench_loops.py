@@ -1,19 +1,9 @@
-"""How many texts get caught in a loop?
-
-Either model goes on for 300 tokens at temperature 0.8: the specialist from private
-prompts, the generalist from public ones, each request by an invented writer. Once the
-ends of a text are forbidden, so that it must go on; once they end it, as in use.
-
-A loop is a span of one or more words that stands more than three times in immediate
-succession. Words are what stands between spaces. The same is counted for tokens.
-
-    python -m benchmarks.loops --runs 100 [--json FILE]
-"""
+"""`specsteer bench loops`: how many texts get caught in a loop."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +12,9 @@ import click
 import numpy as np
 
 from benchmarks.intervals import Share, wilson
-from benchmarks.strangers import CONTEXT, fingerprint, prompts_of
-from decoding_core.foreign_text import gate_output
+from benchmarks.pair.synthetic_writers import CONTEXT, fingerprint, prompts_of
 from decoding_core.protocols import Reading
-from decoding_core.sampling import Draw, Floats, Noise, Use
+from decoding_core.sampling import Draw, Noise, Use
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings, usable_cores
 from models.files import ROLES, locate
@@ -35,7 +24,6 @@ _AT_ONCE = 10
 """Texts that a model goes on with in one pass."""
 _MOST = 3
 """Times a span may stand in immediate succession."""
-_RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +99,15 @@ class Runner:
             self._context.sequence(number).rollback(0)
         unread = dict(enumerate(prompts))
         for position in range(length):
-            rows = self._read(unread)
-            drawn = {
-                number: self._next(row, draws[number], position, ends)
-                for number, row in rows.items()
-            }
+            readings = [Reading(number, ids) for number, ids in unread.items()]
+            logits = self._context.evaluate(readings)
+            rows = {n: found[0] for n, found in zip(unread, logits, strict=True)}
+            drawn = {}
+            for number, row in rows.items():
+                allowed = row.copy()
+                if not ends:
+                    allowed[self._ends] = -np.inf
+                drawn[number] = draws[number].from_logits(allowed, Use.DRAFT, position)
             unread = {n: [t] for n, t in drawn.items() if t not in self._ends}
             for number, (token,) in unread.items():
                 texts[number].append(token)
@@ -123,71 +115,64 @@ class Runner:
                 break
         return texts
 
-    def _read(self, unread: Mapping[int, Sequence[int]]) -> dict[int, Floats]:
-        readings = [Reading(number, token_ids) for number, token_ids in unread.items()]
-        logits = self._context.evaluate(readings)
-        return {n: rows[0] for n, rows in zip(unread, logits, strict=True)}
-
-    def _next(self, row: Floats, draw: Draw, position: int, ends: bool) -> int:
-        if not ends:
-            row = row.copy()
-            row[self._ends] = -np.inf
-        return draw.from_logits(row, Use.DRAFT, position)
-
 
 def measured(role: str, path: Path, how: Writing, show: int) -> list[Row]:
     """The rows of one model: once it must go on, once it may end."""
     runner, rows = Runner(path, how.threads), list[Row]()
-    prompts = _prompts(role, runner.model, how)
+    private = role == "specialist"
+    prompts = [
+        both.private_ids if private else both.public_ids
+        for both in (
+            prompts_of(runner.model, example, how.tokens)
+            for example in unseen_writers(how.runs, how.seed)
+        )
+    ]
     for ends in (False, True):
         texts = list(runner.texts(prompts, how, ends))
-        written = [_text(runner.model, ids) for ids in texts]
-        rows.append(_row(role, ends, texts, written))
+        written = [
+            b"".join(map(runner.model.vocabulary.piece, ids)).decode(errors="replace")
+            for ids in texts
+        ]
         looped = [text for text in written if repeats(text.split()) > _MOST]
+        in_tokens = sum(repeats(ids) > _MOST for ids in texts)
+        shares = wilson(len(looped), len(texts)), wilson(in_tokens, len(texts))
+        rows.append(Row(role, ends, *shares, sum(map(len, texts)) / len(texts)))
         for text in (*looped, *written)[:show]:
             print(f"\n[{role}, {'may end' if ends else 'must go on'}]\n{text}")
     return rows
 
 
-def _prompts(role: str, model: LlamaModel, how: Writing) -> list[Sequence[int]]:
-    made = [
-        prompts_of(model, example, how.tokens)
-        for example in unseen_writers(how.runs, how.seed)
-    ]
-    return [p.private_ids if role == "specialist" else p.public_ids for p in made]
-
-
-def _row(
-    role: str, ends: bool, texts: Sequence[Sequence[int]], written: Sequence[str]
-) -> Row:
-    words = sum(repeats(text.split()) > _MOST for text in written)
-    tokens = sum(repeats(ids) > _MOST for ids in texts)
-    mean = sum(map(len, texts)) / len(texts)
-    return Row(role, ends, wilson(words, len(texts)), wilson(tokens, len(texts)), mean)
-
-
-def _text(model: LlamaModel, token_ids: Sequence[int]) -> str:
-    return b"".join(map(model.vocabulary.piece, token_ids)).decode(errors="replace")
-
-
-@click.command()
+@click.command("loops")
 @click.option("--runs", default=100, show_default=True, help="Texts of each model.")
-@click.option("--tokens", default=300, show_default=True)
-@click.option("--temperature", default=0.8, show_default=True)
-@click.option("--top-p", default=1.0, show_default=True)
-@click.option("--seed", default=0, show_default=True)
-@click.option("--threads", default=usable_cores(), show_default=True)
+@click.option("--tokens", default=300, show_default=True, help="Of each text, at most.")
+@click.option("--temperature", default=0.8, show_default=True, help="0 is greedy.")
+@click.option("--top-p", default=1.0, show_default=True, help="As for writing.")
+@click.option("--seed", default=0, show_default=True, help="Of writers and draws.")
+@click.option("--threads", default=usable_cores(), help="Of each model.")
 @click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
 @click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
 @click.option(
     "--json",
     "target",
-    type=click.Path(path_type=Path),
-    help="Where to; else to benchmarks/results.",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all settings and figures there too.",
 )
 @click.option("--show", default=0, help="Print so many of the texts.")
-def main(target: Path | None, show: int, **options: Any) -> None:
-    """Print the shares of texts with a loop, and write the figures down."""
+def command(target: Path | None, show: int, **options: Any) -> None:
+    """How many texts get caught in a loop.
+
+    Either model goes on for 300 tokens at temperature 0.8: the specialist from private
+    prompts, the generalist from public ones, each request by an invented writer. Once
+    the ends of a text are forbidden, so that it must go on; once they end it, as in
+    use.
+
+    A loop is a span of one or more words that stands more than three times in immediate
+    succession. Words are what stands between spaces. The same is counted for tokens.
+
+    \b
+        specsteer bench loops --runs 40 --show 3
+    """
     paths = {role: options.pop(role) or locate(role) for role in ROLES}
     how = Writing(**options)
     rows = []
@@ -204,10 +189,5 @@ def main(target: Path | None, show: int, **options: Any) -> None:
         "settings": asdict(how),
         "rows": [asdict(row) for row in rows],
     }
-    target = target or _RESULTS / "loops.json"
-    target.write_text(json.dumps(figures, indent=1))
-
-
-if __name__ == "__main__":
-    gate_output()
-    main()
+    if target:
+        target.write_text(json.dumps(figures, indent=1))

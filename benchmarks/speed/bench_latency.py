@@ -1,10 +1,6 @@
-"""How long a person waits for the program to do as told: Esc, Ctrl-C, leaving.
+"""`specsteer bench latency`: how soon the program does as told.
 
-Each is tried some times with the embedded pair and a server of one's own. A line says
-the median, the longest and what we promise; the status is 1 where a promise is broken.
-The tests hold what happens then, and leave to this file how soon.
-
-    python -m benchmarks.latency [--runs 20]
+The tests hold what happens on Esc, Ctrl-C and leaving, and leave how soon to this.
 """
 
 from __future__ import annotations
@@ -22,7 +18,6 @@ from pathlib import Path
 import click
 
 from decoding_core.errors import StoppedError
-from decoding_core.foreign_text import gate_output
 from decoding_core.settings import MethodSettings
 from edge_app import sample
 from edge_app.decoding.events import Event, Settled
@@ -38,7 +33,7 @@ _LONG = 800
 """Tokens wanted, so that no text ends by itself."""
 
 
-def main_service(folder: Path) -> WritingService:
+def service_of(folder: Path) -> WritingService:
     """The sample letters, the embedded pair and a server of its own."""
     return WritingService(
         ServiceConfig(
@@ -61,10 +56,8 @@ def stop_of_a_text(service: WritingService, seed: int, *, offline: bool) -> floa
             stop.set()
 
     settings = MethodSettings(temperature=0.7, top_p=0.95, seed=seed)
-    request = WriteRequest(
-        _REQUEST, settings=settings, max_tokens=_LONG, offline=offline
-    )
-    service.write(request, hear, stop)
+    order = WriteRequest(_REQUEST, settings=settings, max_tokens=_LONG, offline=offline)
+    service.write(order, hear, stop)
     return time.perf_counter() - wished[0]
 
 
@@ -124,15 +117,25 @@ def reading() -> Iterator[LlamaContext]:
         yield context
 
 
-@click.command()
-@click.option("--runs", default=20, show_default=True)
-def main(runs: int) -> None:
-    """Print how long each takes."""
-    gate_output()
+@click.command("latency")
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="How often each is tried.",
+)
+def command(runs: int) -> None:
+    """How soon Esc, Ctrl-C and leaving do as told.
+
+    Each is tried some times with the embedded pair and a server of its own. A line says
+    the median, the longest and what is promised; the exit status is 1 where a promise
+    is broken.
+    """
     figures: dict[str, tuple[float, list[float]]] = {}
     with (
         tempfile.TemporaryDirectory() as name,
-        closing(main_service(Path(name))) as service,
+        closing(service_of(Path(name))) as service,
     ):
         service.prepare()
         figures["stop a text, with the server"] = (
@@ -151,7 +154,7 @@ def main(runs: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         esc, leave = [], []
         for _ in range(max(1, runs // 4)):
-            service = main_service(Path(name))
+            service = service_of(Path(name))
             esc.append(esc_in_the_app(service, Path(name)))
             began = time.perf_counter()
             service.close()
@@ -166,7 +169,3 @@ def main(runs: int) -> None:
         told = (statistics.median(seconds), longest, promise)
         print(f"{what:32}" + "".join(f"{1000 * one:6.0f} ms" for one in told))
     sys.exit(broken)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.strangers import CONTEXT, prompts_of
+from benchmarks.pair.synthetic_writers import CONTEXT, prompts_of
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.protocols import Verifier

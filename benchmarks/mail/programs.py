@@ -10,8 +10,8 @@ from collections.abc import Callable
 from html import escape
 from textwrap import wrap
 
-from benchmarks.mail_pieces import Bodies, breaks, divs, in_both, quoted
-from benchmarks.mail_texts import Draft
+from benchmarks.mail.pieces import Bodies, breaks, divs, in_both, quoted
+from benchmarks.mail.texts import Draft
 
 
 def _folded(line: str, width: int) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "mails"
+FOLDER = Path(__file__).parent
 
 NAMES = ("Sam", "Ines", "Tarek", "Jo", "Mirela", "Bea Lund", "Otto Kern", "Lía Paz")
 OTHERS = (

@@ -1,16 +1,4 @@
-"""Whose greeting, sign-off and pet phrase stand in a text?
-
-Invented writers whom no training has met ask for an email. Their habits can be read in
-the history, which the specialist alone sees; the server reads the request alone. Each
-text is written three times: by the specialist, by steering with both models in this
-process, and by the generalist.
-
-A habit is kept when it stands in the text word for word, whatever the case and the
-spaces; a greeting must stand at its beginning. Chance is how often the habits of
-all the other writers do, greeting the same person.
-
-    python -m benchmarks.habits --writers 100 [--json FILE]
-"""
+"""`specsteer bench habits`: whose greeting, sign-off and pet phrase stand in a text."""
 
 from __future__ import annotations
 
@@ -26,20 +14,18 @@ import click
 import numpy as np
 
 from benchmarks.intervals import Share, wilson
-from benchmarks.pair import Pair
-from benchmarks.strangers import fingerprint
-from decoding_core.foreign_text import gate_output
+from benchmarks.pair.pair import Pair
+from benchmarks.pair.synthetic_writers import emails_asked_for, fingerprint
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 from edge_app.evaluation.bootstrap import Resamples
 from models.engines.settings import usable_cores
 from models.files import locate
-from models.synthetic_writers.examples import Example, unseen_writers
+from models.synthetic_writers.examples import Example
 
 METHODS = ("specialist", "steering", "generalist")
 KINDS = ("greeting", "sign-off", "pet phrase")
 _MAX_TOKENS = 240
-_RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +72,6 @@ def judged(method: str, examples: Sequence[Example], texts: Sequence[str]) -> li
     return [*rows, Row(method, "all", _overall(kept, bound), chance)]
 
 
-def strangers(count: int, seed: int) -> list[Example]:
-    """Emails by writers nobody has met, to somebody the request names."""
-    made = (e for e in unseen_writers(3 * count, seed, "email") if e.request.recipient)
-    return [example for _, example in zip(range(count), made, strict=False)]
-
-
 def _overall(kept: Floats, bound: Floats) -> Share:
     """The share over all kinds; writers are resampled, whose habits go together."""
     drawn = Resamples(range(kept.shape[1]), seed=0)
@@ -114,39 +94,60 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _print(rows: Sequence[Row]) -> None:
-    for row in rows:
-        print(f"{row.method:12}{row.kind:12}{row.share!s:36} chance {row.chance:6.1%}")
-
-
-@click.command()
-@click.option("--writers", default=100, show_default=True)
-@click.option("--seed", default=0, show_default=True)
-@click.option("--temperature", default=0.0, show_default=True)
-@click.option("--strength", default=MethodSettings().strength, show_default=True)
-@click.option("--threshold", default=MethodSettings().threshold, show_default=True)
-@click.option("--threads", default=usable_cores(), show_default=True)
+@click.command("habits")
+@click.option("--writers", default=100, show_default=True, help="Invented ones.")
+@click.option("--seed", default=0, show_default=True, help="Of writers and draws.")
+@click.option("--temperature", default=0.0, show_default=True, help="0 is greedy.")
+@click.option(
+    "--strength",
+    default=MethodSettings().strength,
+    show_default=True,
+    help="Of steering.",
+)
+@click.option(
+    "--threshold",
+    default=MethodSettings().threshold,
+    show_default=True,
+    help="Of steering.",
+)
+@click.option("--threads", default=usable_cores(), help="Of each model.")
 @click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
 @click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
 @click.option(
     "--json",
     "target",
-    type=click.Path(path_type=Path),
-    help="Where to; else to benchmarks/results.",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all settings and figures there too.",
 )
 @click.option("--show", default=0, help="Print so many of the texts.")
-def main(**options: Any) -> None:
-    """Print how often habits are kept, and write the figures down."""
+def command(**options: Any) -> None:
+    """Whose greeting, sign-off and pet phrase a text has.
+
+    Invented writers whom no training has met ask for an email. Their habits can be read
+    in the history, which the specialist alone sees; the server reads the request alone.
+    Each text is written three times: by the specialist, by steering with both models in
+    this process, and by the generalist.
+
+    A habit is kept when it stands in the text word for word, whatever the case and the
+    spaces; a greeting must stand at its beginning. Chance is how often the habits of
+    all the other writers do, greeting the same person.
+
+    \b
+        specsteer bench habits --writers 100 --json habits.json
+    """
     small = options["specialist"] or locate("specialist")
     large = options["generalist"] or locate("generalist")
     pair = Pair(small, large, options["threads"])
-    examples = strangers(options["writers"], options["seed"])
+    examples = emails_asked_for(options["writers"], options["seed"])
     rows = []
     for method in METHODS:
         how = _settings(method, options)
         texts = [pair.write(e, how, _MAX_TOKENS).text for e in examples]
         rows += judged(method, examples, texts)
-        _print(rows[-len(KINDS) - 1 :])
+        for row in rows[-len(KINDS) - 1 :]:
+            chance = f"chance {row.chance:6.1%}"
+            print(f"{row.method:12}{row.kind:12}{row.share!s:36} {chance}")
         for example, text in zip(examples[: options["show"]], texts, strict=False):
             print(f"\n[{method}] {example.request.text}\n{text}\n   {example.habits}")
     figures = {
@@ -155,8 +156,8 @@ def main(**options: Any) -> None:
         "settings": asdict(_settings("steering", options)),
         "rows": [asdict(row) for row in rows],
     }
-    target = options["target"] or _RESULTS / "habits.json"
-    target.write_text(json.dumps(figures, indent=1))
+    if options["target"]:
+        options["target"].write_text(json.dumps(figures, indent=1))
 
 
 def _settings(method: str, options: dict[str, Any]) -> MethodSettings:
@@ -167,8 +168,3 @@ def _settings(method: str, options: dict[str, Any]) -> MethodSettings:
         threshold=options["threshold"],
         seed=options["seed"],
     )
-
-
-if __name__ == "__main__":
-    gate_output()
-    main()

@@ -1,11 +1,4 @@
-"""Texts as they come, unedited, with the share of drafts that was kept.
-
-Ten requests of each genre by invented writers whom no training has met, written by
-steering at temperature 0 and at 0.8, and by the generalist alone. Printed as Markdown:
-the model card holds the output.
-
-    python -m benchmarks.samples [--each 10] > samples.md
-"""
+"""`specsteer bench samples`: texts as they come, unedited."""
 
 from __future__ import annotations
 
@@ -16,8 +9,7 @@ from typing import Any
 
 import click
 
-from benchmarks.pair import Pair, Written
-from decoding_core.foreign_text import gate_output
+from benchmarks.pair.pair import Pair, Written
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Statistics
 from models.engines.settings import usable_cores
@@ -111,14 +103,22 @@ def _settings(
     )
 
 
-@click.command()
+@click.command("samples")
 @click.option("--each", default=10, show_default=True, help="Requests of a genre.")
-@click.option("--seed", default=1, show_default=True)
-@click.option("--threads", default=usable_cores(), show_default=True)
+@click.option("--seed", default=1, show_default=True, help="Of the writers.")
+@click.option("--threads", default=usable_cores(), help="Of each model.")
 @click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
 @click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
-def main(**options: Any) -> None:
-    """Print the share of drafts kept, and the texts."""
+def command(**options: Any) -> None:
+    """Texts as they come, with the share of drafts kept.
+
+    Ten requests of each genre by invented writers whom no training has met, written by
+    steering at temperature 0 and at 0.8, and by the generalist alone. Printed as
+    Markdown: the model card holds the output.
+
+    \b
+        specsteer bench samples --each 10 > samples.md
+    """
     small = options["specialist"] or locate("specialist")
     large = options["generalist"] or locate("generalist")
     pair = Pair(small, large, options["threads"])
@@ -128,8 +128,3 @@ def main(**options: Any) -> None:
         samples[genre] = [sampled(pair, e, i) for i, e in enumerate(examples)]
         click.echo(f"{genre}: done", err=True)
     print("\n".join([*acceptance_table(samples), *texts(samples)]))
-
-
-if __name__ == "__main__":
-    gate_output()
-    main()

@@ -1,12 +1,4 @@
-"""How often forgetting raises a false alarm, in stores of real texts.
-
-python -m benchmarks.forgetting ../shared/data/eval
-python -m benchmarks.forgetting ../shared/data/eval --stores 2 --times 10
-
-Each store holds other texts, two thirds of them as mail with a quote under them, some
-by others. Again and again some texts go, chosen at random, and the proof is asked for.
-Exit status 1 if it ever fails.
-"""
+"""`specsteer bench forgetting`: false alarms of the proof that nothing is left."""
 
 import json
 import lzma
@@ -22,7 +14,6 @@ from pathlib import Path
 
 import click
 
-from decoding_core.foreign_text import gate_output
 from personal_store import Store, import_source
 from personal_store.database.copies import back_up
 from personal_store.files.private_files import size_of
@@ -76,13 +67,22 @@ def fill(store: Store, texts: Texts, rng: random.Random) -> None:
     import_source(store, "jsonl", folder / "notes.jsonl")
 
 
-@click.command()
+@click.command("forgetting")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
-@click.option("--stores", default=10, show_default=True)
+@click.option("--stores", default=10, show_default=True, help="How many.")
 @click.option("--texts", default=3_000, show_default=True, help="In each store.")
 @click.option("--times", default=100, show_default=True, help="Forgettings in each.")
-def main(folder: Path, stores: int, texts: int, times: int) -> None:
-    """Count the false alarms."""
+def command(folder: Path, stores: int, texts: int, times: int) -> None:
+    """How often the proof of forgetting raises a false alarm.
+
+    FOLDER holds histories as .jsonl.xz, as 'specsteer evaluate' reads them. Each store
+    is filled with other texts, two thirds of them as mail with a quote under them, some
+    by others. Again and again some texts go, chosen at random, and the proof is asked
+    for. The exit status is 1 if it ever fails.
+
+    \b
+        specsteer bench forgetting eval/ --stores 2 --times 10
+    """
     every = read_texts(folder)
     alarms = 0
     for seed in range(stores):
@@ -114,8 +114,3 @@ def main(folder: Path, stores: int, texts: int, times: int) -> None:
         )
     print(f"{stores * times:,} forgettings, {alarms} alarms")
     sys.exit(alarms > 0)
-
-
-if __name__ == "__main__":
-    gate_output()
-    main()

@@ -1,8 +1,4 @@
-"""Where the time of a text goes: the specialist, the server, the loop itself.
-
-Two processes and a real socket, the embedded pair, the sample letters. Run it with
-`make bench`; it prints a table and writes benchmarks/results/where_time_goes.json.
-"""
+"""`specsteer bench where-time-goes`: specialist, server and loop, by the clock."""
 
 from __future__ import annotations
 
@@ -11,13 +7,13 @@ import platform
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.timing import TimedEngine, TimedVerifier
-from decoding_core.foreign_text import gate_output
+import click
+
+from benchmarks.speed.timing import TimedEngine, TimedVerifier
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
@@ -37,7 +33,6 @@ from models.prompts import Request
 from personal_store import Store
 
 _TOKENS = 200
-_RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +102,21 @@ class Bench:
         )
 
 
-def main() -> None:
-    """Print the table and write the figures."""
+@click.command("where-time-goes")
+@click.option(
+    "--json",
+    "target",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all settings and figures there too.",
+)
+def command(target: Path | None) -> None:
+    """Where the time of a text goes: specialist, server, loop.
+
+    Three methods, greedy and drawn, each write the sample letter three times: two
+    processes, a real socket, the embedded pair. The specialist's and the server's
+    seconds are those spent waiting for them; what is left is the loop's own.
+    """
     model = LlamaModel(locate("specialist"), EngineSettings())
     context = LlamaContext(model)
     with (
@@ -133,17 +141,19 @@ def main() -> None:
             for temperature, top_p in ((0.0, 1.0), (0.7, 0.95))
             for seed in (0, 1, 2)
         ]
-    _print(rows)
-    _keep(rows, model.settings.threads)
-
-
-def _keep(rows: Sequence[Row], threads: int) -> None:
-    figures = {
-        "machine": f"{platform.machine()}, {threads} threads a model",
-        "rows": [asdict(row) for row in rows],
-    }
-    _RESULTS.mkdir(exist_ok=True)
-    (_RESULTS / "where_time_goes.json").write_text(json.dumps(figures, indent=1))
+    print("method      temp  tokens  seconds  specialist  server  loop   loop %")
+    for row in rows:
+        print(
+            f"{row.method:11} {row.temperature:4.1f} {row.tokens:7} {row.total:8.2f}"
+            f"{row.specialist:12.2f}{row.server:8.2f}{row.loop:6.3f}{row.loop_share:9.1%}"
+        )
+    if target:
+        threads = model.settings.threads
+        figures = {
+            "machine": f"{platform.machine()}, {threads} threads a model",
+            "rows": [asdict(row) for row in rows],
+        }
+        target.write_text(json.dumps(figures, indent=1))
 
 
 def _prompts(model: LlamaModel, path: Path) -> Prompts:
@@ -157,17 +167,3 @@ def _prompts(model: LlamaModel, path: Path) -> Prompts:
     )
     request = Request(sample.REQUEST, "email", sample.RECIPIENT)
     return builder.build(request, passages, "", _TOKENS)
-
-
-def _print(rows: Sequence[Row]) -> None:
-    print("method      temp  tokens  seconds  specialist  server  loop   loop %")
-    for row in rows:
-        print(
-            f"{row.method:11} {row.temperature:4.1f} {row.tokens:7} {row.total:8.2f}"
-            f"{row.specialist:12.2f}{row.server:8.2f}{row.loop:6.3f}{row.loop_share:9.1%}"
-        )
-
-
-if __name__ == "__main__":
-    gate_output()
-    main()

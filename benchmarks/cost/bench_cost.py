@@ -66,7 +66,13 @@ def _numbers(kind: type[int] | type[float]) -> Callback:
     show_default=True,
     help="Tokens of history.",
 )
-@click.option("--tokens", type=click.IntRange(1), default=100, show_default=True)
+@click.option(
+    "--tokens",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Tokens written.",
+)
 @click.option(
     "--request",
     type=click.IntRange(1),
@@ -75,18 +81,29 @@ def _numbers(kind: type[int] | type[float]) -> Callback:
     help="Tokens of the public prompt.",
 )
 @click.option(
-    "--draft-length", type=click.IntRange(1, 64), default=8, show_default=True
+    "--draft-length",
+    type=click.IntRange(1, 64),
+    default=8,
+    show_default=True,
+    help="Tokens drafted at a time.",
 )
 @click.option(
     "--candidates", type=click.IntRange(1), default=100, show_default=True, help="K."
 )
-@click.option("--base", type=click.Choice(["cloud", "edge"]), default="cloud")
+@click.option(
+    "--base",
+    type=click.Choice(["cloud", "edge"]),
+    default="cloud",
+    show_default=True,
+    help="Where the base runs.",
+)
 @click.option(
     "--threshold",
     "thresholds",
     callback=_numbers(float),
     default=_THRESHOLDS,
     show_default=True,
+    help="Thresholds of steering.",
 )
 @click.option(
     "--accepted",
@@ -108,7 +125,9 @@ def _numbers(kind: type[int] | type[float]) -> Callback:
     show_default=True,
     help="Every token that is read, prompts too; or one token's work for each pass.",
 )
-@click.option("--threads", type=click.IntRange(1), default=usable_cores())
+@click.option(
+    "--threads", type=click.IntRange(1), default=usable_cores(), help="Of each model."
+)
 @click.option("--markdown", is_flag=True, help="Tables in Markdown.")
 @click.option("--json", "json_file", type=_FILE, help="Write all figures there too.")
 @click.option(

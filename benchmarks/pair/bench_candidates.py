@@ -1,12 +1,4 @@
-"""How much of the target do the candidates hold, by which choice?
-
-The server sends the K likeliest tokens by the generalist. The papers' literal rule
-sends the K highest of log L - strength * log B instead. A third choice gives an eighth
-of the K to the likeliest by the base. At every place of true texts this asks what share
-of T lies on each set; the whole vocabulary is known here.
-
-    python -m benchmarks.candidates --writers 40 [--data FILES] [--json FILE]
-"""
+"""`specsteer bench candidates`: the share of the target that candidates hold."""
 
 from __future__ import annotations
 
@@ -19,9 +11,8 @@ from typing import Any
 import click
 import numpy as np
 
-from benchmarks.strangers import CONTEXT, fingerprint
+from benchmarks.pair.synthetic_writers import CONTEXT, fingerprint
 from decoding_core.errors import ContextFullError
-from decoding_core.foreign_text import gate_output
 from decoding_core.methods.steering import log_steered
 from decoding_core.protocols import Engine
 from decoding_core.sampling import Floats, log_softmax
@@ -141,33 +132,39 @@ def rows_of(found: Floats) -> list[Row]:
     ]
 
 
-def _print(rows: Sequence[Row], places: int) -> None:
-    print(f"{places} places   share of T on the candidates")
-    print("chosen by       K     mean  1 of 10  1 of 100  likeliest among them")
-    for row in rows:
-        print(
-            f"{row.rule:12}{row.count:5}{row.mean:9.2%}{row.tenth:9.2%}"
-            f"{row.hundredth:10.2%}{row.holds_likeliest:22.1%}"
-        )
-
-
-@click.command()
-@click.option("--writers", default=40, show_default=True, help="Invented, unseen.")
-@click.option("--seed", default=0, show_default=True)
+@click.command("candidates")
+@click.option("--writers", default=40, show_default=True, help="Invented ones.")
+@click.option("--seed", default=0, show_default=True, help="Of the writers.")
 @click.option(
     "--data",
     multiple=True,
     type=click.Path(path_type=Path),
     help="Files of histories instead, as 'specsteer evaluate' reads them.",
 )
-@click.option("--strength", default=1.0, show_default=True)
+@click.option("--strength", default=1.0, show_default=True, help="Of steering.")
 @click.option("--max-tokens", default=128, show_default=True, help="Of each text.")
-@click.option("--threads", default=usable_cores(), show_default=True)
+@click.option("--threads", default=usable_cores(), help="Of each model.")
 @click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
 @click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
-@click.option("--json", "target", type=click.Path(path_type=Path), help="Where to.")
-def main(**options: Any) -> None:
-    """Print a table, and write the figures down where that is asked."""
+@click.option(
+    "--json",
+    "target",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all settings and figures there too.",
+)
+def command(**options: Any) -> None:
+    """How much of the target the candidates hold.
+
+    The server sends the K likeliest tokens by the generalist. The papers' literal rule
+    sends the K highest of log L - strength * log B instead. A third choice gives an
+    eighth of the K to the likeliest by the base. At every place of true texts the share
+    of T on each set is taken, over the whole vocabulary.
+
+    \b
+        specsteer bench candidates --writers 40
+        specsteer bench candidates --data eval/ --json candidates.json
+    """
     small = options["specialist"] or locate("specialist")
     large = options["generalist"] or locate("generalist")
     cases = read_files(options["data"]) if options["data"] else []
@@ -180,7 +177,13 @@ def main(**options: Any) -> None:
             continue  # its request alone fills the model
     found = np.concatenate(parts, axis=-1)
     rows = rows_of(found)
-    _print(rows, found.shape[-1])
+    print(f"{found.shape[-1]} places   share of T on the candidates")
+    print("chosen by       K     mean  1 of 10  1 of 100  likeliest among them")
+    for row in rows:
+        print(
+            f"{row.rule:12}{row.count:5}{row.mean:9.2%}{row.tenth:9.2%}"
+            f"{row.hundredth:10.2%}{row.holds_likeliest:22.1%}"
+        )
     if options["target"]:
         figures = {
             "models": {path.name: fingerprint(path) for path in (small, large)},
@@ -191,8 +194,3 @@ def main(**options: Any) -> None:
             "rows": [asdict(row) for row in rows],
         }
         options["target"].write_text(json.dumps(figures, indent=1))
-
-
-if __name__ == "__main__":
-    gate_output()
-    main()

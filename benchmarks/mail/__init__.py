@@ -1,0 +1,1 @@
+"""How well the own words of a mail are told from the rest."""

@@ -1,0 +1,1 @@
+"""What a pair of models writes: habits, loops, candidates, samples."""

@@ -1,0 +1,1 @@
+"""How the store of past writing keeps up: imports, searches, forgetting."""

@@ -1,0 +1,63 @@
+"""`specsteer bench`: every measurement is there, found by the name of its file."""
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import command as bench
+from benchmarks.command import command, measurements
+
+FOLDER = Path(bench.__file__).parent
+NAMES = [name for found in measurements().values() for name in found]
+
+
+def help_of(*names):
+    result = CliRunner().invoke(
+        command, [*names, "--help"], prog_name="specsteer bench"
+    )
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_a_file_is_a_measurement_by_its_name():
+    """Wherever a `bench_` file lies, it is in a folder that is looked through."""
+    files = {path.stem for path in FOLDER.rglob("bench_*.py")}
+    assert files == {f"bench_{name.replace('-', '_')}" for name in NAMES}
+    assert len(NAMES) == len(set(NAMES)) == len(files)
+
+
+def test_the_list_has_a_whole_line_for_each():
+    """None is cut off."""
+    shown = help_of()
+    for name in NAMES:
+        (line,) = (one for one in shown.splitlines() if one.startswith(f"  {name} "))
+        assert line.endswith(".")
+        assert not line.endswith("...")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_measurement_says_what_it_measures(name):
+    """More than its line in the list, and a word on each option."""
+    (module,) = (found[name] for found in measurements().values() if name in found)
+    measurement = command.get_command(click.Context(command), name)
+    assert measurement.name == name
+    assert measurement.callback.__module__ == module
+    assert len((measurement.help or "").split()) > 30
+    for option in measurement.params:
+        if isinstance(option, click.Option):
+            assert option.help, f"{name} {option.opts[0]}"
+
+
+def test_a_broken_measurement_fails_loudly(monkeypatch):
+    """It is not left out of the list."""
+    monkeypatch.setitem(type(command).modules, "broken", "benchmarks.speed.bench_gone")
+    with pytest.raises(ModuleNotFoundError, match="bench_gone"):
+        CliRunner().invoke(command, ["broken"], catch_exceptions=False)
+
+
+def test_no_folder_holds_more_than_a_dozen_modules_or_so():
+    """Each is of one subject."""
+    for subject in bench.SUBJECTS:
+        assert len(list((FOLDER / subject).glob("[!_]*.py"))) <= 12
