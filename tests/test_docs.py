@@ -14,7 +14,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.commands.write import command as write
 from edge_app.config.settings import Settings
 from personal_store import importers
-from tests import file_list
+from tests import command_list, file_list
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -122,6 +122,11 @@ def test_every_relative_link_leads_to_a_file(path):
 def test_the_list_of_files_is_that_of_the_tree():
     """It is written by `python -m tests.file_list`."""
     assert file_list.PAGE.read_text("utf-8") == file_list.listed()
+
+
+def test_the_tables_of_options_are_those_of_the_commands():
+    """They are written by `python -m tests.command_list`."""
+    assert command_list.PAGE.read_text("utf-8") == command_list.listed()
 
 
 @pytest.mark.parametrize(
