@@ -6,6 +6,7 @@
 # make lint    format, lint, types, contracts
 # make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
 # make mutants plant errors in the code, one at a time: how many do the tests notice?
+# make docs    the pages as a site in build/site, drawn and listed anew
 # make bench   a measurement (BENCH=where-time-goes; specsteer bench lists them)
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ BENCH ?= where-time-goes
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
-.PHONY: run test slow soak check lint format models mutants bench clean setup setup-dev
+.PHONY: run test slow soak check lint format models mutants bench docs clean setup setup-dev
 .PHONY: setup-train
 
 run: setup
@@ -56,6 +57,14 @@ mutants: setup-dev
 bench: setup
 	$(BIN)/specsteer bench $(BENCH)
 
+# What is generated first, then the site; a broken link or a warning ends it.
+docs: setup-dev $(VENV)/.docs
+	$(BIN)/python -m tests.file_list
+	$(BIN)/python -m tests.command_list
+	$(BIN)/python -m tests.house_picture
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "the site is in build/site" >&2
+
 setup: $(VENV)/.runtime
 setup-dev: $(VENV)/.dev
 setup-train: $(VENV)/.train
@@ -75,6 +84,10 @@ $(VENV)/.runtime: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.runtime
 	@$(INSTALL) '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	@$(INSTALL) '.[docs]'
 	@touch $@
 
 $(VENV)/.train: $(VENV)/.runtime

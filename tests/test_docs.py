@@ -1,6 +1,10 @@
 """The documentation cannot lie about what exists: commands, options, methods, files."""
 
+import os
 import re
+import subprocess
+import sys
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,11 +18,16 @@ from decoding_core.settings import MethodSettings
 from edge_app.commands.write import command as write
 from edge_app.config.settings import Settings
 from personal_store import importers
-from tests import command_list, file_list
+from tests import command_list, file_list, house_picture
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-LINKING = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+FOLDER = ROOT / "docs"
+PAGES = sorted(FOLDER.glob("*.md"))
+LINKING = [
+    *PAGES,
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((FOLDER / "adr").glob("*.md")),
+]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -127,6 +136,46 @@ def test_the_list_of_files_is_that_of_the_tree():
 def test_the_tables_of_options_are_those_of_the_commands():
     """They are written by `python -m tests.command_list`."""
     assert command_list.PAGE.read_text("utf-8") == command_list.listed()
+
+
+def test_the_picture_of_the_house_is_drawn_from_the_imports():
+    """It is drawn by `python -m tests.house_picture`."""
+    assert house_picture.PICTURE.read_text("utf-8") == house_picture.drawn()
+
+
+def test_the_site_leads_to_every_page():
+    """Decisions and the pages beside the folder are in its navigation too."""
+    site = (ROOT / "mkdocs.yml").read_text("utf-8")
+    beside = re.findall(
+        r'": "([\w-]+\.md)"', (ROOT / "docs" / "site_hooks.py").read_text("utf-8")
+    )
+    pages = [p.relative_to(ROOT / "docs").as_posix() for p in FOLDER.rglob("*.md")]
+    named = re.findall(r"^ *- (\S+\.md)$", site, re.MULTILINE)
+    assert sorted(named) == sorted([*pages, *beside])
+
+
+def test_the_site_is_built_without_a_warning(tmp_path):
+    """Where the extra `docs` is installed; `make docs` does the same."""
+    pytest.importorskip("material", reason="the extra 'docs' is not installed")
+    words = ["-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    built = subprocess.run(
+        [sys.executable, *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+
+
+def test_the_version_is_one():
+    """As the package and the citation tell it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {project['version']}\n" in citation
+    assert f"\n## {project['version']} - " in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
