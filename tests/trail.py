@@ -1,7 +1,9 @@
 """Which modules take part while one block is drafted, checked and shown, and while one
 mail is stored: those of ours that execute a function meanwhile.
 
-    python -m tests.trail
+    python -m tests.trail [--write]
+
+With --write both lists go into docs/architecture.md, between their markers.
 
 The block is one in the middle of a text: `specsteer write` over a real socket, with the
 embedded pair, and the server in the same process, so that one trace sees both.
@@ -19,6 +21,7 @@ at the end.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -28,7 +31,11 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+from tests.file_list import first_sentence
+
 ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "architecture.md"
+MARKED = r"<!-- trail: {name} -->(.*?)<!-- end of the trail -->"
 PACKAGES = (
     *("cloud_api", "decoding_core", "edge_app", "models"),
     "personal_store",
@@ -174,6 +181,37 @@ def of_a_mail(folder: Path) -> list[str]:
     return trail.modules
 
 
+def path_of(module: str) -> str:
+    """The file of a module, from the folder of the project."""
+    return f"{module.replace('.', '/')}.py"
+
+
+def as_table(modules: list[str]) -> str:
+    """What stands between the markers: each file with the first sentence it says."""
+    rows = [
+        f"| {number} | `{path_of(module)}` | {first_sentence(ROOT / path_of(module))} |"
+        for number, module in enumerate(modules, 1)
+    ]
+    return "\n".join(["", "| | file | what |", "|---|---|---|", *rows, ""])
+
+
+def written(name: str) -> list[str]:
+    """The files that the page names for one of the two."""
+    found = MARKED.format(name=name)
+    (part,) = re.findall(found, PAGE.read_text("utf-8"), re.DOTALL)
+    return re.findall(r"^\| \d+ \| `([^`]+)` ", part, re.MULTILINE)
+
+
+def write(name: str, modules: list[str]) -> None:
+    """Put a list into the page."""
+    text = PAGE.read_text("utf-8")
+    begin, end = f"<!-- trail: {name} -->", "<!-- end of the trail -->"
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    table = as_table(modules)
+    PAGE.write_text(f"{before}{begin}\n{table}\n{end}{after}", "utf-8")
+
+
 def main() -> None:
     """Print both lists."""
     for name, found in (("one block", of_a_block), ("one mail", of_a_mail)):
@@ -182,6 +220,8 @@ def main() -> None:
         print(f"{name}: {len(modules)} modules")
         for module in modules:
             print(f"  {module}")
+        if "--write" in sys.argv[1:]:
+            write(name, modules)
 
 
 if __name__ == "__main__":
