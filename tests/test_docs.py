@@ -18,7 +18,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.commands.write import command as write
 from edge_app.config.settings import Settings
 from personal_store import importers
-from tests import command_list, file_list, house_picture
+from tests import command_list, file_list, glossary, house_picture
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs"
@@ -141,6 +141,12 @@ def test_the_tables_of_options_are_those_of_the_commands():
 def test_the_picture_of_the_house_is_drawn_from_the_imports():
     """It is drawn by `python -m tests.house_picture`."""
     assert house_picture.PICTURE.read_text("utf-8") == house_picture.drawn()
+
+
+def test_the_glossary_has_every_class():
+    """It is written by `python -m tests.glossary`."""
+    assert glossary.written() == glossary.table()
+    assert all(about for _, _, about in glossary.classes())
 
 
 def test_the_site_leads_to_every_page():

@@ -1,10 +1,15 @@
-"""Decoding methods: one per file, found by the file's name."""
+"""Decoding methods: one per file, found by the file's name.
+
+Other packages add theirs by entry points of the group `specsteer.methods`; each leads
+to a class like the `Method` of a file here.
+"""
 
 from __future__ import annotations
 
 import pkgutil
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any, cast
 
 from decoding_core.errors import UnknownMethodError
@@ -12,11 +17,19 @@ from decoding_core.messages import Terms
 from decoding_core.protocols import Method
 from decoding_core.settings import MethodSettings
 
+GROUP = "specsteer.methods"
+
+
+@cache
+def own() -> tuple[str, ...]:
+    """Names of the methods of this package, from the listing of this folder."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
 
 @cache
 def available() -> tuple[str, ...]:
-    """Names of the methods, from the listing of this folder."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    """Names of all methods, those of other packages too."""
+    return tuple(sorted({*own(), *entry_points(group=GROUP).names}))
 
 
 def build(settings: MethodSettings) -> Method:
@@ -26,7 +39,7 @@ def build(settings: MethodSettings) -> Method:
         UnknownMethodError: there is no such file.
         InvalidSettingsError: the method cannot work with these settings.
     """
-    if settings.method not in available():
+    if settings.method not in own() and settings.method not in available():
         names = ", ".join(available())
         raise UnknownMethodError(
             f"there is no method '{settings.method}'; choose one of: {names}"
@@ -40,7 +53,16 @@ def summary(name: str) -> str:
 
 
 def _class(name: str) -> Any:
-    return import_module(f"{__name__}.{name}").Method
+    if name in own():
+        return import_module(f"{__name__}.{name}").Method
+    (entry, *_) = entry_points(group=GROUP, name=name)
+    try:
+        return entry.load()
+    except Exception as error:  # what somebody else's import may raise
+        raise UnknownMethodError(
+            f"the method '{name}' of another package cannot be loaded: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def build_for_server(terms: Terms) -> Method:

@@ -1,4 +1,6 @@
 """Importers, one source per file; the name of the file is the name of the importer.
+Other packages add theirs by entry points of the group `specsteer.importers`; each leads
+to a module with the same functions.
 
 An importer has `sources(path)`, which finds what to read or raises SourceError, and
 `read(source, options)`, which yields documents, things skipped and failures. Importers
@@ -20,6 +22,7 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
@@ -31,6 +34,7 @@ from personal_store.mail.mail import Mail
 from personal_store.reading.letters import Letter
 from personal_store.records import Item, ReadOptions
 
+GROUP = "specsteer.importers"
 _COMMON = " maildir emlx mbox eml lamp jsonl csv markdown docx odt text "
 """Importers of formats that many programs write, the more specific first."""
 _UNSIGNED = ("jsonl", "csv", "markdown", "docx", "odt", "text")
@@ -126,16 +130,31 @@ def recognises(importer: Importer, source: Source) -> bool:
 
 
 @cache
-def available() -> tuple[str, ...]:
-    """The names of all importers."""
+def own() -> tuple[str, ...]:
+    """The names of the importers of this package."""
     found = pkgutil.iter_modules(__path__)
     return tuple(sorted(module.name for module in found if not module.ispkg))
 
 
+@cache
+def available() -> tuple[str, ...]:
+    """The names of all importers, those of other packages too."""
+    return tuple(sorted({*own(), *entry_points(group=GROUP).names}))
+
+
 def load(name: str) -> Importer:
     """The importer of this name."""
+    if name in own():
+        return cast(Importer, import_module(f"{__name__}.{name}"))
     if name not in available():
         raise UnknownImporterError(
             f"There is no importer '{name}'. There are: {', '.join(available())}."
         )
-    return cast(Importer, import_module(f"{__name__}.{name}"))
+    (entry, *_) = entry_points(group=GROUP, name=name)
+    try:
+        return cast(Importer, entry.load())
+    except Exception as error:  # what somebody else's import may raise
+        raise UnknownImporterError(
+            f"The importer '{name}' of another package cannot be loaded: "
+            f"{type(error).__name__}: {error}."
+        ) from error
