@@ -1,7 +1,8 @@
 # make run     set everything up and write (the app in a terminal, a letter without)
 # make test    set everything up and pass the tests
 # make slow    the tests that take long: more methods, seeds, kills and sizes
-# make check   format, lint, types, contracts, tests
+# make check   format, lint, types, contracts, tests with their coverage
+# make coverage  the tests, and which lines and branches none of them passes
 # make soak    the tests RUNS times, beside BUSY processes that only compute
 # make lint    format, lint, types, contracts
 # make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
@@ -20,7 +21,7 @@ BENCH ?= where-time-goes
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
-.PHONY: run test slow soak check lint format models mutants bench docs clean setup setup-dev
+.PHONY: run test slow soak check coverage lint format models mutants bench docs clean setup setup-dev
 .PHONY: setup-train
 
 run: setup
@@ -36,7 +37,14 @@ slow: setup-dev
 soak: setup-dev
 	@$(BIN)/python -m tests.soak --runs $(RUNS) --busy $(BUSY)
 
-check: lint test
+check: lint coverage
+
+# The same tests; what they start in other processes counts too.
+coverage: setup-dev
+	rm -f .coverage .coverage.*
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage run -m pytest -n auto --dist worksteal
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
 
 lint: setup-dev
 	$(BIN)/ruff format --check .

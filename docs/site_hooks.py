@@ -21,7 +21,7 @@ BESIDE = {
     "models/embedded/MODEL_CARD.md": "model-card.md",
 }
 """Files beside the folder, and what they are called in the site."""
-_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+_LINK = re.compile(r"(!?\[[^\]]*\])\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -52,8 +52,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         elif name.startswith("docs/") and target.is_file():
             inside = name.removeprefix("docs/")
         else:
-            return words
+            return words.strip("[]")
         up = "../" * here.count("/")
-        return f"[{words}]({up}{inside}{anchor})"
+        return f"{words}({up}{inside}{anchor})"
 
     return _LINK.sub(led, markdown)
