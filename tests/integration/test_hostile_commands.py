@@ -90,6 +90,17 @@ CASES = {
     ("demo",): ["", "--seed {hostile}"],
     ("bench", "quality"): ["--data {missing}", "--data {eval}", "--{hostile}"],
     ("bench", "cost"): ["--specialist {gguf}", "--history {hostile}"],
+    ("bench", "candidates"): ["--data {missing}", "--{hostile}"],
+    ("bench", "cleaning"): ["--by {hostile}"],
+    ("bench", "exactness"): ["{hostile}"],
+    ("bench", "forgetting"): ["{missing}"],
+    ("bench", "habits"): ["--specialist {gguf}"],
+    ("bench", "importing"): ["--seed {hostile}"],
+    ("bench", "latency"): ["--runs {hostile}"],
+    ("bench", "loops"): ["--generalist {gguf}"],
+    ("bench", "retrieval"): ["--texts {hostile}"],
+    ("bench", "samples"): ["--specialist {gguf}"],
+    ("bench", "where-time-goes"): ["--json {hostile} {hostile}"],
 }
 """Arguments of each command; {names} are of the world. What hostile words are shown is
 seen by the mark beside them, but where a case begins with ~."""
@@ -214,7 +225,9 @@ def test_a_hostile_server(status, world):
 )
 def test_a_hostile_mail_server(fine, folder, world, monkeypatch):
     """Its refusals, and the names of its folders."""
-    monkeypatch.setattr("edge_app.commands.import_imap._password", lambda *_: "right")
+    monkeypatch.setattr(
+        "edge_app.commands.import_imap._from_keyring", lambda *_: "right"
+    )
     with spiteful_mail(*fine) as port:
         server = f"127.0.0.1:{port}"
         shown = call("import", "imap", ME, "--server", server, "--folder", folder)
