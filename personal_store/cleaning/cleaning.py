@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from personal_store.cleaning import phrases
 from personal_store.cleaning.markup import above_marks, read_page
 from personal_store.cleaning.quotes import HARD, SOFT, drop_quotes
-from personal_store.cleaning.signatures import drop_armour, drop_signature
+from personal_store.cleaning.signatures import drop_armour, drop_signature, is_tagline
 from personal_store.mail.mail import Mail
 from personal_store.records import RawText
 from personal_store.text.wording import normalised
@@ -22,7 +22,7 @@ __all__ = [
     "normalised",
 ]
 
-VERSION = 6
+VERSION = 8
 """Grows by two with every change of the rules; stored beside each text they made.
 
 The odd number above it says that the text was compared with the thread as well.
@@ -96,7 +96,7 @@ def _clean_lines(lines: list[str]) -> Cleaned:
     trimmed = False
     settled: list[str] | None = None  # lines that have no signature any more
     for _ in range(_MAX_PASSES):
-        own = drop_quotes(drop_armour(lines))
+        own = drop_quotes(drop_armour(lines), is_tagline)
         if own is not lines:
             trimmed = trimmed or len(own) < len(lines)
             own = _without_gaps(own)

@@ -151,6 +151,20 @@ FIRST_PERSON = (
 )
 """Words by which somebody speaks of himself, which no program does."""
 
+PRONOUNS = (
+    r"he|she|they|we|you|who|er|sie|wir|ihr|wer|man|il|elle|ils|elles|nous|vous|qui"
+    r"|él|ella|ellos|quien|lui|lei|loro|chi|ele|ela|eles|quem|hij|zij|ze|wie"
+    r"|han|hon|hun|hän|ona|oni|kto|kdo|он|она|они|кто|він|вона|вони"
+)
+"""Subjects of a verb in somebody's own sentence; programs write a name."""
+
+ARTICLES = (
+    r"the|his|her|our|your|their|some|somebody|der|die|das|ein|eine|unser\w*|sein\w*"
+    r"|ihre?|jemand|la|les|un|une|mon|ma|notre|quelqu'un|el|los|una|su|nuestr[oa]|alguien"
+    r"|o|um|uma|nosso|nossa|il|lo|uno|de|het|een|iemand|den|det|en|et|ett|ktoś|někdo"
+)
+"""What stands before a noun in a sentence, and not before a name."""
+
 SIGN_OFF = (
     r"(?:with )?(?:my |the )?(?:best|kind|kindest|warm|warmest|many|good)?\s*"
     r"(?:regards|wishes|greetings)|best|all (?:the|my) best|(?:very )?best(?: to you)?"
@@ -214,6 +228,12 @@ SIGN_OFF = (
     r"|مع خالص التحية|شكرا(?: لك)?|مع الشكر|مع فائق الاحترام|trân trọng|thân(?: mến"
     r"| ái)?"
     r"|cảm ơn|xin cảm ơn|kính thư|salam(?: hangat)?|hormat (?:saya|kami)|terima kasih"
+    r"|(?:good)?bye(?: for now| bye)?|farewell|auf wiedersehen|tschüss?|tschau"
+    r"|(?:(?:ganz )?(?:liebe|viele|schöne) )?grüßle|(?:liebe |viele )?grüßchen"
+    r"|au revoir|adieu|salud|adiós|adeus|até (?:logo|já)"
+    r"|arrivederci|tot ziens|hej ?då|farvel|hyvästi|näkemiin|do widzenia"
+    r"|na shledanou|dovidenia|viszlát|viszontlátásra|la revedere|doviđenja|nasvidenje"
+    r"|до (?:свидания|побачення)|довиждане|αντίο|görüşmek üzere|hoşça ?kal(?:ın)?"
     r"|lugupidamisega|pagarbiai|ar cieņu|salutacions|salutări|agur"
 )
 
@@ -244,6 +264,7 @@ NOTICE = (
     r"|.{0,12}"
     r"recht)|(?:please )?(?:consider|think (?:about|of)) the environment|save a tree"
     r"|pensez à l.environnement|(?:bitte )?denken sie an die umwelt"
+    r"|by (?:replying|responding)\b.{0,60}\byou (?:agree|consent)"
     r"|if you are not the intended recipient|(?:aviso|advertencia) (?:legal|de confid)"
     r"|avviso di riservatezza|virus-?free\b|virenfrei\b|garanti sans virus"
     r"|libre de virus"
@@ -305,6 +326,32 @@ NOTICE_WORDS = (
     r"|lampiran"
 )
 """Stems, separated by bars: four of them in a long paragraph make it a notice."""
+
+BANNER = (
+    r"caution|warning|attention|external|this (?:e-?mail|message) (?:is|was|came|has)"
+    r"|you don['’]t often|achtung|vorsicht|warnung|hinweis|extern|diese (?:e-?mail"
+    r"|nachricht)|prudence|avertissement|expéditeur|ce (?:message|mail|courriel)|cet e"
+    r"|precaución|atención|advertencia|correo|este (?:correo|mensaje|e-?mail)|cuidado"
+    r"|atenção|attenzione|questo|mail esterna|let op|waarschuwing|deze|dit (?:bericht"
+    r"|e)|uwaga|ostrzeżenie|wiadomość|varning|advarsel|obs|upozornění|внимание|увага"
+)
+"""How the notice begins that a server puts above a mail from outside."""
+
+BANNER_WORDS = (
+    r"extern|outside|außerhalb|extérieur|hors de|fuera|esterno|buiten|zewnętrz|utanför"
+    r"|udenfor|utenfor|внешн|зовнішн"
+    r"/click|klick|clique|clic|klik|kliknij|open|öffne|ouvr|abra|abrir|aprire"
+    r"|otwier|öppna|åbn|нажима|открыва"
+    r"/link|attachment|anh[aä]ng|anlage|pièces? jointe|adjunto|anexo|allegat|bijlage"
+    r"|załącznik|bilag|vedlegg|bifogad|ссылк|вложени"
+)
+"""Stems: one of each of these three kinds stands in it."""
+
+FOLLOW_UP = (
+    r"follow-?up|folgeanfrage|suivi|seguimiento|acompanhamento|vervolg|uppföljning"
+    r"|opfølgning|oppfølging|seguito|kontynuacj|продолжен|フォローアップ"
+)
+"""In the line that a help desk puts above a mail that opens a closed request again."""
 
 GUARD = (
     "avast|avg.com|antivir|virenfrei|virus-free|virus free|scanned by"

@@ -12,6 +12,7 @@ walks through the lines and asks both.
 """
 
 import re
+from collections.abc import Callable
 from itertools import takewhile
 
 from personal_store.cleaning import phrases
@@ -43,7 +44,7 @@ _WROTE_AT_END = re.compile(rf"(?:{phrases.WROTE})(?:(?<=wrote)|.{{0,60}}[:：])?
 _COLON_AT_END = re.compile(r"[:：]\W{0,3}$")
 _OLD_GMAIL = re.compile(
     rf"^(?:19|20)\d\d[/-]\d{{1,2}}[/-]\d{{1,2}}(?: \d{{1,2}}:\d{{2}}.{{0,12}})? "
-    rf".{{2,80}}<{_ADDRESS}>$"
+    rf".{{2,80}}< ?{_ADDRESS}>$"
 )
 _START = re.compile(rf"^\W*(?:{phrases.ATTRIBUTION_STARTS})\b[^:：]*\d.*[^.!?]$")
 _BEGINS = re.compile(
@@ -60,6 +61,28 @@ TORN_END = re.compile(rf"^>\s*(?:\w{{1,5}} )?(?:{phrases.WROTE})\s*[:：]$")
 _FIRST_PERSON = re.compile(  # 'je' is a verb in the introductions of some languages
     rf"(?<![\w<])(?!je\b)(?:{phrases.FIRST_PERSON})(?![\w@])"
 )
+_STAMPED = re.compile(  # 'On Mon, 3', 'Le mar. 30', '2024-05-03 12:30'
+    rf"^\W*(?:(?:{phrases.ATTRIBUTION_STARTS})\W+)?(?:[^\W\d]{{2,10}}\W{{1,3}}){{0,2}}\d"
+)
+_ONLY_STAMP = re.compile(  # 'On Mon, 4 Mar 2024 18:05:10 +0100'
+    rf"^\W*(?:{phrases.ATTRIBUTION_STARTS})\W(?=.{{4,40}}\d[:.]\d\d)"
+    r"(?:[^\W\d]{1,12}[\W\d]{1,30}){1,4}(?:[^\W\d]{1,5})?\W*$"
+)
+_WROTE_ON = re.compile(  # 'Ann wrote on Mon. 3 May 2024 at 12:30:'
+    rf"^[^:：]{{2,60}}?\s(?:{phrases.WROTE})\s(?:{phrases.ATTRIBUTION_STARTS})\W"
+    rf".{{4,40}}\d[:：.h]\d{{2}}[^:：]{{0,12}}[:：]\W*$"
+)
+_PRONOUN = re.compile(  # a subject that no program writes
+    rf"(?<!\w)(?:{phrases.PRONOUNS}) (?:{phrases.WROTE})(?!\w)"
+    rf"|(?<!\w)(?:{phrases.WROTE}) (?:{phrases.PRONOUNS})(?!\w)"
+    rf"|(?<!\w)(?:{phrases.ARTICLES}) [\w-]+ (?:{phrases.WROTE})(?!\w)"
+    rf"|(?<!\w)(?:{phrases.WROTE}) (?:{phrases.ARTICLES}) "
+    r"(?!(?:[^\W\d]{2,10}\W{1,3})?\d)"  # 'escribió el lun. 4'
+)
+_NO_SPACE = re.compile(r"[^\W\d][:：][^\W\d]")
+_GLUED_TO_VERB = re.compile(
+    rf"{_STAMPED.pattern}[^:：]{{2,30}}{TIME.pattern}[^:：]{{2,80}}(?:{phrases.WROTE})[:：](?=[^\W\d])"
+)
 QUOTED = re.compile(r"^\s{0,3}(?:>|\ufdd1|[|｜]\s?>)")
 
 # Headings of forwarded messages.
@@ -68,6 +91,7 @@ _NO_DASH = r"[^-_=*~\u2010-\u2015\s]"
 _BAR = re.compile(rf"^\W*{_DASHES}{{2,}}\s*({_NO_DASH}.*?)\s*{_DASHES}{{2,}}\s*$")
 _BAR_AND_MORE = re.compile(rf"^\W*-{{3,}} ?({_NO_DASH}[^-]*?) ?-{{3,}} ?(\S.*)$")
 _HALF_BAR = re.compile(rf"^\W*-{{5,}}\s*{_NO_DASH}")
+_TAGS = re.compile(r"(?:\s*</?(?:div|br|p)\s?/?>)+\s*")
 _BAR_LINES = 3  # over which a bar with a name and a date is broken
 _ORIGINAL = re.compile(rf"^(?:{phrases.ORIGINAL})\W*$")
 _FORWARDED = re.compile(phrases.FORWARD_STEMS)
@@ -87,6 +111,7 @@ _STAMP = re.compile(
 )
 _ENDS_WITH_TIME = re.compile(r"\d[:.]\d{2}(?: ?[ap]\.?m\.?)?(?: [a-z]{2,5})?\W*$")
 _STAMP_WORDS = 9  # before the date: a name, an address, a word for 'on'
+_STAMP_LINE = 120  # characters of a line that tells who wrote, and when
 _ABOVE = 6  # lines from the date of such a heading to its headers
 _REPLY_ABOVE = re.compile(rf"^\W*\w?.{{0,60}}(?:{phrases.REPLY_ABOVE})\W*$")
 _GROUPWISE = re.compile(r"^>>> ?[^>\s]")
@@ -110,8 +135,13 @@ def is_said_inline(line: str) -> bool:
     So Yahoo's apps put it: a date, a time, an address, and a verb or a colon.
     """
     mail = MAIL.search(line) if "@" in line else None
-    if mail is None or not (DATE.search(line) and TIME.search(line)):
+    if mail is None and not _NO_SPACE.search(line):
         return False
+    if not (DATE.search(line) and TIME.search(line)):
+        return False
+    if mail is None:
+        glued = _GLUED_TO_VERB.match(line)
+        return glued is not None and not _PRONOUN.search(glued.group())
     said = _SAID.search(line, mail.end(), mail.end() + 80)
     if said is None:
         said = _COLON_BEHIND.match(line, mail.end())
@@ -183,7 +213,7 @@ def _may_end(line: str) -> bool:
         return True
     mail = "@" in line and MAIL.search(line) is not None
     dated = DATE.search(line) is not None
-    if mail and dated and TIME.search(line):
+    if dated and TIME.search(line) and (mail or _ONLY_STAMP.match(line)):
         return True
     return (mail or dated) and _wrote(line)
 
@@ -217,6 +247,16 @@ def quote_follows(lines: list[str], index: int) -> bool:
     return following.startswith(SOFT) or QUOTED.match(following) is not None
 
 
+def _as_programs_write(line: str) -> bool:
+    """A date, a time, a name and a verb, in an order in which programs put them."""
+    if not (DATE.search(line) and TIME.search(line)) or len(line.split()) > _MANY_WORDS:
+        return False
+    if not _COLON_AT_END.search(line) or _PROSE.search(line) or _PRONOUN.search(line):
+        return False
+    stamped = _STAMPED.match(line) is not None and _wrote(line)
+    return stamped or _WROTE_ON.search(line) is not None
+
+
 def is_sure(lines: list[str], end: int, width: int) -> bool:
     """An introduction sure enough to cut all that follows, unmarked as it is."""
     start = end - width + 1
@@ -232,6 +272,8 @@ def is_sure(lines: list[str], end: int, width: int) -> bool:
     before = lines[start - 1] if start else ""
     after = lines[end + 1] if end + 1 < len(lines) else ""
     alone = not before.strip() or bool(QUOTED.match(before))
+    if not alone and not after.strip() and _as_programs_write(line):
+        return True
     if alone and wrote and timed and _NUMERIC.search(line):
         return not _PROSE.search(line) and len(line.split()) < _MANY_WORDS
     if alone and mail and wrote and "<" in line and not _PROSE.search(line):
@@ -252,7 +294,10 @@ def tail_start(lines: list[str], index: int) -> int | None:
     for above in reversed(range(max(0, index - _ABOVE), index)):
         line = lines[above]
         letterhead = line[:1] == "\t" and len(line.split()) < 8
-        if letterhead or _ORIGINAL.match(line.strip()):
+        told = above == index - 1 and _tells_who_wrote(lines, above)
+        sent = _SENT.match(line) and is_dated(line)  # 'Sent: Monday, 3 May 2024 12:30'
+        known = sent or _ORIGINAL.match(line.strip())
+        if letterhead or told or known or _only_says_who(line):
             start = above
         elif line.strip():
             break
@@ -346,30 +391,14 @@ def _starts_foreign_tail(lines: list[str], index: int) -> bool:
         return _is_foreign_bar(lines, index, bar.group(1))
     if "---" in line and _starts_open_bar(lines, index):
         return True
+    if "---" in line and "</div>" in line:  # an app that sends its HTML as plain text
+        return _starts_open_bar([_TAGS.sub(" ", line).strip()], 0)
     if "---" in line and _NOTES.match(line):
         return True
     if len(line) < 90 and line[-1:] in ":：" and _BEGIN.match(line):
         said = line.lstrip().startswith("begin forwarded")
         return said or _headers_below(lines, index + 1) >= 2
-    first = lines[index]
-    if not _is_header(first):
-        return _is_unknown_block(lines, index)
-    colons = first.count(":") + first.count("：")
-    if colons > 2 and _FROM.match(first) and len(_INLINE.findall(first)) > 2:
-        return is_dated(first) or bool(MAIL.search(first))
-    if _FROM.match(first) and _is_stamp(first):  # Lotus Notes: To: follows below
-        below = (i for i in range(index + 1, len(lines)) if lines[i].strip())
-        if _headers_below(lines, next(below, index)) > 1:
-            return True
-    block = _block(lines, index)
-    known = [line for line in block if _is_header(line)]
-    if len(known) == 2 and any(map(MAIL.search, block)) and any(map(is_dated, block)):
-        return quote_follows(lines, index + 2) and _FROM.match(first) is not None
-    if len(known) < 3 or not any(map(_FROM.match, known)):
-        return False
-    if any(map(MAIL.search, block)) or any(map(_SUBJECT.match, known)):
-        return True
-    return any(_SENT.match(line) and is_dated(line) for line in known)
+    return _is_header_block(lines, index)
 
 
 def _starts_open_bar(lines: list[str], index: int) -> bool:
@@ -407,6 +436,11 @@ def _is_header(line: str) -> bool:
     return (":" in start or "：" in start) and _HEADER.match(line) is not None
 
 
+def _only_says_who(line: str) -> bool:
+    """'Ann Berg wrote:' and nothing else."""
+    return line.endswith((":", "：")) and len(line.split()) < 6 and introduces(line)
+
+
 def _headers_below(lines: list[str], index: int) -> int:
     """How many of the next lines are headers, as far as only headers stand there."""
     count = 0
@@ -416,6 +450,41 @@ def _headers_below(lines: list[str], index: int) -> int:
         elif line.strip() and not (_ANY_LABEL.match(line) and MAIL.search(line)):
             break
     return count
+
+
+def _is_header_block(lines: list[str], index: int) -> bool:
+    """Lines like From:, Sent:, To:, Subject: below each other, or all in one."""
+    first = lines[index]
+    if not _is_header(first):
+        return _is_unknown_block(lines, index)
+    colons = first.count(":") + first.count("：")
+    if colons > 2 and _FROM.match(first) and len(_INLINE.findall(first)) > 2:
+        return is_dated(first) or bool(MAIL.search(first))
+    if _FROM.match(first) and _is_stamp(first):  # Lotus Notes: To: follows below
+        below = (i for i in range(index + 1, len(lines)) if lines[i].strip())
+        if _headers_below(lines, next(below, index)) > 1:
+            return True
+    if len(first.split()) > 5 and first[-1:] in ".!?" and not MAIL.search(first):
+        return False  # 'From: the beginning, I thought so.'
+    block = _block(lines, index)
+    known = [line for line in block if _is_header(line)]
+    if len(known) == 2 and any(map(MAIL.search, block)) and any(map(is_dated, block)):
+        return quote_follows(lines, index + 2) and _FROM.match(first) is not None
+    if len(known) > 1 and _FROM.match(first) and _tells_who_wrote(lines, index - 1):
+        return True
+    if len(known) < 3 or not any(map(_FROM.match, known)):
+        return False
+    if any(map(MAIL.search, block)) or any(map(_SUBJECT.match, known)):
+        return True
+    return any(_SENT.match(line) and is_dated(line) for line in known)
+
+
+def _tells_who_wrote(lines: list[str], index: int) -> bool:
+    """'On 3 May 2024 at 12:30 Ann wrote', without a colon, above a block of headers."""
+    line = lines[index] if index >= 0 else ""
+    if len(line) >= _STAMP_LINE or not introduces(f"{line}:"):
+        return False
+    return all(pattern.search(line) for pattern in (DATE, TIME, _WROTE))
 
 
 def _is_unknown_block(lines: list[str], index: int) -> bool:
@@ -447,8 +516,12 @@ def _block(lines: list[str], index: int) -> list[str]:
     return block
 
 
-def drop_quotes(lines: list[str]) -> list[str]:
-    """The lines without quotes, their introductions and everything forwarded."""
+def drop_quotes(lines: list[str], is_tagline: Callable[[str], bool]) -> list[str]:
+    """The lines without quotes, their introductions and everything forwarded.
+
+    `is_tagline` tells lines such as 'Sent from my iPhone': an introduction below one of
+    them needs no other sign.
+    """
     text = "\n".join(lines)
     # Lines that hold something without which no rule matches. One search of the whole
     # text, and `in` for each line, take a tenth of a pattern.
@@ -476,7 +549,7 @@ def drop_quotes(lines: list[str]) -> list[str]:
             continue
         if _is_quoted(bare, index) or (soft and lines[index].startswith(SOFT)):
             continue
-        found = _foreign_from(lines, bare, index)
+        found = _foreign_from(lines, bare, index, is_tagline)
         if found is None:
             kept.append(index)
             continue
@@ -493,7 +566,7 @@ def drop_quotes(lines: list[str]) -> list[str]:
 
 
 def _foreign_from(
-    lines: list[str], bare: list[str], index: int
+    lines: list[str], bare: list[str], index: int, is_tagline: Callable[[str], bool]
 ) -> tuple[int, bool] | None:
     """Where the words of others begin that this line tells of, and whether they go on
     to the end; None if it tells of none."""
@@ -505,7 +578,17 @@ def _foreign_from(
     width = introduction(bare, index)
     followed = bool(width) and quote_follows(lines, index + 1)
     sure = bool(width) and not followed and is_sure(bare, index, width)
+    sure = sure or (width == 1 and is_tagline(_alone_above(lines, index)))
     return (index - width + 1, sure) if followed or sure else None
+
+
+def _alone_above(lines: list[str], index: int) -> str:
+    """The next line with words above this one, if it is alone between blank ones."""
+    above = index - 1
+    while above >= 0 and not lines[above].strip():
+        above -= 1
+    alone = above < index - 1 and (above < 1 or not lines[above - 1].strip())
+    return lines[above] if alone and above >= 0 else ""
 
 
 def _is_between_marks(lines: list[str], index: int, kept: list[int]) -> bool:
@@ -538,7 +621,8 @@ def _is_torn_off(lines: list[str], index: int) -> bool:
 def _is_quoted(lines: list[str], index: int) -> bool:
     """Marked by '>', unless it stands alone and says that something is larger."""
     if not QUOTED.match(lines[index]):
-        return False
+        torn = index > 0 and lines[index].strip() in (":", "：")
+        return torn and lines[index - 1].strip() == ">"  # of '<address', '>', ':'
     if TORN_END.match(bare_line(lines[index])) and MAIL.search(lines[index - 1]):
         return False  # of an address in brackets, broken before its '> wrote:'
     if is_groupwise(lines, index):

@@ -8,7 +8,7 @@ as "Sent from my iPhone".
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from personal_store.cleaning import phrases
 from personal_store.cleaning.quotes import LONGEST, bare_line
@@ -29,6 +29,14 @@ _LIST = re.compile(phrases.LIST_FOOTER.replace(".", r"\."))
 _GUARD = re.compile(rf"(?<!\w)(?:{phrases.GUARD.replace('.', '[.]')})")
 _FIRST_PERSON = re.compile(rf"(?<!\w)(?:{phrases.FIRST_PERSON})(?!\w)")
 _LINK = re.compile(r"https?://|www\.|<mailto:|[\w.+-]@[\w-]+\.\w")
+_BANNER = re.compile(rf"^\W*(?:{phrases.BANNER})")
+_BANNER_WORDS = [re.compile(stems) for stems in phrases.BANNER_WORDS.split("/")]
+_BANNER_LINES = 5
+_I = re.compile(r"(?<!\w)i(?!\w)")
+_FOLLOW_UP = re.compile(
+    rf"^\W*(?:\w+ ){{1,6}}?[^#]{{0,40}}(?:{phrases.FOLLOW_UP})[^#]{{0,60}}#\d+\W"
+    rf".{{0,120}}[\"“”»'’]\W*$"
+)
 _RULE_SIGNS = frozenset("_=*-")
 _LINK_SIGNS = ("@", "://", "www.", "<mailto:")
 _LINE_OF_SIGNS = re.compile(r"^(?:[_=*-]{10,}|--~--~-.*|(?:-=)+-?)$")
@@ -75,8 +83,9 @@ _SLOGAN = re.compile(r"^\W*yahoo mail\W+search, organi[sz]e, conquer")
 
 # Signatures and contact blocks.
 _DELIMITER = re.compile(r"^(?:- )?--$|^[—–]$|^__$")
-_RULE = re.compile(r"^\s*(?:[-_=*~–—•]\s?){3,}\s*$")
-_SIGN_OFF = re.compile(rf"^\s*(?:(?:{phrases.SIGN_OFF})(?!\w)[^\w\n(]*)+")
+_RULE = re.compile(r"^\s*(?:(?:[-_=*~–—•]\s?){3,}|\**(?:\.\s?){5,}\**)\s*$")
+_IMAGE = re.compile(r"^\W*(?:!\[[^\]]*\]\(|\[(?:cid|image|logo|bild)\b)", re.IGNORECASE)
+_SIGN_OFF = re.compile(rf"^[\s*_]*(?:(?:{phrases.SIGN_OFF})(?!\w)[^\w\n(]*)+")
 _PS = re.compile(rf"^\W*(?:{phrases.PS})")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|[\w.+%-]+@[\w-]+\.\w")
 _NUMBER = re.compile(r"(?<!\d)(?:\+|\(?0)[\d ()/.-]{6,}\d")
@@ -92,7 +101,15 @@ _REACHED = re.compile(
 )
 _LABEL = re.compile(rf"^\W*(?:{phrases.CONTACT_WORDS})\W*$", re.IGNORECASE)
 _MAY_BE_CONTACT = re.compile(r"[\d@|]|www\.|://")
+_SPEECH = re.compile(
+    rf"^\s*(?:\d+[.)]|[-*•–])\s|(?<!\w)(?:{phrases.FIRST_PERSON}|you|your|du|dich|dir"
+    r"|dein\w*|sie|ihnen|tu|toi|ton|vous|votre|tú|tuyo|usted|você|jij|jouw|ты|вы)(?!\w)"
+)
 _SENTENCE = re.compile(r"[.?!…。？！](?:\W{0,3})$")
+_CARD = re.compile(
+    r"^\*?[^\W\d][^|@:\d]{2,40}\|\s?\*?[^\W\d][^|@:\d]{2,40}$"
+)  # 'Ann | CEO'
+_MOTTO = re.compile(r"^\s*[\"“„«»‘'][^\"“”„«»]{5,80}[\"“”»«’']\s*$")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d{2}")
 
@@ -101,12 +118,29 @@ _PGP_SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
 _PGP_BLOCK = re.compile(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$")
 
 _SIGNATURE_LINES = 16
-_SIGN_OFF_LINES = 16
+_SIGN_OFF_LINES = 24
 _FOOTER_LINES = 80
 _NAME_WORDS = 5
+_MOTTO_LINES = 3
 _LONGEST_GOODBYE = 50
 _LONGEST_NAME = 40
 _SHORT = 90
+
+
+def drop_banner(lines: list[str]) -> list[str]:
+    """The lines without what a server or a help desk put above the message."""
+    start = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    ends = (i for i in range(start, len(lines)) if not lines[i].strip())
+    end = next(ends, len(lines))
+    if end == len(lines) or end - start > _BANNER_LINES:
+        return lines
+    text = " ".join(lines[start:end])[:_LONGEST].lower()
+    if "#" in text and _FOLLOW_UP.match(text):
+        return lines[end:]
+    own = not _BANNER.match(text) or _FIRST_PERSON.search(text) or _I.search(text)
+    if own or not all(pattern.search(text) for pattern in _BANNER_WORDS):
+        return lines
+    return lines[end:]
 
 
 def cut_footers(lines: list[str], goodbye: Callable[[list[str]], int]) -> list[str]:
@@ -137,13 +171,13 @@ def drop_taglines(lines: list[str]) -> list[str]:
         if not line.strip():
             last = True
         elif last:
-            last = _is_tagline(line)
+            last = is_tagline(line)
             if last:
                 found.add(index)
             elif (
                 "." in line
                 and _ONLY_LINK.match(line[:LONGEST])
-                and _is_tagline(lines[index - 1])
+                and is_tagline(lines[index - 1])
             ):
                 last = True
                 found.add(index)
@@ -170,7 +204,8 @@ def _stands_alone(lines: list[str], index: int, found: set[int]) -> bool:
     return not any(line.strip() for line in lines[below:])
 
 
-def _is_tagline(line: str) -> bool:
+def is_tagline(line: str) -> bool:
+    """Whether a program wrote this line about itself, as in 'Sent from my iPhone'."""
     if not 5 < len(line) < _LONGEST_TAGLINE or line.endswith("?"):
         return False
     line = bare_line(line)
@@ -272,7 +307,7 @@ def _is_notice(text: str) -> bool:
 
 def drop_signature(lines: list[str]) -> list[str]:
     """The lines without what stands below the message."""
-    lines = cut_footers(lines, _goodbye)
+    lines = cut_footers(drop_banner(lines), _goodbye)
     lines = drop_taglines(lines)
     lines = _without_blank_end(lines)
     # Cut at each '-- ' from which only a signature's length remains, from below.
@@ -281,6 +316,9 @@ def drop_signature(lines: list[str]) -> list[str]:
         if end - index > _SIGNATURE_LINES:
             break
         if len(lines[index]) < 5 and _DELIMITER.match(lines[index]):
+            below = next((x.strip() for x in lines[index + 1 :] if x.strip()), "")
+            if lines[index] in "—–" and below[:1].islower():
+                break  # a dash that was broken off: the sentence goes on below
             end = index
     lines = _with_postscript(lines, end)
     lines = _cut_at_rule(_without_blank_end(lines))
@@ -339,9 +377,26 @@ def _cut_at_rule(lines: list[str]) -> list[str]:
         line = lines[index]
         if not line[:1].isalnum() and _RULE.match(line[:LONGEST]):
             below = [line for line in lines[index + 1 :] if line.strip()]
-            if not below or (_is_name(below[0]) and _reaches_somebody(below)):
+            if not below or _IMAGE.match(below[0]):
+                return _with_postscript(lines, index)
+            if _is_name(below[0]) and _reaches_somebody(below):
+                return _with_postscript(lines, index)
+            short = len(below) <= _MOTTO_LINES and not any(map(_is_speech, below))
+            if short and _ends_with_name(lines[:index]):
                 return _with_postscript(lines, index)
     return lines
+
+
+def _ends_with_name(lines: list[str]) -> bool:
+    """Whether a sign-off and a name, and nothing else, end a message."""
+    words = [index for index, line in enumerate(lines) if line.strip()][-2:]
+    return any(_after_sign_off(lines, index) == words[-1] for index in words)
+
+
+def _is_speech(line: str) -> bool:
+    """A line that speaks to somebody, leads on or belongs to a list."""
+    said = _SPEECH.search(line.lower()) is not None
+    return said or line.rstrip().endswith("?") or _leads_on(line)
 
 
 def _after_sign_off(lines: list[str], index: int) -> int | None:
@@ -386,41 +441,69 @@ def _cut_below_name(lines: list[str], name: int) -> list[str]:
     block = below[:own]
     if not block or len(block) > _SIGNATURE_LINES:
         return lines
+    if _is_fuller_name(block, lines[name]):
+        return _with_postscript(lines, name + 1)
+    if _is_letterhead(block):
+        return _with_postscript(lines, name + 1)
     attached = bool(lines[name + 1].strip())
     if any(map(_is_sentence, block)) or any(map(_leads_on, block)):
         return lines
-    # A few short lines right below the name are a role, a company and a town.
-    titled = (
-        attached
-        and len(block) < 5
-        and all(
-            len(line) < 60
-            and len(line.split()) < 9
-            and _LETTER.search(line) is not None
-            and not line.lstrip()[:1].islower()
-            and not line.endswith((",", ":", ";"))
-            for line in block
-        )
-    )
-    if titled or _evidence(block):
+    if _evidence(block) or (attached and (_is_title(block) or _is_post(lines, name))):
         return _with_postscript(lines, name + 1)
     return lines
+
+
+def _is_letterhead(block: list[str]) -> bool:
+    """Several ways to reach somebody, or one and a logo: a company's slogan may stand
+    there too, but nobody is spoken to."""
+    if any(map(_is_speech, block)):
+        return False
+    reached = sum(_REACHED.search(line) is not None for line in block)
+    return reached > 2 or (reached > 0 and any(map(_IMAGE.match, block)))
+
+
+def _is_post(lines: list[str], name: int) -> bool:
+    """A title right below a name, and then lines of an address: each has a number."""
+    below = lines[name + 1 :]
+    title = list(takewhile(str.strip, below))
+    rest = [line for line in below[len(title) :] if line.strip()]
+    if not rest or len(rest) > _MOTTO_LINES or not _is_title(title):
+        return False
+    return all(len(x) < 60 and re.search(r"\d", x) and not _is_speech(x) for x in rest)
+
+
+def _is_fuller_name(block: list[str], name: str) -> bool:
+    """'Anna Berg' and a line more, below 'Anna': there a signature begins."""
+    first, full = name.strip(" ,.*_-–—").lower(), block[0].strip(" ,.*_-–—").lower()
+    longer = first != full and f" {first} " in f" {full} "
+    if len(block) < 2 or not longer or not 0 < len(first.split()) < _NAME_WORDS:
+        return False
+    title = _is_name(block[0]) and _is_title([line.rstrip(",") for line in block[:2]])
+    return title and not _is_sentence(block[0]) and not _is_sentence(block[1])
 
 
 def _name_above_contacts(lines: list[str]) -> int | None:
     """Where a name stands right above a contact block that ends the message."""
     end = len(lines)
     for index in reversed(range(max(1, end - _SIGN_OFF_LINES), end - 2)):
-        if lines[index - 1].strip() or not _is_name(lines[index]):
+        if lines[index - 1].strip():
+            continue
+        card = "|" in lines[index] and _CARD.match(lines[index]) is not None
+        if not card and not _is_name(lines[index]):
             continue
         if _leads_on(lines[index]) or (index > 1 and _leads_on(lines[index - 2])):
             continue  # 'You reach him here:'
         below = [line for line in lines[index + 1 :] if line.strip()]
         own = next((i for i, line in enumerate(below) if _is_postscript(line)), None)
         block = below[:own]
-        if _evidence(block) > 1 and _reaches_somebody(block):
-            goodbye = lines[index].endswith(",") and _is_name(lines[index + 1])
-            return index + goodbye
+        told = _evidence(block)
+        told += bool(told) and _is_fuller_name(block, lines[index])
+        if (told < 2 and not card) or not _reaches_somebody(block):
+            continue
+        if card:
+            return index - 1
+        goodbye = lines[index].endswith(",") and _is_name(lines[index + 1])
+        return index + goodbye
     return None
 
 
@@ -460,8 +543,20 @@ def _evidence(block: list[str]) -> int:
     )
 
 
+def _is_title(block: list[str]) -> bool:
+    """A few short lines like a role, a company and a town."""
+    return len(block) < 5 and all(
+        len(line) < 60
+        and len(line.split()) < 9
+        and _LETTER.search(line) is not None
+        and not line.lstrip()[:1].islower()
+        and not line.endswith((",", ":", ";"))
+        for line in block
+    )
+
+
 def _is_sentence(line: str) -> bool:
-    if not _SENTENCE.search(line[-20:]) or _is_contact(line):
+    if not _SENTENCE.search(line[-20:]) or _is_contact(line) or _MOTTO.match(line):
         return False
     words = line.split()
     if len(words) > 4 or not line.isascii():
