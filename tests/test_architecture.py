@@ -67,7 +67,7 @@ def test_what_really_loads(module, strangers):
 def test_files_stay_small():
     """The App, the client, the command line and the loop are where projects grow."""
     lengths = {path: len(path.read_text().splitlines()) for path in SOURCES}
-    assert [path for path, length in lengths.items() if length > 600] == []
+    assert [path for path, length in lengths.items() if length > 700] == []
     assert sorted(lengths.values())[len(lengths) // 2] <= 130
 
 
