@@ -30,7 +30,7 @@ def keep_probability(
     return 1.0 if wanted >= drawn else wanted / drawn
 
 
-def residual(target: Floats, draft: Floats, row: Candidates) -> Floats:
+def residual_distribution(target: Floats, draft: Floats, row: Candidates) -> Floats:
     """Probabilities (K,) of the token in place of a refused one: (T - S)+, normed."""
     left = np.maximum(target - draft[row.token_ids], 0.0)
     total = left.sum()

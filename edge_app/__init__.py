@@ -1,4 +1,8 @@
-"""What the person runs: the device side."""
+"""What the person runs: the device side.
+
+What other packages may use is in the table below, a name and its module; each is loaded
+when it is asked for. Code of ours names the module, so that contracts see the arrow.
+"""
 
 import sys
 
@@ -8,3 +12,68 @@ if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
     _named = any(word.split(".")[0] == __name__ for word in sys.orig_argv)
     if _named and not __file__.startswith(sys.path[0]):
         del sys.path[0]
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Case": "evaluation.cases",
+    "CasesError": "evaluation.cases",
+    "ChildServer": "transport.child_server",
+    "CloudVerifier": "verifiers.cloud",
+    "Emit": "decoding.events",
+    "Estimate": "evaluation.bootstrap",
+    "Event": "decoding.events",
+    "EventEmitter": "decoding.events",
+    "FinishReason": "decoding.events",
+    "LEVEL": "evaluation.bootstrap",
+    "LONGEST_CONTEXT": "retrieval.context",
+    "LazyGroup": "commands.lazy",
+    "Ledger": "privacy.ledger",
+    "Opinions": "evaluation.likelihood",
+    "Progress": "commands.progress",
+    "PromptBuilder": "retrieval.context",
+    "Prompts": "retrieval.context",
+    "RESAMPLES": "evaluation.bootstrap",
+    "Readers": "evaluation.likelihood",
+    "Received": "decoding.events",
+    "Resamples": "evaluation.bootstrap",
+    "Rows": "evaluation.table",
+    "Sent": "decoding.events",
+    "ServiceConfig": "service.service",
+    "Settled": "decoding.events",
+    "SpecSteerApp": "tui.app",
+    "Statistics": "decoding.events",
+    "Tally": "decoding.events",
+    "VerifierSession": "decoding.session",
+    "WriteRequest": "service.requests",
+    "WritingService": "service.service",
+    "aligned": "evaluation.table",
+    "as_read": "service.text_job",
+    "decode_loop": "decoding.loop",
+    "emit_to": "decoding.events",
+    "end_of_turn": "evaluation.pair",
+    "find_passages": "retrieval.passages",
+    "make_ready": "sample.filling",
+    "read": "evaluation.likelihood",
+    "read_files": "evaluation.eval_files",
+    "read_settings": "config.settings",
+    "service_config": "commands.service_config",
+    "stoppable": "commands.stopping",
+    "unseen_cases": "evaluation.synthetic_writers",
+    "verifier_of": "verifiers.on_device",
+}
+"""Which module each name comes from."""
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -1,4 +1,8 @@
-"""Which models there are, where their files lie, and how to run one."""
+"""Which models there are, where their files lie, and how to run one.
+
+What other packages may use is in the table below, a name and its module; each is loaded
+when it is asked for. Code of ours names the module, so that contracts see the arrow.
+"""
 
 import sys
 
@@ -8,3 +12,58 @@ if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
     _named = any(word.split(".")[0] == __name__ for word in sys.orig_argv)
     if _named and not __file__.startswith(sys.path[0]):
         del sys.path[0]
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "EngineSettings": "engines.settings",
+    "Example": "synthetic_writers.examples",
+    "LlamaContext": "engines.llama_cpp",
+    "LlamaModel": "engines.llama_cpp",
+    "LlamaReranker": "engines.llama_reranker",
+    "LlamaSequence": "engines.llama_cpp",
+    "Message": "prompts",
+    "PersonalAdapter": "engines.adapter",
+    "PromptPacker": "excerpts",
+    "ROLES": "files",
+    "Request": "prompts",
+    "TASKS": "prompts",
+    "Tokenize": "excerpts",
+    "cards": "catalogue",
+    "close_to_others": "owner_only",
+    "create": "owner_only",
+    "default_threads": "engines.settings",
+    "exposure": "owner_only",
+    "find": "files",
+    "load_library": "engines.llama_cpp",
+    "locate": "files",
+    "make_folder": "owner_only",
+    "may_be_swapped": "owner_only",
+    "open_private": "owner_only",
+    "open_to_append": "owner_only",
+    "probe": "engines.probe",
+    "prompt_ids": "chat",
+    "public_messages": "prompts",
+    "read_header": "gguf_header",
+    "refuse_adapter": "engines.adapter",
+    "render": "chat",
+    "state_folder": "folders",
+    "unseen_writers": "synthetic_writers.examples",
+    "usable_cores": "engines.settings",
+    "write_whole": "owner_only",
+}
+"""Which module each name comes from."""
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from decoding_core.messages import NOTHING_LEFT_OUT, Candidates
-from decoding_core.residual import keep_probability, residual
+from decoding_core.residual import keep_probability, residual_distribution
 from decoding_core.sampling import TIED
 
 
@@ -38,7 +38,7 @@ def emitted_by_device(target, draft, row):
     keep = [keep_probability(target, draft, row, token) for token in range(len(draft))]
     kept = draft * np.array(keep)
     out = kept.copy()
-    out[row.token_ids] += (1 - kept.sum()) * residual(target, draft, row)
+    out[row.token_ids] += (1 - kept.sum()) * residual_distribution(target, draft, row)
     return out
 
 

@@ -1,9 +1,12 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from tests import faces
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
@@ -100,8 +103,12 @@ def test_every_program_leaves_the_current_folder():
     """The first lines of the packages that `python -m` can be given, word for word."""
     packages = ("cloud_api", "edge_app", "models")
     codes = [(ROOT / name / "__init__.py").read_text() for name in packages]
-    assert len({code.partition("\n")[2] for code in codes}) == 1
-    assert "del sys.path[0]" in codes[0]
+    first = re.compile(
+        r'^""".*?"""\n\n(import sys\n.*?del sys\.path\[0\]\n)', re.DOTALL
+    )
+    found = [first.match(code) for code in codes]
+    assert None not in found
+    assert len({match[1] for match in found if match}) == 1
 
 
 @pytest.mark.parametrize("name", ["python_child.py", "owner_only.py"])
@@ -111,3 +118,36 @@ def test_what_the_store_carries_a_copy_of(name):
         (ROOT / folder / name).read_text() for folder in ("models", "personal_store")
     }
     assert len(copies) == 1
+
+
+def test_no_import_passes_by_the_face_of_a_package():
+    """What others use of a package stands in the table of its `__init__.py`."""
+    assert faces.passing_by() == []
+
+
+@pytest.mark.parametrize("package", faces.PACKAGES)
+def test_a_face_offers_what_it_names(package):
+    """Each name is there, and only what others use or a library's user is offered."""
+    module = import_module(package)
+    for name, home in module._HOME.items():
+        assert getattr(module, name) is getattr(
+            import_module(f"{package}.{home}"), name
+        )
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        module.nothing  # noqa: B018
+
+
+def test_an_import_that_passes_by_is_found(tmp_path):
+    """One that the face does not name, and one of another module than it says."""
+    for package in faces.USERS:
+        (tmp_path / package).mkdir()
+    lines = (
+        "from personal_store import Store, nothing",
+        "from personal_store.records import Store",
+        "from personal_store.store import Store",
+    )
+    (tmp_path / "edge_app" / "x.py").write_text("\n".join(lines))
+    assert faces.passing_by(tmp_path) == [
+        "edge_app/x.py: personal_store.nothing",
+        "edge_app/x.py: personal_store.records.Store",
+    ]

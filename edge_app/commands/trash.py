@@ -18,7 +18,12 @@ from edge_app.config.settings import store_path
 from personal_store import Store
 from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
 from personal_store.lifecycle.selectors import outlines
-from personal_store.lifecycle.trash import DAYS, in_trash, put_into_trash, restore
+from personal_store.lifecycle.trash import (
+    DAYS,
+    in_trash,
+    put_into_trash,
+    take_out_of_trash,
+)
 
 
 @click.command("trash")
@@ -50,7 +55,7 @@ def command(listing: bool, back: bool, yes: bool, **options: Any) -> None:
         if not agreed(store, ids, done, yes=yes):
             return
         if back:
-            restore(store.db, ids)
+            take_out_of_trash(store.db, ids)
         else:
             put_into_trash(store.db, ids)
             done += f", to be forgotten in {DAYS} days"

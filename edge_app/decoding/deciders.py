@@ -24,7 +24,7 @@ import numpy as np
 from decoding_core.errors import ContextFullError, MessageError, StoppedError
 from decoding_core.messages import Candidates, Origin, Verdict
 from decoding_core.protocols import Engine, Method
-from decoding_core.residual import keep_probability, residual
+from decoding_core.residual import keep_probability, residual_distribution
 from decoding_core.sampling import Draw, Floats, Use, likeliest, log_softmax
 from decoding_core.settings import START, Threshold
 from decoding_core.verifier import RunningThreshold, VerifierRole, read_on
@@ -320,7 +320,7 @@ class DeviceDecides(ComparingDecider):
         stays = keep_probability(wanted, drawn_from, row, draft.token_ids[kept])
         if self._draw.noise.keeps(stays, position):
             return None
-        left = residual(wanted, drawn_from, row)
+        left = residual_distribution(wanted, drawn_from, row)
         return self._draw.from_distribution(left, position)
 
 

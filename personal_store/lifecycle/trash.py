@@ -33,7 +33,7 @@ def put_into_trash(db: Database, ids: Sequence[int], now: float | None = None) -
     _set(db, fresh, "trashed_at", seconds)
 
 
-def restore(db: Database, ids: Sequence[int]) -> None:
+def take_out_of_trash(db: Database, ids: Sequence[int]) -> None:
     """Take these texts out of the trash."""
     _set(db, ids, "trashed_at", None)
 

@@ -15,7 +15,7 @@ from personal_store.lifecycle.trash import (
     exclude,
     in_trash,
     put_into_trash,
-    restore,
+    take_out_of_trash,
 )
 from personal_store.search.derived import check
 from tests.mailboxes import ME, mailbox, message
@@ -54,7 +54,7 @@ def test_the_trash_gives_back_what_it_took(store, tmp_path):
     assert in_trash(store.db) == balloon
     assert store.counts()["own"] == 3
 
-    restore(store.db, balloon)
+    take_out_of_trash(store.db, balloon)
     assert found(store, "balloon") == balloon
     assert in_trash(store.db) == []
 

@@ -6,7 +6,7 @@ from personal_store import Store, import_source
 from personal_store.lifecycle import late_cleaning
 from personal_store.lifecycle.forgetting import forget
 from personal_store.lifecycle.identities import add_identities
-from personal_store.lifecycle.trash import exclude, put_into_trash, restore
+from personal_store.lifecycle.trash import exclude, put_into_trash, take_out_of_trash
 from personal_store.search.derived import check
 from tests.mailboxes import ME, mailbox, message
 from tests.personal_store.stores import found, ids
@@ -83,7 +83,7 @@ def test_what_happens_to_a_record_happens_to_its_index(store, tmp_path):
     assert check(store.db) == []
 
     exclude(store.db, [one], excluded=False)
-    restore(store.db, [two])
+    take_out_of_trash(store.db, [two])
     assert heard(store, "number1") == [one]
     assert heard(store, "number2") == [two]
 
