@@ -93,7 +93,7 @@ def esc_in_the_app(service: WritingService, folder: Path) -> float:
 
             await until("ready")
             await pilot.press("ctrl+j")
-            await until("at_desk")
+            await until("service_busy")
             # An attempt without a settled word leaves nothing that can be edited.
             while app.writing.variant is None or not app.writing.variant.text:
                 await asyncio.sleep(0.005)

@@ -51,7 +51,7 @@ INTERRUPTED = 130
 
 
 class SpecSteerApp(App[None]):
-    """Paints at once; the models are loaded behind the page."""
+    """The app; it paints the page at once and loads the models in a thread."""
 
     CSS_PATH = "app.tcss"
     TITLE = "SpecSteer"
@@ -67,7 +67,7 @@ class SpecSteerApp(App[None]):
 
     def __init__(
         self,
-        desk: Service,
+        service: Service,
         *,
         save_folder: Path,
         first_request: Request | None = None,
@@ -77,7 +77,7 @@ class SpecSteerApp(App[None]):
         recovery: RecoveryFolder | None = None,
     ) -> None:
         """`first_request` fills the brief where the store holds sample letters only;
-        `ledger` is a further reader of the events, called from the desk's threads;
+        `ledger` is a further reader of the events, called from the service's threads;
         `recovery` is where drafts are kept that would be lost, None: nowhere."""
         put_right()
         no_color = "NO_COLOR" in os.environ
@@ -88,7 +88,7 @@ class SpecSteerApp(App[None]):
         )
         self._foreign_text = ForeignText()
         self.animation_level = "none"
-        self.writing = Writing(desk, defaults or MethodSettings(), ledger, clock)
+        self.writing = Writing(service, defaults or MethodSettings(), ledger, clock)
         self.page = Page(self.writing, first_request, save_folder)
         self._recovery = recovery
         self.last_words = ""
@@ -103,7 +103,7 @@ class SpecSteerApp(App[None]):
         }
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's own, behind the gate for what is not ours."""
+        """Textual's filters, with the gate for foreign text in front of them."""
         return [self._foreign_text, *super().get_line_filters()]
 
     def notify(
@@ -115,7 +115,7 @@ class SpecSteerApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,  # noqa: ARG002 (a widget's `notify` always says True)
     ) -> None:
-        """As Textual's, but what a message holds is never markup."""
+        """Show a message as Textual does, but never read markup in it."""
         super().notify(
             legible(message),
             title=title,
@@ -125,15 +125,16 @@ class SpecSteerApp(App[None]):
         )
 
     def copy_to_clipboard(self, text: str) -> None:
-        """As Textual's, by OSC 52; pasted into a shell it must not be a command."""
+        """Copy `text` by OSC 52, without characters that a shell would obey when the
+        person pastes it."""
         super().copy_to_clipboard(legible(text))
 
     def get_default_screen(self) -> Screen[None]:
-        """The page is the screen at the bottom."""
+        """The page, which lies below all drawers."""
         return self.page
 
     async def on_event(self, event: events.Event) -> None:
-        """All keys come through here first."""
+        """Drop the letter of an Alt key before any widget reads the event."""
         if isinstance(event, events.Key):
             event = without_letter(event)
         await super().on_event(event)
@@ -141,15 +142,12 @@ class SpecSteerApp(App[None]):
     def on_mount(self) -> None:
         """Load the models once the page has been painted."""
         if not self.is_headless:
-            self._leave_on_signals()
+            # A closed window or `kill` restores the terminal and ends the server too.
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, self._leave_unasked, 128 + number)
         self.call_after_refresh(self.writing.prepare)
         self.call_after_refresh(self._offer_kept)
-
-    def _leave_on_signals(self) -> None:
-        """A closed window or `kill` restores the terminal and ends the server too."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._leave_unasked, 128 + number)
 
     def _leave_unasked(self, code: int) -> None:
         self.keep_draft()
@@ -160,11 +158,11 @@ class SpecSteerApp(App[None]):
         self.exit(return_code=code)
 
     async def action_quit(self) -> None:
-        """Leave, after a question where words would be lost."""
+        """Leave the app; ask first if unsaved words would be lost."""
         self._ask_to_leave(0)
 
     def action_leave(self) -> None:
-        """Leave as Ctrl-C does everywhere else; but it copies what is selected."""
+        """Leave the app on Ctrl-C; where text is selected, Ctrl-C copies it instead."""
         selected = getattr(self.focused, "selected_text", "")
         if selected or self.screen.get_selected_text():
             raise SkipAction
@@ -176,30 +174,29 @@ class SpecSteerApp(App[None]):
             return
         self.page.pane.keep_edits()
         unsaved = self._unsaved()
-        if unsaved:
-            self.push_screen(
-                LeaveQuestion(unsaved), lambda answer: self._answered(answer, code)
-            )
-        else:
+        if not unsaved:
             self._forget_kept()
             self._leave(code)
+            return
 
-    def _answered(self, answer: str | None, code: int) -> None:
-        match answer:
-            case "save":
-                self.page.action_save(then=lambda: self._ask_to_leave(code))
-            case "keep":
-                if self.keep_draft():
+        def answered(answer: str | None) -> None:
+            match answer:
+                case "save":
+                    self.page.action_save(then=lambda: self._ask_to_leave(code))
+                case "keep":
+                    if self.keep_draft():
+                        self._leave(code)
+                    else:
+                        self.notify(self.last_words, severity="error", markup=False)
+                        self.last_words = ""
+                case "discard":
+                    self._forget_kept()
                     self._leave(code)
-                else:
-                    self.notify(self.last_words, severity="error", markup=False)
-                    self.last_words = ""
-            case "discard":
-                self._forget_kept()
-                self._leave(code)
+
+        self.push_screen(LeaveQuestion(unsaved), answered)
 
     def _unsaved(self) -> str:
-        """What leaving would lose, in a sentence; empty where there is nothing."""
+        """A sentence that names what is not saved; empty if all is saved."""
         numbers = [
             f"version {at}"
             for at, known in enumerate(self.writing.variants, 1)
@@ -234,7 +231,7 @@ class SpecSteerApp(App[None]):
             self.last_words = f"The draft could not be kept: {why}."
             if sitting.variants:
                 text = sitting.variants[sitting.current].text
-                self.last_words += f" It reads:\n\n{_harmless(text)}"
+                self.last_words += f" It reads:\n\n{legible(text)}"
             return False
         self.last_words = (
             f"What was not saved is kept in {path}; specsteer offers it when it is "
@@ -243,52 +240,53 @@ class SpecSteerApp(App[None]):
         return True
 
     def _forget_kept(self) -> None:
-        """What was kept of this sitting is saved, or unwanted."""
+        """Delete the recovery file of this sitting: its text is saved or unwanted."""
         if self._recovery is not None:
             with suppress(OSError):
                 self._recovery.clear()
 
     def _offer_kept(self) -> None:
-        """Ask about the latest sitting that ended with words in it."""
-        if self._recovery is None:
+        """Ask what to do with the latest sitting that has a recovery file."""
+        recovery = self._recovery
+        if recovery is None:
             return
-        kept, damaged = self._recovery.kept()
+        kept, damaged = recovery.kept()
         for path in damaged:
             self.notify(
                 f"a kept draft cannot be read: {path}",
                 severity="warning",
                 markup=False,
             )
-        if kept:
-            question = RestoreQuestion(_kept_in_words(kept))
-            self.push_screen(question, lambda answer: self._bring(kept[0], answer))
+        if not kept:
+            return
 
-    def _bring(self, kept: KeptSitting, answer: str | None) -> None:
-        assert self._recovery is not None
-        if answer is not None:
-            self._recovery.go_on_from(kept)
-        if answer == "back":
-            self.page.bring_back(kept.sitting)
-        if answer == "discard":
-            self._forget_kept()
-            self._offer_kept()
+        def answered(answer: str | None) -> None:
+            if answer is not None:
+                recovery.go_on_from(kept[0])
+            if answer == "back":
+                self.page.bring_back(kept[0].sitting)
+            if answer == "discard":
+                self._forget_kept()
+                self._offer_kept()
+
+        self.push_screen(RestoreQuestion(_kept_in_words(kept)), answered)
 
     def panic(self, *renderables: RenderableType) -> None:
-        """The last net, first half: an error outside of the message loop."""
+        """Keep the draft before Textual ends on an error outside the message loop."""
         self.keep_draft()
         super().panic(*renderables)
 
     def _handle_exception(self, error: Exception) -> None:
-        """The last net: keep what is written before anything is said of the error."""
+        """Keep the draft before Textual shows an error of the message loop."""
         self.keep_draft()
         super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
-        """As Textual does, without the values of variables: they hold the text."""
+        """Show the traceback without local variables, which hold the person's text."""
         self.panic(Traceback(show_locals=False, width=None, suppress=[rich]))
 
     def action_drawer(self, name: str) -> None:
-        """Open a drawer, change to it from another, or close it."""
+        """Open the drawer `name` in place of an open one; close it if it is open."""
         top = self.screen
         self.page.pane.keep_edits()
         if isinstance(top, Drawer):
@@ -298,7 +296,7 @@ class SpecSteerApp(App[None]):
         self.push_screen(self._drawers[name]())
 
     def action_offline(self) -> None:
-        """Write without the checker from the next draft on, or with it again."""
+        """Switch the checker off or on for the next draft."""
         self.writing.offline = not self.writing.offline
         where = "on this device alone" if self.writing.offline else "with the checker"
         self.notify(f"the next draft is written {where}")
@@ -309,11 +307,11 @@ class SpecSteerApp(App[None]):
         self.action_offline()
 
     def get_key_display(self, binding: Binding) -> str:
-        """`^J` and `F2`."""
+        """The key as the footer shows it, such as `^J`."""
         return show_key(binding.key)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action has a line in the palette, whatever keys a terminal keeps."""
+        """Every action as a palette command, since a terminal may keep its key."""
         yield from super().get_system_commands(screen)
         for action in ACTIONS:
             yield SystemCommand(action.label, action.does, self._runner(action.action))
@@ -325,13 +323,8 @@ class SpecSteerApp(App[None]):
         return run
 
 
-def _harmless(text: str) -> str:
-    """Lines without what would steer a terminal."""
-    return legible(text)
-
-
 def _kept_in_words(kept: list[KeptSitting]) -> str:
-    """When the latest sitting ended, and what it begins with."""
+    """A sentence with the end and the first words of the latest kept sitting."""
     latest, sitting = kept[0], kept[0].sitting
     count = len(sitting.variants)
     what = "a brief" if not count else "a text" if count == 1 else f"{count} versions"
@@ -344,7 +337,7 @@ def _kept_in_words(kept: list[KeptSitting]) -> str:
 
 
 def run_app(app: SpecSteerApp) -> int:
-    """Run until the person leaves; the exit code. The desk is closed in any case.
+    """Run until the person leaves; the exit code. The service is closed in any case.
 
     Where a thread cannot be ended, such as one that waits for a disk to give it a
     model, the process ends here: Python's own way out would pull the libraries away

@@ -14,13 +14,12 @@ from edge_app.decoding.events import Emit, FinishReason, Notice, Source
 from edge_app.service.requests import Service, WriteRequest
 from edge_app.tui.outcomes import (
     Counted,
+    Emitted,
     Found,
     ImportAdvanced,
     ImportEnded,
-    Outcome,
     Prepared,
     PrepareFailed,
-    Told,
     WriteEnded,
 )
 from edge_app.tui.recovery import Sitting
@@ -41,29 +40,29 @@ _NO_WORD = "no word was written; ^R tries again in another way"
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A sentence for the person."""
+    """A message to show to the person."""
 
     text: str
     severity: Literal["information", "warning", "error"] = "information"
 
 
 class Writing:
-    """The state behind the page. One thread uses it; the desk's threads do not."""
+    """The state of one sitting. Only the screen's thread may use it."""
 
     def __init__(
         self,
-        desk: Service,
+        service: Service,
         settings: MethodSettings,
         ledger: Emit | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.threads = ServiceThreads(desk, ledger)
+        self.threads = ServiceThreads(service, ledger)
         self.settings = settings
         self.clock = clock
         self.variants: list[Variant] = []
-        """What can be shown: versions with words, and the one that is being written."""
+        """Versions that F7 and F8 show: those with words, and the one being written."""
         self.attempts: list[Variant] = []
-        """All that was ever ordered: each took a seed, and may have sent something."""
+        """Every version requested: each took a seed, and may have sent something."""
         self.current = -1
         self.reason = ""
         """Why the last attempt ended without a text, until the next action."""
@@ -77,7 +76,7 @@ class Writing:
         self.importing: ImportAdvanced | None = None
         self.imported: ImportEnded | None = None
         self._stop = threading.Event()
-        self._at_desk: Variant | None = None
+        self._being_written: Variant | None = None
         self._next: Variant | None = None
         self._before: Variant | None = None
         """What was shown before the newest attempt."""
@@ -98,9 +97,9 @@ class Writing:
         return self.variant is not None and self.variant.writing
 
     @property
-    def at_desk(self) -> bool:
-        """Whether the desk is still writing, or will as soon as it is ready."""
-        return self._at_desk is not None or self._next is not None
+    def service_busy(self) -> bool:
+        """Whether a request is being written or waits for the service."""
+        return self._being_written is not None or self._next is not None
 
     def prepare(self) -> None:
         """Load the models behind the page."""
@@ -108,23 +107,24 @@ class Writing:
         self.threads.count()
         self.threads.prepare()
 
-    def draft(self, request: Request) -> None:
-        """Write `request`; what came to an end that way is written in another way."""
-        order = self._order(request, self.settings)
-        same = [known for known in self.attempts if known.order == order]
+    def draft(self, brief: Request) -> None:
+        """Write what `brief` asks for; another version if the same request has already
+        been answered."""
+        request = self._request(brief, self.settings)
+        same = [known for known in self.attempts if known.request == request]
         if any(known.text or known.reason not in (None, "stopped") for known in same):
-            self.again(request)
+            self.again(brief)
         else:
-            self._queue(order)
+            self._queue(request)
 
-    def again(self, request: Request) -> None:
-        """Write another version: the next seed, and some chance."""
+    def again(self, brief: Request) -> None:
+        """Write another version of `brief`: the next seed, a temperature above 0."""
         settings = replace(
             self.settings,
             seed=self.settings.seed + len(self.attempts),
             temperature=self.settings.temperature or AGAIN_TEMPERATURE,
         )
-        self._queue(self._order(request, settings))
+        self._queue(self._request(brief, settings))
 
     def stop(self, *, keep_empty: bool = False) -> None:
         """Stop writing now; what is settled stays. A version without a word gives way
@@ -158,7 +158,7 @@ class Writing:
         ]
 
     def bring_back(self, sitting: Sitting) -> None:
-        """Go on from a sitting that ended; its versions come before those of this."""
+        """Put the versions of an ended sitting before those of this one."""
         at = self.current
         self.attempts = [*sitting.variants, *self.attempts]
         self.variants = [*sitting.variants, *self.variants]
@@ -177,33 +177,60 @@ class Writing:
         self.threads.import_letters(kind, path, me)
 
     def close(self) -> bool:
-        """Stop everything and end the desk; whether all its threads have ended."""
+        """Stop writing and close the service; True if all its threads have ended."""
         self._stop.set()
         return self.threads.close()
 
     def drain(self) -> list[News] | None:
-        """Take in all that has happened; None when nothing has."""
+        """Apply all outcomes of the inbox; the messages, None if the inbox is empty."""
         inbox = self.threads.inbox
         if not inbox:
             return None
         news: list[News] = []
         while inbox:
-            news += self._take(inbox.popleft())
+            match inbox.popleft():
+                case Emitted(variant, event):
+                    variant.apply(event, self.clock())
+                    self.traffic.apply(event)
+                    if isinstance(event, Notice):
+                        news.append(News(event.text, "warning"))
+                case WriteEnded(variant, problem):
+                    news += self._ended(variant, problem)
+                case Prepared(server):
+                    self.server = server
+                    self._begin()
+                case PrepareFailed(problem):
+                    self.problem = self.reason = problem
+                    if self._next is not None:
+                        self._next.end(self.clock())
+                        self._give_way(self._next)
+                        self._next = None
+                    news.append(News(problem, "error"))
+                case ImportAdvanced() as advanced:
+                    self.importing = advanced
+                case ImportEnded(sentence, failed) as ended:
+                    self.importing, self.imported = None, ended
+                    self.threads.count()
+                    news.append(News(sentence, "error" if failed else "information"))
+                case Counted(counts):
+                    self.counts = counts
+                case Found() as found:
+                    self.found = found
         return news
 
-    def _order(self, request: Request, settings: MethodSettings) -> WriteRequest:
+    def _request(self, brief: Request, settings: MethodSettings) -> WriteRequest:
         return WriteRequest(
-            brief=request,
+            brief=brief,
             settings=settings,
             offline=self.offline,
             excluded=frozenset(self.excluded),
         )
 
-    def _queue(self, order: WriteRequest) -> None:
-        """The desk writes one text at a time; the next waits until it is free."""
+    def _queue(self, request: WriteRequest) -> None:
+        """Stop the current text and let `request` wait until the service is free."""
         self.stop()
         self._before = self.variant
-        variant = Variant(order, started=self.clock())
+        variant = Variant(request, started=self.clock())
         self.attempts.append(variant)
         self.variants = [known for known in self.variants if not known.empty]
         self.variants.append(variant)
@@ -214,7 +241,7 @@ class Writing:
         self._begin()
 
     def _give_way(self, variant: Variant) -> None:
-        """Show again what was shown before a version that has no word."""
+        """Remove `variant` if it has no word, and show the version before it."""
         if not variant.empty or all(known is not variant for known in self.variants):
             return
         self.variants = [known for known in self.variants if known is not variant]
@@ -222,50 +249,16 @@ class Writing:
         self.current = places[0] if places else len(self.variants) - 1
 
     def _begin(self) -> None:
-        if self._next is None or not self.ready or self._at_desk is not None:
+        if self._next is None or not self.ready or self._being_written is not None:
             return
         self._stop = threading.Event()
-        self._at_desk, self._next = self._next, None
-        self._at_desk.started = self.clock()
-        self.threads.write(self._at_desk, self._stop)
-
-    def _take(self, outcome: Outcome) -> list[News]:
-        match outcome:
-            case Told(variant, event):
-                variant.apply(event, self.clock())
-                self.traffic.apply(event)
-                if isinstance(event, Notice):
-                    return [News(event.text, "warning")]
-            case WriteEnded(variant, problem):
-                return self._ended(variant, problem)
-            case Prepared(server):
-                self.server = server
-                self._begin()
-            case PrepareFailed(problem):
-                return self._cannot(problem)
-            case _:
-                return self._take_letters(outcome)
-        return []
-
-    def _take_letters(self, outcome: Outcome) -> list[News]:
-        match outcome:
-            case ImportAdvanced():
-                self.importing = outcome
-            case ImportEnded(sentence, failed):
-                self.importing, self.imported = None, outcome
-                self.threads.count()
-                return [News(sentence, "error" if failed else "information")]
-            case Counted(counts):
-                self.counts = counts
-            case Found():
-                self.found = outcome
-            case _:
-                pass
-        return []
+        self._being_written, self._next = self._next, None
+        self._being_written.started = self.clock()
+        self.threads.write(self._being_written, self._stop)
 
     def _ended(self, variant: Variant, problem: str) -> list[News]:
         variant.end(self.clock())
-        self._at_desk = None
+        self._being_written = None
         self._begin()
         wanted = variant is self.attempts[-1] and not variant.stopped
         if not problem and wanted and variant.empty:
@@ -274,11 +267,3 @@ class Writing:
             self.reason = problem
             self._give_way(variant)
         return [News(problem, "error")] if problem else []
-
-    def _cannot(self, problem: str) -> list[News]:
-        self.problem = self.reason = problem
-        if self._next is not None:
-            self._next.end(self.clock())
-            self._give_way(self._next)
-            self._next = None
-        return [News(problem, "error")]

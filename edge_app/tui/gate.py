@@ -24,16 +24,10 @@ class ForeignText(LineFilter):
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """`segments` of a row, each as wide as before."""
         del background
-        return [
-            segment if shown == segment.text else Segment(shown, segment.style)
-            for segment in segments
-            for shown in (_shown(segment.text),)
-        ]
-
-
-def _shown(text: str) -> str:
-    return replaced(text, _as_wide).translate(_NOT_IN_A_ROW)
-
-
-def _as_wide(found: str) -> str:
-    return "\ufffd" * cell_len(found)
+        gated = []
+        for segment in segments:
+            shown = replaced(segment.text, lambda found: "\ufffd" * cell_len(found))
+            shown = shown.translate(_NOT_IN_A_ROW)
+            same = shown == segment.text
+            gated.append(segment if same else Segment(shown, segment.style))
+        return gated

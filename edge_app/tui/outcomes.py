@@ -1,4 +1,4 @@
-"""What the desk's threads put into the inbox that the screen empties."""
+"""Outcomes that the service's threads put into the inbox and the screen takes out."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from edge_app.tui.variant import Variant
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Models are loaded; `server` says which checker there is."""
+    """The models are loaded; `server` names the checker."""
 
     server: str
 
 
 @dataclass(frozen=True, slots=True)
 class PrepareFailed:
-    """Nothing can be written; `problem` says why."""
+    """The models could not be loaded; `problem` says why."""
 
     problem: str
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Something happened while `variant` is written."""
+class Emitted:
+    """The service emitted `event` while it wrote `variant`."""
 
     variant: Variant
     event: Event
@@ -32,7 +32,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class WriteEnded:
-    """The desk is free again; `problem` is empty when all went well."""
+    """The service has written `variant`; `problem` is empty if nothing failed."""
 
     variant: Variant
     problem: str = ""
@@ -40,7 +40,7 @@ class WriteEnded:
 
 @dataclass(frozen=True, slots=True)
 class ImportAdvanced:
-    """So many pieces of the file are read."""
+    """The importer has read `done` of `total` pieces of the file."""
 
     done: int
     total: int
@@ -48,7 +48,7 @@ class ImportAdvanced:
 
 @dataclass(frozen=True, slots=True)
 class ImportEnded:
-    """The import is over: its closing sentence, or the problem."""
+    """The import is over; `sentence` sums it up or says why it failed."""
 
     sentence: str
     failed: bool
@@ -56,25 +56,25 @@ class ImportEnded:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many own texts of each kind there are."""
+    """The number of the person's texts in the store, by kind."""
 
     counts: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer to a search among the letters."""
+    """The letters that match `query`."""
 
     query: str
     sources: tuple[Source, ...]
     problem: str = ""
-    """Why there is no answer."""
+    """Why the search failed; empty if it did not."""
 
 
 Outcome = (
     Prepared
     | PrepareFailed
-    | Told
+    | Emitted
     | WriteEnded
     | ImportAdvanced
     | ImportEnded

@@ -14,20 +14,23 @@ import click
 from decoding_core.foreign_text import gate_output
 from edge_app.decoding.events import Event
 from edge_app.tui.app import SpecSteerApp
-from edge_app.tui.recording import RecordedService, read_tape, runs_of
+from edge_app.tui.recording import RecordedService, read_recording, runs_of
 from models.prompts import TASKS, Request
 
 
 async def picture(
-    tape: list[Event], request: Request, size: tuple[int, int], last: int | None = None
+    recording: list[Event],
+    request: Request,
+    size: tuple[int, int],
+    last: int | None = None,
 ) -> str:
-    """The page after `last` events of the first text of `tape`, as SVG."""
-    events = runs_of(tape)[0][:last]
-    desk = RecordedService([events], pace=lambda _: None, hold=last is not None)
-    app = SpecSteerApp(desk, save_folder=Path(), first_request=request)
+    """The page after `last` events of the first text of `recording`, as SVG."""
+    events = runs_of(recording)[0][:last]
+    service = RecordedService([events], pace=lambda _: None, hold=last is not None)
+    app = SpecSteerApp(service, save_folder=Path(), first_request=request)
     async with app.run_test(size=size) as pilot:
         await pilot.press("ctrl+j")
-        while not desk.played_all or app.writing.threads.inbox:
+        while not service.played_all or app.writing.threads.inbox:
             await pilot.pause(0.02)
         app.page.refresh_all()
         await pilot.pause()
@@ -37,7 +40,9 @@ async def picture(
 
 
 @click.command()
-@click.argument("tape", type=click.Path(exists=True, path_type=Path))
+@click.argument(
+    "recording", metavar="TAPE", type=click.Path(exists=True, path_type=Path)
+)
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--request", default="", help="What the brief says.")
 @click.option("--task", default="email", type=click.Choice(TASKS))
@@ -45,7 +50,7 @@ async def picture(
 @click.option("--size", default="120x36", help="Columns x rows.")
 @click.option("--last", type=int, help="Play so many events only.")
 def main(
-    tape: Path,
+    recording: Path,
     out: Path,
     request: str,
     task: str,
@@ -56,7 +61,8 @@ def main(
     """Draw the app after the run in TAPE."""
     columns, rows = map(int, size.split("x"))
     asked = Request(request, task, recipient)
-    drawn = asyncio.run(picture(read_tape(tape), asked, (columns, rows), last))
+    events = read_recording(recording)
+    drawn = asyncio.run(picture(events, asked, (columns, rows), last))
     # The fonts would be fetched from the web by whoever looks at the picture.
     drawn = re.sub(r"@font-face\s*\{.*?\}\s*", "", drawn, flags=re.DOTALL)
     out.write_text(drawn, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Recorded runs: read back from JSON lines, and played to the app as a desk would.
+"""Recorded runs: read back from JSON lines, and played to the app as a service would.
 
 For the README's picture, for demonstrations and for tests; no model takes part.
 """
@@ -35,14 +35,14 @@ from edge_app.service.requests import WriteRequest
 _PLAIN = {kind.__name__: kind for kind in (Drafted, Notice, Opened, Received)}
 
 
-def read_tape(path: Path) -> list[Event]:
+def read_recording(path: Path) -> list[Event]:
     """The events of a file written with `events.to_json`."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [from_json(line) for line in lines if line.strip()]
 
 
 def runs_of(events: Sequence[Event]) -> list[list[Event]]:
-    """A tape of several texts, cut behind each `Finished`."""
+    """The events of several texts, cut behind each `Finished`."""
     runs: list[list[Event]] = [[]]
     for event in events:
         runs[-1].append(event)
@@ -52,16 +52,12 @@ def runs_of(events: Sequence[Event]) -> list[list[Event]]:
 
 
 def from_json(line: str) -> Event:
-    """The event in a line; the opposite of `events.to_json`."""
+    """The event that `events.to_json` wrote as `line`."""
     fields: dict[str, Any] = json.loads(line)
     name = fields.pop("event")
     if name in _PLAIN:
         made: Event = _PLAIN[name](**fields)
         return made
-    return _with_parts(name, fields)
-
-
-def _with_parts(name: str, fields: dict[str, Any]) -> Event:
     match name:
         case "SourcesFound":
             sources = tuple(Source(**source) for source in fields["sources"])
@@ -80,33 +76,33 @@ def _with_parts(name: str, fields: dict[str, Any]) -> Event:
 
 
 def by_the_clock(event: Event) -> None:
-    """Wait a little before an event, as a model would."""
+    """Wait before `event` about as long as a model would need."""
     time.sleep(0.02 if isinstance(event, Drafted) else 0.001)
 
 
 @dataclass
 class RecordedService:
-    """A desk that plays recorded runs, one for each version."""
+    """A service that answers each request with the next recorded run."""
 
-    tapes: Sequence[Sequence[Event]]
+    recordings: Sequence[Sequence[Event]]
     pace: Callable[[Event], None] = by_the_clock
     """Called before each event; may wait."""
     server: str = "own server"
-    orders: list[WriteRequest] = field(default_factory=list)
+    requests: list[WriteRequest] = field(default_factory=list)
     hold: bool = False
-    """Stay in the middle of a text whose tape ends there."""
+    """After the recording's last event, wait for `stop` in place of returning."""
     played_all: bool = False
     closed: bool = False
 
     def prepare(self) -> str:
-        """Nothing to load."""
+        """The server's name; no model is loaded."""
         return self.server
 
-    def write(self, order: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Play the next tape."""
-        tape = self.tapes[len(self.orders) % len(self.tapes)]
-        self.orders.append(order)
-        for event in tape:
+    def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
+        """Play the next recording."""
+        recording = self.recordings[len(self.requests) % len(self.recordings)]
+        self.requests.append(request)
+        for event in recording:
             self.pace(event)
             if stop.is_set():
                 emit(Finished("stopped", Statistics()))
@@ -117,15 +113,15 @@ class RecordedService:
             stop.wait()
 
     def counts(self) -> dict[str, int]:
-        """As many as the sample store holds of each kind would be a guess."""
+        """No texts: a recorded run has no store."""
         return {}
 
     def search(self, query: str, limit: int = 20) -> list[Source]:
-        """Sources of the tapes that hold the words."""
+        """Sources in the recordings that hold `query`."""
         found = [
             source
-            for tape in self.tapes
-            for event in tape
+            for recording in self.recordings
+            for event in recording
             if isinstance(event, SourcesFound)
             for source in event.sources
             if query.casefold() in f"{source.title} {source.excerpt}".casefold()
@@ -139,11 +135,11 @@ class RecordedService:
         me: Sequence[str],
         progress: Callable[[int, int], None],
     ) -> str:
-        """A tape has no store."""
+        """Read nothing: a recorded run has no store."""
         progress(1, 1)
         whose = f" of {', '.join(me)}" if me else ""
         return f"{path.name} ({kind}{whose}) was not read: this is a recorded run"
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Note that the app closed the service."""
         self.closed = True

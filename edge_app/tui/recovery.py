@@ -25,12 +25,12 @@ from models.prompts import Request
 from personal_store.files.private_files import part_of, put_in_place, shred
 
 _STATES: tuple[State, ...] = ("kept", "replaced", "typed")
-"""What a word can be in a text that is not being written."""
+"""States of words in a version that is no longer being written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """What a person would lose."""
+    """The brief and the versions that the person would lose."""
 
     request: Request
     """The brief as it stood."""
@@ -40,7 +40,7 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class KeptSitting:
-    """A sitting that can be brought back."""
+    """An ended sitting and its recovery file."""
 
     path: Path
     ended: datetime
@@ -48,14 +48,14 @@ class KeptSitting:
 
 
 class RecoveryFolder:
-    """The kept sittings, and the file of the running one."""
+    """The recovery files of ended sittings and of the running one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._own: Path | None = None
 
     def kept(self) -> tuple[list[KeptSitting], list[Path]]:
-        """Sittings that ended, the latest first; and files that cannot be read."""
+        """Ended sittings, the latest first, and recovery files that cannot be read."""
         readable, damaged = [], []
         for path in sorted(self.folder.glob("draft-*.json"), reverse=True):
             try:
@@ -65,7 +65,7 @@ class RecoveryFolder:
         return readable, damaged
 
     def go_on_from(self, kept: KeptSitting) -> None:
-        """The running sitting is that one now; its file stays until `clear`."""
+        """Take over the recovery file of `kept`; `clear` deletes it."""
         self._own = kept.path
 
     def keep(self, sitting: Sitting) -> Path:
@@ -86,7 +86,7 @@ class RecoveryFolder:
         return self._own
 
     def clear(self) -> None:
-        """Nothing of the running sitting has to be kept; raises OSError."""
+        """Delete the running sitting's recovery file; raises OSError."""
         if self._own is not None:
             shred(self._own)
             self._own = None
@@ -99,8 +99,8 @@ def _as_json(sitting: Sitting) -> bytes:
         "current": sitting.current,
         "versions": [
             {
-                "request": asdict(variant.order.brief),
-                "settings": asdict(variant.order.settings),
+                "request": asdict(variant.request.brief),
+                "settings": asdict(variant.request.settings),
                 "tokens": [[t.id, t.text, t.origin] for t in variant.settled],
                 "edited": variant.edited,
                 "saved": variant.saved,
@@ -124,7 +124,7 @@ def _read(path: Path) -> KeptSitting:
 
 
 def _variant(version: dict[str, Any]) -> Variant:
-    """A version that ended; raises ValueError, KeyError or TypeError."""
+    """The version that `_as_json` wrote; raises ValueError, KeyError or TypeError."""
     tokens = [Token(int(i), str(text), origin) for i, text, origin in version["tokens"]]
     edited = version["edited"]
     runs = None if edited is None else [(str(text), state) for text, state in edited]
@@ -132,21 +132,17 @@ def _variant(version: dict[str, Any]) -> Variant:
         state not in _STATES for _, state in runs or ()
     ):
         raise ValueError("words of no known origin")
-    order = WriteRequest(
-        _request(version["request"]), settings=_settings(version["settings"])
-    )
+    known = {field.name for field in fields(MethodSettings)}
+    try:
+        settings = MethodSettings(
+            **{name: v for name, v in version["settings"].items() if name in known}
+        )
+    except (InvalidSettingsError, TypeError):  # of another version of the program
+        settings = MethodSettings()
+    request = WriteRequest(_request(version["request"]), settings=settings)
     saved = version["saved"] if isinstance(version["saved"], str) else None
-    return Variant(order, settled=tokens, edited=runs, saved=saved, ended=0.0)
+    return Variant(request, settled=tokens, edited=runs, saved=saved, ended=0.0)
 
 
 def _request(body: dict[str, Any]) -> Request:
     return Request(**{name: str(body[name]) for name in ("text", "task", "recipient")})
-
-
-def _settings(body: dict[str, Any]) -> MethodSettings:
-    """The settings as far as this version of the program knows them."""
-    known = {field.name for field in fields(MethodSettings)}
-    try:
-        return MethodSettings(**{k: v for k, v in body.items() if k in known})
-    except (InvalidSettingsError, TypeError):
-        return MethodSettings()

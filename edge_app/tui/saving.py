@@ -75,20 +75,20 @@ def typed_path(typed: str) -> Path:
 
 
 def why_not(error: OSError) -> str:
-    """What the system has against a path, in a sentence."""
+    """Why the system refuses a path, as a sentence."""
     said = _SENTENCES.get(error.errno or 0)
     return said or (error.strerror or str(error)).lower()
 
 
 def propose(folder: Path, request: Request, suffix: str = ".txt") -> Path:
-    """A name that is free, such as `email-ana-2.txt`."""
+    """A free path named after the request, such as `email-ana-2.txt`."""
     words = re.findall(r"\w+", f"{request.task} {request.recipient}".casefold())
     stem = "-".join(words[:6]).encode("utf-8", "ignore")[:_LONGEST_STEM]
     return free(folder / (stem.decode("utf-8", "ignore") + suffix))
 
 
 def free(path: Path) -> Path:
-    """`path`, or the same with the first number that is not taken."""
+    """`path`, numbered if a file of that name exists."""
     number, found = 1, path
     while os.path.lexists(found):
         number += 1
@@ -123,14 +123,14 @@ def save(path: Path, text: str, *, instead_of: FileState | None = None) -> Path:
 
 
 def export_sent(folder: Path, sent: Iterable[Sent]) -> Path:
-    """Every message that left, one line of JSON each; raises PathError."""
+    """Write every sent message as a line of JSON; the file's path. Raises PathError."""
     lines = "".join(to_json(event) + "\n" for event in sent)
     return save(free(folder / "what-left.jsonl"), lines)
 
 
 def _file_at(path: Path) -> FileState | None:
-    """The file at `path`, None where there is nothing; raises PathError for what is
-    neither."""
+    """The state of the file at `path`, None if there is none; raises PathError for a
+    folder, a device or a broken link."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -145,7 +145,7 @@ def _file_at(path: Path) -> FileState | None:
 
 
 def _create(path: Path, body: bytes) -> None:
-    """A new private file with all of `body`, or none."""
+    """Write all of `body` to a new private file, or leave no file."""
     try:
         with create(path) as file:
             file.write(body)
@@ -160,7 +160,7 @@ def _create(path: Path, body: bytes) -> None:
 
 
 def _replace(path: Path, body: bytes) -> None:
-    """Put a finished file in the place of the old one, with its permissions."""
+    """Write `body` to a new file and move it over the old one, whose mode it gets."""
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     _create(part, body)
     try:

@@ -55,9 +55,9 @@ class Struck:
 
 @dataclass(slots=True)
 class Variant:
-    """One version of a text; `apply` takes it forward by an event."""
+    """One version of a text: its request, and what the events so far made of it."""
 
-    order: WriteRequest
+    request: WriteRequest
     started: float = 0.0
     """On the clock that `apply` is given."""
     settled: list[Token] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Variant:
     struck: list[Struck] = field(default_factory=list)
     sources: tuple[Source, ...] = ()
     opened: Opened | None = None
-    judged: list[Verified] = field(default_factory=list)
+    verified: list[Verified] = field(default_factory=list)
     left: SentText = field(default_factory=SentText)
     ended: float | None = None
     reason: FinishReason | None = None
@@ -77,11 +77,10 @@ class Variant:
     """The text as it stands in a file; None while there is no file."""
 
     def __post_init__(self) -> None:
-        self.left.request = self.order.brief.text
+        self.left.request = self.request.brief.text
 
     def apply(self, event: Event, now: float) -> None:
-        """Take in what happened at `now`; after a stop nothing is added any more."""
-        self._learn(event)
+        """Apply an event that came at `now`; after a stop no words are added."""
         match event:
             case SourcesFound(sources=sources):
                 self.sources = sources
@@ -90,70 +89,55 @@ class Variant:
                 self.opened = event
             case Sent():
                 self.left.add(event, [token.id for token in self.settled])
+            case Drafted():
+                self.left.texts[event.id] = event.text  # after a stop, too
+                if not self.stopped:
+                    self.waiting.append(event)
+            case Verified() if not self.stopped:
+                self.verified.append(event)
+                if event.refused:
+                    del self.waiting[event.accepted :]
+                    at = len(self.settled) + event.accepted
+                    until = now + STRUCK_SECONDS
+                    self.struck.append(Struck(at, event.refused[0], until))
+            case Settled(tokens):
+                self.left.texts.update({token.id: token.text for token in tokens})
+                for token in tokens if not self.stopped else ():
+                    if self.waiting and self.waiting[0].id == token.id:
+                        del self.waiting[0]
+                    else:  # another word than the one drafted here voids all behind it
+                        self.waiting.clear()
+                    self.settled.append(token)
             case Finished(reason, statistics):
                 self.reason, self.statistics = reason, statistics
                 self.end(now)
-            case Drafted() | Verified() | Settled() if not self.stopped:
-                self._write(event, now)
             case _:
                 pass
 
-    def _learn(self, event: Event) -> None:
-        """Ids are read with the texts the events give; after a stop, too."""
-        if isinstance(event, Drafted):
-            self.left.texts[event.id] = event.text
-        elif isinstance(event, Settled):
-            self.left.texts.update({token.id: token.text for token in event.tokens})
-
-    def _write(self, event: Drafted | Verified | Settled, now: float) -> None:
-        match event:
-            case Drafted():
-                self.waiting.append(event)
-            case Verified():
-                self._judge(event, now)
-            case Settled(tokens):
-                for token in tokens:
-                    self._settle(token)
-
-    def _judge(self, judged: Verified, now: float) -> None:
-        self.judged.append(judged)
-        if judged.refused:
-            del self.waiting[judged.accepted :]
-            at = len(self.settled) + judged.accepted
-            self.struck.append(Struck(at, judged.refused[0], now + STRUCK_SECONDS))
-
-    def _settle(self, token: Token) -> None:
-        """A token that is not the first one waiting makes all that wait void."""
-        if self.waiting and self.waiting[0].id == token.id:
-            del self.waiting[0]
-        else:
-            self.waiting.clear()
-        self.settled.append(token)
-
     def stop(self, now: float) -> None:
-        """The person stopped: what is settled stays, what waits vanishes."""
+        """Stop for the person: settled words stay, waiting words are dropped."""
         self.stopped = True
         self.end(now)
 
     def end(self, now: float) -> None:
-        """Nothing more will come."""
+        """Drop waiting and refused words, and note when the writing ended."""
         self.waiting.clear()
         self.struck.clear()
         self.ended = self.ended or now
 
     @property
     def writing(self) -> bool:
-        """Whether more may come."""
+        """Whether the service may still add words."""
         return self.ended is None
 
     @property
     def text(self) -> str:
-        """The text as it now reads, without waiting words."""
+        """The text without waiting words."""
         return "".join(text for text, _ in self.runs())
 
     @property
     def empty(self) -> bool:
-        """Whether there is no word in it."""
+        """Whether the text has no word."""
         return not self.text.strip()
 
     def runs(self) -> list[Run]:
@@ -165,7 +149,7 @@ class Variant:
         return [(token.text, _LOOKS[token.origin]) for token in self.settled]
 
     def steady(self) -> int:
-        """How many shown words will stay where they are, whatever comes."""
+        """The number of leading words that no later event can move."""
         return min([struck.at for struck in self.struck] + [len(self.settled)])
 
     def tail(self, first: int, now: float) -> list[Run]:

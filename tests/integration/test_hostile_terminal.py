@@ -141,7 +141,7 @@ async def steps(pilot):
 
     await until(lambda: app.writing.ready)
     await pilot.press("ctrl+j")
-    await until(lambda: not app.writing.at_desk and app.page.pane.editing)
+    await until(lambda: not app.writing.service_busy and app.page.pane.editing)
     if fault:
         title_line.title = lambda *_: {}[HOSTILE]
         app.page.refresh_all()

@@ -20,7 +20,7 @@ _LOOKS: dict[Change, str] = {"same": "", "gone": "strike dim", "new": "bold unde
 
 
 class CompareDrawer(Drawer):
-    """The version on screen beside another one; arrows choose the other."""
+    """Shows what differs between the version on screen and another one."""
 
     NAME = "compare"
     TITLE = "Compare"
@@ -37,7 +37,7 @@ class CompareDrawer(Drawer):
         self._other = max(0, len(self._texts) - 1)
 
     def contents(self) -> Iterable[Widget]:
-        """A heading, the texts in one."""
+        """The heading, and one text that holds both versions."""
         yield Static(classes="note", markup=False)
         yield VerticalScroll(Static(id="text", markup=False))
 
@@ -47,7 +47,7 @@ class CompareDrawer(Drawer):
         self._compare()
 
     def action_other(self, step: int) -> None:
-        """Compare with another one."""
+        """Compare with the version `step` places on."""
         if self._texts:
             self._other = (self._other + step) % len(self._texts)
             self._compare()

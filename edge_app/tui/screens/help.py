@@ -35,29 +35,21 @@ class HelpDrawer(Drawer):
 
     def contents(self) -> Iterable[Widget]:
         """The keys, the looks, and what goes where."""
-        parts = (_keys(), _looks(), _ABOUT)
+        keys = _table()
+        for action in ACTIONS:
+            shown = " ".join(show_key(key) for key in action.keys.split(","))
+            keys.add_row(Text(shown, "bold"), f"{action.label}: {action.does}")
+        looks = _table()
+        looks.add_row("", "")
+        for name, look, meaning in _LOOKS:
+            looks.add_row(Text(name, look), meaning)
+        looks.add_row("", "")
+        parts = (keys, looks, _ABOUT)
         yield VerticalScroll(*(Static(part, markup=False) for part in parts))
 
     def on_mount(self) -> None:
-        """Let arrows scroll."""
+        """Focus the scrolling box, so that arrows scroll it."""
         self.query_one(VerticalScroll).focus()
-
-
-def _keys() -> Table:
-    table = _table()
-    for action in ACTIONS:
-        keys = " ".join(show_key(key) for key in action.keys.split(","))
-        table.add_row(Text(keys, "bold"), f"{action.label}: {action.does}")
-    return table
-
-
-def _looks() -> Table:
-    table = _table()
-    table.add_row("", "")
-    for name, look, meaning in _LOOKS:
-        table.add_row(Text(name, look), meaning)
-    table.add_row("", "")
-    return table
 
 
 def _table() -> Table:

@@ -19,7 +19,7 @@ from personal_store.importers import available
 
 
 class ImportDrawer(Drawer):
-    """A path, its kind, whose letters they are, and how far the reading is."""
+    """Asks for a file, its kind and the person's addresses, and shows the progress."""
 
     NAME = "import"
     TITLE = "Your letters"
@@ -49,7 +49,7 @@ class ImportDrawer(Drawer):
         yield Static(id="result", markup=False)
 
     def on_mount(self) -> None:
-        """Show a reading that goes on already."""
+        """Show the progress, also of an import that began before."""
         self.query_one("#path").focus()
         self._advance()
         self.set_interval(0.1, self._advance)

@@ -10,17 +10,15 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from decoding_core.settings import Threshold
 from edge_app.tui.drafts import Writing
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.variant import State, Variant
-from edge_app.tui.words.meters import Traffic, in_bytes, numbers
+from edge_app.tui.words.meters import in_bytes, numbers
 
 Row = tuple[str, str, str]
 
 
 class NumbersDrawer(Drawer):
-    """A table of name, number and reckoning."""
+    """Shows each number with how it is computed."""
 
     NAME = "numbers"
     TITLE = "This draft in numbers"
@@ -30,7 +28,7 @@ class NumbersDrawer(Drawer):
         self.writing = writing
 
     def contents(self) -> Iterable[Widget]:
-        """One table."""
+        """The table in a scrolling box."""
         yield VerticalScroll(Static(id="table", markup=False))
 
     def on_mount(self) -> None:
@@ -49,38 +47,27 @@ class NumbersDrawer(Drawer):
 
 
 def rows(writing: Writing) -> list[Row]:
-    """All numbers there are."""
+    """Name, value and explanation of every number of the version on screen."""
     variant = writing.variant
     if variant is None:
         return [("no draft yet", "", "")]
-    return [
-        *_words(variant, writing.clock()),
-        *_times(variant, writing.clock()),
-        *_bytes(writing.traffic),
-        *_settings(variant),
-    ]
-
-
-def _words(variant: Variant, now: float) -> list[Row]:
-    found = numbers(variant, now)
+    found = numbers(variant, writing.clock())
     kept = "–" if found.kept is None else f"{found.kept:.1%}"
     bonus = sum(token.origin == "bonus" for token in variant.settled)
     local = sum(token.origin == "local" for token in variant.settled)
+    words = "{kept} / {replaced} / {typed}".format(**found.words)
+    speed = found.tokens_per_second
+    trip, slow = found.round_trip_ms, found.slow_round_trip_ms
+    up, down = in_bytes(writing.traffic.bytes_up), in_bytes(writing.traffic.bytes_down)
+    settings = variant.request.settings
+    threshold = settings.threshold
     return [
         ("kept", kept, "drafted tokens that the checker let stand / drafted tokens"),
         ("drafted", str(found.drafted), "tokens of the blocks that were judged"),
         ("replaced", str(found.replaced), "tokens redrawn after a refusal"),
         ("added", str(bonus), "tokens drawn with the checker after a full block"),
         ("alone", str(local), "tokens the device wrote without the checker"),
-        ("your words", _counted(found.words), "words by what their first letter is"),
-    ]
-
-
-def _times(variant: Variant, now: float) -> list[Row]:
-    found = numbers(variant, now)
-    speed = found.tokens_per_second
-    trip, slow = found.round_trip_ms, found.slow_round_trip_ms
-    return [
+        ("your words", words, "words by what their first letter is"),
         ("speed", "–" if speed is None else f"{speed:.1f} tokens/s",
          "settled tokens / time since the draft began"),
         ("round trip", "–" if trip is None else f"{trip:.0f} ms",
@@ -88,32 +75,12 @@ def _times(variant: Variant, now: float) -> list[Row]:
         ("slow trip", "–" if slow is None else f"{slow:.0f} ms",
          "one of twenty takes longer"),
         ("rounds", str(found.rounds), "blocks that were judged"),
-    ]  # fmt: skip
-
-
-def _bytes(traffic: Traffic) -> list[Row]:
-    up, down = in_bytes(traffic.bytes_up), in_bytes(traffic.bytes_down)
-    return [
         ("up", up, "bytes handed to the socket since the app was started, headers too"),
         ("down", down, "bytes that came back"),
-    ]
-
-
-def _settings(variant: Variant) -> list[Row]:
-    settings = variant.order.settings
-    return [
         ("method", settings.method, "how the two models are joined"),
-        ("threshold", _threshold(settings.threshold),
+        ("threshold", threshold if threshold == "auto" else f"{threshold:g}",
          "a word stays while the large model likes it this much as well as the small"),
         ("strength", f"{settings.strength:g}", "how strongly your letters count"),
         ("temperature", f"{settings.temperature:g}", "0 always takes the likeliest"),
         ("seed", str(settings.seed), "another version takes the next one"),
     ]  # fmt: skip
-
-
-def _threshold(threshold: Threshold) -> str:
-    return threshold if threshold == "auto" else f"{threshold:g}"
-
-
-def _counted(words: dict[State, int]) -> str:
-    return f"{words['kept']} / {words['replaced']} / {words['typed']}"

@@ -37,7 +37,7 @@ CARD_SECONDS = 0.25
 
 
 class Page(Screen[None]):
-    """The writing screen."""
+    """The screen with the brief, the draft and the cards."""
 
     BINDINGS = PAGE_BINDINGS
 
@@ -76,7 +76,7 @@ class Page(Screen[None]):
         self.set_interval(FRAME_SECONDS, self.tick)
 
     def sitting(self) -> Sitting:
-        """What is written on the page, as far as the page still works."""
+        """The brief and the versions on the page, without parts that raise an error."""
         with suppress(Exception):  # asked after any error, too
             self.pane.keep_edits()
         request = self._first or Request("")
@@ -96,42 +96,39 @@ class Page(Screen[None]):
     def brief_alone(self) -> bool:
         """Whether the person wrote a brief that nothing was drafted from."""
         request = self.brief.request
-        known = [attempt.order.brief.text for attempt in self.writing.attempts]
+        known = [attempt.request.brief.text for attempt in self.writing.attempts]
         first = self._first.text if self._first is not None else ""
         return request.text.strip() not in ("", first.strip(), *map(str.strip, known))
 
     @property
     def brief(self) -> Brief:
-        """What is asked for."""
+        """The brief's widget."""
         return self.query_one(Brief)
 
     @property
     def pane(self) -> DraftPane:
-        """The text."""
+        """The draft's widget."""
         return self.query_one(DraftPane)
 
     def refresh_all(self) -> None:
-        """Bring all up to date at once."""
+        """Update the draft and the cards, whether these are due or not."""
         self._cards_due = 0.0
         self.advance()
 
     def advance(self) -> None:
-        """One frame: the text always, the cards when they are due."""
+        """Draw a frame: the draft always, the cards if they are due."""
         now = self.writing.clock()
         self.pane.show(self.writing.variant, now)
         hint = next_step(self.writing, samples=self._first is not None)
         if hint != self.pane.border_subtitle:  # each setting paints the pane anew
             self.pane.border_subtitle = hint
-        self._say_reason()
+        # Why there is no new text, for as long as nothing else is done.
+        reason = self.query_one("#reason", Static)
+        if self.writing.reason != reason.content:
+            reason.update(self.writing.reason)
+            reason.display = bool(self.writing.reason)
         self._stale = True
         self._refresh_cards()
-
-    def _say_reason(self) -> None:
-        """Why there is no new text, for as long as nothing else is done."""
-        line = self.query_one("#reason", Static)
-        if self.writing.reason != line.content:
-            line.update(self.writing.reason)
-            line.display = bool(self.writing.reason)
 
     def _refresh_cards(self) -> None:
         writing, now = self.writing, self.writing.clock()
@@ -139,7 +136,8 @@ class Page(Screen[None]):
             return
         self._cards_due, self._stale = now + CARD_SECONDS, False
         request = self.brief.request
-        self.pane.view.set_hint(self._empty_page())
+        samples = self._first is not None and writing.variant is None
+        self.pane.view.set_hint("Sample letters. Yours: ^O" if samples else "")
         self.query_one("#what", Saying).say(title_line.title(writing, request))
         self.query_one("#server", Saying).say(title_line.server(writing))
         self.query_one("#sources", Card).say(cards_text.sources_card(writing))
@@ -147,12 +145,8 @@ class Page(Screen[None]):
         self.query_one("#numbers", Card).say(cards_text.numbers_card(writing))
         self.query_one("#strip", Saying).say(cards_text.strip_line(writing))
 
-    def _empty_page(self) -> str:
-        samples = "Sample letters. Yours: ^O" if self._first is not None else ""
-        return samples if self.writing.variant is None else ""
-
     def tick(self) -> None:
-        """Thirty times a second: take in what the desk's threads have told."""
+        """Apply what the service's threads emitted; called thirty times a second."""
         news = self.writing.drain()
         for item in news or ():
             self.notify(item.text, severity=item.severity)
@@ -169,14 +163,14 @@ class Page(Screen[None]):
         """Write another version."""
         self._write(self.writing.again)
 
-    def _write(self, order: Callable[[Request], None]) -> None:
+    def _write(self, write: Callable[[Request], None]) -> None:
         request = self.brief.request
         if not request.text.strip():
             self.notify("say in the brief what it should be about", severity="warning")
             self.brief.focus_text()
             return
         self.pane.keep_edits()
-        order(request)
+        write(request)
         self.refresh_all()
         self.pane.focus_text()
 
@@ -203,13 +197,13 @@ class Page(Screen[None]):
         self.notify("copied")
 
     def action_save(self, then: Callable[[], None] | None = None) -> None:
-        """Ask where, save, and do what was to be done after that."""
+        """Ask for a path, save the text there, and call `then`."""
         self.pane.keep_edits()
         variant = self.writing.variant
         if variant is None or not variant.text:
             self.notify("there is no text to save yet", severity="warning")
             return
-        path = propose(self._save_folder, variant.order.brief)
+        path = propose(self._save_folder, variant.request.brief)
         text = variant.text
 
         def saved(path: Path | None) -> None:

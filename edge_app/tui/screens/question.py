@@ -66,7 +66,7 @@ class Question(ModalScreen[str]):
 
 
 class LeaveQuestion(Question):
-    """Asked when words would be lost."""
+    """Asks what to do with unsaved words before the app is left."""
 
     def __init__(self, unsaved: str) -> None:
         super().__init__(
@@ -81,7 +81,7 @@ class LeaveQuestion(Question):
 
 
 class RestoreQuestion(Question):
-    """Asked at the start, when words were kept."""
+    """Asks at the start what to do with a kept sitting."""
 
     def __init__(self, kept: str) -> None:
         super().__init__(

@@ -29,7 +29,7 @@ class SaveDialog(ModalScreen[Path]):
         self._asked: FileState | None = None
 
     def compose(self) -> ComposeResult:
-        """A path, and what is wrong with it."""
+        """A field for the path, and a line for the problem with it."""
         with Vertical(id="box") as box:
             box.border_title = "Save the text"
             box.border_subtitle = "enter saves · esc does not"
@@ -57,7 +57,7 @@ class SaveDialog(ModalScreen[Path]):
 
     @on(Input.Changed)
     def _think_again(self) -> None:
-        """Another name is another question."""
+        """A changed path withdraws the permission to overwrite."""
         self._asked = None
         self._complain("")
 

@@ -15,7 +15,6 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
 from decoding_core.foreign_text import legible, one_line
-from edge_app.decoding.events import Sent
 from edge_app.tui.drafts import Writing
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.drawer import Drawer
@@ -27,7 +26,7 @@ _COLUMNS = ("time", "what", "bytes", "ids", "to")
 
 
 class SentDrawer(Drawer):
-    """Messages above, the bytes of the chosen one below."""
+    """Lists the sent messages, and shows the bytes of the chosen one."""
 
     NAME = "sent"
     TITLE = "What left this device"
@@ -58,8 +57,13 @@ class SentDrawer(Drawer):
 
     def _advance(self) -> None:
         sent = self.writing.traffic.sent
-        for number in range(self._shown, len(sent)):
-            self.query_one(DataTable).add_row(*_cells(sent[number]), key=str(number))
+        table = self.query_one(DataTable)
+        for number, message in enumerate(sent[self._shown :], self._shown):
+            clock = datetime.fromtimestamp(message.time).strftime("%H:%M:%S.%f")[:-4]
+            ids = str(len(message.token_ids)) if message.token_ids else ""
+            cells = (clock, message.what, str(message.size), ids, message.url)
+            # Text, because a string would be markup.
+            table.add_row(*(Text(one_line(cell)) for cell in cells), key=str(number))
         self._shown = len(sent)
         self.query_one(".note", Static).update(legible(self._note()))
 
@@ -67,39 +71,36 @@ class SentDrawer(Drawer):
         traffic = self.writing.traffic
         if not traffic.sent:
             return "Nothing has left this device since the app was started."
+        found = (
+            f"\n  “{phrase}”"
+            for known in self.writing.attempts
+            for phrase in known.left.phrases
+        )
+        first = list(dict.fromkeys(found))[:4]
         return (
             f"{len(traffic.sent)} messages, {in_bytes(traffic.bytes_up)} in all: your "
             f"request, and drafted words as token ids, which the server can read. "
             f"Phrases of your letters in them ({PHRASE_WORDS} words in a row or more): "
-            f"{phrases_line(self.writing)}.{self._phrases()}"
+            f"{phrases_line(self.writing)}.{''.join(first)}"
         )
-
-    def _phrases(self) -> str:
-        found = (
-            f"“{p}”" for known in self.writing.attempts for p in known.left.phrases
-        )
-        return "".join(f"\n  {phrase}" for phrase in list(dict.fromkeys(found))[:4])
 
     @on(DataTable.RowHighlighted)
     def _read(self, event: DataTable.RowHighlighted) -> None:
         if event.row_key.value is None:
             return
         sent = self.writing.traffic.sent[int(event.row_key.value)]
-        text = Text.assemble((f"{one_line(sent.url)}\n", "bold"), self._words(sent))
+        text = Text.assemble((f"{one_line(sent.url)}\n", "bold"))
+        if sent.token_ids:  # as words, as far as they are known
+            texts: dict[int, str] = {}
+            for variant in self.writing.attempts:
+                texts |= variant.left.texts
+            words = "·".join(texts.get(token, f"<{token}>") for token in sent.token_ids)
+            text.append(f"ids    {' '.join(map(str, sent.token_ids))}\n")
+            text.append(f"words  {words!r}\n")
         text.append(f"{sent.size} bytes with headers; the message itself, ")
         text.append(f"{len(sent.payload)} bytes:\n\n{hex_dump(sent.payload)}")
         self.query_one("#text", Static).update(text)
         self.query_one("#reader").scroll_home(animate=False)
-
-    def _words(self, sent: Sent) -> str:
-        """The ids as words, as far as they are known."""
-        if not sent.token_ids:
-            return ""
-        texts: dict[int, str] = {}
-        for variant in self.writing.attempts:
-            texts |= variant.left.texts
-        words = "·".join(texts.get(token, f"<{token}>") for token in sent.token_ids)
-        return f"ids    {' '.join(map(str, sent.token_ids))}\nwords  {words!r}\n"
 
     @on(DataTable.RowSelected)
     def _into_bytes(self) -> None:
@@ -123,10 +124,3 @@ def hex_dump(payload: bytes) -> str:
         letters = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
         rows.append(f"{at:05x}  {row.hex(' '):<47}  {letters}")
     return "\n".join(rows)
-
-
-def _cells(sent: Sent) -> tuple[Text, ...]:
-    clock = datetime.fromtimestamp(sent.time).strftime("%H:%M:%S.%f")[:-4]
-    ids = str(len(sent.token_ids)) if sent.token_ids else ""
-    cells = (clock, sent.what, str(sent.size), ids, sent.url)
-    return tuple(Text(one_line(cell)) for cell in cells)  # a string would be markup

@@ -23,7 +23,7 @@ from edge_app.tui.words.meters import shares
 
 
 class SourcesDrawer(Drawer):
-    """Sources above, the whole text of the chosen one below."""
+    """Lists the letters that were read, and shows the text of the chosen one."""
 
     NAME = "sources"
     TITLE = "From your letters"
@@ -64,21 +64,18 @@ class SourcesDrawer(Drawer):
         self._listed = sources
         options = self.query_one(OptionList)
         at = options.highlighted or 0
+        lines = []
+        for source, share in zip(sources, shares(sources), strict=True):
+            out = source.record_id in self.writing.excluded
+            mark = "- " if out else "  "
+            line = f"{mark}{share:4.0%}  {one_line(source.title)}"
+            lines.append(Option(Text(line, "strike" if out else "")))
         options.clear_options()
-        options.add_options([Option(line) for line in self._lines()])
+        options.add_options(lines)
         options.highlighted = min(at, len(sources) - 1) if sources else None
         self.query_one(".note", Static).update(legible(self._note()))
         if not sources:
             self.query_one("#text", Static).update("")
-
-    def _lines(self) -> list[Text]:
-        lines = []
-        for source, share in zip(self._listed, shares(self._listed), strict=True):
-            out = source.record_id in self.writing.excluded
-            mark = "- " if out else "  "
-            line = f"{mark}{share:4.0%}  {one_line(source.title)}"
-            lines.append(Text(line, "strike" if out else ""))
-        return lines
 
     def _note(self) -> str:
         if self._query and self._answer is not None and self._answer.problem:
@@ -123,7 +120,7 @@ class SourcesDrawer(Drawer):
         self._list(self._listed)
 
     def action_search(self) -> None:
-        """Type what to look for."""
+        """Focus the search field."""
         self.query_one("#search").focus()
 
     @on(Input.Submitted)

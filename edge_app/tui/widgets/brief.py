@@ -17,10 +17,10 @@ _ASKS = {"email": "whom?", "review": "what?"}
 
 
 class Brief(Vertical):
-    """The request, as it stands on the page."""
+    """The form for the kind, the recipient and the text of the request."""
 
     class Changed(Message):
-        """The kind or the recipient is another one now."""
+        """The person changed the kind or the recipient."""
 
     def __init__(self, first: Request | None) -> None:
         super().__init__(id="brief")
@@ -44,7 +44,7 @@ class Brief(Vertical):
 
     @property
     def request(self) -> Request:
-        """What is asked for."""
+        """The request as the form now holds it."""
         return Request(
             text=self.query_one("#request", PageText).text,
             task=self.kind,
@@ -63,7 +63,7 @@ class Brief(Vertical):
         return str(self.query_one("#task", Select).value)
 
     def focus_text(self) -> None:
-        """Put the cursor behind what is there."""
+        """Focus the request's text with the cursor at its end."""
         text = self.query_one("#request", PageText)
         text.move_cursor(text.document.end)
         text.focus()

@@ -19,8 +19,8 @@ _STATES: tuple[State, ...] = ("typed", "kept", "replaced")  # 0 is what edits pu
 
 
 class DraftEditor(PageText):
-    """One state byte a letter. What an edit removes, its undoing brings back with the
-    states it had."""
+    """An editor with one state byte per letter. Undo brings removed letters back with
+    their states."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"draft--replaced"}
 
@@ -35,11 +35,18 @@ class DraftEditor(PageText):
         U+2028 would be a line to the text area and none to `get_line`. What was done
         to the text before cannot be undone."""
         runs = [(legible(text), state) for text, state in runs]
-        text = "".join(text for text, _ in runs)
         states = bytearray().join(
             bytes([_STATES.index(state)]) * len(text) for text, state in runs
         )
-        self.text, self.states = _with_plain_breaks(text, states)
+        # As a document keeps it: each line break one newline.
+        plain, kept, at = "", bytearray(), 0
+        for line in "".join(text for text, _ in runs).splitlines(keepends=True):
+            bare = line.splitlines()[0]
+            broken = len(line) > len(bare)
+            plain += bare + "\n" * broken
+            kept += states[at : at + len(bare) + broken]
+            at += len(line)
+        self.text, self.states = plain, kept
         self._starts = None
         self.move_cursor(self.document.end)
 
@@ -53,7 +60,7 @@ class DraftEditor(PageText):
         return runs
 
     def edit(self, edit: Edit) -> EditResult:
-        """Every change but undoing and redoing, which call the same edit again."""
+        """Apply an edit that keeps the states; undo and redo call that edit again."""
         return super().edit(
             _TracedEdit(
                 edit.text,
@@ -64,7 +71,7 @@ class DraftEditor(PageText):
         )
 
     def splice(self, start: int, length: int, states: bytes) -> bytes:
-        """Put `states` in the place of `length` letters; the states these had."""
+        """Replace the states of `length` letters by `states`; the replaced states."""
         removed = bytes(self.states[start : start + length])
         self.states[start : start + length] = states
         self._starts = None
@@ -74,7 +81,10 @@ class DraftEditor(PageText):
         """A line, with replaced words underlined."""
         line = self.document.get_line(line_index)
         text = Text(line, end="", no_wrap=True)
-        start = self._line_starts()[line_index]
+        if self._starts is None:
+            lengths = (len(line) + 1 for line in self.document.lines)
+            self._starts = list(accumulate(lengths, initial=0))
+        start = self._starts[line_index]
         style = self.get_component_rich_style("draft--replaced")
         at = 0
         for state, group in groupby(self.states[start : start + len(line)]):
@@ -87,18 +97,12 @@ class DraftEditor(PageText):
             at += length
         return text
 
-    def _line_starts(self) -> list[int]:
-        if self._starts is None:
-            lengths = (len(line) + 1 for line in self.document.lines)
-            self._starts = list(accumulate(lengths, initial=0))
-        return self._starts
-
 
 class _TracedEdit(Edit):
-    """An edit that takes the states of its letters along, there and back."""
+    """An edit that also inserts and removes the states of its letters."""
 
     def do(self, text_area: TextArea, record_selection: bool = True) -> EditResult:
-        """Do it, or redo it: what comes in is typed."""
+        """Apply the edit, also as a redo; inserted letters get the state `typed`."""
         assert isinstance(text_area, DraftEditor)
         assert isinstance(text_area.document, Document)
         self._start = text_area.document.get_index_from_location(self.top)
@@ -111,20 +115,8 @@ class _TracedEdit(Edit):
         return result
 
     def undo(self, text_area: TextArea) -> EditResult:
-        """Undo it: what it removed is what it was."""
+        """Undo the edit; removed letters get back the states they had."""
         assert isinstance(text_area, DraftEditor)
         result = super().undo(text_area)
         text_area.splice(self._start, self._inserted, self._removed)
         return result
-
-
-def _with_plain_breaks(text: str, states: bytearray) -> tuple[str, bytearray]:
-    """The text as a document keeps it, each line break one newline."""
-    plain, kept, at = "", bytearray(), 0
-    for line in text.splitlines(keepends=True):
-        bare = line.splitlines()[0]
-        broken = len(line) > len(bare)
-        plain += bare + "\n" * broken
-        kept += states[at : at + len(bare) + broken]
-        at += len(line)
-    return plain, kept

@@ -13,7 +13,7 @@ from edge_app.tui.widgets.draft_view import DraftView
 
 
 class DraftPane(Vertical):
-    """Shows one variant at a time; what the person changes is put back into it."""
+    """Shows one variant, and writes the person's edits back into it."""
 
     def __init__(self) -> None:
         super().__init__(id="draft")
@@ -22,7 +22,7 @@ class DraftPane(Vertical):
         self._steady = 0
 
     def compose(self) -> ComposeResult:
-        """Both lie on one another; one is visible."""
+        """The view and the editor, one of them visible."""
         yield DraftView("view")
         editor = DraftEditor("editor")
         editor.visible = False
@@ -30,12 +30,12 @@ class DraftPane(Vertical):
 
     @property
     def view(self) -> DraftView:
-        """Where words stream in."""
+        """The widget that shows words while they are written."""
         return self.query_one(DraftView)
 
     @property
     def editor(self) -> DraftEditor:
-        """Where the person edits."""
+        """The widget in which the person edits."""
         return self.query_one(DraftEditor)
 
     @property
@@ -54,15 +54,12 @@ class DraftPane(Vertical):
         if variant is None or self.editing:
             return
         if variant.writing:
-            self._advance(variant, now)
+            tail = variant.tail(self._steady, now)
+            runs = [(legible(text).replace("\t", "    "), look) for text, look in tail]
+            self.view.rewrite(self._steady, runs)
+            self._steady = variant.steady()
         elif variant.text or variant.stopped:
             self.edit(variant)
-
-    def _advance(self, variant: Variant, now: float) -> None:
-        tail = variant.tail(self._steady, now)
-        runs = [(legible(text).replace("\t", "    "), state) for text, state in tail]
-        self.view.rewrite(self._steady, runs)
-        self._steady = variant.steady()
 
     def edit(self, variant: Variant) -> None:
         """Let the person change the text."""
@@ -73,7 +70,7 @@ class DraftPane(Vertical):
         self.call_after_refresh(self.editor.call_later, self._scroll_editor, row)
 
     def _scroll_editor(self, row: float | None) -> None:
-        """To where the person read, or to the end."""
+        """Scroll to the row at which the person read; None: to the end."""
         if row is None:
             self.editor.scroll_cursor_visible(animate=False)
         else:
@@ -84,7 +81,7 @@ class DraftPane(Vertical):
         (self.editor if self.editing else self.view).focus()
 
     def type(self, text: str) -> None:
-        """What a key that arrived at the view would have done in the editor."""
+        """Insert `text`, which was typed into the view, if the editor is shown."""
         if self.editing:
             self.editor.focus()
             self.editor.insert(text)

@@ -45,7 +45,7 @@ class DraftView(ScrollView, can_focus=True):
 
     @property
     def wrap_width(self) -> int:
-        """As the editor wraps, which keeps cells for its cursor and a space."""
+        """The editor's width for text: it keeps cells for its cursor and a space."""
         return max(1, self.scrollable_content_region.width - 2)
 
     def rewrite(self, first: int, runs: Sequence[Run]) -> None:
@@ -55,52 +55,41 @@ class DraftView(ScrollView, can_focus=True):
             if text != shown:
                 break
             same += 1
-        self._restyle(first, [state for _, state in runs[:same]])
-        if len(self.texts) > first + same:
-            self._truncate(first + same)
+        for word, (_, state) in enumerate(runs[:same], first):
+            if self.states[word] != state:
+                self.states[word] = state
+                top, bottom = self._row_of(word), self._row_of(word + 1)
+                self._strips[top : bottom + 1] = [None] * (bottom + 1 - top)
+                self.refresh_lines(top, bottom + 1 - top)
+        count = first + same
+        if len(self.texts) > count:
+            row = row_to_wrap(self.texts, self._starts, self._row_of(count))
+            del self.texts[count:], self.states[count:]
+            self._wrap(row)
         if len(runs) > same:
-            self._extend(runs[same:])
+            self.texts += [text for text, _ in runs[same:]]
+            self.states += [state for _, state in runs[same:]]
+            self._wrap(len(self._starts) - 1)
 
     def set_hint(self, hint: str) -> None:
-        """What an empty page says."""
+        """Show `hint` while there is no word."""
         if hint != self.hint:
             self.hint = hint
             if not self.texts:
                 self._strips = [None] * len(self._starts)
                 self.refresh()
 
-    def _extend(self, runs: Sequence[Run]) -> None:
-        self.texts += [text for text, _ in runs]
-        self.states += [state for _, state in runs]
-        self._wrap(len(self._starts) - 1)
-
-    def _truncate(self, count: int) -> None:
-        row = row_to_wrap(self.texts, self._starts, self._row_of(count))
-        del self.texts[count:], self.states[count:]
-        self._wrap(row)
-
-    def _restyle(self, first: int, states: list[State]) -> None:
-        for word, state in enumerate(states, first):
-            if self.states[word] != state:
-                self.states[word] = state
-                top, bottom = self._row_of(word), self._row_of(word + 1)
-                self._strips[top : bottom + 1] = [None] * (bottom + 1 - top)
-                self.refresh_lines(top, bottom + 1 - top)
-
     def _row_of(self, word: int) -> int:
         return max(0, bisect_right(self._starts, (word, 0)) - 1)
 
     def _wrap(self, row: int) -> None:
-        """Break into rows from `row` on."""
+        """Wrap the words again from `row` on, and keep the last row in view."""
         before = len(self._starts)
         del self._starts[row + 1 :], self._strips[row:]
         self._starts += rows_after(self.texts, self._starts[row], self.wrap_width)
         self._strips += [None] * (len(self._starts) - row)
         self.refresh_lines(row, max(before, len(self._starts)) - row)
-        self._follow()
-
-    def _follow(self) -> None:
-        """Keep the last row in view; pages are turned by a part at a time."""
+        # Keep the last row in view; pages are turned by a part at a time.
         rows, height = len(self._starts), self.scrollable_content_region.height
         bottom = self.virtual_size.height
         if rows > bottom or rows < bottom - height:
@@ -125,30 +114,24 @@ class DraftView(ScrollView, can_focus=True):
             hint = self.get_component_rich_style("draft--hint")
             return Strip([Segment(self.hint, hint)] if self.hint else [])
         segments: list[Segment] = []
-        for text, state in self._row_runs(row):
-            style = self.get_component_rich_style(f"draft--{state}")
-            word = text.lstrip(" ")  # the space before a word is never underlined
-            segments.append(Segment(text[: len(text) - len(word)], self.rich_style))
-            segments.append(Segment(word.rstrip("\n"), style))
-        return Strip(segments).simplify()
-
-    def _row_runs(self, row: int) -> list[Run]:
         word, offset = self._starts[row]
         ends = row + 1 < len(self._starts)
         last, cut = self._starts[row + 1] if ends else (len(self.texts), 0)
-        runs: list[Run] = []
         while word < last or (word == last and cut):
             text = self.texts[word][offset : cut if word == last else None]
-            runs.append((text, self.states[word]))
+            style = self.get_component_rich_style(f"draft--{self.states[word]}")
+            bare = text.lstrip(" ")  # the space before a word is never underlined
+            segments.append(Segment(text[: len(text) - len(bare)], self.rich_style))
+            segments.append(Segment(bare.rstrip("\n"), style))
             word, offset = word + 1, 0
-        return runs
+        return Strip(segments).simplify()
 
     def on_resize(self) -> None:
-        """Wrap all again."""
+        """Wrap all words to the new width."""
         self._wrap(0)
 
     def on_key(self, event: events.Key) -> None:
-        """A typed letter is the wish to edit."""
+        """Post `Typed` for a printable key."""
         if event.is_printable and event.character:
             event.stop()
             self.post_message(self.Typed(event.character))

@@ -24,7 +24,7 @@ class TitleLine(Saying):
         """The person clicked the key that the title names."""
 
     def on_click(self, event: events.Click) -> None:
-        """Tell the app of a click on the key; the rest of the title is no button."""
+        """Post `Switched` if the click hit the key."""
         if _SWITCH in event.style.meta:
             event.stop()
             self.post_message(self.Switched())
@@ -32,19 +32,14 @@ class TitleLine(Saying):
 
 def title(writing: Writing, request: Request) -> Text:
     """Left part of the line: what is written, and which version of it."""
-    recipient = request.recipient and f" · {_short(request.recipient)}"
+    recipient = one_line(request.recipient)
+    if len(recipient) > _LONGEST_NAME:  # leaves room for the version
+        recipient = recipient[: _LONGEST_NAME - 1] + "…"
+    recipient = request.recipient and f" · {recipient}"
     text = Text.assemble((f"{request.task}{recipient}", "bold"))
     if len(writing.variants) > 1:
         text.append(f"   version {writing.current + 1} of {len(writing.variants)}")
     return text
-
-
-def _short(recipient: str) -> str:
-    """A name that leaves room for the version."""
-    recipient = one_line(recipient)
-    if len(recipient) <= _LONGEST_NAME:
-        return recipient
-    return recipient[: _LONGEST_NAME - 1] + "…"
 
 
 def server(writing: Writing) -> Text:
@@ -55,20 +50,15 @@ def server(writing: Writing) -> Text:
         return Text("… loading the models")
     if writing.offline:
         return Text.assemble("○ offline: this device alone   ", _key("^T online"))
-    return Text.assemble(
-        ("●", "green"), f" {one_line(_who(writing))}   ", _key("^T offline")
-    )
+    variant, name = writing.variant, writing.server or ""
+    if variant is not None and variant.opened is not None:
+        trip = numbers(variant, writing.clock()).round_trip_ms
+        if variant.opened.local:
+            name += ", not used here"
+        elif trip is not None:
+            name += f", {trip:.0f} ms"
+    return Text.assemble(("●", "green"), f" {one_line(name)}   ", _key("^T offline"))
 
 
 def _key(label: str) -> tuple[str, Style]:
     return label, Style(meta={_SWITCH: True})
-
-
-def _who(writing: Writing) -> str:
-    variant, name = writing.variant, writing.server or ""
-    if variant is None or variant.opened is None:
-        return name
-    if variant.opened.local:
-        return f"{name}, not used here"
-    found = numbers(variant, writing.clock()).round_trip_ms
-    return name if found is None else f"{name}, {found:.0f} ms"

@@ -8,7 +8,6 @@ from datetime import datetime
 from rich.text import Text
 
 from decoding_core.foreign_text import one_line
-from edge_app.decoding.events import Sent
 from edge_app.tui.drafts import Writing
 from edge_app.tui.words.meters import Numbers, bar, in_bytes, numbers, shares
 from models.prompts import TASKS
@@ -45,7 +44,7 @@ def short_title(title: str) -> str:
 
 
 def letters_line(writing: Writing) -> str:
-    """How many letters there are."""
+    """A line on how many letters the store holds, or on the running import."""
     if writing.importing:
         return f"reading letters… {writing.importing.done}"
     total = sum(writing.counts.get(task, 0) for task in TASKS)
@@ -53,7 +52,7 @@ def letters_line(writing: Writing) -> str:
 
 
 def sent_card(writing: Writing) -> Text:
-    """What left, summed up, then the last messages."""
+    """Totals of what was sent, and the last messages."""
     traffic = writing.traffic
     if not traffic.sent:
         return Text("nothing")
@@ -65,7 +64,9 @@ def sent_card(writing: Writing) -> Text:
     text.append(_row("phrases of your letters", phrases_line(writing)), "bold")
     text.append("\n")
     for sent in traffic.sent[: -_MESSAGES - 1 : -1]:
-        text.append("\n" + _message(sent), "dim")
+        clock = datetime.fromtimestamp(sent.time).strftime("%H:%M:%S")
+        ids = f"{len(sent.token_ids)} ids" if sent.token_ids else sent.what
+        text.append("\n" + _row(f"{clock}  {ids}", in_bytes(sent.size)), "dim")
     return text
 
 
@@ -119,12 +120,6 @@ def strip_line(writing: Writing) -> Text:
 def _speed(found: Numbers) -> str:
     speed = found.tokens_per_second
     return "–" if speed is None else f"{speed:.0f} tokens/s"
-
-
-def _message(sent: Sent) -> str:
-    clock = datetime.fromtimestamp(sent.time).strftime("%H:%M:%S")
-    ids = f"{len(sent.token_ids)} ids" if sent.token_ids else sent.what
-    return _row(f"{clock}  {ids}", in_bytes(sent.size))
 
 
 def _row(left: str, right: str) -> str:

@@ -6,12 +6,15 @@ from edge_app.tui.drafts import Writing
 
 
 def next_step(writing: Writing, *, samples: bool) -> str:
-    """What a person may want to do now."""
+    """A hint at the keys that are of use in the present state."""
     variant = writing.variant
     if writing.problem:
         return "cannot write yet"
     if variant is not None and variant.writing:
-        return _while_writing(writing)
+        # Stays the same while words come: a new border would paint the page anew.
+        if not writing.ready:
+            return "loading the models… the draft begins by itself"
+        return "writing and checking… esc stops"
     if variant is None or not variant.text:
         return "^J drafts it" if writing.ready else "loading the models…"
     if len(writing.variants) > 1:
@@ -19,10 +22,3 @@ def next_step(writing: Writing, *, samples: bool) -> str:
     if samples:
         return "edit anything · ^R another version · ^O your letters"
     return "edit anything · ^R another version · ^S save"
-
-
-def _while_writing(writing: Writing) -> str:
-    """Stays the same while words come: a new border would paint the page anew."""
-    if not writing.ready:
-        return "loading the models… the draft begins by itself"
-    return "writing and checking… esc stops"

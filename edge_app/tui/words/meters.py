@@ -19,7 +19,7 @@ class Traffic:
     received: list[Received] = field(default_factory=list)
 
     def apply(self, event: Event) -> None:
-        """Take in an event; only those about bytes count."""
+        """Add a `Sent` or `Received` event; other events are ignored."""
         if isinstance(event, Sent):
             self.sent.append(event)
         elif isinstance(event, Received):
@@ -53,7 +53,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """How one text is going."""
+    """The measurements of one version."""
 
     drafted: int
     accepted: int
@@ -67,20 +67,26 @@ class Numbers:
 
     @property
     def kept(self) -> float | None:
-        """Accepted / drafted; None when nothing was judged."""
+        """Accepted / drafted; None when nothing was verified."""
         return self.accepted / self.drafted if self.drafted else None
 
 
 def numbers(variant: Variant, now: float) -> Numbers:
-    """The numbers of `variant`, while it is written and after."""
-    waits = sorted(1000 * judged.seconds for judged in variant.judged)
+    """The measurements of `variant` at `now`, also after it is finished."""
+    speed = variant.statistics and variant.statistics.tokens_per_second
+    if not speed:  # not ended yet, or the service did not measure it
+        ended = now if variant.ended is None else variant.ended
+        seconds = ended - variant.started
+        some = variant.settled and seconds > 0
+        speed = len(variant.settled) / seconds if some else None
+    waits = sorted(1000 * verified.seconds for verified in variant.verified)
     return Numbers(
-        drafted=sum(judged.drafted for judged in variant.judged),
-        accepted=sum(judged.accepted for judged in variant.judged),
+        drafted=sum(verified.drafted for verified in variant.verified),
+        accepted=sum(verified.accepted for verified in variant.verified),
         replaced=sum(token.origin == "recovered" for token in variant.settled),
-        rounds=len(variant.judged),
+        rounds=len(variant.verified),
         words=count_words(variant.runs()),
-        tokens_per_second=_speed(variant, now),
+        tokens_per_second=speed,
         round_trip_ms=median(waits) if waits else None,
         slow_round_trip_ms=waits[ceil(0.95 * len(waits)) - 1] if waits else None,
     )
@@ -99,24 +105,17 @@ def count_words(runs: Iterable[Run]) -> dict[State, int]:
 
 
 def shares(sources: Sequence[Source]) -> list[float]:
-    """Each source's part of all their scores together."""
+    """Each source's score as a share of the sum."""
     total = sum(max(source.score, 0.0) for source in sources)
     return [max(s.score, 0.0) / total if total else 0.0 for s in sources]
 
 
 def in_bytes(size: int) -> str:
-    """`96 B`, `1.9 kB`."""
+    """`size` with its unit, such as `96 B` or `1.9 kB`."""
     return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB"
 
 
 def bar(share: float, width: int) -> str:
-    """A bar that needs no colour."""
+    """`share` as a bar of `width` characters."""
     full = round(share * width)
     return "█" * full + "░" * (width - full)
-
-
-def _speed(variant: Variant, now: float) -> float | None:
-    if variant.statistics is not None and variant.statistics.tokens_per_second:
-        return variant.statistics.tokens_per_second
-    seconds = (now if variant.ended is None else variant.ended) - variant.started
-    return len(variant.settled) / seconds if variant.settled and seconds > 0 else None

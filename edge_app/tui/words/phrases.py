@@ -23,12 +23,12 @@ Words = tuple[str, ...]
 
 @dataclass(slots=True)
 class SentText:
-    """The words that left with one text."""
+    """The letters' phrases that can be read in the messages sent for one version."""
 
     request: str = ""
     """What the person asked for: phrases that stand there are no news."""
     texts: dict[int, str] = field(default_factory=dict)
-    """Texts of token ids, as far as the events told them."""
+    """Texts of token ids, as far as events gave them."""
     phrases: list[str] = field(default_factory=list)
     """Phrases of the letters that could be read so far, each as long as it goes."""
     unreadable: int = 0
@@ -36,13 +36,13 @@ class SentText:
     _secret: set[Words] = field(default_factory=set)
 
     def read_letters(self, letters: Iterable[str]) -> None:
-        """Know the texts that stood in the private prompt."""
+        """Add the letters of the private prompt, whose phrases are searched for."""
         for letter in letters:
             self._secret.update(_runs(_words(letter)))
         self._secret.difference_update(_runs(_words(self.request)))
 
     def add(self, sent: Sent, settled_ids: Sequence[int]) -> None:
-        """Note what a message says; `settled_ids` is the text as it now stands."""
+        """Search a sent message for phrases; `settled_ids` is the text so far."""
         if not sent.token_ids:
             return
         repeated = _overlap(settled_ids[-_CONTEXT:], sent.token_ids)
@@ -53,13 +53,10 @@ class SentText:
             self.unreadable += 1
         else:
             for phrase in copied_phrases(text, self._secret):
-                self._note(phrase)
-
-    def _note(self, phrase: str) -> None:
-        """Keep the longest form of a phrase only."""
-        if not any(phrase in known for known in self.phrases):
-            self.phrases = [known for known in self.phrases if known not in phrase]
-            self.phrases.append(phrase)
+                if any(phrase in known for known in self.phrases):
+                    continue  # the longest form of a phrase is kept
+                self.phrases = [known for known in self.phrases if known not in phrase]
+                self.phrases.append(phrase)
 
 
 def copied_phrases(text: str, secret: set[Words]) -> list[str]:

@@ -3,11 +3,11 @@
 import json
 
 from textual.widgets import DataTable, Input, OptionList
-from tui_helpers import desk, drafted, make_app, play, said, until
-from tui_tapes import letter_tape, plain_tape
+from tui_helpers import drafted, gated_service, make_app, play, said, until
+from tui_tapes import letter_recording, plain_recording
 
 from edge_app.decoding.events import to_json
-from edge_app.tui.recording import read_tape, runs_of
+from edge_app.tui.recording import read_recording, runs_of
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.import_letters import guess_kind
 from edge_app.tui.screens.sent import hex_dump
@@ -17,7 +17,7 @@ from edge_app.tui.words.words_differ import differences
 
 def test_a_walk_through_the_drawers(tmp_path):
     """Leave a source out, search, read and export what left, look at numbers."""
-    fake = desk()
+    fake = gated_service()
     app = make_app(fake, tmp_path)
 
     async def steps(pilot):
@@ -31,7 +31,7 @@ def test_a_walk_through_the_drawers(tmp_path):
         await pilot.press("f1")
         assert app.screen is app.page
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: len(fake.orders) == 2)
+        await until(pilot, lambda: len(fake.requests) == 2)
 
     async def sources(pilot):
         await pilot.press("f2", "down", "x", "down", "x", "x")
@@ -53,7 +53,7 @@ def test_a_walk_through_the_drawers(tmp_path):
         assert [json.loads(line)["size"] for line in lines] == [412] + [96] * 8
 
     play(app, steps)
-    assert [order.excluded for order in fake.orders] == [frozenset(), {12}]
+    assert [request.excluded for request in fake.requests] == [frozenset(), {12}]
 
 
 def test_compare_shows_what_differs():
@@ -82,17 +82,17 @@ def test_bytes_are_shown_as_numbers_and_letters():
     assert hex_dump(b"Hi\x00").split() == ["00000", "48", "69", "00", "Hi."]
 
 
-def test_a_tape_is_read_as_it_was_written(tmp_path):
-    both = letter_tape() + plain_tape("I will come.")
+def test_a_recording_is_read_as_it_was_written(tmp_path):
+    both = letter_recording() + plain_recording("I will come.")
     path = tmp_path / "both.jsonl"
     path.write_text("".join(f"{to_json(event)}\n" for event in both))
 
-    assert read_tape(path) == both
-    assert runs_of(both) == [letter_tape(), plain_tape("I will come.")]
+    assert read_recording(path) == both
+    assert runs_of(both) == [letter_recording(), plain_recording("I will come.")]
 
 
 def test_letters_are_read_while_writing_goes_on(tmp_path):
-    fake = desk()
+    fake = gated_service()
     app = make_app(fake, tmp_path)
     box = tmp_path / "mine.mbox"
     box.touch()

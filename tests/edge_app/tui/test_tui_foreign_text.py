@@ -4,8 +4,8 @@ import asyncio
 
 from textual.geometry import Region
 from textual.widgets import DataTable, Static
-from tui_helpers import desk, drafted, make_app, play, until
-from tui_tapes import SOURCES, letter_tape, token_id
+from tui_helpers import drafted, gated_service, make_app, play, until
+from tui_tapes import SOURCES, letter_recording, token_id
 
 from edge_app.decoding.events import (
     Finished,
@@ -30,15 +30,15 @@ def screen(app):
     return "\n".join("".join(part.text for part in strip) for strip in rows)
 
 
-def hostile_desk():
+def hostile_service():
     """Letters, a server and a text that are all hostile."""
-    made = desk()
+    made = gated_service()
     texts = ["Dear", f" {TRAP}", "\x1b", "[2J", "\tthe", " end"]
     titled = [
         SOURCES[0].__class__(7, TRAP, 2.0, {"words": 1.0}, f"{TRAP}\r\n{HOSTILE}"),
         SOURCES[1].__class__(8, f"email to {TRAP}, 2024-08-19: x", 1.0, {}, TRAP),
     ]
-    made.tapes = [
+    made.recordings = [
         [
             SourcesFound(tuple(titled)),
             Sent(1e9, f"{IPV6}{HOSTILE}", TRAP, 9, (), HOSTILE.encode()),
@@ -46,7 +46,7 @@ def hostile_desk():
             *(Settled((Token(token_id(text), text, "accepted"),)) for text in texts),
             Finished("end", Statistics()),
         ],
-        letter_tape(),
+        letter_recording(),
     ]
     made.server = TRAP
     return made
@@ -54,7 +54,9 @@ def hostile_desk():
 
 def test_every_screen_is_calm(tmp_path):
     """Cards, drawers, toasts, the editor; all rows that the terminal is given."""
-    app = make_app(hostile_desk(), tmp_path, first_request=Request(TRAP, "email", TRAP))
+    app = make_app(
+        hostile_service(), tmp_path, first_request=Request(TRAP, "email", TRAP)
+    )
 
     async def steps(pilot):
         await drafted(pilot)
@@ -78,7 +80,7 @@ def test_every_screen_is_calm(tmp_path):
 def test_a_path_with_brackets(tmp_path):
     """In the drawer for letters, the dialog to save, and what is said afterwards."""
     path = f"[/x]{HOSTILE}".replace("\r", "")
-    app = make_app(desk(), tmp_path)
+    app = make_app(gated_service(), tmp_path)
 
     async def steps(pilot):
         await drafted(pilot)
@@ -103,7 +105,7 @@ def test_a_path_with_brackets(tmp_path):
 
 def test_a_notification_is_never_markup(tmp_path):
     """Whoever sends it: the app, a screen, a widget."""
-    app = make_app(desk(), tmp_path)
+    app = make_app(gated_service(), tmp_path)
 
     async def steps():
         async with app.run_test(size=(120, 60), notifications=True) as pilot:
@@ -122,7 +124,7 @@ def test_a_notification_is_never_markup(tmp_path):
 
 def test_the_gate_keeps_the_width_of_a_row(tmp_path):
     """A character that takes no cell gives way to none, so that nothing is moved."""
-    app = make_app(desk(), tmp_path)
+    app = make_app(gated_service(), tmp_path)
 
     async def steps(pilot):
         shown = Static(f"é\u200d日本{HOSTILE}end", markup=False)
@@ -139,7 +141,7 @@ def test_the_gate_keeps_the_width_of_a_row(tmp_path):
 
 def test_what_is_copied_is_no_command(tmp_path):
     """Pasted into a shell, an escape sequence would be one."""
-    app = make_app(hostile_desk(), tmp_path)
+    app = make_app(hostile_service(), tmp_path)
 
     async def steps(pilot):
         await drafted(pilot)
@@ -155,7 +157,7 @@ def test_what_is_copied_is_no_command(tmp_path):
 
 def test_the_letter_is_saved_as_it_was_seen(tmp_path):
     """What the page could not show is in no file either."""
-    app = make_app(hostile_desk(), tmp_path)
+    app = make_app(hostile_service(), tmp_path)
 
     async def steps(pilot):
         await drafted(pilot)
@@ -171,10 +173,10 @@ def test_the_letter_is_saved_as_it_was_seen(tmp_path):
 
 def test_every_kind_of_line_end(tmp_path):
     """A text area knows more of them than there are; the page must not fall."""
-    made = desk()
+    made = gated_service()
     text = "one\rtwo\r\nthree\u2028four\x0bfive\x85six\x1cseven"
     settled = Settled((Token(1, text, "accepted"),))
-    made.tapes = [[settled, Finished("end", Statistics())]]
+    made.recordings = [[settled, Finished("end", Statistics())]]
     app = make_app(made, tmp_path)
 
     async def steps(pilot):

@@ -19,15 +19,15 @@ from textual.widgets import Input, Static
 from tui_helpers import (
     SECOND,
     GatedService,
-    desk,
     drafted,
+    gated_service,
     make_app,
     play,
     said,
     settle,
     until,
 )
-from tui_tapes import REQUEST, letter_tape, plain_tape
+from tui_tapes import REQUEST, letter_recording, plain_recording
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Finished, Opened, Statistics, Token
@@ -123,7 +123,7 @@ def test_a_second_enter_overwrites_only_what_was_asked_about(tmp_path):
     """Warned of one file, then another name, or the same name once more."""
     for name in "AB":
         (tmp_path / name).write_text(name)
-    app = make_app(desk(), tmp_path)
+    app = make_app(gated_service(), tmp_path)
 
     async def steps(pilot):
         await drafted(pilot)
@@ -171,53 +171,53 @@ def test_a_name_is_proposed_for_every_recipient(tmp_path, recipient):
 
 def test_another_version_takes_a_new_seed_after_an_empty_one():
     """And the last good version is shown again, with the reason until the next act."""
-    fake = desk()
-    fake.tapes = [letter_tape(), EMPTY, EMPTY, plain_tape(SECOND)]
+    fake = gated_service()
+    fake.recordings = [letter_recording(), EMPTY, EMPTY, plain_recording(SECOND)]
     with writing_at(fake, MethodSettings(seed=4)) as writing:
-        for order in (writing.draft, writing.again, writing.draft):
-            order(REQUEST)
-            settle(writing, lambda: not writing.at_desk)
+        for write in (writing.draft, writing.again, writing.draft):
+            write(REQUEST)
+            settle(writing, lambda: not writing.service_busy)
             assert writing.variant.text == LETTER
         assert "no word was written" in writing.reason
         writing.again(REQUEST)
         assert not writing.reason
-        settle(writing, lambda: not writing.at_desk)
+        settle(writing, lambda: not writing.service_busy)
         assert [known.text for known in writing.variants] == [LETTER, SECOND]
-    assert [order.settings.seed for order in fake.orders] == [4, 5, 6, 7]
+    assert [request.settings.seed for request in fake.requests] == [4, 5, 6, 7]
 
 
 def test_a_first_draft_that_is_empty_is_not_written_the_same_way_again():
-    fake = desk()
-    fake.tapes = [EMPTY, letter_tape()]
+    fake = gated_service()
+    fake.recordings = [EMPTY, letter_recording()]
     with writing_at(fake) as writing:
         for _ in range(2):
             writing.draft(REQUEST)
-            settle(writing, lambda: not writing.at_desk)
+            settle(writing, lambda: not writing.service_busy)
         assert writing.variant.text == LETTER
-    assert [order.settings.seed for order in fake.orders] == [0, 1]
+    assert [request.settings.seed for request in fake.requests] == [0, 1]
 
 
 def test_what_an_empty_attempt_sent_is_counted_on():
     """Its phrases left this device, whether a version stands for them or not."""
-    fake = desk()
-    tape = letter_tape()
-    sent = [event for event in tape if type(event).__name__ != "Settled"]
-    fake.tapes = [sent, letter_tape()]
+    fake = gated_service()
+    recording = letter_recording()
+    sent = [event for event in recording if type(event).__name__ != "Settled"]
+    fake.recordings = [sent, letter_recording()]
     with writing_at(fake) as writing:
         writing.draft(REQUEST)
-        settle(writing, lambda: not writing.at_desk)
+        settle(writing, lambda: not writing.service_busy)
         assert not writing.variants
         (attempt,) = writing.attempts
         assert attempt.left.phrases or attempt.left.unreadable
 
 
 def test_the_reason_stays_on_the_page_until_the_next_action(tmp_path):
-    fake = desk()
+    fake = gated_service()
     app = make_app(fake, tmp_path)
 
     async def steps(pilot):
         await drafted(pilot)
-        fake.problem, fake.tapes = "The model [/file] is broken.", [EMPTY]
+        fake.problem, fake.recordings = "The model [/file] is broken.", [EMPTY]
         await pilot.press("ctrl+r")
         await until(pilot, lambda: bool(app.writing.reason))
         app.clear_notifications()
@@ -233,8 +233,8 @@ def test_the_reason_stays_on_the_page_until_the_next_action(tmp_path):
 
 def test_a_refused_first_attempt_leaves_an_empty_page(tmp_path):
     """Words that were waiting do not stay on it."""
-    fake = desk()
-    fake.problem, fake.tapes = "No.", [letter_tape()[:9]]
+    fake = gated_service()
+    fake.problem, fake.recordings = "No.", [letter_recording()[:9]]
     fake.gates[8] = threading.Event()
     app = make_app(fake, tmp_path)
 
@@ -251,13 +251,13 @@ def test_a_refused_first_attempt_leaves_an_empty_page(tmp_path):
 
 
 def test_drafting_tries_again_when_the_models_could_not_be_loaded():
-    fake = desk()
+    fake = gated_service()
     fake.unprepared = "No model file."
     with writing_at(fake) as writing:
         settle(writing, lambda: bool(writing.problem))
         fake.unprepared = ""
         writing.draft(REQUEST)
-        settle(writing, lambda: not writing.at_desk)
+        settle(writing, lambda: not writing.service_busy)
         assert writing.variant.text == LETTER
 
 
@@ -315,7 +315,7 @@ texts = st.text(st.characters(codec="utf-8", exclude_characters="\0")) | st.just
 runs = st.lists(st.tuples(texts, st.sampled_from(["kept", "replaced", "typed"])))
 versions = st.builds(
     Variant,
-    order=st.builds(
+    request=st.builds(
         WriteRequest,
         st.builds(Request, texts, st.just("email"), texts),
         settings=st.builds(MethodSettings, seed=st.integers(0, 1 << 60)),
@@ -359,7 +359,7 @@ def test_a_damaged_file_is_named_and_left(home, tmp_path, body):
     folder = home / "kept"
     folder.mkdir()
     (folder / "draft-1.json").write_text(body, encoding="latin-1")
-    app = make_app(desk(), tmp_path, recovery=RecoveryFolder(folder))
+    app = make_app(gated_service(), tmp_path, recovery=RecoveryFolder(folder))
 
     async def steps(pilot):
         await until(pilot, lambda: bool(app._notifications))
@@ -374,7 +374,7 @@ def test_a_damaged_file_is_named_and_left(home, tmp_path, body):
 def test_a_draft_that_cannot_be_kept_is_said_and_leaving_waits(home, tmp_path):
     """Nobody leaves on a promise that was not kept; an unasked end prints the text."""
     (home / "kept").write_text("a file where the folder should be")
-    app = make_app(desk(), tmp_path, recovery=RecoveryFolder(home / "kept"))
+    app = make_app(gated_service(), tmp_path, recovery=RecoveryFolder(home / "kept"))
 
     async def steps(pilot):
         await drafted(pilot)
@@ -393,7 +393,7 @@ def test_a_draft_that_cannot_be_kept_is_said_and_leaving_waits(home, tmp_path):
 
 @pytest.mark.slow
 def test_saving_from_the_question_saves_and_leaves(tmp_path):
-    app = make_app(desk(), tmp_path)
+    app = make_app(gated_service(), tmp_path)
 
     async def steps(pilot):
         await drafted(pilot)
@@ -406,7 +406,7 @@ def test_saving_from_the_question_saves_and_leaves(tmp_path):
 
 @pytest.mark.slow
 def test_a_brief_that_was_not_drafted_is_asked_about_too(tmp_path):
-    app = make_app(desk(), tmp_path, first_request=None)
+    app = make_app(gated_service(), tmp_path, first_request=None)
 
     async def steps(pilot):
         await until(pilot, lambda: app.writing.ready)
@@ -421,7 +421,7 @@ def test_a_brief_that_was_not_drafted_is_asked_about_too(tmp_path):
 @pytest.mark.parametrize("fault", [None, ZeroDivisionError("by [/zero]")])
 def test_a_search_is_answered_when_there_is_nothing(tmp_path, fault):
     """Also where nothing was listed before, and where the search failed."""
-    fake = desk()
+    fake = gated_service()
     app = make_app(fake, tmp_path)
 
     def search(query, limit=20):
@@ -440,8 +440,8 @@ def test_a_search_is_answered_when_there_is_nothing(tmp_path, fault):
 
 
 def test_there_is_no_patience_with_a_load():
-    """The desk is told at once, however long others would be waited for."""
-    gate, told = threading.Event(), threading.Event()
+    """The service is called at once, however long others would be waited for."""
+    gate, called = threading.Event(), threading.Event()
 
     class Held(GatedService):
         def prepare(self):
@@ -449,14 +449,14 @@ def test_there_is_no_patience_with_a_load():
             return self.server
 
         def close(self):
-            told.set()
+            called.set()
 
     threads = ServiceThreads(Held([]))
     threads.prepare()
     closing = threading.Thread(target=threads.close, args=(10_000.0,))
     closing.start()
     try:
-        assert told.wait(PATIENCE)
+        assert called.wait(PATIENCE)
     finally:
         gate.set()
         closing.join()
@@ -464,7 +464,7 @@ def test_there_is_no_patience_with_a_load():
 
 def test_a_loading_thread_is_left_to_itself():
     """`close` says whether all have ended; an import is given its time."""
-    fake = desk(ready=False)
+    fake = gated_service(ready=False)
     with writing_at(fake) as writing:
         assert not writing.close()
         fake.ready.set()

@@ -1,4 +1,4 @@
-"""Leaving: quickly, cleanly, and with the desk closed."""
+"""Leaving: quickly, cleanly, and with the service closed."""
 
 import os
 import pty
@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tui_helpers import GatedService, desk, make_app, play, until
+from tui_helpers import GatedService, gated_service, make_app, play, until
 
 from edge_app.tui.service_threads import ServiceThreads
 from tests.waiting import PATIENCE, moments
@@ -18,17 +18,17 @@ HERE = Path(__file__).parent
 SCRIPT = """
 import sys
 from pathlib import Path
-from tui_helpers import desk, make_app
+from tui_helpers import gated_service, make_app
 from edge_app.tui.app import run_app
-fake = desk(hold=20)
+fake = gated_service(hold=20)
 code = run_app(make_app(fake, Path(".")))
 print("closed", fake.closed)
 sys.exit(code)
 """
 
 
-def test_quitting_while_drafting_stops_the_desk(tmp_path):
-    fake = desk(hold=20)
+def test_quitting_while_drafting_stops_the_service(tmp_path):
+    fake = gated_service(hold=20)
     app = make_app(fake, tmp_path)
 
     async def steps(pilot):
@@ -37,24 +37,24 @@ def test_quitting_while_drafting_stops_the_desk(tmp_path):
         await pilot.press("ctrl+q", "delete")
 
     play(app, steps)
-    app.writing.close()  # the desk is still held, and nobody lets it go on
+    app.writing.close()  # the service is still held, and nobody lets it go on
     assert fake.closed
     assert app.return_code == 0
 
 
 def test_leaving_ends_an_import():
     """At its next word of progress; what it has stored stays stored."""
-    told = threading.Event()
+    called = threading.Event()
 
     class Importing(GatedService):
         def import_letters(self, kind, path, me, progress):
             while True:
                 progress(1, 10)
-                told.set()
+                called.set()
 
     threads = ServiceThreads(Importing([]))
     threads.import_letters("mbox", Path("sent.mbox"), [])
-    assert told.wait(PATIENCE)
+    assert called.wait(PATIENCE)
     threads.close(patience=PATIENCE)
     ended = threads.inbox[-1]
     assert ended.failed
@@ -63,7 +63,7 @@ def test_leaving_ends_an_import():
 
 @pytest.mark.parametrize("drawer", ["f3", "ctrl+p"])
 def test_ctrl_c_leaves_from_everywhere(tmp_path, drawer):
-    app = make_app(desk(), tmp_path)
+    app = make_app(gated_service(), tmp_path)
 
     async def steps(pilot):
         await pilot.press(drawer, "ctrl+c")
@@ -72,7 +72,7 @@ def test_ctrl_c_leaves_from_everywhere(tmp_path, drawer):
     assert app.return_code == 130
 
 
-def test_ctrl_c_in_a_terminal_restores_it_and_closes_the_desk():
+def test_ctrl_c_in_a_terminal_restores_it_and_closes_the_service():
     """A real terminal, in the middle of a draft."""
     leave = [(b"Dear", b"\x03"), (b"throw it away", b"\x1b[3~")]
     output, code = in_terminal([(b"loading", b""), (b"F9", b"\n"), *leave])

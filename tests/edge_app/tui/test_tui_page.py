@@ -7,8 +7,8 @@ from test_tui_variant import LETTER
 from test_tui_writing import FIRST_BLOCK, HOLD
 from textual.app import App
 from textual.widgets import Input, Static
-from tui_helpers import SECOND, desk, drafted, make_app, play, said, until
-from tui_tapes import REQUEST, plain_tape
+from tui_helpers import SECOND, drafted, gated_service, make_app, play, said, until
+from tui_tapes import REQUEST, plain_recording
 
 from edge_app.tui.keys import ACTIONS
 from edge_app.tui.widgets.draft_editor import DraftEditor
@@ -18,7 +18,7 @@ from models.prompts import Request
 
 def test_the_first_minute(tmp_path):
     """Draft, edit, another version, flip, compare, copy, save, overwrite."""
-    fake = desk()
+    fake = gated_service()
     app = make_app(fake, tmp_path)
 
     async def steps(pilot):
@@ -26,7 +26,7 @@ def test_the_first_minute(tmp_path):
         assert app.page.pane.editor.text == LETTER
         assert "edit anything" in next_step(app.writing, samples=True)
         await pilot.press("!", "ctrl+r")
-        await until(pilot, lambda: len(fake.orders) == 2 and app.page.pane.editing)
+        await until(pilot, lambda: len(fake.requests) == 2 and app.page.pane.editing)
         assert app.page.pane.editor.text == SECOND
         await pilot.press("f7")
         assert app.page.pane.editor.text == LETTER + "!"
@@ -57,11 +57,11 @@ def test_the_first_minute(tmp_path):
 
     play(app, steps)
     assert (tmp_path / "email-ana.txt").read_text() == SECOND + "\n"
-    assert fake.orders[0].brief == REQUEST
+    assert fake.requests[0].brief == REQUEST
 
 
 def test_esc_leaves_only_settled_words_at_once(tmp_path):
-    fake = desk(hold=HOLD + 7)
+    fake = gated_service(hold=HOLD + 7)
     app = make_app(fake, tmp_path)
 
     async def steps(pilot):
@@ -69,15 +69,15 @@ def test_esc_leaves_only_settled_words_at_once(tmp_path):
         await until(pilot, lambda: " The" in app.page.pane.view.texts)
         app.page.action_stop()
         assert app.page.pane.editor.text == FIRST_BLOCK
-        assert app.writing.at_desk, "nobody waited for the desk"
-        await until(pilot, lambda: not app.writing.at_desk)
+        assert app.writing.service_busy, "nobody waited for the service"
+        await until(pilot, lambda: not app.writing.service_busy)
         assert app.writing.variant.text == FIRST_BLOCK
 
     play(app, steps)
 
 
 def test_a_typed_letter_ends_the_writing_and_stands_in_the_text(tmp_path):
-    fake = desk(hold=HOLD)
+    fake = gated_service(hold=HOLD)
     app = make_app(fake, tmp_path)
 
     async def steps(pilot):
@@ -92,7 +92,7 @@ def test_a_typed_letter_ends_the_writing_and_stands_in_the_text(tmp_path):
 
 
 def test_an_empty_brief_is_not_sent_and_problems_become_toasts(tmp_path):
-    fake = desk()
+    fake = gated_service()
     fake.problem = "The model [file] is broken: download it again."
     app = make_app(fake, tmp_path, first_request=None)
 
@@ -108,12 +108,12 @@ def test_an_empty_brief_is_not_sent_and_problems_become_toasts(tmp_path):
         assert "offline" in str(app.query_one("#server", Static).render())
 
     play(app, steps)
-    assert fake.orders[0].brief == Request("hi", "email", "Bo")
-    assert fake.orders[0].offline
+    assert fake.requests[0].brief == Request("hi", "email", "Bo")
+    assert fake.requests[0].offline
 
 
 def test_keys_can_be_changed_and_every_action_is_in_the_palette(tmp_path):
-    app = make_app(desk(), tmp_path)
+    app = make_app(gated_service(), tmp_path)
 
     async def steps(pilot):
         app.set_keymap({"draft": "ctrl+g"})
@@ -156,8 +156,8 @@ def test_the_editor_keeps_where_words_came_from():
 
 def test_a_long_text_stays_where_it_was_read_when_it_ends(tmp_path):
     """The view follows the writing until the person scrolls; so does the editor."""
-    fake = desk()
-    fake.tapes = [plain_tape("It was a long walk. " * 150)]
+    fake = gated_service()
+    fake.recordings = [plain_recording("It was a long walk. " * 150)]
     app = make_app(fake, tmp_path)
 
     async def steps(pilot):

@@ -4,8 +4,8 @@ import asyncio
 import time
 
 import pytest
-from tui_helpers import desk, make_app, still, until
-from tui_tapes import REQUEST, letter_tape
+from tui_helpers import gated_service, make_app, still, until
+from tui_tapes import REQUEST, letter_recording
 
 from edge_app.tui.picture import picture
 
@@ -30,7 +30,7 @@ def test_page_while_drafting(snap_compare, tmp_path, monkeypatch, size, no_color
     """Replaced words are underlined, waiting ones slanted, refused ones struck."""
     if no_color:
         monkeypatch.setenv("NO_COLOR", "1")
-    fake = desk(hold=HELD)
+    fake = gated_service(hold=HELD)
     app = make_app(fake, tmp_path, clock=still)
 
     async def before(pilot):
@@ -47,7 +47,7 @@ def test_page_while_drafting(snap_compare, tmp_path, monkeypatch, size, no_color
 
 def test_page_before_the_first_draft(snap_compare, tmp_path):
     """The brief is filled with a sample, and the page says what to press."""
-    app = make_app(desk(), tmp_path, clock=still)
+    app = make_app(gated_service(), tmp_path, clock=still)
 
     async def before(pilot):
         await until(pilot, lambda: app.writing.ready and bool(app.writing.counts))
@@ -61,7 +61,7 @@ def test_page_before_the_first_draft(snap_compare, tmp_path):
 @pytest.mark.parametrize("key", ["f2", "f3"])
 def test_drawer(snap_compare, tmp_path, key):
     """A drawer over the finished letter, on a small screen."""
-    fake = desk()
+    fake = gated_service()
     app = make_app(fake, tmp_path, clock=still)
 
     async def before(pilot):
@@ -69,8 +69,8 @@ def test_drawer(snap_compare, tmp_path, key):
         await pilot.press("ctrl+j")
         await until(pilot, lambda: app.page.pane.editing)
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: len(fake.orders) == 2 and app.page.pane.editing)
-        await until(pilot, lambda: not app.writing.at_desk)
+        await until(pilot, lambda: len(fake.requests) == 2 and app.page.pane.editing)
+        await until(pilot, lambda: not app.writing.service_busy)
         if key == "f2":
             await pilot.press("f7")
         app.page.refresh_all()
@@ -81,8 +81,8 @@ def test_drawer(snap_compare, tmp_path, key):
     app.writing.close()
 
 
-def test_the_picture_of_a_tape_shows_its_letter():
-    drawn = asyncio.run(picture(letter_tape(), REQUEST, (120, 36)))
+def test_the_picture_of_a_recording_shows_its_letter():
+    drawn = asyncio.run(picture(letter_recording(), REQUEST, (120, 36)))
 
     assert drawn.startswith("<svg")
     assert "Whitby" in drawn

@@ -19,12 +19,12 @@ from tests.waiting import PATIENCE
 SCRIPT = """
 import sys
 from pathlib import Path
-from tui_helpers import desk, make_app
+from tui_helpers import gated_service, make_app
 from edge_app.tui.app import run_app
 from edge_app.tui.recovery import RecoveryFolder
 from models.folders import state_folder
 from tests.waiting import PATIENCE
-fake = desk()
+fake = gated_service()
 app = make_app(fake, Path("."), recovery=RecoveryFolder(state_folder() / "kept"))
 {more}
 code = run_app(app)

@@ -1,6 +1,6 @@
 """One version as a fold over events."""
 
-from tui_tapes import REQUEST, SOURCES, letter_tape
+from tui_tapes import REQUEST, SOURCES, letter_recording
 
 from edge_app.decoding.events import (
     Drafted,
@@ -30,7 +30,7 @@ def played(events, now=0.0):
 
 
 def test_the_settled_tokens_are_the_text():
-    assert played(letter_tape()).text == LETTER
+    assert played(letter_recording()).text == LETTER
 
 
 def test_drafted_words_wait_until_they_are_settled():
@@ -74,7 +74,7 @@ def test_a_token_that_was_not_drafted_voids_what_waits():
 
 
 def test_after_a_stop_nothing_is_added():
-    variant = played(letter_tape()[:13])
+    variant = played(letter_recording()[:13])
     text = variant.text
 
     variant.stop(1.0)
@@ -86,7 +86,7 @@ def test_after_a_stop_nothing_is_added():
 
 
 def test_phrases_of_letters_in_what_left_are_found_and_those_asked_for_are_not():
-    variant = played(letter_tape())
+    variant = played(letter_recording())
 
     assert variant.left.phrases == [
         "the one of the three of us on the pier",
@@ -96,13 +96,13 @@ def test_phrases_of_letters_in_what_left_are_found_and_those_asked_for_are_not()
 
 
 def test_a_message_with_an_unknown_id_is_counted_as_unreadable():
-    events = [event for event in letter_tape() if not isinstance(event, Drafted)]
+    events = [event for event in letter_recording() if not isinstance(event, Drafted)]
 
     assert played(events).left.unreadable > 0
 
 
-def test_numbers_are_those_of_the_tape():
-    found = numbers(played(letter_tape()), 1.0)
+def test_numbers_are_those_of_the_recording():
+    found = numbers(played(letter_recording()), 1.0)
 
     assert (found.drafted, found.accepted, found.replaced) == (56, 51, 2)
     assert found.round_trip_ms == 38.0

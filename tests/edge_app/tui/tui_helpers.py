@@ -1,4 +1,4 @@
-"""A desk whose timing the tests hold in their hands, and ways to wait for it."""
+"""A service whose timing the tests hold in their hands, and ways to wait for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.widgets import Static
-from tui_tapes import REQUEST, letter_tape, plain_tape
+from tui_tapes import REQUEST, letter_recording, plain_recording
 
 from decoding_core.errors import DecodingError
 from edge_app.decoding.events import Event
@@ -24,7 +24,7 @@ SECOND = "Dear Ana, thank you for the photographs. I will come."
 
 @dataclass
 class GatedService(RecordedService):
-    """Plays tapes; an event number in `gates` is held until its gate is opened."""
+    """Plays recordings; an event number in `gates` is held until its gate is opened."""
 
     gates: dict[int, threading.Event] = field(default_factory=dict)
     ready: threading.Event = field(default_factory=threading.Event)
@@ -40,7 +40,7 @@ class GatedService(RecordedService):
             raise DecodingError(self.unprepared)
         return self.server
 
-    def write(self, order, emit, stop):
+    def write(self, request, emit, stop):
         self.played = 0
 
         def pace(_event: Event) -> None:
@@ -50,7 +50,7 @@ class GatedService(RecordedService):
                 wait_until(lambda: gate.is_set() or stop.is_set(), "for its gate")
 
         self.pace = pace
-        super().write(order, emit, stop)
+        super().write(request, emit, stop)
         if self.problem:
             raise DecodingError(self.problem)
 
@@ -65,9 +65,9 @@ class GatedService(RecordedService):
         return f"10 letters of {path.name} read."
 
 
-def desk(*, ready: bool = True, hold: int | None = None) -> GatedService:
-    """A desk with two versions; `hold` stops before that event until it is told."""
-    made = GatedService([letter_tape(), plain_tape(SECOND)])
+def gated_service(*, ready: bool = True, hold: int | None = None) -> GatedService:
+    """A service with two versions; event number `hold` waits for its gate."""
+    made = GatedService([letter_recording(), plain_recording(SECOND)])
     if ready:
         made.ready.set()
     if hold is not None:
@@ -80,9 +80,9 @@ def still() -> float:
     return 100.0
 
 
-def make_app(desk: RecordedService, folder: Path, **options) -> SpecSteerApp:
+def make_app(service: RecordedService, folder: Path, **options) -> SpecSteerApp:
     options.setdefault("first_request", REQUEST)
-    return SpecSteerApp(desk, save_folder=folder, **options)
+    return SpecSteerApp(service, save_folder=folder, **options)
 
 
 Steps = Callable[[Pilot], Awaitable[None]]
@@ -117,16 +117,16 @@ async def drafted(pilot: Pilot) -> None:
     app = pilot.app
     await until(pilot, lambda: app.writing.ready)
     await pilot.press("ctrl+j")
-    await until(pilot, lambda: not app.writing.at_desk and app.page.pane.editing)
+    await until(pilot, lambda: not app.writing.service_busy and app.page.pane.editing)
 
 
 def settle(writing: Writing, true: Callable[[], bool]) -> list:
-    """Take in what the desk's threads tell until it is `true`; all the news."""
+    """Take in what the service's threads emit until it is `true`; all the news."""
     news: list = []
 
     def drained() -> bool:
         news.extend(writing.drain() or [])
         return true()
 
-    wait_until(drained, "of the desk's threads")
+    wait_until(drained, "of the service's threads")
     return news

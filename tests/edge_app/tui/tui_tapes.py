@@ -72,7 +72,7 @@ def token_id(text: str) -> int:
     return 256 + sum(ord(letter) * 31**at for at, letter in enumerate(text)) % 40_000
 
 
-def letter_tape(blocks: int = len(BLOCKS)) -> list[Event]:
+def letter_recording(blocks: int = len(BLOCKS)) -> list[Event]:
     """The letter to Ana, or its first blocks."""
     events: list[Event] = [
         SourcesFound(SOURCES),
@@ -90,7 +90,7 @@ def letter_tape(blocks: int = len(BLOCKS)) -> list[Event]:
 def block_events(
     number: int, drafted: list[str], kept: int, drawn: str | None
 ) -> list[Event]:
-    """Drafting, sending, judging and settling one block."""
+    """Drafting, sending, verifying and settling one block."""
     ids = tuple(map(token_id, drafted))
     time = NOON + 1 + number / 10
     origin: Origin = "bonus" if kept == len(drafted) else "recovered"
@@ -106,7 +106,7 @@ def block_events(
     ]
 
 
-def plain_tape(text: str) -> list[Event]:
+def plain_recording(text: str) -> list[Event]:
     """A text written on the device alone."""
     words = [f"{' ' if at else ''}{word}" for at, word in enumerate(text.split(" "))]
     tokens = [Token(token_id(word), word, "local") for word in words]
