@@ -296,11 +296,11 @@ begin = ChildServer.__init__
 def note(self, *rest):
     begin(self, *rest)
     Path("child").write_text(str(self._process.pid))
-def held(self, path):
+def held(self, *rest, **options):
     Path("held").touch()
     os.read(os.open("barrier", os.O_RDONLY), 1)  # in C, as a load is
     Path("freed").touch()
-ChildServer.__init__, LlamaModel._load = note, held
+ChildServer.__init__, LlamaModel.__init__ = note, held
 sys.argv = ["specsteer"]
 from edge_app.cli import main
 main()
