@@ -14,6 +14,7 @@ from benchmarks.cost.acceptance import measured
 from benchmarks.cost.operations import Text
 from benchmarks.cost.shapes import ShapedPair, published, shape_of
 from benchmarks.cost.traffic import Written, traffic
+from benchmarks.options import NEW_FILE
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.settings import MethodSettings
 from edge_app.commands.progress import Progress
@@ -23,7 +24,6 @@ from models.files import find, locate
 _HISTORIES = "0,500,1000,2000,5000,10000"
 _THRESHOLDS = "1,0.5,0.1,0.01"
 _PATH = click.Path(path_type=Path)
-_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 Callback = Callable[[click.Context, click.Parameter, str | None], Any]
@@ -129,9 +129,9 @@ def _numbers(kind: type[int] | type[float]) -> Callback:
     "--threads", type=click.IntRange(1), default=usable_cores(), help="Of each model."
 )
 @click.option("--markdown", is_flag=True, help="Tables in Markdown.")
-@click.option("--json", "json_file", type=_FILE, help="Write all figures there too.")
+@click.option("--json", "json_file", type=NEW_FILE, help="Write all figures there too.")
 @click.option(
-    "--plot", "picture", type=_FILE, help="Draw the operations, .svg or .png."
+    "--plot", "picture", type=NEW_FILE, help="Draw the operations, .svg or .png."
 )
 def command(**options: Any) -> None:
     """Count what a text costs: operations and bytes.
@@ -156,18 +156,44 @@ def _run(options: dict[str, Any]) -> None:
     text = Text(
         options["tokens"], options["request"], options["draft_length"], options["count"]
     )
-    pair, files = _pair(options)
+    given = options["specialist"], options["generalist"]
+    files = None
+    if options["pair"]:
+        if any(given):
+            raise InvalidSettingsError("--pair names shapes; leave the files out")
+        pair = published()[options["pair"]]
+    else:
+        small = find(given[0]) if given[0] else locate("specialist")
+        large = find(given[1]) if given[1] else locate("generalist")
+        files, name = (small, large), f"{small.name}/{large.name}"
+        pair = ShapedPair(name, "the files", shape_of(small), shape_of(large), {})
     accepted = _accepted(options, pair, files)
     found = report.lines(pair, text, options["histories"], accepted)
+
     settings = MethodSettings(candidates=options["candidates"], base=options["base"])
-    share = _usual(accepted)
+    usual = settings.threshold
+    share = accepted[float(usual if usual in accepted else next(iter(accepted)))]
     history = max(options["histories"])
     written = Written(text, history, share, pair.generalist.vocabulary)
     sent = traffic(settings, written)
+
     form = report.markdown if options["markdown"] else report.plain
     click.echo(form(report.operations_table(found, accepted)) + "\n")
     click.echo(form(report.traffic_table(sent, text.tokens)))
-    _say(text, share, history)
+    counted = {
+        "tokens": "Every token that a model reads is counted, prompts and refused "
+        "drafts too.",
+        "passes": "Prompts are not counted, and a pass over a block counts as one "
+        "token.",
+    }[text.count]
+    legend = (
+        f"{text.tokens} tokens, {text.request} of request, {text.draft_length} "
+        f"drafted at a time. {counted} Steering is what device and server do "
+        f"together. Bytes: with {share:.0%} of drafts kept by every method, and "
+        "without what HTTP and WebSocket add; the opening carries the request, "
+        f"and for generalist_with_history {history} tokens of history."
+    )
+    click.echo("\n" + click.wrap_text(legend, 80), err=True)
     if options["json_file"]:
         asked = {"candidates": options["candidates"], "base": options["base"]}
         asked |= {"share in bytes": share, "history in bytes": history}
@@ -179,24 +205,10 @@ def _run(options: dict[str, Any]) -> None:
         plot(found, f"{pair.name}, {text.tokens} tokens", options["picture"])
 
 
-def _pair(options: dict[str, Any]) -> tuple[ShapedPair, tuple[Path, Path] | None]:
-    """The shapes, and the files that they are of."""
-    given = options["specialist"], options["generalist"]
-    if options["pair"]:
-        if any(given):
-            raise InvalidSettingsError("--pair names shapes; leave the files out")
-        return published()[options["pair"]], None
-    small = find(given[0]) if given[0] else locate("specialist")
-    large = find(given[1]) if given[1] else locate("generalist")
-    name = f"{small.name}/{large.name}"
-    pair = ShapedPair(name, "the files", shape_of(small), shape_of(large), {})
-    return pair, (small, large)
-
-
 def _accepted(
     options: dict[str, Any], pair: ShapedPair, files: tuple[Path, Path] | None
 ) -> Mapping[float, float]:
-    """The share of drafts kept, by threshold."""
+    """Share of drafted tokens kept, by threshold: given, published or measured."""
     thresholds, given = options["thresholds"], options["accepted"]
     if given is not None:
         if len(given) != len(thresholds) or max(given) > 1.0:
@@ -222,31 +234,3 @@ def _accepted(
             threads=options["threads"],
             told=progress.show,
         )
-
-
-def _usual(accepted: Mapping[float, float]) -> float:
-    """The share at the threshold that is usual, or at the first."""
-    usual = MethodSettings().threshold
-    at = usual if usual in accepted else next(iter(accepted))
-    return accepted[float(at)]
-
-
-def _say(text: Text, share: float, history: int) -> None:
-    counted = {
-        "tokens": "Every token that a model reads is counted, prompts and refused "
-        "drafts too.",
-        "passes": "Prompts are not counted, and a pass over a block counts as one "
-        "token.",
-    }[text.count]
-    click.echo(
-        "\n"
-        + click.wrap_text(
-            f"{text.tokens} tokens, {text.request} of request, {text.draft_length} "
-            f"drafted at a time. {counted} Steering is what device and server do "
-            f"together. Bytes: with {share:.0%} of drafts kept by every method, and "
-            "without what HTTP and WebSocket add; the opening carries the request, "
-            f"and for generalist_with_history {history} tokens of history.",
-            80,
-        ),
-        err=True,
-    )

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from benchmarks.cost.shapes import Shape, ShapedPair
+from benchmarks.cost.shapes import ShapedPair
 
 Count = Literal["tokens", "passes"]
 
@@ -38,7 +38,12 @@ class Text:
 
 def with_history(pair: ShapedPair, text: Text, history: int) -> float:
     """The generalist reads history and request, and writes token by token."""
-    return _alone(pair.generalist, text, history)
+    model, prompt = pair.generalist, history + text.request
+    written = text.tokens  # one step for each; the last of the prompt gives the first
+    total = model.reading(written, prompt - 1, written)
+    if text.count == "tokens":
+        total += model.reading(prompt - 1, 0, 1)
+    return total
 
 
 def steering(pair: ShapedPair, text: Text, history: int, share: float) -> float:
@@ -49,12 +54,13 @@ def steering(pair: ShapedPair, text: Text, history: int, share: float) -> float:
     if text.count == "tokens":
         total += small.reading(private - 1, 0, 1) + small.reading(public - 1, 0, 1)
         total += large.reading(public - 1, 0, 1)
+    block = 1 if text.count == "passes" else text.draft_length + 1
     for weight, settled in _rounds(text, share):
         # A model's last token, settled last, is read with the block.
         drafted = text.draft_length + full_share(share, text.draft_length)
         total += weight * small.reading(drafted, private - 1 + settled, drafted)
         for model in (small, large):
-            total += weight * _pass(model, text, public - 1 + settled)
+            total += weight * model.reading(block, public - 1 + settled, block)
     return total
 
 
@@ -80,20 +86,3 @@ def _rounds(text: Text, share: float) -> Iterator[tuple[float, float]]:
     while settled < text.tokens:
         yield min(1.0, (text.tokens - settled) / step), settled
         settled += step
-
-
-def _pass(model: Shape, text: Text, after: float) -> float:
-    """One pass over a block."""
-    if text.count == "passes":
-        return model.reading(1, after, 1)
-    block = text.draft_length + 1
-    return model.reading(block, after, block)
-
-
-def _alone(model: Shape, text: Text, history: int) -> float:
-    prompt = history + text.request
-    written = text.tokens  # one step for each; the last of the prompt gives the first
-    total = model.reading(written, prompt - 1, written)
-    if text.count == "tokens":
-        total += model.reading(prompt - 1, 0, 1)
-    return total

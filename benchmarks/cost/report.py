@@ -47,7 +47,9 @@ def lines(
 
 def operations_table(found: Sequence[Line], accepted: Mapping[float, float]) -> Rows:
     """Operations, and how many times less than the generalist with the history."""
-    unit, word = _unit(max(line.generalist for line in found))
+    most = max(line.generalist for line in found)
+    power = next((power for power in (12, 9, 6) if most >= 10**power), 0)
+    unit, word = 10.0**power, f"10^{power} operations" if power else "operations"
     heads = [f"steering {limit:g}" for limit in accepted]
     rows = [[f"history ({word})", "generalist with history", *heads]]
     rows.append(["drafts kept", "", *(f"{share:.0%}" for share in accepted.values())])
@@ -118,10 +120,3 @@ def as_json(
             {**asdict(one), "per token": one.per_token(text.tokens)} for one in sent
         ],
     }
-
-
-def _unit(most: float) -> tuple[float, str]:
-    for power in (12, 9, 6):
-        if most >= 10**power:
-            return 10.0**power, f"10^{power} operations"
-    return 1.0, "operations"

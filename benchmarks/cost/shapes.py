@@ -11,12 +11,12 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from decoding_core.errors import ModelError
 from models.gguf_header import read_header
 
 _PAIRS = Path(__file__).with_name("pairs.toml")
+_NO_SHAPE = "does not say the shape of a decoder with one kind of layer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,49 +68,40 @@ def shape_of(path: Path) -> Shape:
     kind = header.get("general.architecture", "")
     if header.get(f"{kind}.expert_count"):
         raise ModelError(f"{path} has experts; their operations are not counted here")
+    attention = f"{kind}.attention"
     try:
-        return _shape(header, kind)
+        width = header[f"{kind}.embedding_length"]
+        heads = header[f"{attention}.head_count"]
+        of_one_head = width // heads
+        numbers = (
+            header[f"{kind}.block_count"],
+            width,
+            heads,
+            header.get(f"{attention}.head_count_kv", heads),
+            header.get(f"{attention}.key_length", of_one_head),
+            header.get(f"{attention}.value_length", of_one_head),
+            header[f"{kind}.feed_forward_length"],
+            len(header["tokenizer.ggml.tokens"]),
+        )
     except (KeyError, TypeError, ZeroDivisionError) as error:
-        raise ModelError(
-            f"{path} does not say the shape of a decoder with one kind of layer"
-        ) from error
-
-
-def _shape(header: dict[str, Any], kind: str) -> Shape:
-    width, heads = header[f"{kind}.embedding_length"], header[_key(kind, "head_count")]
-    usual = width // heads
-    numbers = (
-        header[f"{kind}.block_count"],
-        width,
-        heads,
-        header.get(_key(kind, "head_count_kv"), heads),
-        header.get(_key(kind, "key_length"), usual),
-        header.get(_key(kind, "value_length"), usual),
-        header[f"{kind}.feed_forward_length"],
-        len(header["tokenizer.ggml.tokens"]),
-    )
+        raise ModelError(f"{path} {_NO_SHAPE}") from error
     if not all(isinstance(number, int) for number in numbers):
-        raise TypeError("a number for each layer")
+        # A list has a number for each layer: their kinds differ.
+        raise ModelError(f"{path} {_NO_SHAPE}")
     return Shape(*numbers)
-
-
-def _key(kind: str, name: str) -> str:
-    return f"{kind}.attention.{name}"
 
 
 @cache
 def published() -> dict[str, ShapedPair]:
     """The pairs of `pairs.toml`, by name."""
     body = tomllib.loads(_PAIRS.read_text(encoding="utf-8"))
-    return {one["name"]: _published(one) for one in body["pair"]}
-
-
-def _published(entry: dict[str, Any]) -> ShapedPair:
-    accepted = {float(limit): share for limit, share in entry["accepted"].items()}
-    return ShapedPair(
-        entry["name"],
-        entry["source"],
-        Shape(**entry["specialist"]),
-        Shape(**entry["generalist"]),
-        accepted,
-    )
+    return {
+        one["name"]: ShapedPair(
+            one["name"],
+            one["source"],
+            Shape(**one["specialist"]),
+            Shape(**one["generalist"]),
+            {float(limit): share for limit, share in one["accepted"].items()},
+        )
+        for one in body["pair"]
+    }

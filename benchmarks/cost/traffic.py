@@ -15,7 +15,7 @@ from benchmarks.cost.operations import Text, tokens_per_round
 from decoding_core.messages import Candidates, DraftBlock, OpenSession, Verdict
 from decoding_core.methods import available
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import VerifierRole, role_of
+from decoding_core.verifier import role_of
 from decoding_core.wire_json import open_to_json
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
@@ -56,48 +56,41 @@ class Written:
 
 
 def traffic(settings: MethodSettings, written: Written) -> list[Traffic]:
-    """Every method."""
-    length = written.text.draft_length
-    return [
-        _of(replace(settings, method=name, draft_length=length), written)
-        for name in available()
-    ]
-
-
-def _of(settings: MethodSettings, written: Written) -> Traffic:
-    if settings.method == "rejection":  # it needs a temperature; sizes do not
-        settings = replace(settings, temperature=1.0)
-    role = role_of(settings.terms())
-    if not role.uses_generalist:
-        return Traffic(settings.method, 0.0, 0, 0, 0)
-    length = role.draft_limit
-    share = written.share
-    step = share * length if role.redrafts else tokens_per_round(share, length)
-    request, history = written.text.request, written.history
+    """Bytes of each method for one text."""
+    length, request = written.text.draft_length, written.text.request
     public, private = (
         tuple(i % written.vocabulary for i in range(length_of_prompt))
-        for length_of_prompt in (request, request + history)
+        for length_of_prompt in (request, request + written.history)
     )
-    sent = as_read(Prompts(public, private, ()), role.method).public_ids
-    opening = OpenSession(sent, (), _VOCABULARY_ID, settings.terms())
-    return Traffic(
-        settings.method,
-        step,
-        up=len(role.frames.encode_block(_block(length))),
-        down=len(role.frames.encode_verdict(_verdict(role, length), length)),
-        opening=len(json.dumps(open_to_json(opening)).encode()),
-    )
-
-
-def _block(length: int) -> DraftBlock:
-    """A round as it usually is: one settled token and a full draft."""
-    return DraftBlock(1, 1, 1, 0, settled=(1,), drafted=(2,) * length)
-
-
-def _verdict(role: VerifierRole, length: int) -> Verdict:
-    """A full answer: every row with as many candidates as it can hold."""
-    count = role.frames.row_limit
-    logprobs = np.zeros(count, np.float32)
-    base = logprobs if role.uses_base else None
-    row = Candidates(np.arange(count, dtype=np.int32), logprobs, base)
-    return Verdict(1, 1, 0, (row,) * len(role.positions(0, length)))
+    found = []
+    for name in available():
+        # The rejection method needs a temperature; sizes do not depend on it.
+        temperature = 1.0 if name == "rejection" else settings.temperature
+        terms = replace(
+            settings, method=name, draft_length=length, temperature=temperature
+        ).terms()
+        role = role_of(terms)
+        if not role.uses_generalist:
+            found.append(Traffic(name, 0.0, 0, 0, 0))
+            continue
+        drafted, share = role.draft_limit, written.share
+        sent = as_read(Prompts(public, private, ()), role.method).public_ids
+        opening = OpenSession(sent, (), _VOCABULARY_ID, terms)
+        # A round as it usually is, one settled token and a full draft, and a full
+        # verdict on it: every row with as many candidates as it can hold.
+        block = DraftBlock(1, 1, 1, 0, settled=(1,), drafted=(2,) * drafted)
+        count = role.frames.row_limit
+        logprobs = np.zeros(count, np.float32)
+        base = logprobs if role.uses_base else None
+        row = Candidates(np.arange(count, dtype=np.int32), logprobs, base)
+        verdict = Verdict(1, 1, 0, (row,) * len(role.positions(0, drafted)))
+        found.append(
+            Traffic(
+                name,
+                share * drafted if role.redrafts else tokens_per_round(share, drafted),
+                up=len(role.frames.encode_block(block)),
+                down=len(role.frames.encode_verdict(verdict, drafted)),
+                opening=len(json.dumps(open_to_json(opening)).encode()),
+            )
+        )
+    return found

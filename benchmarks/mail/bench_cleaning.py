@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.intervals import wilson
 from benchmarks.mail.shapes import SHAPES, below
 from benchmarks.mail.texts import Case, drafts, handmade, parts_of
+from benchmarks.options import NONE_OR_MORE
 from personal_store.cleaning.cleaning import clean_mail
 from personal_store.cleaning.markup import visible
 from personal_store.mail.mail import Mail
@@ -101,14 +102,25 @@ def _share(parts: Sequence[int], wholes: Sequence[int]) -> str:
 
 
 @click.command("cleaning")
-@click.option("--mails", default=1_560, show_default=True, help="Generated ones.")
+@click.option(
+    "--mails",
+    type=NONE_OR_MORE,
+    default=1_560,
+    show_default=True,
+    help="Generated ones.",
+)
 @click.option("--seed", default=1, show_default=True, help="Of the generated ones.")
 @click.option(
     "--by",
     type=click.Choice(["client", "language", "position", "below", "parts", "set"]),
     help="A line for each group, too.",
 )
-@click.option("--show", default=0, help="Print this many of the mails that failed.")
+@click.option(
+    "--show",
+    type=NONE_OR_MORE,
+    default=0,
+    help="Print this many of the mails that failed.",
+)
 def command(mails: int, seed: int, by: str | None, show: int) -> None:
     """How well own words are told from those of others.
 

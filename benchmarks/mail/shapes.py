@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from html import escape
-from textwrap import wrap
+from textwrap import fill
 
 from benchmarks.mail import blocks
 from benchmarks.mail.pieces import Bodies, breaks, divs, quoted
@@ -18,10 +18,6 @@ from benchmarks.mail.templates import TEMPLATES
 from benchmarks.mail.texts import Draft
 
 Shape = Callable[[Draft, str], Bodies]
-
-
-def _wrapped(line: str) -> str:
-    return "\n".join(wrap(line, 72, break_long_words=False, break_on_hyphens=False))
 
 
 def gmail(d: Draft, own: str) -> Bodies:
@@ -34,7 +30,8 @@ def gmail(d: Draft, own: str) -> Bodies:
         'style="margin:0px 0px 0px 0.8ex;border-left:1px solid rgb(204,204,204);'
         f'padding-left:1ex">{divs(d.theirs)}</blockquote></div>'
     )
-    return f"{own}\n\n{_wrapped(intro)}\n\n{quoted(d.theirs)}\n", html
+    folded = fill(intro, 72, break_long_words=False, break_on_hyphens=False)
+    return f"{own}\n\n{folded}\n\n{quoted(d.theirs)}\n", html
 
 
 def gmail_old(d: Draft, own: str) -> Bodies:

@@ -126,59 +126,46 @@ def drafts(count: int, seed: int) -> Iterator[tuple[Draft, random.Random]]:
     for number in range(count):
         rng = random.Random(f"{seed}:{number}")
         language = list(table)[number % len(table)]
-        yield _draft(language, table[language], rng), rng
+        phrases = table[language]
+        who, mail = rng.choice(OTHERS)
+        name = rng.choice(NAMES)
 
+        # Greeting, paragraphs, perhaps a trap, sign-off, name, perhaps a postscript.
+        sentences = list(phrases["own"])
+        rng.shuffle(sentences)
+        paragraphs = [" ".join(sentences[:2]), *sentences[2 : rng.randint(2, 4)]]
+        if rng.random() < 0.4:
+            paragraphs.insert(rng.randint(0, len(paragraphs)), rng.choice(TRAPS))
+        own = []
+        if rng.random() < 0.85:
+            own.append(str(phrases["hi"]).format(name=who.split()[0]))
+        own += paragraphs
+        ending = rng.random()
+        if ending < 0.7:
+            own.append(f"{phrases['bye']}\n{name}")
+        elif ending < 0.85:
+            own.append(name)
+        if rng.random() < 0.1 and ending < 0.85:
+            own.append(rng.choice(POSTSCRIPTS))
 
-def _draft(
-    language: str, phrases: dict[str, list[str] | str], rng: random.Random
-) -> Draft:
-    who, mail = rng.choice(OTHERS)
-    name = rng.choice(NAMES)
-    return Draft(
-        language=language,
-        phrases=phrases,
-        own=_own(phrases, name, who, rng),
-        name=name,
-        who=who,
-        mail=mail,
-        theirs=_theirs(phrases, name, who, rng),
-        day=rng.randint(10, 28),
-        year=rng.randint(2015, 2025),
-        time=f"{rng.randint(10, 11)}:{rng.randint(10, 59)}",
-    )
+        sentences = list(phrases["theirs"])
+        rng.shuffle(sentences)
+        theirs = [str(phrases["hi"]).format(name=name.split()[0])]
+        theirs += sentences[: rng.randint(1, 3)]
+        theirs.append(f"{phrases['bye']}\n{who}")
+        if rng.random() < 0.3:
+            theirs.append(f"-- \n{who}\n{rng.choice(ROLES)}, {rng.choice(COMPANIES)}")
 
-
-def _own(
-    phrases: dict[str, list[str] | str], name: str, who: str, rng: random.Random
-) -> str:
-    """Greeting, paragraphs, perhaps a trap, sign-off, name, perhaps a postscript."""
-    sentences = list(phrases["own"])
-    rng.shuffle(sentences)
-    paragraphs = [" ".join(sentences[:2]), *sentences[2 : rng.randint(2, 4)]]
-    if rng.random() < 0.4:
-        paragraphs.insert(rng.randint(0, len(paragraphs)), rng.choice(TRAPS))
-    parts = []
-    if rng.random() < 0.85:
-        parts.append(str(phrases["hi"]).format(name=who.split()[0]))
-    parts += paragraphs
-    ending = rng.random()
-    if ending < 0.7:
-        parts.append(f"{phrases['bye']}\n{name}")
-    elif ending < 0.85:
-        parts.append(name)
-    if rng.random() < 0.1 and ending < 0.85:
-        parts.append(rng.choice(POSTSCRIPTS))
-    return "\n\n".join(parts)
-
-
-def _theirs(
-    phrases: dict[str, list[str] | str], name: str, who: str, rng: random.Random
-) -> str:
-    sentences = list(phrases["theirs"])
-    rng.shuffle(sentences)
-    parts = [str(phrases["hi"]).format(name=name.split()[0])]
-    parts += sentences[: rng.randint(1, 3)]
-    parts.append(f"{phrases['bye']}\n{who}")
-    if rng.random() < 0.3:
-        parts.append(f"-- \n{who}\n{rng.choice(ROLES)}, {rng.choice(COMPANIES)}")
-    return "\n\n".join(parts)
+        draft = Draft(
+            language=language,
+            phrases=phrases,
+            own="\n\n".join(own),
+            name=name,
+            who=who,
+            mail=mail,
+            theirs="\n\n".join(theirs),
+            day=rng.randint(10, 28),
+            year=rng.randint(2015, 2025),
+            time=f"{rng.randint(10, 11)}:{rng.randint(10, 59)}",
+        )
+        yield draft, rng

@@ -11,6 +11,7 @@ from typing import Any
 import click
 import numpy as np
 
+from benchmarks.options import AT_LEAST_ONE, MODEL_FILE, NEW_FILE, SEED
 from benchmarks.pair.synthetic_writers import CONTEXT, fingerprint
 from decoding_core.errors import ContextFullError
 from decoding_core.methods.steering import log_steered
@@ -19,7 +20,7 @@ from decoding_core.sampling import Floats, log_softmax
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.eval_files import read_files
 from edge_app.evaluation.synthetic_writers import unseen_cases
-from edge_app.retrieval.context import PromptBuilder, Prompts
+from edge_app.retrieval.context import PromptBuilder
 from edge_app.retrieval.passages import find_passages
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings, usable_cores
@@ -85,7 +86,11 @@ class Trio:
         vocabulary = self._small.vocabulary
         beginning = vocabulary.tokenize(case.beginning)
         ids = vocabulary.tokenize(case.text)[:tokens]
-        prompts = self._prompts(case, len(ids) + len(beginning))
+        builder = PromptBuilder(vocabulary.tokenize, self._small.chat_template, CONTEXT)
+        passages = find_passages(case.history(), case.request)
+        prompts = builder.build(
+            case.request, passages, case.background, len(ids) + len(beginning)
+        )
         pairs = zip(
             self._engines,
             (prompts.private_ids, prompts.public_ids, prompts.public_ids),
@@ -96,13 +101,6 @@ class Trio:
         ]
         for small, large, base in zip(*readings, strict=True):
             yield shares(small, large, base, strength, COUNTS)
-
-    def _prompts(self, case: Case, tokens: int) -> Prompts:
-        builder = PromptBuilder(
-            self._small.vocabulary.tokenize, self._small.chat_template, CONTEXT
-        )
-        passages = find_passages(case.history(), case.request)
-        return builder.build(case.request, passages, case.background, tokens)
 
 
 def _rows(
@@ -133,23 +131,33 @@ def rows_of(found: Floats) -> list[Row]:
 
 
 @click.command("candidates")
-@click.option("--writers", default=40, show_default=True, help="Invented ones.")
-@click.option("--seed", default=0, show_default=True, help="Of the writers.")
+@click.option(
+    "--writers", type=AT_LEAST_ONE, default=40, show_default=True, help="Invented ones."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the writers.")
 @click.option(
     "--data",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=click.Path(exists=True, path_type=Path),
     help="Files of histories instead, as 'specsteer evaluate' reads them.",
 )
 @click.option("--strength", default=1.0, show_default=True, help="Of steering.")
-@click.option("--max-tokens", default=128, show_default=True, help="Of each text.")
-@click.option("--threads", default=usable_cores(), help="Of each model.")
-@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
-@click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option(
+    "--max-tokens",
+    type=AT_LEAST_ONE,
+    default=128,
+    show_default=True,
+    help="Of each text.",
+)
+@click.option(
+    "--threads", type=AT_LEAST_ONE, default=usable_cores(), help="Of each model."
+)
+@click.option("--specialist", type=MODEL_FILE, help="A GGUF file.")
+@click.option("--generalist", type=MODEL_FILE, help="A GGUF file.")
 @click.option(
     "--json",
     "target",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     metavar="FILE",
     help="Write all settings and figures there too.",
 )
@@ -175,6 +183,8 @@ def command(**options: Any) -> None:
             parts += list(trio.shares(case, options["strength"], options["max_tokens"]))
         except ContextFullError:
             continue  # its request alone fills the model
+    if not parts:
+        raise ContextFullError("no request leaves room for its text")
     found = np.concatenate(parts, axis=-1)
     rows = rows_of(found)
     print(f"{found.shape[-1]} places   share of T on the candidates")

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -14,9 +13,16 @@ import click
 import numpy as np
 
 from benchmarks.intervals import Share, wilson
+from benchmarks.options import (
+    AT_LEAST_ONE,
+    MODEL_FILE,
+    NEW_FILE,
+    NONE_OR_MORE,
+    SEED,
+    TEMPERATURE,
+)
 from benchmarks.pair.pair import Pair
 from benchmarks.pair.synthetic_writers import emails_asked_for, fingerprint
-from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 from edge_app.evaluation.bootstrap import Resamples
 from models.engines.settings import usable_cores
@@ -59,35 +65,27 @@ def judged(method: str, examples: Sequence[Example], texts: Sequence[str]) -> li
     bound = np.zeros_like(kept)
     chances = []
     for number, kind in enumerate(KINDS):
+        of_others = []
         for i, (example, text) in enumerate(zip(examples, texts, strict=True)):
             habit = example.habits.get(kind, "")
             bound[number, i] = bool(habit)
             kept[number, i] = bool(habit) and shows(text, kind, habit)
-        chances.append(_chance(kind, examples, texts))
+            others = (other for j, other in enumerate(examples) if j != i)
+            habits = (habit_of(o, kind, example.request.recipient) for o in others)
+            of_others += [shows(text, kind, habit) for habit in habits if habit]
+        chances.append(mean(of_others) if of_others else 0.0)
     rows = [
         Row(method, kind, wilson(int(hits.sum()), int(of.sum())), chance)
         for kind, hits, of, chance in zip(KINDS, kept, bound, chances, strict=True)
     ]
-    chance = float(np.average(chances, weights=bound.sum(axis=1)))
-    return [*rows, Row(method, "all", _overall(kept, bound), chance)]
-
-
-def _overall(kept: Floats, bound: Floats) -> Share:
-    """The share over all kinds; writers are resampled, whose habits go together."""
-    drawn = Resamples(range(kept.shape[1]), seed=0)
+    # Over all kinds writers are resampled, as the habits of one go together.
+    drawn = Resamples(range(len(texts)), seed=0)
     share = drawn.ratio(kept.sum(axis=0), bound.sum(axis=0))
     low = 0.0 if share.low is None else share.low
     high = 1.0 if share.high is None else share.high
-    return Share(share.value, int(bound.sum()), low, high)
-
-
-def _chance(kind: str, examples: Sequence[Example], texts: Sequence[str]) -> float:
-    hits = []
-    for i, (example, text) in enumerate(zip(examples, texts, strict=True)):
-        others = (other for j, other in enumerate(examples) if j != i)
-        habits = (habit_of(o, kind, example.request.recipient) for o in others)
-        hits += [shows(text, kind, habit) for habit in habits if habit]
-    return mean(hits) if hits else 0.0
+    every = Share(share.value, int(bound.sum()), low, high)
+    chance = float(np.average(chances, weights=bound.sum(axis=1)))
+    return [*rows, Row(method, "all", every, chance)]
 
 
 def _plain(text: str) -> str:
@@ -95,9 +93,23 @@ def _plain(text: str) -> str:
 
 
 @click.command("habits")
-@click.option("--writers", default=100, show_default=True, help="Invented ones.")
-@click.option("--seed", default=0, show_default=True, help="Of writers and draws.")
-@click.option("--temperature", default=0.0, show_default=True, help="0 is greedy.")
+@click.option(
+    "--writers",
+    type=AT_LEAST_ONE,
+    default=100,
+    show_default=True,
+    help="Invented ones.",
+)
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="Of writers and draws."
+)
+@click.option(
+    "--temperature",
+    type=TEMPERATURE,
+    default=0.0,
+    show_default=True,
+    help="0 is greedy.",
+)
 @click.option(
     "--strength",
     default=MethodSettings().strength,
@@ -110,17 +122,21 @@ def _plain(text: str) -> str:
     show_default=True,
     help="Of steering.",
 )
-@click.option("--threads", default=usable_cores(), help="Of each model.")
-@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
-@click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option(
+    "--threads", type=AT_LEAST_ONE, default=usable_cores(), help="Of each model."
+)
+@click.option("--specialist", type=MODEL_FILE, help="A GGUF file.")
+@click.option("--generalist", type=MODEL_FILE, help="A GGUF file.")
 @click.option(
     "--json",
     "target",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     metavar="FILE",
     help="Write all settings and figures there too.",
 )
-@click.option("--show", default=0, help="Print so many of the texts.")
+@click.option(
+    "--show", type=NONE_OR_MORE, default=0, help="Print so many of the texts."
+)
 def command(**options: Any) -> None:
     """Whose greeting, sign-off and pet phrase a text has.
 

@@ -12,6 +12,15 @@ import click
 import numpy as np
 
 from benchmarks.intervals import Share, wilson
+from benchmarks.options import (
+    AT_LEAST_ONE,
+    MODEL_FILE,
+    NEW_FILE,
+    NONE_OR_MORE,
+    SEED,
+    TEMPERATURE,
+    TOP_P,
+)
 from benchmarks.pair.synthetic_writers import CONTEXT, fingerprint, prompts_of
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Draw, Noise, Use
@@ -83,37 +92,28 @@ class Runner:
     ) -> Iterator[list[int]]:
         """The tokens after each prompt; `ends` says whether they may be fewer."""
         for start in range(0, len(prompts), _AT_ONCE):
-            group = prompts[start : start + _AT_ONCE]
-            draws = [how.draw(start + number) for number in range(len(group))]
-            yield from self._together(group, draws, how.tokens, ends)
-
-    def _together(
-        self,
-        prompts: Sequence[Sequence[int]],
-        draws: Sequence[Draw],
-        length: int,
-        ends: bool,
-    ) -> list[list[int]]:
-        texts: list[list[int]] = [[] for _ in prompts]
-        for number in range(len(prompts)):
-            self._context.sequence(number).rollback(0)
-        unread = dict(enumerate(prompts))
-        for position in range(length):
-            readings = [Reading(number, ids) for number, ids in unread.items()]
-            logits = self._context.evaluate(readings)
-            rows = {n: found[0] for n, found in zip(unread, logits, strict=True)}
-            drawn = {}
-            for number, row in rows.items():
-                allowed = row.copy()
-                if not ends:
-                    allowed[self._ends] = -np.inf
-                drawn[number] = draws[number].from_logits(allowed, Use.DRAFT, position)
-            unread = {n: [t] for n, t in drawn.items() if t not in self._ends}
-            for number, (token,) in unread.items():
-                texts[number].append(token)
-            if not unread:
-                break
-        return texts
+            unread = dict(enumerate(prompts[start : start + _AT_ONCE]))
+            draws = [how.draw(start + number) for number in unread]
+            texts: list[list[int]] = [[] for _ in unread]
+            for number in unread:
+                self._context.sequence(number).rollback(0)
+            for position in range(how.tokens):
+                readings = [Reading(number, ids) for number, ids in unread.items()]
+                logits = self._context.evaluate(readings)
+                drawn = {}
+                for number, rows in zip(unread, logits, strict=True):
+                    allowed = rows[0].copy()
+                    if not ends:
+                        allowed[self._ends] = -np.inf
+                    drawn[number] = draws[number].from_logits(
+                        allowed, Use.DRAFT, position
+                    )
+                unread = {n: [t] for n, t in drawn.items() if t not in self._ends}
+                for number, (token,) in unread.items():
+                    texts[number].append(token)
+                if not unread:
+                    break
+            yield from texts
 
 
 def measured(role: str, path: Path, how: Writing, show: int) -> list[Row]:
@@ -143,22 +143,48 @@ def measured(role: str, path: Path, how: Writing, show: int) -> list[Row]:
 
 
 @click.command("loops")
-@click.option("--runs", default=100, show_default=True, help="Texts of each model.")
-@click.option("--tokens", default=300, show_default=True, help="Of each text, at most.")
-@click.option("--temperature", default=0.8, show_default=True, help="0 is greedy.")
-@click.option("--top-p", default=1.0, show_default=True, help="As for writing.")
-@click.option("--seed", default=0, show_default=True, help="Of writers and draws.")
-@click.option("--threads", default=usable_cores(), help="Of each model.")
-@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
-@click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option(
+    "--runs",
+    type=AT_LEAST_ONE,
+    default=100,
+    show_default=True,
+    help="Texts of each model.",
+)
+@click.option(
+    "--tokens",
+    type=AT_LEAST_ONE,
+    default=300,
+    show_default=True,
+    help="Of each text, at most.",
+)
+@click.option(
+    "--temperature",
+    type=TEMPERATURE,
+    default=0.8,
+    show_default=True,
+    help="0 is greedy.",
+)
+@click.option(
+    "--top-p", type=TOP_P, default=1.0, show_default=True, help="As for writing."
+)
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="Of writers and draws."
+)
+@click.option(
+    "--threads", type=AT_LEAST_ONE, default=usable_cores(), help="Of each model."
+)
+@click.option("--specialist", type=MODEL_FILE, help="A GGUF file.")
+@click.option("--generalist", type=MODEL_FILE, help="A GGUF file.")
 @click.option(
     "--json",
     "target",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     metavar="FILE",
     help="Write all settings and figures there too.",
 )
-@click.option("--show", default=0, help="Print so many of the texts.")
+@click.option(
+    "--show", type=NONE_OR_MORE, default=0, help="Print so many of the texts."
+)
 def command(target: Path | None, show: int, **options: Any) -> None:
     """How many texts get caught in a loop.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 
+from benchmarks.options import AT_LEAST_ONE, MODEL_FILE, SEED
 from benchmarks.pair.pair import Pair, Written
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Statistics
@@ -67,23 +67,21 @@ def texts(samples: dict[str, list[Sample]]) -> list[str]:
     for genre, of_genre in samples.items():
         lines += ["", f"### {genre.capitalize()}"]
         for number, sample in enumerate(of_genre, 1):
-            lines += ["", *_sample(number, sample)]
-    return lines
-
-
-def _sample(number: int, sample: Sample) -> list[str]:
-    request = sample.example.request
-    asked = request.text
-    if request.recipient:
-        asked += f" ({request.recipient})"
-    habits = ", ".join(f"{kind} “{h}”" for kind, h in sample.example.habits.items())
-    lines = [f"**{number}. {_line(asked)}**  "]
-    if habits:
-        lines.append(f"_Habits in the history: {_line(habits)}_")
-    for temperature in TEMPERATURES:
-        written = sample.steered[temperature, THRESHOLDS[0]]
-        lines += ["", f"steered, temperature {temperature:g}:", *_quoted(written.text)]
-    lines += ["", "generalist alone, temperature 0:", *_quoted(sample.generalist.text)]
+            request = sample.example.request
+            asked = request.text
+            if request.recipient:
+                asked += f" ({request.recipient})"
+            lines += ["", f"**{number}. {_line(asked)}**  "]
+            habits = sample.example.habits.items()
+            if habits:
+                told = ", ".join(f"{kind} “{habit}”" for kind, habit in habits)
+                lines.append(f"_Habits in the history: {_line(told)}_")
+            for temperature in TEMPERATURES:
+                written = sample.steered[temperature, THRESHOLDS[0]]
+                lines += ["", f"steered, temperature {temperature:g}:"]
+                lines += _quoted(written.text)
+            lines += ["", "generalist alone, temperature 0:"]
+            lines += _quoted(sample.generalist.text)
     return lines
 
 
@@ -104,11 +102,19 @@ def _settings(
 
 
 @click.command("samples")
-@click.option("--each", default=10, show_default=True, help="Requests of a genre.")
-@click.option("--seed", default=1, show_default=True, help="Of the writers.")
-@click.option("--threads", default=usable_cores(), help="Of each model.")
-@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
-@click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option(
+    "--each",
+    type=AT_LEAST_ONE,
+    default=10,
+    show_default=True,
+    help="Requests of a genre.",
+)
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the writers.")
+@click.option(
+    "--threads", type=AT_LEAST_ONE, default=usable_cores(), help="Of each model."
+)
+@click.option("--specialist", type=MODEL_FILE, help="A GGUF file.")
+@click.option("--generalist", type=MODEL_FILE, help="A GGUF file.")
 def command(**options: Any) -> None:
     """Texts as they come, with the share of drafts kept.
 

@@ -21,7 +21,7 @@ from edge_app.evaluation.likelihood import Readers
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
 from edge_app.verifiers.on_device import verifier_of
-from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
+from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.settings import EngineSettings
 from models.synthetic_writers.examples import Example
 
@@ -60,10 +60,12 @@ class Pair:
             self.context_length = min(
                 context, self.small.context_length, large.context_length
             )
-            self._private, self._base, self._large = (
-                self._sequence(opened, model)
-                for model in (self.small, self.small, large)
-            )
+            sequences = []
+            for model in (self.small, self.small, large):
+                room = LlamaContext(model, 1, self.context_length)
+                room.stop = self._stop
+                sequences.append(opened.enter_context(closing(room)).sequence())
+            self._private, self._base, self._large = sequences
             self._opened = opened.pop_all()
 
     def write(
@@ -134,8 +136,3 @@ class Pair:
     def close(self) -> None:
         """Free the models."""
         self._opened.close()
-
-    def _sequence(self, opened: ExitStack, model: LlamaModel) -> LlamaSequence:
-        context = LlamaContext(model, 1, self.context_length)
-        context.stop = self._stop
-        return opened.enter_context(closing(context)).sequence()

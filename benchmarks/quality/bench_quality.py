@@ -14,19 +14,15 @@ from decoding_core.errors import (
     InvalidSettingsError,
     StoppedError,
 )
-from decoding_core.settings import MethodSettings, Threshold
+from decoding_core.settings import MethodSettings
 from edge_app.commands.progress import Progress
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings
 from models.folders import state_folder
 
 if TYPE_CHECKING:
-    import threading
-
     from benchmarks.quality.lab import Lab
-    from benchmarks.quality.query import Query
     from benchmarks.quality.runner import Result, Runner
-    from benchmarks.quality.sweep import Arm
 
 _STOPPED = 130
 _FILE = click.Path(path_type=Path)
@@ -156,15 +152,73 @@ def command(**options: Any) -> None:
         specsteer bench quality --data eval/ --methods steering \\
             --threshold 1,0.5,0.1,0.01,auto --plots plots/
     """
-    _check(options)
-    arms = _arms(options)
-    queries = _queries(options)
+    # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
+    from benchmarks.quality import metrics, plots, sweep
+    from benchmarks.quality.cache import Cache, key_of
+    from benchmarks.quality.lab import How, Lab
+    from benchmarks.quality.runner import Runner
+    from benchmarks.quality.sets import read_sets
+    from edge_app.commands.service_config import service_config
+
+    metrics.check_extra()
+    if options["plots"] is not None:
+        plots.check_extra()
+    file = options["json_file"]
+    if file is not None and not file.parent.is_dir():
+        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
+
+    arms = sweep.arms(
+        sweep.names(options["methods"]),
+        MethodSettings(
+            temperature=options["temperature"],
+            top_p=options["top_p"],
+            seed=options["seed"],
+            draft_length=options["draft_length"],
+            candidates=options["candidates"],
+        ),
+        [
+            "auto" if word == "auto" else _number("threshold", word)
+            for word in _words("threshold", options)
+        ],
+        [_number("strength", word) for word in _words("strength", options)],
+        may_refuse=options["methods"].strip() == sweep.ALL,
+    )
+    wishes = [word.strip() for word in options["wishes"].split(",") if word.strip()]
+    queries = read_sets(options["data"], options["users"], options["queries"], wishes)
+
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
-        lab = _lab(opened, stop, options)
-        runner = _runner(opened, lab, arms, options)
-        results, done = _run(runner, queries)
-        if done:
+        found = service_config(
+            read_settings(),
+            server="",  # both models run here
+            specialist=options["specialist"],
+            generalist=options["generalist"],
+        )
+        how = How(
+            max_tokens=options["max_tokens"],
+            passages=options["passages"],
+            threads=options["threads"] or found.engine.threads,
+            socket=options["socket"],
+        )
+        models = {"specialist": found.specialist, "generalist": found.generalist}
+        lab = opened.enter_context(closing(Lab(models, how, stop)))
+        scorer = None
+        if options["scorer"]:
+            scorer = metrics.find_scorer(options["scorer"])
+        folder = options["cache"] or state_folder() / "bench"
+        kept = folder / f"quality-{key_of(lab.hashes)[:12]}.jsonl"
+        cache = opened.enter_context(closing(Cache(kept, fresh=options["fresh"])))
+        runner = Runner(lab, cache, arms, scorer)
+
+        results: list[Result] = []
+        stopped = False
+        with Progress("writing") as progress:
+            try:
+                for result in runner.run(queries, progress.show):
+                    results.append(result)  # noqa: PERF402 (what was done counts, too)
+            except StoppedError:
+                stopped = True
+        if not stopped:
             _show(results, runner, lab, options)
             return
     click.echo(
@@ -175,53 +229,9 @@ def command(**options: Any) -> None:
     sys.exit(_STOPPED)
 
 
-# llama.cpp takes 0.2 s to load, which --help does without: hence the imports below.
-
-
-def _check(options: dict[str, Any]) -> None:
-    from benchmarks.quality import metrics, plots
-
-    metrics.check_extra()
-    if options["plots"] is not None:
-        plots.check_extra()
-    file = options["json_file"]
-    if file is not None and not file.parent.is_dir():
-        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
-
-
-def _queries(options: dict[str, Any]) -> list[Query]:
-    from benchmarks.quality.sets import read_sets
-
-    wishes = [word.strip() for word in options["wishes"].split(",") if word.strip()]
-    return read_sets(options["data"], options["users"], options["queries"], wishes)
-
-
-def _arms(options: dict[str, Any]) -> list[Arm]:
-    from benchmarks.quality.sweep import ALL, arms, names
-
-    usual = MethodSettings(
-        temperature=options["temperature"],
-        top_p=options["top_p"],
-        seed=options["seed"],
-        draft_length=options["draft_length"],
-        candidates=options["candidates"],
-    )
-    return arms(
-        names(options["methods"]),
-        usual,
-        [_threshold(word) for word in _words("threshold", options)],
-        [_number("strength", word) for word in _words("strength", options)],
-        may_refuse=options["methods"].strip() == ALL,
-    )
-
-
 def _words(name: str, options: dict[str, Any]) -> list[str]:
     words = [word.strip() for word in options[name].split(",")]
     return list(dict.fromkeys(words))
-
-
-def _threshold(word: str) -> Threshold:
-    return "auto" if word == "auto" else _number("threshold", word)
 
 
 def _number(name: str, word: str) -> float:
@@ -229,52 +239,6 @@ def _number(name: str, word: str) -> float:
         return float(word)
     except ValueError as error:
         raise click.UsageError(f"--{name} takes numbers such as 0.5,1") from error
-
-
-def _lab(opened: ExitStack, stop: threading.Event, options: dict[str, Any]) -> Lab:
-    from benchmarks.quality.lab import How, Lab
-    from edge_app.commands.service_config import service_config
-
-    found = service_config(
-        read_settings(),
-        server="",  # both models run here
-        specialist=options["specialist"],
-        generalist=options["generalist"],
-    )
-    how = How(
-        max_tokens=options["max_tokens"],
-        passages=options["passages"],
-        threads=options["threads"] or found.engine.threads,
-        socket=options["socket"],
-    )
-    models = {"specialist": found.specialist, "generalist": found.generalist}
-    return opened.enter_context(closing(Lab(models, how, stop)))
-
-
-def _runner(
-    opened: ExitStack, lab: Lab, arms: list[Arm], options: dict[str, Any]
-) -> Runner:
-    from benchmarks.quality.cache import Cache, key_of
-    from benchmarks.quality.metrics import find_scorer
-    from benchmarks.quality.runner import Runner
-
-    scorer = find_scorer(options["scorer"]) if options["scorer"] else None
-    folder = options["cache"] or state_folder() / "bench"
-    file = folder / f"quality-{key_of(lab.hashes)[:12]}.jsonl"
-    cache = opened.enter_context(closing(Cache(file, fresh=options["fresh"])))
-    return Runner(lab, cache, arms, scorer)
-
-
-def _run(runner: Runner, queries: list[Query]) -> tuple[list[Result], bool]:
-    """The results, and whether they are all."""
-    results: list[Result] = []
-    with Progress("writing") as progress:
-        try:
-            for result in runner.run(queries, progress.show):
-                results.append(result)  # noqa: PERF402 (what was done counts, too)
-        except StoppedError:
-            return results, False
-    return results, True
 
 
 def _show(
@@ -297,17 +261,13 @@ def _show(
     for sentence in [*report.refusals(rows), report.LEGEND]:
         click.echo("\n" + click.wrap_text(sentence, 80), err=True)
     if options["json_file"] is not None:
-        body = report.document(rows, results, lab, _asked(options, runner))
+        left = {"json_file", "plots", "cache", "markdown", "fresh"}
+        left |= {"specialist", "generalist"}
+        asked = {name: value for name, value in options.items() if name not in left}
+        asked["data"] = [str(path) for path in options["data"]]
+        asked["queries left out"] = runner.crowded
+        body = report.document(rows, results, lab, asked)
         as_json.write(options["json_file"], body)
     if options["plots"] is not None:
         files = plots.draw(rows, options["plots"])
         click.echo(f"{len(files)} pictures in {options['plots']}", err=True)
-
-
-def _asked(options: dict[str, Any], runner: Runner) -> dict[str, Any]:
-    """What was asked for, as it goes into the JSON."""
-    left = ("json_file", "plots", "cache", "markdown", "fresh", "specialist")
-    run = {name: value for name, value in options.items() if name not in left}
-    run.pop("generalist")
-    run["data"] = [str(path) for path in options["data"]]
-    return {**run, "queries left out": runner.crowded}

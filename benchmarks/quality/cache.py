@@ -62,7 +62,8 @@ class Cache:
     """Results by what they depend on, in one file."""
 
     def __init__(self, path: Path, *, fresh: bool = False) -> None:
-        """Read the file, if there is one; when `fresh`, nothing found in it counts.
+        """Read the file, if there is one; of several results for one key the last
+        counts, and none when `fresh`.
 
         Raises:
             InvalidSettingsError: it cannot be used, or another run is using it.
@@ -83,7 +84,13 @@ class Cache:
                 f"another run is using {path}; wait for it, or choose another --cache"
             ) from error
         self._mend()
-        self._found = {} if fresh else self._read()
+        self._found: dict[str, Body] = {}
+        for line in [] if fresh else path.read_bytes().splitlines():
+            try:
+                row = json.loads(line)
+                self._found[str(row["key"])] = dict(row["result"])
+            except (ValueError, KeyError, TypeError):
+                continue  # damaged: computed again
 
     def get(self, depends: Mapping[str, Any]) -> Body | None:
         """The result that depends on these; None where it is not there yet."""
@@ -117,17 +124,6 @@ class Cache:
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
             os.ftruncate(self._file, whole)
-
-    def _read(self) -> dict[str, Body]:
-        """The results; of several for one key, the last."""
-        found = {}
-        for line in self.path.read_bytes().splitlines():
-            try:
-                row = json.loads(line)
-                found[str(row["key"])] = dict(row["result"])
-            except (ValueError, KeyError, TypeError):
-                continue  # damaged: computed again
-        return found
 
 
 def key_of(depends: Mapping[str, Any]) -> str:

@@ -82,8 +82,14 @@ class Lab:
     @property
     def connect(self) -> Connect:
         """The way to the generalist; starts a server where that is asked for."""
-        if self._connect is None:
-            self._connect = self._server() if self.how.socket else framed(self.pair)
+        if self._connect is None and self.how.socket:
+            engine = EngineSettings(threads=self.how.threads)
+            files = self.models["generalist"], self.models["specialist"]
+            server = self._opened.enter_context(closing(ChildServer(*files, engine)))
+            server.wait(self.stop)
+            self._connect = over_socket(server, self.stop)
+        elif self._connect is None:
+            self._connect = framed(self.pair)
         return self._connect
 
     def room(self) -> Room:
@@ -101,13 +107,6 @@ class Lab:
     def close(self) -> None:
         """End the server and free the models."""
         self._opened.close()
-
-    def _server(self) -> Connect:
-        engine = EngineSettings(threads=self.how.threads)
-        files = self.models["generalist"], self.models["specialist"]
-        server = self._opened.enter_context(closing(ChildServer(*files, engine)))
-        server.wait(self.stop)
-        return over_socket(server, self.stop)
 
 
 class Asked:

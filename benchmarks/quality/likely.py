@@ -17,7 +17,7 @@ from benchmarks.quality.query import Query
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
-from edge_app.evaluation.likelihood import Opinions, Readers, read
+from edge_app.evaluation.likelihood import Readers, read
 from edge_app.evaluation.pair import end_of_turn
 from edge_app.retrieval.context import Prompts
 
@@ -105,7 +105,20 @@ def nats_of(
     under each target by its key."""
     strengths = sorted({t.value for t in targets if t.name == "T"})
     limits = sorted({t.value for t in targets if t.name == "clipped"})
-    nats = _nats(read(readers, ids, strengths, limits), strengths, limits)
+    opinions = read(readers, ids, strengths, limits)
+    costs = {
+        "B": opinions.base,
+        "S": opinions.specialist,
+        "L": opinions.generalist,
+    }
+    for row, strength in enumerate(strengths):
+        costs[Target("T", strength).key] = opinions.steered[row]
+    log_ratio = opinions.base - opinions.generalist
+    for row, limit in enumerate(limits):
+        stays = np.minimum(log_ratio - np.log(limit), 0.0) if limit else 0.0
+        norm = np.log(opinions.kept[row])
+        costs[Target("clipped", limit).key] = opinions.specialist - stays + norm
+    nats = {name: float(each.sum()) for name, each in costs.items()}
     if any(target.name == "L with history" for target in targets):
         told = replace(readers, public_ids=readers.private_ids)
         informed = read(told, ids, (), ()).generalist
@@ -116,21 +129,3 @@ def nats_of(
 def as_json(likelihood: Likelihood) -> dict[str, Any]:
     """What `Likelihood.of` reads."""
     return asdict(likelihood)
-
-
-def _nats(
-    opinions: Opinions, strengths: list[float], limits: list[float]
-) -> dict[str, float]:
-    found = {
-        "B": opinions.base,
-        "S": opinions.specialist,
-        "L": opinions.generalist,
-    }
-    for row, strength in enumerate(strengths):
-        found[Target("T", strength).key] = opinions.steered[row]
-    log_ratio = opinions.base - opinions.generalist
-    for row, limit in enumerate(limits):
-        stays = np.minimum(log_ratio - np.log(limit), 0.0) if limit else 0.0
-        norm = np.log(opinions.kept[row])
-        found[Target("clipped", limit).key] = opinions.specialist - stays + norm
-    return {name: float(costs.sum()) for name, costs in found.items()}

@@ -44,11 +44,33 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
         shown = ["kept", *_there(rows)] if setting == "threshold" else _there(rows)
         lines = {name: sweep(rows, setting, name) for name in shown}
         lines = {name: found for name, found in lines.items() if found}
-        if lines:
-            files += _save(_sweeps(lines, setting), folder / setting)
+        if not lines:
+            continue
+        figure, axes = _matplotlib().subplots(
+            1, len(lines), figsize=(5 * len(lines), 4.5), squeeze=False
+        )
+        for axis, (name, found) in zip(axes[0], lines.items(), strict=True):
+            for mark, (label, values, heights) in zip(
+                _marks(found), found, strict=True
+            ):
+                axis.plot(values, heights, marker=mark, label=label)
+            if setting == "threshold" and all(min(one[1]) > 0 for one in found):
+                axis.set_xscale("log")
+            axis.set_xlabel(setting)
+            axis.set_ylabel(_WORDS[name])
+        axes[0][0].legend(fontsize="x-small")
+        files += _save(figure, folder / setting)
     for name in _there(rows):
-        if points := against_acceptance(rows, name):
-            files += _save(_scatter(points, name), folder / f"acceptance-{name}")
+        points = against_acceptance(rows, name)
+        if not points:
+            continue
+        figure, axis = _matplotlib().subplots(figsize=(6, 4.5))
+        for mark, (label, shares, values) in zip(_marks(points), points, strict=True):
+            axis.scatter(shares, values, marker=mark, label=label)
+        axis.set_xlabel(_WORDS["kept"])
+        axis.set_ylabel(_WORDS[name])
+        axis.legend(fontsize="x-small")
+        files += _save(figure, folder / f"acceptance-{name}")
     return files
 
 
@@ -84,31 +106,6 @@ def against_acceptance(rows: Sequence[Row], figure: str) -> list[Line]:
 
 def _there(rows: Sequence[Row]) -> list[str]:
     return [name for name in _QUALITY if any(name in row.figures for row in rows)]
-
-
-def _sweeps(lines: dict[str, list[Line]], setting: str) -> Any:
-    figure, axes = _matplotlib().subplots(
-        1, len(lines), figsize=(5 * len(lines), 4.5), squeeze=False
-    )
-    for axis, (name, found) in zip(axes[0], lines.items(), strict=True):
-        for mark, (label, values, figures) in zip(_marks(found), found, strict=True):
-            axis.plot(values, figures, marker=mark, label=label)
-        if setting == "threshold" and all(min(one[1]) > 0 for one in found):
-            axis.set_xscale("log")
-        axis.set_xlabel(setting)
-        axis.set_ylabel(_WORDS[name])
-    axes[0][0].legend(fontsize="x-small")
-    return figure
-
-
-def _scatter(points: list[Line], name: str) -> Any:
-    figure, axis = _matplotlib().subplots(figsize=(6, 4.5))
-    for mark, (label, shares, values) in zip(_marks(points), points, strict=True):
-        axis.scatter(shares, values, marker=mark, label=label)
-    axis.set_xlabel(_WORDS["kept"])
-    axis.set_ylabel(_WORDS[name])
-    axis.legend(fontsize="x-small")
-    return figure
 
 
 def _marks(lines: Sequence[Line]) -> str:

@@ -101,24 +101,18 @@ def _heading(rows: Sequence[Row]) -> list[str]:
 
 
 def _cells(rows: Sequence[Row]) -> Rows:
-    columns = _shown(rows)
-    return [
-        [
-            row.dataset,
-            row.arm.method,
-            *settings_of(row.arm),
-            str(row.texts),
-            *(_cell(row, column) for column in columns),
-        ]
-        for row in rows
-    ]
-
-
-def _cell(row: Row, column: Column) -> str:
-    figure = row.figures.get(column.figure)
-    if figure is None:
-        return "-"
-    return f"{figure.value * column.unit:.{column.digits}f}"
+    columns, found = _shown(rows), []
+    for row in rows:
+        cells = [row.dataset, row.arm.method, *settings_of(row.arm), str(row.texts)]
+        for column in columns:
+            figure = row.figures.get(column.figure)
+            cells.append(
+                "-"
+                if figure is None
+                else f"{figure.value * column.unit:.{column.digits}f}"
+            )
+        found.append(cells)
+    return found
 
 
 def document(
@@ -128,6 +122,25 @@ def document(
     text; `run` says what was asked."""
     how = asdict(lab.how)
     intervals = {"resamples": RESAMPLES, "level": LEVEL, "drawn": "users"}
+    texts = []
+    for one in results:
+        outcome = {} if one.outcome is None else asdict(one.outcome)
+        outcome.pop("text", None)
+        texts.append(
+            {
+                "set": one.query.dataset,
+                "user": one.query.user,
+                "query": one.query.name,
+                "source": one.query.source,
+                "method": one.arm.method,
+                "threshold": one.arm.threshold,
+                "strength": one.arm.strength,
+                **outcome,
+                "score": one.score,
+                "nats": one.nats,
+                "bytes": one.size,
+            }
+        )
     return {
         "settings": {**run, **how, "intervals": intervals},
         "models": {
@@ -139,39 +152,20 @@ def document(
             for role, path in lab.models.items()
         },
         "versions": {**versions(), "code": code_id()},
-        "rows": [_row(row) for row in rows],
-        "texts": [_text(result) for result in results],
-    }
-
-
-def _row(row: Row) -> Object:
-    return {
-        "set": row.dataset,
-        "method": row.arm.method,
-        "settings": asdict(row.arm.settings),
-        "cannot write": row.arm.refusal or None,
-        "texts": row.texts,
-        "users": row.users,
-        "figures": {
-            _NAMES_IN_JSON.get(name, name): asdict(figure)
-            for name, figure in row.figures.items()
-        },
-    }
-
-
-def _text(one: Result) -> Object:
-    outcome = {} if one.outcome is None else asdict(one.outcome)
-    outcome.pop("text", None)
-    return {
-        "set": one.query.dataset,
-        "user": one.query.user,
-        "query": one.query.name,
-        "source": one.query.source,
-        "method": one.arm.method,
-        "threshold": one.arm.threshold,
-        "strength": one.arm.strength,
-        **outcome,
-        "score": one.score,
-        "nats": one.nats,
-        "bytes": one.size,
+        "rows": [
+            {
+                "set": row.dataset,
+                "method": row.arm.method,
+                "settings": asdict(row.arm.settings),
+                "cannot write": row.arm.refusal or None,
+                "texts": row.texts,
+                "users": row.users,
+                "figures": {
+                    _NAMES_IN_JSON.get(name, name): asdict(figure)
+                    for name, figure in row.figures.items()
+                },
+            }
+            for row in rows
+        ],
+        "texts": texts,
     }

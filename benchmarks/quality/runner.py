@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from benchmarks.quality import likely
@@ -70,11 +71,21 @@ class Runner:
         self, query: Query, done: int, total: int, progress: Callable[[int, int], None]
     ) -> Iterator[Result]:
         asked = Asked(query, self._lab)
-        likelihood = self._likelihood(asked)
+        likelihood = None
+        if query.text:
+            keys = {"targets": [target.key for target in self._targets]}
+            found = self._kept(
+                asked.depends("nats") | keys, lambda: asked.measured(self._targets)
+            )
+            likelihood = likely.Likelihood.of(found)
         for count, arm in enumerate(self._arms):
             if self._lab.stop.is_set():
                 raise StoppedError("stopped")
-            outcome = None if arm.refusal else self._outcome(asked, arm)
+            outcome = None
+            if not arm.refusal:
+                depends = asked.depends("text") | {"settings": asdict(arm.settings)}
+                depends["wire"] = "socket" if self._lab.how.socket else "frames"
+                outcome = Outcome(**self._kept(depends, partial(asked.written, arm)))
             score = None if outcome is None else self._score(asked, arm, outcome)
             target = likely.target_of(arm.settings)
             nats = likelihood.nats.get(target.key) if target and likelihood else None
@@ -82,24 +93,12 @@ class Runner:
             yield Result(query, arm, outcome, score, size, nats)
             progress(done + count, total)
 
-    def _outcome(self, asked: Asked, arm: Arm) -> Outcome:
-        depends = {**asked.depends("text"), "settings": asdict(arm.settings)}
-        depends["wire"] = "socket" if self._lab.how.socket else "frames"
-        return Outcome(**self._kept(depends, lambda: asked.written(arm)))
-
-    def _likelihood(self, asked: Asked) -> likely.Likelihood | None:
-        if not asked.query.text:
-            return None
-        depends = asked.depends("nats")
-        depends["targets"] = [target.key for target in self._targets]
-        body = self._kept(depends, lambda: asked.measured(self._targets))
-        return likely.Likelihood.of(body)
-
     def _score(self, asked: Asked, arm: Arm, outcome: Outcome) -> float | None:
+        """What the scorer says of a text; None where there is no scorer."""
         scorer = self._scorer
         if scorer is None:
             return None
-        depends = {**asked.depends("score"), "settings": asdict(arm.settings)}
+        depends = asked.depends("score") | {"settings": asdict(arm.settings)}
         depends |= {"scorer": scorer.name, "text": outcome.text}
         found = self._kept(
             depends, lambda: {"score": scorer.score(asked.query, outcome.text)}

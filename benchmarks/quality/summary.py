@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,11 @@ from edge_app.evaluation.bootstrap import LEVEL, Estimate, Resamples
 
 Pair = tuple[float, float]
 """What a text adds above and below the line of a figure."""
+
+_FIGURES = (
+    *("rouge1", "rougeL", "meteor", "accuracy", "mae", "squared", "score"),
+    *("tokens", "kept", "speed", "bytes", "nats"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +38,31 @@ def rows_of(results: Sequence[Result], seed: int) -> list[Row]:
     for result in results:
         groups.setdefault((result.query.dataset, result.arm), []).append(result)
     order = list(dict.fromkeys(dataset for dataset, _ in groups))
-    rows = [_row(dataset, arm, found, seed) for (dataset, arm), found in groups.items()]
+    rows = []
+    for (dataset, arm), found in groups.items():
+        parts = [_parts(one) for one in found]
+        figures = {}
+        for name in _FIGURES:
+            usable = [
+                (part[name], one.query.user)
+                for part, one in zip(parts, found, strict=True)
+                if name in part and part[name][1]
+            ]
+            if usable:
+                above, below = np.array([pair for pair, _ in usable], float).T
+                draws = Resamples([user for _, user in usable], seed)
+                figures[name] = draws.ratio(above, below)
+        if squared := figures.pop("squared", None):
+            low, high = (
+                None if end is None else float(np.sqrt(end))
+                for end in (squared.low, squared.high)
+            )
+            figures["rmse"] = Estimate(float(np.sqrt(squared.value)), low, high)
+        if "accuracy" in figures:
+            figures["f1"] = _f1(found, seed)
+        users = {one.query.user for one in found}
+        rows.append(Row(dataset, arm, len(found), len(users), figures))
     return sorted(rows, key=lambda row: order.index(row.dataset))
-
-
-def _row(dataset: str, arm: Arm, found: Sequence[Result], seed: int) -> Row:
-    figures = {}
-    for name, part in _PARTS.items():
-        pairs = [(part(one), one.query.user) for one in found]
-        usable = [(pair, user) for pair, user in pairs if pair is not None and pair[1]]
-        if usable:
-            above, below = np.array([pair for pair, _ in usable], float).T
-            draws = Resamples([user for _, user in usable], seed)
-            figures[name] = draws.ratio(above, below)
-    if "squared" in figures:
-        figures["rmse"] = _rooted(figures.pop("squared"))
-    if "accuracy" in figures:
-        figures["f1"] = _f1(found, seed)
-    users = {one.query.user for one in found}
-    return Row(dataset, arm, len(found), len(users), figures)
 
 
 def macro_f1(
@@ -85,63 +96,21 @@ def _f1(found: Sequence[Result], seed: int) -> Estimate:
     return Estimate(float(value), float(low), float(high))
 
 
-def _rooted(squared: Estimate) -> Estimate:
-    ends = (squared.low, squared.high)
-    low, high = (None if end is None else float(np.sqrt(end)) for end in ends)
-    return Estimate(float(np.sqrt(squared.value)), low, high)
-
-
-def _score(name: str) -> Callable[[Result], Pair | None]:
-    def part(one: Result) -> Pair | None:
-        if one.outcome is None or name not in one.outcome.scores:
-            return None
-        return one.outcome.scores[name], 1.0
-
-    return part
-
-
-def _squared(one: Result) -> Pair | None:
-    error = _score("error")(one)
-    return None if error is None else (error[0] ** 2, 1.0)
-
-
-def _tokens(one: Result) -> Pair | None:
-    return None if one.outcome is None else (one.outcome.tokens, 1.0)
-
-
-def _kept(one: Result) -> Pair | None:
-    return None if one.outcome is None else (one.outcome.accepted, one.outcome.drafted)
-
-
-def _speed(one: Result) -> Pair | None:
-    return None if one.outcome is None else (one.outcome.tokens, one.outcome.seconds)
-
-
-def _bytes(one: Result) -> Pair | None:
-    if one.outcome is None:
-        return None
-    return one.outcome.up + one.outcome.down, one.outcome.tokens
-
-
-def _nats(one: Result) -> Pair | None:
-    return None if one.nats is None else (one.nats, one.size)
-
-
-def _own_score(one: Result) -> Pair | None:
-    return None if one.score is None else (one.score, 1.0)
-
-
-_PARTS: dict[str, Callable[[Result], Pair | None]] = {
-    "rouge1": _score("rouge1"),
-    "rougeL": _score("rougeL"),
-    "meteor": _score("meteor"),
-    "accuracy": _score("accuracy"),
-    "mae": _score("error"),
-    "squared": _squared,
-    "score": _own_score,
-    "tokens": _tokens,
-    "kept": _kept,
-    "speed": _speed,
-    "bytes": _bytes,
-    "nats": _nats,
-}
+def _parts(one: Result) -> dict[str, Pair]:
+    """What a text adds to each figure that it has."""
+    parts: dict[str, Pair] = {}
+    if one.outcome is not None:
+        outcome = one.outcome
+        parts = {name: (score, 1.0) for name, score in outcome.scores.items()}
+        if "error" in outcome.scores:
+            error = outcome.scores["error"]
+            parts |= {"mae": (error, 1.0), "squared": (error**2, 1.0)}
+        parts["tokens"] = outcome.tokens, 1.0
+        parts["kept"] = outcome.accepted, outcome.drafted
+        parts["speed"] = outcome.tokens, outcome.seconds
+        parts["bytes"] = outcome.up + outcome.down, outcome.tokens
+    if one.nats is not None:
+        parts["nats"] = one.nats, one.size
+    if one.score is not None:
+        parts["score"] = one.score, 1.0
+    return parts

@@ -60,7 +60,9 @@ def arms(
     """
     found = []
     for name in methods:
-        uses_threshold, uses_strength = _uses(name)
+        role = role_of(MethodSettings(method=name, temperature=1.0).terms())
+        uses_threshold = role.decides and role.draft_limit > 0
+        uses_strength = hasattr(role.method, "strength")
         for threshold in thresholds if uses_threshold else [None]:
             for strength in strengths if uses_strength else [None]:
                 settings = replace(
@@ -69,23 +71,12 @@ def arms(
                     threshold=_USUAL.threshold if threshold is None else threshold,
                     strength=_USUAL.strength if strength is None else strength,
                 )
-                refusal = _refusal(settings)
-                if refusal and not may_refuse:
-                    raise InvalidSettingsError(refusal)
+                refusal = ""
+                try:
+                    build(settings)
+                except InvalidSettingsError as error:
+                    if not may_refuse:
+                        raise
+                    refusal = str(error)
                 found.append(Arm(settings, threshold, strength, refusal))
     return found
-
-
-def _uses(name: str) -> tuple[bool, bool]:
-    """Whether threshold and strength make a difference to a method."""
-    role = role_of(MethodSettings(method=name, temperature=1.0).terms())
-    verified = role.decides and role.draft_limit > 0
-    return verified, hasattr(role.method, "strength")
-
-
-def _refusal(settings: MethodSettings) -> str:
-    try:
-        build(settings)
-    except InvalidSettingsError as error:
-        return str(error)
-    return ""

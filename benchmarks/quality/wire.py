@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import Any
 
 from benchmarks.pair.pair import Connect, Pair
 from decoding_core.errors import MessageError
@@ -46,7 +45,9 @@ class FramedVerifier(OneBlockVerifier):
         """Begin a text; raises what the verifier inside raises."""
         self._format = role_of(request.terms).frames
         body = self._sent("open", json.dumps(open_to_json(request)).encode())
-        opened = self._inner.open(open_from_json(_as_checked(json.loads(body))))
+        checked = json.loads(body)
+        del checked["version"]  # as the server's checks leave it
+        opened = self._inner.open(open_from_json(checked))
         answer = self._received("open", json.dumps(opened_to_json(opened)).encode())
         return opened_from_json(json.loads(answer))
 
@@ -85,8 +86,3 @@ def framed(pair: Pair) -> Connect:
 def over_socket(server: ChildServer, stop: threading.Event) -> Connect:
     """Leads to a server on this machine, over a real socket."""
     return lambda emit: CloudVerifier(server.url, server.token, emit, stop)
-
-
-def _as_checked(body: dict[str, Any]) -> dict[str, Any]:
-    """The body of an opening as the server's checks leave it: without its version."""
-    return {name: value for name, value in body.items() if name != "version"}

@@ -26,17 +26,17 @@ def command() -> None:
     """
     print("model        plain ms  exact ms  ratio")
     for role in ROLES:
-        plain, exact = (_sequence(role, exact) for exact in (False, True))
+        plain, exact = (
+            LlamaContext(
+                LlamaModel(locate(role), EngineSettings(exact=exact))
+            ).sequence()
+            for exact in (False, True)
+        )
+        for sequence in (plain, exact):
+            sequence.evaluate(range(100, 100 + _PAST))
         pairs = [(_step(plain), _step(exact)) for _ in range(_STEPS)]
         one, two = (1000 * median(times) for times in zip(*pairs, strict=True))
         print(f"{role:12}{one:9.2f}{two:10.2f}{two / one:7.2f}")
-
-
-def _sequence(role: str, exact: bool) -> LlamaSequence:
-    model = LlamaModel(locate(role), EngineSettings(exact=exact))
-    sequence = LlamaContext(model).sequence()
-    sequence.evaluate(range(100, 100 + _PAST))
-    return sequence
 
 
 def _step(sequence: LlamaSequence) -> float:

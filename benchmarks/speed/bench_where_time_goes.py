@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from benchmarks.options import NEW_FILE
 from benchmarks.speed.timing import TimedEngine, TimedVerifier
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
@@ -106,7 +107,7 @@ class Bench:
 @click.option(
     "--json",
     "target",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     metavar="FILE",
     help="Write all settings and figures there too.",
 )
@@ -124,10 +125,19 @@ def command(target: Path | None) -> None:
         closing(ChildServer(locate("generalist"), locate("specialist"))) as child,
     ):
         child.wait(threading.Event())
+        with Store.open(Path(folder) / "store.db") as store:
+            make_ready(store)
+            passages = store.search(
+                sample.REQUEST, limit=5, kind="email", recipient=sample.RECIPIENT
+            )
+        builder = PromptBuilder(
+            model.vocabulary.tokenize, model.chat_template, model.context_length
+        )
+        request = Request(sample.REQUEST, "email", sample.RECIPIENT)
         bench = Bench(
             model,
             context,
-            _prompts(model, Path(folder) / "store.db"),
+            builder.build(request, passages, "", _TOKENS),
             child,
             Path(folder) / "ledger.jsonl",
         )
@@ -154,16 +164,3 @@ def command(target: Path | None) -> None:
             "rows": [asdict(row) for row in rows],
         }
         target.write_text(json.dumps(figures, indent=1))
-
-
-def _prompts(model: LlamaModel, path: Path) -> Prompts:
-    with Store.open(path) as store:
-        make_ready(store)
-        passages = store.search(
-            sample.REQUEST, limit=5, kind="email", recipient=sample.RECIPIENT
-        )
-    builder = PromptBuilder(
-        model.vocabulary.tokenize, model.chat_template, model.context_length
-    )
-    request = Request(sample.REQUEST, "email", sample.RECIPIENT)
-    return builder.build(request, passages, "", _TOKENS)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import click
 
+from benchmarks.options import AT_LEAST_ONE
+from edge_app.evaluation.cases import CasesError
 from personal_store import Store, import_source
 from personal_store.database.copies import back_up
 from personal_store.files.private_files import size_of
@@ -29,14 +31,22 @@ Texts = list[tuple[str, str, str]]
 
 
 def read_texts(folder: Path) -> Texts:
-    """Writer, title and words of every text of the histories in a folder."""
+    """Writer, title and words of every text of the histories in a folder.
+
+    Raises:
+        CasesError: a file holds no histories.
+    """
     found = []
     for file in sorted(folder.glob("*.jsonl.xz")):
-        with lzma.open(file, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                user = json.loads(line)
-                items = user["history"]
-                found += [(user["user"], one["prompt"], one["text"]) for one in items]
+        try:
+            with lzma.open(file, "rt", encoding="utf-8") as lines:
+                for user in map(json.loads, lines):
+                    found += [
+                        (user["user"], one["prompt"], one["text"])
+                        for one in user["history"]
+                    ]
+        except (lzma.LZMAError, EOFError, ValueError, LookupError, TypeError) as error:
+            raise CasesError(f"{file} holds no histories as .jsonl.xz") from error
     return found
 
 
@@ -63,15 +73,30 @@ def fill(store: Store, texts: Texts, rng: random.Random) -> None:
     folder = store.path.parent
     (folder / "mails.mbox").write_bytes(b"".join(mails))
     (folder / "notes.jsonl").write_text("\n".join(notes))
-    import_source(store, "mbox", folder / "mails.mbox", me=[_ME])
+    if mails:
+        import_source(store, "mbox", folder / "mails.mbox", me=[_ME])
     import_source(store, "jsonl", folder / "notes.jsonl")
 
 
 @click.command("forgetting")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True))
-@click.option("--stores", default=10, show_default=True, help="How many.")
-@click.option("--texts", default=3_000, show_default=True, help="In each store.")
-@click.option("--times", default=100, show_default=True, help="Forgettings in each.")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--stores", type=AT_LEAST_ONE, default=10, show_default=True, help="How many."
+)
+@click.option(
+    "--texts",
+    type=AT_LEAST_ONE,
+    default=3_000,
+    show_default=True,
+    help="In each store.",
+)
+@click.option(
+    "--times",
+    type=AT_LEAST_ONE,
+    default=100,
+    show_default=True,
+    help="Forgettings in each.",
+)
 def command(folder: Path, stores: int, texts: int, times: int) -> None:
     """How often the proof of forgetting raises a false alarm.
 
@@ -84,6 +109,10 @@ def command(folder: Path, stores: int, texts: int, times: int) -> None:
         specsteer bench forgetting eval/ --stores 2 --times 10
     """
     every = read_texts(folder)
+    if not every:
+        raise click.BadParameter(
+            f"there are no texts as .jsonl.xz in '{folder}'", param_hint="'FOLDER'"
+        )
     alarms = 0
     for seed in range(stores):
         rng = random.Random(seed)

@@ -15,15 +15,22 @@ from pathlib import Path
 
 import click
 
+from benchmarks.options import AT_LEAST_ONE
 from benchmarks.store.takeout import ME, mailbox_file
 from personal_store import Store, import_source
 from personal_store.reading import parallel
 
 
 @click.command("importing")
-@click.option("--messages", default=2_000, show_default=True, help="Made up.")
+@click.option(
+    "--messages", type=AT_LEAST_ONE, default=2_000, show_default=True, help="Made up."
+)
 @click.option("--seed", default=7, show_default=True, help="Of the messages.")
-@click.option("--mailbox", type=click.Path(path_type=Path), help="Read this instead.")
+@click.option(
+    "--mailbox",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Read this instead.",
+)
 @click.option("--profile", is_flag=True, help="Show where the time goes.")
 @click.option("--alone", is_flag=True, help="Read everything in one process.")
 def command(
@@ -40,8 +47,7 @@ def command(
         specsteer bench importing --mailbox "All mail.mbox" --profile
     """
     with tempfile.TemporaryDirectory() as folder:
-        path = mailbox or Path(folder, "takeout.mbox")
-        mailbox_file(path, messages, seed)
+        path = mailbox or mailbox_file(Path(folder, "takeout.mbox"), messages, seed)
         if alone:
             parallel.MOST = 0
         profiler = cProfile.Profile() if profile else None
@@ -97,27 +103,20 @@ class Memory:
 
     def _watch(self) -> None:
         while not self._over.wait(0.1):
-            family = _family(os.getpid())
-            self.peak = max(self.peak, sum(map(_memory_of, family)))
+            # This process and its children, where the system tells of those.
+            family = ["self"]
+            for tasks in Path("/proc/self/task").glob("*/children"):
+                family += tasks.read_text().split()
+            total = 0
+            for process in family:
+                try:
+                    told = Path(f"/proc/{process}/smaps_rollup").read_text()
+                except OSError:
+                    continue  # it has ended, or this system has no such file
+                if found := re.search(r"^Pss: +(\d+) kB", told, re.MULTILINE):
+                    total += 1024 * int(found[1])
+            self.peak = max(self.peak, total)
             self.processes = max(self.processes, len(family))
-
-
-def _family(process: int) -> list[int]:
-    """A process and its children; without them where the system does not tell."""
-    found = [process]
-    for tasks in Path(f"/proc/{process}/task").glob("*/children"):
-        found += map(int, tasks.read_text().split())
-    return found
-
-
-def _memory_of(process: int) -> int:
-    """Bytes, pages that several processes share by halves; 0 if it cannot be told."""
-    try:
-        told = Path(f"/proc/{process}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    found = re.search(r"^Pss: +(\d+) kB", told, re.MULTILINE)
-    return 1024 * int(found[1]) if found else 0
 
 
 def _processor() -> float:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
+from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED
 from benchmarks.store.prose import Prose
 from edge_app.commands.progress import Progress
 from models import python_child
@@ -55,13 +56,27 @@ class Times:
 
 
 @click.command("retrieval")
-@click.option("--texts", "sizes", multiple=True, type=int, help="Sizes of the store.")
-@click.option("--queries", default=100, show_default=True, help="Of each length.")
-@click.option("--checked", default=20, show_default=True, help="Queries for recall.")
-@click.option("--seed", default=1, show_default=True, help="Of the texts.")
+@click.option(
+    "--texts", "sizes", multiple=True, type=AT_LEAST_ONE, help="Sizes of the store."
+)
+@click.option(
+    "--queries",
+    type=AT_LEAST_ONE,
+    default=100,
+    show_default=True,
+    help="Of each length.",
+)
+@click.option(
+    "--checked",
+    type=NONE_OR_MORE,
+    default=20,
+    show_default=True,
+    help="Queries for recall.",
+)
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the texts.")
 @click.option(
     "--keep",
-    type=click.Path(path_type=Path),
+    type=click.Path(file_okay=False, path_type=Path),
     help="Folder of stores: those that are there are searched, others built there.",
 )
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON a store.")
@@ -100,29 +115,41 @@ def measured(
 ) -> dict[str, str]:
     """Every figure of a store of this size, by its name."""
     prose = Prose(seed)
-    found = {} if path.exists() else _built(path, size, prose)
-    prose = Prose(seed, drawn=1)
+    found = {}
+    if not path.exists():
+        took = _timed(lambda: _fill(path, size, prose))
+        found["built"] = f"{took:.1f} s, {1e3 * took / size:.2f} ms for each text"
+        found["file"] = f"{path.stat().st_size / 1e6:.0f} MB"
+    others = Prose(seed, drawn=1)
     asked = {
-        "6 words": [prose.query(6) for _ in range(queries)],
-        "80 words": [prose.text(80) for _ in range(queries)],
+        "6 words": [others.query(6) for _ in range(queries)],
+        "80 words": [others.text(80) for _ in range(queries)],
     }
     found["searched"] = "in the file" if size > EXHAUSTIVE else "in memory"
-    found["one text more"] = _one_more(path, prose)
+    found["one text more"] = _one_more(path, others)
     for name, some in asked.items():
-        times = _in_a_process_of_its_own(path, some)
+        # In a process of its own, whose memory is that of the search alone.
+        with python_child.start(
+            "benchmarks.store.bench_retrieval:answer",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as child:
+            told, _ = child.communicate(json.dumps([str(path.absolute()), some]))
+        times = Times(**json.loads(told))
         found[name] = f"{times.told()}, first {times.first:.0f} ms"
         found[f"{name}, memory"] = f"{times.megabytes} MB"
     if checked:
-        found |= _recalls(path, {name: some[:checked] for name, some in asked.items()})
+        with Store.open(path) as store:
+            rows = store.db.execute("SELECT id, tok FROM doc ORDER BY id").fetchall()
+            ids = np.array([row[0] for row in rows])
+            everything: Any = BM25Okapi([row[1].split() for row in rows])  # type: ignore[no-untyped-call]
+            for name, some in asked.items():
+                shares = [
+                    _recall(store, one, ids, everything) for one in some[:checked]
+                ]
+                found[f"{name}, recall"] = f"{np.mean(shares):.4f} of {len(shares)}"
     return found
-
-
-def _built(path: Path, size: int, prose: Prose) -> dict[str, str]:
-    took = _timed(lambda: _fill(path, size, prose))
-    return {
-        "built": f"{took:.1f} s, {1e3 * took / size:.2f} ms for each text",
-        "file": f"{path.stat().st_size / 1e6:.0f} MB",
-    }
 
 
 def _fill(path: Path, size: int, prose: Prose) -> None:
@@ -162,42 +189,15 @@ def _one_more(path: Path, prose: Prose) -> str:
     return Times(took[0], took, 0).told()
 
 
-def _in_a_process_of_its_own(path: Path, queries: list[str]) -> Times:
-    asked = json.dumps([str(path.absolute()), queries])
-    with python_child.start(
-        "benchmarks.store.bench_retrieval:answer",
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        told, _ = child.communicate(asked)
-    return Times(**json.loads(told))
-
-
 def answer() -> None:
     """Search as standard input asks, and tell how long it took."""
     path, queries = json.load(sys.stdin)
-    print(json.dumps(asdict(_searched(Path(path), queries))))
-
-
-def _searched(path: Path, queries: list[str]) -> Times:
     before = _megabytes()
-    with Store.open(path) as store:
+    with Store.open(Path(path)) as store:
         search = partial(store.search, kind="email", recipient="Person 5")
         took = [1e3 * _timed(partial(search, query)) for query in queries]
-    return Times(took[0], took[1:] or took, _megabytes() - before)
-
-
-def _recalls(path: Path, asked: dict[str, list[str]]) -> dict[str, str]:
-    with Store.open(path) as store:
-        rows = store.db.execute("SELECT id, tok FROM doc ORDER BY id").fetchall()
-        ids = np.array([row[0] for row in rows])
-        everything: Any = BM25Okapi([row[1].split() for row in rows])  # type: ignore[no-untyped-call]
-        found = {}
-        for name, queries in asked.items():
-            shares = [_recall(store, query, ids, everything) for query in queries]
-            found[f"{name}, recall"] = f"{np.mean(shares):.4f} of {len(queries)}"
-    return found
+    times = Times(took[0], took[1:] or took, _megabytes() - before)
+    print(json.dumps(asdict(times)))
 
 
 def _recall(store: Store, query: str, ids: NDArray[np.int64], everything: Any) -> float:

@@ -79,7 +79,10 @@ class _Chance:
 def messages(number: int, seed: int = 7) -> Iterator[bytes]:
     """So many messages, the same ones for the same seed."""
     chance = _Chance(random.Random(seed))
-    rare = [_word(chance.random) for _ in range(20_000)]
+    source = chance.random
+    rare = [
+        "".join(source.choices(_LETTERS, k=source.randint(4, 9))) for _ in range(20_000)
+    ]
     before = b""
     for at in range(number):
         raw = before if before and chance.of("id doubled") else _one(chance, rare, at)
@@ -106,42 +109,38 @@ def mailbox_file(path: Path, number: int, seed: int = 7) -> Path:
 
 
 def _one(chance: _Chance, rare: list[str], number: int) -> bytes:
-    own = chance.of("own")
+    """A message: headers, each with what its rates say, and content."""
+    source, own = chance.random, chance.of("own")
     other = f"Person {number % 90} <p{number % 90}@example.org>"
     sender, to = (f"Sam Lee <{ME}>", other) if own else (other, f"Sam <{ME}>")
     head = [f"X-GM-THRID: {1_790_000_000_000_000_000 + number // 3}".encode()]
     if not chance.of("labels missing"):
-        head.append(f"X-Gmail-Labels: {_labels(chance, own)}".encode())
-    head += [f"From: {sender}".encode(), f"To: {to}".encode(), _subject(chance, rare)]
-    head.append(f"Date: {_date(chance, number)}".encode())
+        labels = ["Sent", "Opened"] if own else [source.choice(_LABELS), "Unread"]
+        if chance.of("labels nested"):
+            nested = "Projects/House"
+            labels.append(f"{nested}, garden" if len(labels) > 2 else nested)
+        listed = ",".join(labels)
+        if source.random() < 0.05:  # one such label encodes them all, commas too
+            listed = Header(f"{listed},Büro", "utf-8").encode()
+        head.append(f"X-Gmail-Labels: {listed}".encode())
+    head += [f"From: {sender}".encode(), f"To: {to}".encode()]
+    if chance.of("8-bit header"):
+        head.append("Subject: Grüße".encode("latin-1"))
+    else:
+        subject = " ".join(source.choices(rare, k=4))
+        if source.random() < 0.1:
+            subject = Header(f"{subject} Grüße", "utf-8").encode()
+        head.append(f"Subject: {subject}".encode())
+    if chance.of("date unreadable"):
+        date = "sometime in March"
+    else:
+        date = f"{1 + number % 28} Mar {2005 + number % 19} 11:02:{number % 60:02}"
+        if not chance.of("date naive"):
+            date = f"Tue, {date} +0100"
+    head.append(f"Date: {date}".encode())
     if not chance.of("id missing"):
         head.append(f"Message-ID: <{number}.{len(head)}@mail.example.com>".encode())
     return b"\n".join([*head, b"MIME-Version: 1.0", _content(chance, rare, other)])
-
-
-def _labels(chance: _Chance, own: bool) -> str:
-    labels = ["Sent", "Opened"] if own else [chance.random.choice(_LABELS), "Unread"]
-    if chance.of("labels nested"):
-        labels.append("Projects/House, garden" if len(labels) > 2 else "Projects/House")
-    if chance.random.random() < 0.05:  # one such label encodes them all, commas too
-        return Header(",".join([*labels, "Büro"]), "utf-8").encode()
-    return ",".join(labels)
-
-
-def _subject(chance: _Chance, rare: list[str]) -> bytes:
-    if chance.of("8-bit header"):
-        return "Subject: Grüße".encode("latin-1")
-    subject = " ".join(chance.random.choices(rare, k=4))
-    if chance.random.random() < 0.1:
-        subject = Header(f"{subject} Grüße", "utf-8").encode()
-    return f"Subject: {subject}".encode()
-
-
-def _date(chance: _Chance, number: int) -> str:
-    if chance.of("date unreadable"):
-        return "sometime in March"
-    day = f"{1 + number % 28} Mar {2005 + number % 19} 11:02:{number % 60:02}"
-    return day if chance.of("date naive") else f"Tue, {day} +0100"
 
 
 def _content(chance: _Chance, rare: list[str], other: str) -> bytes:
@@ -208,7 +207,3 @@ def _sentence(source: random.Random, rare: list[str]) -> str:
     words = source.choices(_WORDS, k=9) + source.choices(rare, k=3)
     source.shuffle(words)
     return " ".join(words).capitalize() + "."
-
-
-def _word(source: random.Random) -> str:
-    return "".join(source.choices(_LETTERS, k=source.randint(4, 9)))

@@ -34,20 +34,35 @@ def read_sets(
         CasesError: a file is of no known format, or says nothing; says which.
     """
     files = read_files(paths)
-    files += _missing_outputs(files)
+    given = {file.path for file in files}
+    beside = [
+        file.path.with_name(file.path.name.replace(_QUESTIONS, _OUTPUTS))
+        for file in files
+        if _QUESTIONS in file.path.name
+    ]
+    files += read_files([p for p in beside if p not in given and p.is_file()])
     answers = [file for file in files if _is_golds(file)]
-    found: list[Query] = []
+    kept: list[Query] = []
     for file in files:
-        if not _is_golds(file):
-            found += _first(_queries(file, answers, wishes), users, queries)
-    if not found:
+        if _is_golds(file):
+            continue
+        counts: dict[str, dict[str, int]] = {}
+        for query in _queries(file, answers, wishes):
+            seen = counts.setdefault(query.dataset, {})
+            if query.user not in seen and len(seen) == users:
+                continue
+            seen[query.user] = seen.get(query.user, 0) + 1
+            if queries is None or seen[query.user] <= queries:
+                kept.append(query)
+    if not kept:
         raise CasesError(f"{', '.join(map(str, paths))}: there are no queries")
-    return found
+    return kept
 
 
 def _queries(
     file: File, answers: Sequence[File], wishes: Sequence[str]
 ) -> Iterable[Query]:
+    """The queries of a file, as its format has them."""
     row = file.rows[0]
     if is_history(row):
         return history_queries(file)
@@ -73,47 +88,15 @@ def _with_golds(file: File, answers: Sequence[File]) -> Iterator[Query]:
             for one in answer.rows[0]["golds"]
             if isinstance(one, dict)
         }
-        if ids <= golds.keys() and _belong(file, answer):
+        # Ids of different tasks may be alike, so names must not speak against it.
+        name = file.path.name
+        named = _QUESTIONS in name and _OUTPUTS in answer.path.name
+        its_own = file.path.with_name(name.replace(_QUESTIONS, _OUTPUTS))
+        if ids <= golds.keys() and (not named or its_own == answer.path):
             both = hashlib.sha256((file.sha256 + answer.sha256).encode()).hexdigest()
             return profile_queries(file, golds, both)
     return profile_queries(file, {}, file.sha256)
 
 
-def _belong(file: File, answer: File) -> bool:
-    """Ids of different tasks may be alike, so names must not speak against it."""
-    if _QUESTIONS not in file.path.name or _OUTPUTS not in answer.path.name:
-        return True
-    return file.path.with_name(file.path.name.replace(_QUESTIONS, _OUTPUTS)) == (
-        answer.path
-    )
-
-
-def _missing_outputs(files: Sequence[File]) -> list[File]:
-    """Files of outputs beside files of questions that were given alone."""
-    given = {file.path for file in files}
-    beside = [
-        file.path.with_name(file.path.name.replace(_QUESTIONS, _OUTPUTS))
-        for file in files
-        if _QUESTIONS in file.path.name
-    ]
-    return read_files([path for path in beside if path not in given and path.is_file()])
-
-
 def _is_golds(file: File) -> bool:
     return isinstance(file.rows[0].get("golds"), list)
-
-
-def _first(
-    found: Iterable[Query], users: int | None, queries: int | None
-) -> list[Query]:
-    """The first queries of the first users of each set."""
-    counts: dict[str, dict[str, int]] = {}
-    kept = []
-    for query in found:
-        seen = counts.setdefault(query.dataset, {})
-        if query.user not in seen and len(seen) == users:
-            continue
-        seen[query.user] = seen.get(query.user, 0) + 1
-        if queries is None or seen[query.user] <= queries:
-            kept.append(query)
-    return kept

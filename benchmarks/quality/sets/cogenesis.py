@@ -40,8 +40,26 @@ def cogenesis_queries(file: File) -> Iterator[Query]:
             asked, text = word(row, "input", where), word(row, "output", where)
             private = partial(_given, word(row, "personalized_input", where))
         else:
-            asked, text = _turns(row, where)
-            private = partial(_told, asked, _history(row, where), _about(row))
+            try:
+                said = {
+                    turn["from"]: turn["value"]
+                    for turn in reversed(row["conversations"])
+                }
+                asked, text = str(said["user"]), str(said["assistant"])
+            except (KeyError, TypeError) as error:
+                raise CasesError(
+                    f"{where}: 'conversations' must have a turn of user and of "
+                    "assistant"
+                ) from error
+            past = row["profile"]
+            whole = isinstance(past, list) and all(
+                isinstance(one, dict) and {"title", "text"} <= one.keys()
+                for one in past
+            )
+            if not whole:
+                raise CasesError(f"{where}: 'profile' must be a list of title and text")
+            about = str(row.get("additional_profile") or "").strip()
+            private = partial(_told, asked, past, about)
         name = str(row.get("tid", row.get("id", number)))
         yield Query(
             dataset=file.name,
@@ -83,29 +101,3 @@ def _told(
         if len(ids) <= room.limit:
             return ids
     return ids
-
-
-def _turns(row: Row, where: str) -> tuple[str, str]:
-    turns = row["conversations"]
-    try:
-        said = {turn["from"]: turn["value"] for turn in reversed(turns)}
-        return str(said["user"]), str(said["assistant"])
-    except (KeyError, TypeError) as error:
-        raise CasesError(
-            f"{where}: 'conversations' must have a turn of user and of assistant"
-        ) from error
-
-
-def _history(row: Row, where: str) -> list[Mapping[str, Any]]:
-    past = row["profile"]
-    whole = isinstance(past, list) and all(
-        isinstance(one, dict) and {"title", "text"} <= one.keys() for one in past
-    )
-    if not whole:
-        raise CasesError(f"{where}: 'profile' must be a list of title and text")
-    found: list[Mapping[str, Any]] = past
-    return found
-
-
-def _about(row: Row) -> str:
-    return str(row.get("additional_profile") or "").strip()

@@ -39,12 +39,28 @@ def read_files(paths: Sequence[Path]) -> list[File]:
     Raises:
         CasesError: a path cannot be read, or holds no rows of JSON.
     """
-    found = [file for path in paths for file in _listed(path)]
-    names = [_name(path) for path in found]
-    return [
-        _read(path, name if names.count(name) == 1 else str(path))
-        for path, name in zip(found, names, strict=True)
-    ]
+    found: list[Path] = []
+    for path in paths:
+        if path.is_file():
+            found.append(path)
+            continue
+        if not path.is_dir():
+            raise CasesError(f"there is no file or folder {path}")
+        inside = sorted(file for file in path.iterdir() if file.name.endswith(SUFFIXES))
+        if not inside:
+            raise CasesError(f"there is no .json, .jsonl or .jsonl.xz file in {path}")
+        found += inside
+    names = []
+    for path in found:
+        ends = (end for end in reversed(SUFFIXES) if path.name.endswith(end))
+        names.append(path.name.removesuffix(next(ends, "")))
+    files = []
+    for path, name in zip(found, names, strict=True):
+        data = path.read_bytes()
+        called = name if names.count(name) == 1 else str(path)
+        sha256 = hashlib.sha256(data).hexdigest()
+        files.append(File(path, called, sha256, _rows(path, data)))
+    return files
 
 
 def word(row: Row, key: str, where: str) -> str:
@@ -55,52 +71,25 @@ def word(row: Row, key: str, where: str) -> str:
     return str(value)
 
 
-def _listed(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
-        raise CasesError(f"there is no file or folder {path}")
-    found = sorted(file for file in path.iterdir() if file.name.endswith(SUFFIXES))
-    if not found:
-        raise CasesError(f"there is no .json, .jsonl or .jsonl.xz file in {path}")
-    return found
-
-
-def _name(path: Path) -> str:
-    for suffix in reversed(SUFFIXES):
-        if path.name.endswith(suffix):
-            return path.name.removesuffix(suffix)
-    return path.name
-
-
-def _read(path: Path, name: str) -> File:
-    data = path.read_bytes()
-    return File(path, name, hashlib.sha256(data).hexdigest(), _rows(path, data))
-
-
 def _rows(path: Path, data: bytes) -> list[Row]:
+    """The objects in a file's bytes: an array, one object, or one a line."""
     try:
         text = (lzma.decompress(data) if path.suffix == ".xz" else data).decode("utf-8")
     except lzma.LZMAError as error:
         raise CasesError(f"{path} is no whole xz file") from error
     except UnicodeDecodeError as error:
         raise CasesError(f"{path} is not text in UTF-8") from error
-    rows = _parsed(path, text.removeprefix("\ufeff").strip())
+    text = text.removeprefix("\ufeff").strip()
+    try:
+        whole = json.loads(text)
+        rows = whole if isinstance(whole, list) else [whole]
+    except (ValueError, RecursionError):
+        rows = []
+        for number, line in enumerate(text.splitlines(), 1):
+            try:
+                rows += [json.loads(line)] if line else []
+            except (ValueError, RecursionError) as error:
+                raise CasesError(f"{path}, line {number}: this is not JSON") from error
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise CasesError(f"{path} holds no JSON objects")
     return rows
-
-
-def _parsed(path: Path, text: str) -> list[Any]:
-    try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError):
-        return [_line(path, *one) for one in enumerate(text.splitlines(), 1) if one[1]]
-    return whole if isinstance(whole, list) else [whole]
-
-
-def _line(path: Path, number: int, line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise CasesError(f"{path}, line {number}: this is not JSON") from error

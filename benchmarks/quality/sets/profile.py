@@ -47,6 +47,11 @@ def profile_queries(
                 "of outputs as well"
             )
         text = word(row, "output", where) if "output" in row else golds[name]
+        labels: tuple[str, ...] = ()
+        if template.name == "LaMP-1":
+            labels = ("[1]", "[2]")
+        elif template.kind == "choice" and (listed := _CHOICES.search(asked)):
+            labels = tuple(label.strip() for label in listed.group(1).split(","))
         yield Query(
             dataset=f"{template.name}, {file.name}",
             user=next((str(row[key]) for key in _USERS if row.get(key)), name),
@@ -56,7 +61,7 @@ def profile_queries(
             prompts=partial(_prompts, template, asked, row, where),
             source=sha256,
             text=text.strip(),
-            labels=_labels(template, asked),
+            labels=labels,
         )
 
 
@@ -116,12 +121,3 @@ def _entries(row: Row, where: str) -> list[Entry]:
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise CasesError(f"{where}: 'profile' must be a list of objects")
     return found
-
-
-def _labels(template: Template, asked: str) -> tuple[str, ...]:
-    if template.name == "LaMP-1":
-        return ("[1]", "[2]")
-    listed = _CHOICES.search(asked)
-    if template.kind != "choice" or listed is None:
-        return ()
-    return tuple(label.strip() for label in listed.group(1).split(","))
