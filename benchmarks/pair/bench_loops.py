@@ -116,9 +116,9 @@ class Runner:
             yield from texts
 
 
-def measured(role: str, path: Path, how: Writing, show: int) -> list[Row]:
+def measured(role: str, runner: Runner, how: Writing, show: int) -> list[Row]:
     """The rows of one model: once it must go on, once it may end."""
-    runner, rows = Runner(path, how.threads), list[Row]()
+    rows: list[Row] = []
     private = role == "specialist"
     prompts = [
         both.private_ids if private else both.public_ids
@@ -201,10 +201,12 @@ def command(target: Path | None, show: int, **options: Any) -> None:
     """
     paths = {role: options.pop(role) or locate(role) for role in ROLES}
     how = Writing(**options)
+    # Both are loaded first: that one is broken is told before hours of writing.
+    runners = {role: Runner(path, how.threads) for role, path in paths.items()}
     rows = []
     print("model        ends  tokens  loops in words                        in tokens")
-    for role, path in paths.items():
-        for row in measured(role, path, how, show):
+    for role, runner in runners.items():
+        for row in measured(role, runner, how, show):
             rows.append(row)
             ends = "free" if row.ends else "none"
             print(
