@@ -341,7 +341,9 @@ def test_a_fault_in_a_stream_is_logged_once_and_ends_it(
         with pytest.raises(ConnectionClosed):
             socket.recv()
 
-    assert caplog.messages == ["a fault in a websocket request"]
+    # uvicorn may add that the handshake was not completed, if the fault was faster.
+    ours = [record.message for record in caplog.records if record.name == "cloud_api"]
+    assert ours == ["a fault in a websocket request"]
 
 
 def last_words(frames, socket):
