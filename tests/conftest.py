@@ -5,8 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-# `--hypothesis-profile=thorough` looks long for what sixty examples do not show.
-settings.register_profile("project", deadline=None, max_examples=60)
+# `--hypothesis-profile=thorough` looks long for what forty examples do not show.
+settings.register_profile("project", deadline=None, max_examples=40)
 settings.register_profile(
     "thorough",
     deadline=None,
@@ -22,7 +22,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 def pytest_collection_modifyitems(items):
     """In the thorough profile also the tests that chose a number for the usual one."""
     wanted = settings.default.max_examples
-    if wanted <= 60:
+    if wanted <= 40:
         return
     for item in items:
         test = getattr(item, "obj", None)

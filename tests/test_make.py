@@ -38,7 +38,9 @@ def build_editable(folder, *_):
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
-@pytest.mark.parametrize("needed", ["there", "missing"])
+@pytest.mark.parametrize(
+    "needed", [pytest.param("there", marks=pytest.mark.slow), "missing"]
+)
 def test_set_up_shows_errors_and_no_warnings(tmp_path, needed):
     """A place for packages that is not there is nobody's concern; a package that is
     found nowhere is."""

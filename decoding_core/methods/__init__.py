@@ -36,7 +36,7 @@ def build(settings: MethodSettings) -> Method:
     """The method that the settings name.
 
     Raises:
-        UnknownMethodError: there is no such file.
+        UnknownMethodError: there is no such method, or it cannot be loaded.
         InvalidSettingsError: the method cannot work with these settings.
     """
     if settings.method not in own() and settings.method not in available():
@@ -61,7 +61,7 @@ def _class(name: str) -> Any:
     except Exception as error:  # what somebody else's import may raise
         raise UnknownMethodError(
             f"the method '{name}' of another package cannot be loaded: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {' '.join(str(error).split())}"
         ) from error
 
 

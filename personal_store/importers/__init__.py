@@ -156,5 +156,5 @@ def load(name: str) -> Importer:
     except Exception as error:  # what somebody else's import may raise
         raise UnknownImporterError(
             f"The importer '{name}' of another package cannot be loaded: "
-            f"{type(error).__name__}: {error}."
+            f"{type(error).__name__}: {' '.join(str(error).split())}."
         ) from error

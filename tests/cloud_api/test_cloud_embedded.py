@@ -78,7 +78,9 @@ def written(verifier, request, blocks, seed=3):
         epoch += verdict.accepted < len(drafted)
 
 
-@pytest.mark.parametrize("method", ["steering", "lossless"])
+@pytest.mark.parametrize(
+    "method", [pytest.param("steering", marks=pytest.mark.slow), "lossless"]
+)
 def test_three_ways_to_ask_give_one_verdict(models, method):
     """To the last bit: one text at a time lies in the caches as it does in process."""
     request = request_for(models, "Write an email to the landlord.", method)

@@ -142,7 +142,9 @@ def test_plain_and_json_hold_the_same_text(write, letters):
     assert plain.split() == as_json.split()
 
 
-@pytest.mark.parametrize("method", ["steering", "coupled"])
+@pytest.mark.parametrize(
+    "method", ["steering", pytest.param("coupled", marks=pytest.mark.slow)]
+)
 def test_the_command_writes_what_the_in_process_verifier_gives(write, method):
     """At temperature 0: the same token ids."""
     options = ("--method", method, "--threshold", "0.3", "--temperature", "0")

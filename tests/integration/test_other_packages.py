@@ -26,6 +26,7 @@ class Theirs(Ours):
 def installed(tmp_path, monkeypatch):
     """A package `their_words` with what it adds, as its metadata would say."""
     (tmp_path / "their_words.py").write_text(ADDED)
+    (tmp_path / "their_torn_words.py").write_text('raise ValueError("one\\ntwo")')
     monkeypatch.syspath_prepend(tmp_path)
     points = EntryPoints(
         [
@@ -33,7 +34,9 @@ def installed(tmp_path, monkeypatch):
             EntryPoint("broken", "their_words:Nothing", methods.GROUP),
             EntryPoint("specialist", "their_words:Theirs", methods.GROUP),
             EntryPoint("diary", "their_words", importers.GROUP),
+            EntryPoint("torn", "their_torn_words", methods.GROUP),
             EntryPoint("broken", "no_such_module", importers.GROUP),
+            EntryPoint("torn", "their_torn_words", importers.GROUP),
         ]
     )
     for where in (methods, importers):
@@ -66,3 +69,14 @@ def test_an_importer_of_another_package(installed, tmp_path):
         assert import_source(store, "diary", page).added == 1
         with pytest.raises(UnknownImporterError, match="'broken' of another package"):
             import_source(store, "broken", page)
+
+
+def test_what_another_package_raises_is_one_line(installed, tmp_path):
+    """No line of an error is theirs alone."""
+    with pytest.raises(UnknownMethodError, match=r"ValueError: one two$"):
+        methods.build(MethodSettings(method="torn"))
+    with (
+        Store.open(tmp_path / "store.db") as store,
+        pytest.raises(UnknownImporterError, match=r"ValueError: one two\.$"),
+    ):
+        import_source(store, "torn", tmp_path)

@@ -23,7 +23,7 @@ from personal_store import Store, import_source
 
 MARKER = "Quixotzebrim"
 NOTES = "Secretnotes Wombatfjord"
-REST = ("costeer", "coupled", "generalist", "rejection")
+REST = ("costeer", "coupled", "generalist", "rejection", "steering")
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def has_run(ids, run):
 @pytest.mark.parametrize(
     "method",
     [
-        *("steering", "lossless"),
+        "lossless",
         *(pytest.param(name, marks=pytest.mark.slow) for name in REST),
     ],
 )

@@ -72,7 +72,14 @@ def in_process():
         part.close()
 
 
-@pytest.mark.parametrize("method", ["steering", "coupled", "generalist"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "steering",
+        pytest.param("coupled", marks=pytest.mark.slow),
+        pytest.param("generalist", marks=pytest.mark.slow),
+    ],
+)
 def test_the_socket_changes_no_token(service, in_process, method):
     """At temperature 0 the server gives what the in-process verifier gives."""
     wanted = write_request(method=method)

@@ -138,7 +138,9 @@ def test_the_first_two_tokens_follow_their_distribution(changes, target):
 
 
 @pytest.mark.parametrize("method", available())
-@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize(
+    "temperature", [pytest.param(0.0, marks=pytest.mark.slow), 0.8]
+)
 def test_where_the_base_runs_changes_no_text(method, temperature):
     """The same tokens, origins and counts; in every method that compares."""
     if method == "rejection" and not temperature:

@@ -74,6 +74,7 @@ def test_the_own_store(run, imported):
     assert "threshold 0.1" in result.stdout
 
 
+@pytest.mark.slow
 def test_synthetic_writers(run):
     """They need neither a file nor a store."""
     result = run("--synthetic", 1, "--strength", 1)

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from textual.widgets import DataTable, Input, OptionList
 from tui_helpers import drafted, gated_service, make_app, play, said, until
 from tui_tapes import letter_recording, plain_recording
@@ -15,6 +16,7 @@ from edge_app.tui.widgets.path_input import complete
 from edge_app.tui.words.words_differ import differences
 
 
+@pytest.mark.slow
 def test_a_walk_through_the_drawers(tmp_path):
     """Leave a source out, search, read and export what left, look at numbers."""
     fake = gated_service()

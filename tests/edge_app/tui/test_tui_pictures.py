@@ -22,7 +22,9 @@ def universal_time(monkeypatch):
     time.tzset()
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", [SIZES[0], pytest.param(SIZES[1], marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     "no_color", [False, pytest.param(True, marks=pytest.mark.slow)]
 )
@@ -58,6 +60,7 @@ def test_page_before_the_first_draft(snap_compare, tmp_path):
     app.writing.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["f2", "f3"])
 def test_drawer(snap_compare, tmp_path, key):
     """A drawer over the finished letter, on a small screen."""

@@ -122,6 +122,7 @@ def test_the_migrated_schema_is_that_of_a_new_store(path):
         assert old.db.execute(query).fetchall() == new.db.execute(query).fetchall()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["schema1"], indirect=True)
 def test_processes_at_once(path):
     """Each opens the old store at the same moment."""
