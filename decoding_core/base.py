@@ -26,6 +26,11 @@ class BaseMethod:
     )
 
     @property
+    def takes_bonus(self) -> bool:
+        """No."""
+        return False
+
+    @property
     def delta_weight(self) -> float:
         """The method's own strength; 0 where the delta plays no part."""
         return float(getattr(self, "strength", 0.0))
@@ -38,12 +43,12 @@ class BaseMethod:
         """An error: nothing is drawn from a row unless a method says how."""
         raise DecodingError(f"nothing is drawn from a row in the {self.name} method")
 
-    def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
+    def bonus(self, specialist: Floats, row: Candidates) -> Floats:
         """The target, as at every other position."""
         return self.target(specialist, row)
 
     def bonus_waits(self, likeliest: int, row: Candidates) -> bool:
-        """False: exact methods always draw the bonus from the candidates."""
+        """False: a bonus is always drawn from the candidates."""
         return False
 
     def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:

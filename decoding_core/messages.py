@@ -33,10 +33,14 @@ BasePlace = Literal["cloud", "edge"]
 
 SETTLED_LIMIT = 16
 """Settled tokens that one block may carry; with more, the session is opened anew."""
+WINDOW = 4
+"""Blocks of one text that may be out at once."""
 DRAFT_LIMIT = 64
 """The longest draft any server takes."""
 THRESHOLD_LIMIT = 1e6
 """The highest threshold."""
+RATIO_UNIT = 2.0**-20
+"""Sums of multiples of this are exact in a double, in any order."""
 NOTHING_LEFT_OUT = float(np.finfo(np.float32).min)
 """What stands for the logarithm of zero where only finite numbers travel."""
 
@@ -59,6 +63,8 @@ class Terms:
     """G: the longest draft of the session; sets the size of the frames."""
     base: BasePlace = "cloud"
     """On the edge, the server runs no base and verifies nothing."""
+    bonus: bool = False
+    """Whether a token may be drawn after a block that was kept whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +164,15 @@ class Verdict:
     accepted: int
     """How many drafted tokens stay."""
     rows: tuple[Candidates, ...]
-    """One row, for the token after the kept ones, when the server decides; G + 1 rows,
-    one per drafted token and one after, when the device does; none when it drafts
-    again after a refusal."""
-    mean_ratio: float = 0.0
-    """Mean of L / B over all drafted tokens, where the server decides; else 0."""
+    """One row, for the token in place of the first refused one, when the server
+    decides; G rows, one per drafted token, when the device does; none when the device
+    drafts again after a refusal. Where a bonus is drawn, one more after them all."""
+    ratio_sum: float = 0.0
+    """Sum of L / B over the drafted tokens up to and with the first refused one, each a
+    multiple of `RATIO_UNIT`, where the server decides; else 0. The sum over a text is
+    therefore the same wherever its blocks end."""
+    seconds: float = 0.0
+    """How long the models took for this block, as far as the verifier says."""
 
 
 @dataclass(frozen=True, slots=True)

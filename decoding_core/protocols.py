@@ -20,6 +20,10 @@ class Engine(Protocol):
     """A model and the tokens it has read. Not safe for two threads at once."""
 
     @property
+    def tokens(self) -> list[int]:
+        """What it has read; not to be changed."""
+
+    @property
     def position(self) -> int:
         """How many tokens it has read."""
 
@@ -111,9 +115,11 @@ class TopEngine(Protocol):
 class Verifier(Protocol):
     """Verifies drafts: a server's client, an engine in this process, a test's fake.
 
-    A block is submitted, and its verdict is collected later. The window is one block:
-    to submit a second before the verdict on the first was collected is a MessageError.
-    An error of either call takes the block out of the window.
+    Blocks are submitted, and their verdicts collected later, in the same order. Up to
+    `messages.WINDOW` may be out; each follows the one before as if that were kept
+    whole. A refusal voids those behind it: the next block has a new epoch, and their
+    verdicts are not to be had any more. An error of either call takes all blocks out of
+    the window; they may be submitted again.
     """
 
     @property
@@ -127,7 +133,10 @@ class Verifier(Protocol):
         """Hand over a block to be verified."""
 
     def collect(self) -> Verdict:
-        """Wait for the verdict on the submitted block."""
+        """Wait for the verdict on the oldest block that is out."""
+
+    def ready(self) -> bool:
+        """Whether `collect` need not wait: the verdict is there, or an error is."""
 
     def close(self) -> None:
         """End the text and forget it."""
@@ -166,6 +175,11 @@ class Method(Protocol):
         there once more, with fresh noise, and needs no row."""
 
     @property
+    def takes_bonus(self) -> bool:
+        """Whether a token is drawn after a draft that was kept whole. What is drawn at
+        a place then depends on where drafts end."""
+
+    @property
     def needs_specialist(self) -> bool:
         """Whether the target depends on the specialist."""
 
@@ -199,8 +213,8 @@ class Method(Protocol):
         """Probabilities (K,) of the token that is to stand there: in place of one that
         the server refused, or what a device that decides aims at."""
 
-    def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
-        """Probabilities (K,) of the token after a full block; None: draw none."""
+    def bonus(self, specialist: Floats, row: Candidates) -> Floats:
+        """Probabilities (K,) of the token after a full block, where one is drawn."""
 
     def bonus_waits(self, likeliest: int, row: Candidates) -> bool:
         """Whether no token is drawn after a full block whose row lacks what the next

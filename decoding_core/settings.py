@@ -9,6 +9,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import (
     DRAFT_LIMIT,
     THRESHOLD_LIMIT,
+    WINDOW,
     AcceptanceRule,
     BasePlace,
     CandidateRule,
@@ -18,6 +19,13 @@ from decoding_core.sampling import Draw, Noise, acceptance_seed, check_draw
 
 BonusFrom = Literal["steered", "none", "generalist"]
 Threshold = float | Literal["auto"]
+DraftLength = int | Literal["auto"]
+Window = int | Literal["auto"]
+FIXED_LENGTH = 8
+"""Of a draft whose length is not fitted and not set."""
+LONGEST = 16
+"""Of a draft whose length is fitted: with more, answers with a row of candidates for
+each token would be too large."""
 START = 0.5
 """The papers' own threshold; what the first block is verified by where it is "auto"."""
 
@@ -31,14 +39,19 @@ class MethodSettings:
     """Lambda; "auto" is the running mean of what it stands for."""
     strength: float = 1.0
     """Beta: how strongly the personal delta counts."""
-    draft_length: int = 8
-    """Gamma: the longest draft of one round."""
+    draft_length: DraftLength = "auto"
+    """Gamma: how many tokens are drafted in a block; "auto" fits it to what is
+    measured."""
+    window: Window = "auto"
+    """How many blocks may be out; with 1, drafting and verifying take turns."""
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
     rule: AcceptanceRule | None = None
     """None: greedy at temperature 0, stochastic above."""
-    bonus_from: BonusFrom = "steered"
+    bonus_from: BonusFrom = "none"
+    """From what a token is drawn after a block that was kept whole. Where there is one,
+    the text depends on where blocks end, so their length is fixed and the window 1."""
     candidates: int = 100
     candidate_rule: CandidateRule = "generalist"
     base: BasePlace = "cloud"
@@ -52,7 +65,10 @@ class MethodSettings:
             _check("threshold", self.threshold, 0.0, THRESHOLD_LIMIT)
         _check("strength", self.strength, 0.0, 100.0)
         _check("plausibility", self.plausibility, 0.0, 1.0)
-        _check("draft length", self.draft_length, 1, DRAFT_LIMIT)
+        if self.draft_length != "auto":
+            _check("draft length", self.draft_length, 1, DRAFT_LIMIT)
+        if self.window != "auto":
+            _check("window", self.window, 1, WINDOW)
         _check("candidates", self.candidates, 1, 1 << 20)
         if self.base == "edge" and self.candidate_rule == "contrast":
             raise InvalidSettingsError(
@@ -64,6 +80,13 @@ class MethodSettings:
     def acceptance_rule(self) -> AcceptanceRule:
         """The rule by which the server keeps a token."""
         return self.rule or ("greedy" if self.temperature == 0.0 else "stochastic")
+
+    @property
+    def draft_limit(self) -> int:
+        """The longest draft, which sets the size of the frames."""
+        if self.draft_length != "auto":
+            return self.draft_length
+        return FIXED_LENGTH if self.bonus_from != "none" else LONGEST
 
     def draw(self) -> Draw:
         """How the device draws tokens."""
@@ -79,8 +102,9 @@ class MethodSettings:
             candidates=self.candidates,
             candidate_rule=self.candidate_rule,
             strength=self.strength,
-            draft_limit=self.draft_length,
+            draft_limit=self.draft_limit,
             base=self.base,
+            bonus=self.bonus_from != "none",
         )
 
 

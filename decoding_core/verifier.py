@@ -1,33 +1,38 @@
 """What a verifier does: its role in a session, reading a block, verifying it.
 
-Both sides derive the `VerifierRole` from the terms of the session. A `Reader` brings an
-engine to the end of a block, and `verify` turns the logits of both models into the
-verdict; the server and the `EngineVerifier`, which has both engines in this process,
-call it alike. G drafted tokens give G + 1 rows of logits: row i is what may stand at
-drafted position i, row G what may follow.
+Both sides derive the `VerifierRole` from the terms of the session. A `BlockReader`
+brings an engine to the end of a block, and `verify` turns the logits of both models
+into the verdict; the server and the `EngineVerifier`, which has both engines in this
+process, call it alike. G drafted tokens give G rows of logits: row i is what may stand
+at drafted position i. Where a bonus is drawn, row G is what may follow.
 
 The threshold of a block stands for Z, the norm of T at strength 1. For a token drawn
-from S the mean of L/B is the sum of S * L/B, which is Z: so the mean over the drafted
-tokens of a block is an unbiased estimate of the mean Z of the places where they were
-drawn, and `RunningThreshold` is the mean of these. All drafted tokens count, those
-after a refusal too: a mean that ends with each block's first refusal ends with a small
-ratio, and is too small. With one number of tokens a block, as all but the last blocks
-of a text have it, the mean over blocks is unbiased too.
+from S after the settled text the mean of L/B is the sum of S * L/B, which is Z there.
+`RunningThreshold` takes one such token for every place of the text, the first refused
+one too: over any fixed number of places the sum of what they gave less the sum of their
+Z has mean 0, so the mean is unbiased. Tokens drafted after a refused one do not count:
+they stand after words that the text does not have, and how many there are depends on
+how long the drafts are.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from decoding_core.errors import MessageError, VocabularyMismatchError
 from decoding_core.messages import (
+    DRAFT_LIMIT,
     NOTHING_LEFT_OUT,
+    RATIO_UNIT,
     THRESHOLD_LIMIT,
+    WINDOW,
     Candidates,
     DraftBlock,
     OpenSession,
@@ -66,6 +71,9 @@ class VerifierRole:
     candidates at every position, and the device decides."""
     draft_limit: int
     """The longest draft that the method and the terms allow; 0: none is drafted."""
+    takes_bonus: bool
+    """Whether a token is drawn after a block that was kept whole. The text then depends
+    on where blocks end, and the next block waits for the verdict."""
     adds_draft: bool
     """Whether the drafted token is among the candidates. It is not where the device
     decides: the cut would depend on the draft, and the text with it."""
@@ -85,8 +93,15 @@ class VerifierRole:
     def positions(self, kept: int, drafted: int) -> range:
         """The positions of a block whose rows of candidates stand in the verdict."""
         if not self.decides:
-            return range(drafted + 1)
-        return range(0) if self.redrafts else range(kept, kept + 1)
+            return range(self.rows(drafted))
+        if self.redrafts or kept == self.rows(drafted):
+            return range(0)
+        return range(kept, kept + 1)
+
+    def rows(self, drafted: int) -> int:
+        """How many rows of logits a block of so many tokens is verified from: one for
+        each, and one for the bonus or for the token that stands alone."""
+        return drafted + (self.takes_bonus or not drafted)
 
 
 def role_of(terms: Terms, method: Method | None = None) -> VerifierRole:
@@ -103,6 +118,7 @@ def role_of(terms: Terms, method: Method | None = None) -> VerifierRole:
         uses_base=needs_base and not on_edge,
         decides=by_server and not on_edge,
         draft_limit=terms.draft_limit if drafts else 0,
+        takes_bonus=method.takes_bonus,
         adds_draft=by_server and drafts,
         redrafts=method.drafts_again,
     )
@@ -114,14 +130,15 @@ def verify(
     base_logits: Floats | None,
     role: VerifierRole,
 ) -> Verdict:
-    """The verdict on `block` from logits (G + 1, V); no base where none is used."""
+    """The verdict on `block` from `role.rows` rows of logits (R, V); no base where none
+    is used."""
     terms = role.terms
     generalist = log_softmax(generalist_logits, terms.temperature)
     base = None if base_logits is None else log_softmax(base_logits, terms.temperature)
-    kept, mean = 0, 0.0
+    kept, ratio_sum = 0, 0.0
     if role.decides and base is not None:
         at = np.arange(len(block.drafted)), np.asarray(block.drafted, int)
-        kept, mean = count_kept(block, generalist[at], base[at], role)
+        kept, ratio_sum = count_kept(block, generalist[at], base[at], role)
     rows = tuple(
         _candidates(
             generalist[i],
@@ -131,14 +148,14 @@ def verify(
         )
         for i in role.positions(kept, len(block.drafted))
     )
-    return Verdict(block.epoch, block.round, kept, rows, mean)
+    return Verdict(block.epoch, block.round, kept, rows, ratio_sum)
 
 
 def count_kept(
     block: DraftBlock, generalist: Floats, base: Floats, role: VerifierRole
 ) -> tuple[int, float]:
-    """How many drafted tokens stay, given their log-probabilities (G,), and the mean of
-    L/B over all of them, rounded as it travels."""
+    """How many drafted tokens stay, given their log-probabilities (G,), and the sum of
+    L/B up to and with the first refused one."""
     if not block.drafted:
         return 0, 0.0
     keep = role.method.acceptance(generalist, base, block.threshold)
@@ -151,9 +168,9 @@ def count_kept(
             kept = index
             break
     # A ratio counts as no more than a threshold can be.
-    log_ratio = (generalist - base).astype(float)
-    ratio = np.exp(np.minimum(log_ratio, math.log(THRESHOLD_LIMIT)))
-    return kept, float(np.float32(ratio.mean()))
+    log_ratio = (generalist - base)[: kept + 1].astype(float)
+    ratios = np.exp(np.minimum(log_ratio, math.log(THRESHOLD_LIMIT)))
+    return kept, float(np.rint(ratios / RATIO_UNIT).sum() * RATIO_UNIT)
 
 
 def _candidates(
@@ -192,27 +209,66 @@ def _candidates(
 
 
 class RunningThreshold:
-    """The threshold of the next block: a number, or the running mean of L/B."""
+    """The threshold at each place of a text: a number, or the running mean of L/B.
+
+    A mean that is learned changes at multiples of `STRIDE` alone, and counts the places
+    before the stride that ends there: so it does not depend on when verdicts come, and
+    a draft need not wait for the one before.
+    """
+
+    STRIDE = 16
 
     def __init__(self, threshold: Threshold = START) -> None:
         self._learns = threshold == "auto"
         self._start = START if threshold == "auto" else float(threshold)
-        self._sum, self._count = 0.0, 0
+        self._sums: list[list[float]] = []  # of each stride: sum of L/B, places
 
-    @property
-    def value(self) -> float:
-        """The threshold of the next block."""
-        mean = self._sum / self._count if self._count else self._start
-        return min(mean, THRESHOLD_LIMIT)
+    def at(self, position: int, settled: int) -> float | None:
+        """The threshold of a token at `position`, when so many are settled; None: it
+        depends on some that are not."""
+        if not self._learns:
+            return self._start
+        known = position // self.STRIDE - 1
+        if settled < known * self.STRIDE:
+            return None
+        sums = self._sums[: max(known, 0)]
+        total, count = sum(s for s, _ in sums), sum(n for _, n in sums)
+        return min(total / count, THRESHOLD_LIMIT) if count else self._start
 
-    def learn(self, mean_ratio: float, drafted: int) -> None:
-        """Take in the mean of L/B over so many more drafted tokens."""
-        if self._learns:
-            self._sum += mean_ratio * drafted
-            self._count += drafted
+    def room(self, position: int) -> int:
+        """How many tokens from `position` on have one threshold at most."""
+        return self.STRIDE - position % self.STRIDE if self._learns else DRAFT_LIMIT
+
+    def learn(self, position: int, ratio_sum: float, places: int) -> None:
+        """Take in the sum of L/B over so many places from `position` on."""
+        stride = position // self.STRIDE
+        while len(self._sums) <= stride:
+            self._sums.append([0.0, 0])
+        self._sums[stride][0] += ratio_sum
+        self._sums[stride][1] += places
 
 
-class Reader:
+def common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two texts share from their start."""
+    size = min(len(one), len(other))
+    if one[:size] == other[:size]:  # at the speed of C, and the usual case
+        return size
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (left, right) in pairs if left != right), size)
+
+
+def read_text(engine: Engine, token_ids: Sequence[int], rows: int = 1) -> Floats:
+    """Logits (rows, V) after each of the last `rows` tokens of a text; the engine reads
+    on from where it begins to differ from what was read. Raises what
+    `Engine.evaluate` does."""
+    wanted = list(token_ids)
+    start = min(common_prefix(engine.tokens, wanted), len(wanted) - rows)
+    if start < engine.position:
+        engine.rollback(start)
+    return engine.evaluate(wanted[start:], rows)
+
+
+class BlockReader:
     """An engine that follows a text block by block."""
 
     def __init__(self, engine: Engine) -> None:
@@ -226,31 +282,22 @@ class Reader:
             raise VocabularyMismatchError(
                 "the specialist and the generalist have different vocabularies"
             )
-        self._engine.rollback(0)
         self._prompt, self._text = list(request.prompt_ids), list(request.text_ids)
 
-    def read(self, block: DraftBlock) -> Floats:
-        """Logits (G + 1, V) over a block; raises MessageError if it does not follow."""
+    def read(self, block: DraftBlock, rows: int) -> Floats:
+        """Logits (rows, V) over a block, of which the last token is read where a row
+        for what follows it is asked for; raises MessageError if the block does not
+        follow the text."""
         if digest(self._text[: block.position]) != block.digest:
             raise MessageError("the block does not follow the text")
         self._text[block.position :] = [*block.settled, *block.drafted]
-        known = len(self._prompt) + block.position
-        rows = len(block.drafted) + 1
-        return read_on(self._engine, self._prompt + self._text, known, rows)
+        unread = len(block.drafted) + 1 - rows
+        token_ids = self._prompt + self._text
+        return read_text(self._engine, token_ids[: len(token_ids) - unread], rows)
 
     def close(self) -> None:
         """Forget the text; the engine stays usable for the next."""
-        self._engine.rollback(0)
         self._prompt, self._text = [], []
-
-
-def read_on(engine: Engine, token_ids: Sequence[int], known: int, rows: int) -> Floats:
-    """Bring an engine to the end of `token_ids`, of which the first `known` are as when
-    it read them; logits (rows, V) after each of the last `rows` tokens."""
-    start = min(engine.position, known, len(token_ids) - rows)
-    if start < engine.position:
-        engine.rollback(start)
-    return engine.evaluate(token_ids[start:], rows)
 
 
 def read_top(
@@ -271,30 +318,42 @@ def read_top(
     ]
 
 
-class OneBlockVerifier(ABC):
-    """A verifier that does its work when the verdict is collected."""
+class VerifierHere(ABC):
+    """A verifier in this process: it does its work when a verdict is collected."""
 
-    _submitted: DraftBlock | None = None
+    def __init__(self) -> None:
+        self._out: deque[DraftBlock] = deque()
 
     def submit(self, block: DraftBlock) -> None:
-        """Keep the block; raises MessageError where another one waits."""
-        if self._submitted is not None:
-            raise MessageError("a block waits for its verdict already")
-        self._submitted = block
+        """Keep the block; those of an epoch before are void."""
+        while self._out and self._out[-1].epoch < block.epoch:
+            self._out.pop()
+        if len(self._out) == WINDOW:
+            raise MessageError("too many blocks wait for their verdicts")
+        self._out.append(block)
 
     def collect(self) -> Verdict:
-        """The verdict on the block that waits; raises MessageError if none does."""
-        block, self._submitted = self._submitted, None
-        if block is None:
+        """The verdict on the oldest block that waits; raises MessageError if none
+        does. An error takes all blocks out of the window."""
+        if not self._out:
             raise MessageError("collect was called before submit")
-        return self.verify(block)
+        block = self._out.popleft()
+        try:
+            return self.verify(block)
+        except BaseException:
+            self._out.clear()
+            raise
+
+    def ready(self) -> bool:
+        """False: a verdict begins to be made when it is collected."""
+        return False
 
     @abstractmethod
     def verify(self, block: DraftBlock) -> Verdict:
         """Verify one block at once."""
 
 
-class EngineVerifier(OneBlockVerifier):
+class EngineVerifier(VerifierHere):
     """Verifies drafts with a generalist and a base engine in this process; no socket.
 
     It satisfies the interface that the client of a server does, so the whole system
@@ -306,8 +365,9 @@ class EngineVerifier(OneBlockVerifier):
     local = False
 
     def __init__(self, generalist: Engine, base: Engine | None = None) -> None:
-        self._generalist = Reader(generalist)
-        self._base = None if base is None else Reader(base)
+        super().__init__()
+        self._generalist = BlockReader(generalist)
+        self._base = None if base is None else BlockReader(base)
         self._role: VerifierRole | None = None
 
     def open(self, request: OpenSession) -> SessionOpened:
@@ -321,6 +381,7 @@ class EngineVerifier(OneBlockVerifier):
         self._role = role_of(request.terms)
         if self._role.uses_base and self._base is None:
             raise MessageError("the method needs a base, and there is none here")
+        self._out.clear()
         self._generalist.open(request)
         if self._base is not None:
             self._base.open(request)
@@ -330,10 +391,13 @@ class EngineVerifier(OneBlockVerifier):
         """Verify one block; raises MessageError if it does not follow the text."""
         if self._role is None:
             raise MessageError("verify was called before open")
-        generalist, base = self._generalist.read(block), None
+        started = time.perf_counter()
+        rows = self._role.rows(len(block.drafted))
+        generalist, base = self._generalist.read(block, rows), None
         if self._role.uses_base and self._base is not None:
-            base = self._base.read(block)
-        return verify(block, generalist, base, self._role)
+            base = self._base.read(block, rows)
+        verdict = verify(block, generalist, base, self._role)
+        return replace(verdict, seconds=time.perf_counter() - started)
 
     def close(self) -> None:
         """Forget the text; the engines stay usable for the next."""

@@ -8,8 +8,9 @@ JSON.
 Up:    version u8, type u8, flags u16, epoch u32, round u64, position u32, digest u32,
        settled u16, drafted u16, threshold f64, then ids u32.
 Down:  version u8, type u8, flags u16, epoch u32, round u64, value u32, rows u16,
-       padding u16, mean ratio f32, then per row its length u16, padding u16 and tail
-       f32, then per candidate id u32, generalist f32 and, where it is asked, base f32.
+       padding u16, seconds f32, ratio sum f64, then per row its length u16, padding u16
+       and tail f32, then per candidate id u32, generalist f32 and, where it is asked,
+       base f32.
 `value` is the count of kept tokens, the tokens held (resync), milliseconds to wait
 (busy) or a problem code (error).
 """
@@ -30,9 +31,9 @@ from decoding_core.messages import (
     Verdict,
 )
 
-VERSION = 2
+VERSION = 3
 _UP = struct.Struct("<BBHIQIIHHd")
-_DOWN = struct.Struct("<BBHIQIHxxf")
+_DOWN = struct.Struct("<BBHIQIHxxfd")
 _ROW = struct.Struct("<Hxxf")
 _ALONE = np.dtype([("id", "<u4"), ("generalist", "<f4")])
 _COMPARED = np.dtype([("id", "<u4"), ("generalist", "<f4"), ("base", "<f4")])
@@ -151,7 +152,8 @@ class FrameFormat:
                 verdict.round,
                 verdict.accepted,
                 len(verdict.rows),
-                verdict.mean_ratio,
+                verdict.seconds,
+                verdict.ratio_sum,
             )
         ]
         parts += [self._encode_row(row) for row in verdict.rows]
@@ -160,7 +162,8 @@ class FrameFormat:
     def encode_signal(self, signal: Signal) -> bytes:
         """The frame of a signal."""
         header = _DOWN.pack(
-            VERSION, signal.kind, 0, signal.epoch, signal.round, signal.value, 0, 0.0
+            *(VERSION, signal.kind, 0, signal.epoch, signal.round, signal.value),
+            *(0, 0.0, 0.0),
         )
         return header.ljust(self.down_size, b"\0")
 
@@ -168,7 +171,7 @@ class FrameFormat:
         """The verdict or signal in a frame; raises MessageError when it is none."""
         if len(frame) != self.down_size:
             raise MessageError("a frame of the wrong size")
-        version, number, _, epoch, round_, value, rows, mean = _DOWN.unpack_from(frame)
+        version, number, _, epoch, round_, value, rows, *sums = _DOWN.unpack_from(frame)
         _check_version(version)
         if number not in set(Kind) or rows > self.rows:
             raise MessageError("a frame that is no answer of this session")
@@ -180,7 +183,8 @@ class FrameFormat:
         size = self._row_size
         starts = range(_DOWN.size, _DOWN.size + rows * size, size)
         found = tuple(self._decode_row(frame, at) for at in starts)
-        verdict = Verdict(epoch, round_, value, found, mean)
+        seconds, ratio_sum = sums
+        verdict = Verdict(epoch, round_, value, found, ratio_sum, seconds)
         check_finite(verdict)
         return verdict
 
@@ -210,7 +214,7 @@ class FrameFormat:
 
 def check_finite(verdict: Verdict) -> None:
     """Raise MessageError when a verdict holds what no model can have said."""
-    values = [np.array([verdict.mean_ratio])]
+    values = [np.array([verdict.ratio_sum, verdict.seconds])]
     for row in verdict.rows:
         values += [np.array([row.tail_log_ratio]), row.generalist_logprobs]
         values += [] if row.base_logprobs is None else [row.base_logprobs]

@@ -72,7 +72,8 @@ def answer_to_json(answer: Verdict | Signal, drafted: int) -> Json:
         **body,
         "type": kind,
         "accepted": answer.accepted,
-        "mean_ratio": answer.mean_ratio,
+        "ratio_sum": answer.ratio_sum,
+        "seconds": answer.seconds,
         "rows": [
             {
                 "token_ids": row.token_ids.tolist(),
@@ -93,8 +94,8 @@ def answer_from_json(body: Mapping[str, Any]) -> Verdict | Signal:
         epoch, round_, kind = body["epoch"], body["round"], body["type"]
         if kind in ("accept", "reject"):
             rows = tuple(_row_from_json(row) for row in body["rows"])
-            kept, mean = cast(int, body["accepted"]), float(body["mean_ratio"])
-            verdict = Verdict(epoch, round_, kept, rows, mean)
+            sums = float(body["ratio_sum"]), float(body["seconds"])
+            verdict = Verdict(epoch, round_, cast(int, body["accepted"]), rows, *sums)
             check_finite(verdict)
             return verdict
         return Signal(Kind[kind.upper()], epoch, round_, body["value"])

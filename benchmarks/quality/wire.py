@@ -16,7 +16,7 @@ from benchmarks.pair.pair import Connect, Pair
 from decoding_core.errors import MessageError
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
 from decoding_core.protocols import Verifier
-from decoding_core.verifier import OneBlockVerifier, role_of
+from decoding_core.verifier import VerifierHere, role_of
 from decoding_core.wire import FrameFormat
 from decoding_core.wire_json import (
     open_from_json,
@@ -31,12 +31,13 @@ from edge_app.verifiers.cloud import CloudVerifier
 _PLACE = "in-process"
 
 
-class FramedVerifier(OneBlockVerifier):
+class FramedVerifier(VerifierHere):
     """Another verifier, to which everything goes as bytes."""
 
     local = False
 
     def __init__(self, inner: Verifier, emit: Emit) -> None:
+        super().__init__()
         self._inner = inner
         self._emit = emit
         self._format: FrameFormat | None = None
@@ -44,6 +45,7 @@ class FramedVerifier(OneBlockVerifier):
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text; raises what the verifier inside raises."""
         self._format = role_of(request.terms).frames
+        self._out.clear()
         body = self._sent("open", json.dumps(open_to_json(request)).encode())
         checked = json.loads(body)
         del checked["version"]  # as the server's checks leave it

@@ -19,6 +19,11 @@ class TimedEngine:
         self.calls = 0
 
     @property
+    def tokens(self) -> list[int]:
+        """What it has read."""
+        return self._engine.tokens
+
+    @property
     def position(self) -> int:
         """How many tokens it has read."""
         return self._engine.position
@@ -78,6 +83,10 @@ class TimedVerifier:
         verdict = self._verifier.collect()
         self.seconds += time.perf_counter() - started
         return verdict
+
+    def ready(self) -> bool:
+        """Whether a verdict is there."""
+        return self._verifier.ready()
 
     def close(self) -> None:
         """End the text."""

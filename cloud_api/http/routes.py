@@ -10,9 +10,8 @@ from starlette.responses import JSONResponse, Response
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http.schemas import BlockBody, OpenBody
 from cloud_api.sessions.service import Service, candidate_limit
-from cloud_api.sessions.state import WINDOW
 from decoding_core import wire_json
-from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT
+from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, WINDOW
 from decoding_core.protocols import BatchEngine
 from decoding_core.wire import VERSION
 

@@ -46,6 +46,7 @@ class TermsBody(_Body):
     strength: float = Field(ge=0, le=100)
     draft_limit: int = Field(ge=1, le=DRAFT_LIMIT)
     base: BasePlace
+    bonus: bool
 
 
 class OpenBody(_Body):

@@ -19,9 +19,8 @@ from cloud_api import logs
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http import problems
 from cloud_api.sessions.service import Service
-from cloud_api.sessions.state import WINDOW
 from decoding_core.errors import MessageError, SessionLostError
-from decoding_core.messages import Verdict
+from decoding_core.messages import WINDOW, Verdict
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 
 BAD_FRAME = 1008

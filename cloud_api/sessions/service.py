@@ -287,10 +287,12 @@ class Service:
         async with self._turns.setdefault(session, asyncio.Lock()):
             key = block.epoch, block.round
             if session_id in self._sessions and session.still_wanted(key):
+                rows = session.role.rows(len(block.drafted))
+                unread = len(block.drafted) + 1 - rows
                 round_ = Round(
                     session_id,
-                    token_ids,
-                    len(block.drafted) + 1,
+                    token_ids[: len(token_ids) - unread],
+                    rows,
                     session.role.uses_base,
                     partial(verify, block, role=session.role),
                 )

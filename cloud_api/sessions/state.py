@@ -20,12 +20,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from decoding_core.messages import DraftBlock, OpenSession, Verdict, digest
+from decoding_core.messages import (
+    WINDOW,
+    DraftBlock,
+    OpenSession,
+    Verdict,
+    digest,
+)
 from decoding_core.verifier import VerifierRole
 from decoding_core.wire import Kind, Problem, Signal
 
-WINDOW = 4
-"""Blocks of one session that may wait at once, and answers kept for retries."""
 BUSY_MILLISECONDS = 50
 
 Key = tuple[int, int]

@@ -78,5 +78,6 @@ def build_for_server(terms: Terms) -> Method:
             candidate_rule=terms.candidate_rule,
             draft_length=terms.draft_limit,
             base=terms.base,
+            bonus_from="steered" if terms.bonus else "none",
         )
     )

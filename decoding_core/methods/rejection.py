@@ -16,7 +16,6 @@ from typing import ClassVar, Literal
 
 from decoding_core.base import BaseMethod
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.messages import Candidates
 from decoding_core.methods.steering import clipped_share
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
@@ -45,7 +44,3 @@ class Method(BaseMethod):
     def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
         """min(1, (L/B) / threshold)."""
         return clipped_share(generalist - base, threshold)
-
-    def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
-        """None: the next draft begins there."""
-        return None

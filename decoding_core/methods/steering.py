@@ -51,7 +51,7 @@ class Method(BaseMethod):
 
     strength: float = 1.0
     rule: AcceptanceRule = "greedy"
-    bonus_from: BonusFrom = "steered"
+    bonus_from: BonusFrom = "none"
 
     name: ClassVar[str] = "steering"
     summary: ClassVar[str] = "the server checks your draft; the usual one"
@@ -67,6 +67,11 @@ class Method(BaseMethod):
         """Beta."""
         return self.strength
 
+    @property
+    def takes_bonus(self) -> bool:
+        """As the flag says."""
+        return self.bonus_from != "none"
+
     def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
         """Greedy: 1 where L/B lies above the threshold, equality refuses.
         Stochastic: min(1, (L/B) / threshold)."""
@@ -79,10 +84,8 @@ class Method(BaseMethod):
         """T on the row's candidates."""
         return steered(specialist, row, self.strength)
 
-    def bonus(self, specialist: Floats, row: Candidates) -> Floats | None:
-        """T, the generalist alone, or nothing, as the flag says."""
-        if self.bonus_from == "none":
-            return None
+    def bonus(self, specialist: Floats, row: Candidates) -> Floats:
+        """T, or the generalist alone, as the flag says."""
         if self.bonus_from == "generalist":
             return np.asarray(np.exp(log_softmax(row.generalist_logprobs)))
         return self.target(specialist, row)

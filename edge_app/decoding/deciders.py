@@ -13,125 +13,101 @@ Source of the device's rejection: Leviathan et al. 2023 (arXiv 2211.17192).
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from decoding_core.errors import ContextFullError, MessageError, StoppedError
+from decoding_core.errors import ContextFullError, MessageError
 from decoding_core.messages import Candidates, Origin, Verdict
 from decoding_core.protocols import Engine, Method
 from decoding_core.residual import keep_probability, residual_distribution
 from decoding_core.sampling import Draw, Floats, Use, likeliest, log_softmax
 from decoding_core.settings import START, Threshold
-from decoding_core.verifier import RunningThreshold, VerifierRole, read_on
+from decoding_core.verifier import RunningThreshold, VerifierRole, read_text
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Draft:
     """Drafted tokens and the specialist's logits; those never leave the device."""
 
     token_ids: list[int] = field(default_factory=list)  # (G,)
     logits: list[Floats] = field(default_factory=list)  # G times (V,)
-    after: Floats | None = None
-    """Logits (V,) of what follows it, once they were asked for."""
 
 
 class Drafter:
-    """Drafts on from the text; its engine has never read the text's last token."""
+    """Drafts on from the text, token by token; its engine has never read the last."""
 
     def __init__(
         self,
         engine: Engine,
         prompt_ids: Sequence[int],
         draw: Draw,
-        end_ids: Collection[int],
         *,
         shares_noise: bool = False,
-        stop: threading.Event | None = None,
     ) -> None:
         self._engine = engine
         self._prompt = list(prompt_ids)
         self._draw = draw
-        self._end_ids = end_ids
         self._shares_noise = shares_noise
-        self._stop = stop or threading.Event()
-        self._known = 0
-        self._draft = Draft()
+        self._after: Floats | None = None
+        self._follows = False  # whether the engine has read all but the last token
+        self.token_ids: list[int] = []
+        """All that is drafted after the text."""
+        self.logits: list[Floats] = []
+        """Logits (V,) that each was drawn from."""
 
-    def draft(
-        self,
-        text_ids: Sequence[int],
-        length: int,
-        on_token: Callable[[int], None],
-        attempt: int = 0,
-    ) -> Draft:
-        """Up to `length` tokens after the text, fewer when it ends or the context is
-        full before; another attempt draws with other noise.
+    def next(self, text_ids: Sequence[int], attempt: int = 0) -> int:
+        """Draft one more token after the text and what is drafted; another attempt
+        draws with other noise.
 
         Raises:
             StoppedError: the person stopped.
-            ContextFullError: the text no longer fits.
+            ContextFullError: there is no room for it; what was drafted stays.
         """
-        row = self._read(text_ids)
-        self._draft = Draft()
-        while True:
-            position = len(text_ids) + len(self._draft.token_ids)
-            if self._shares_noise:
-                token = self._draw.coupled(self._draw.unnormalised(row), position)
-            else:
-                token = self._draw.from_logits(row, Use.DRAFT, position, attempt)
-            self._draft.token_ids.append(token)
-            self._draft.logits.append(row)
-            on_token(token)
-            if len(self._draft.token_ids) == length or token in self._end_ids:
-                return self._draft
-            if self._stop.is_set():
-                raise StoppedError("stopped while drafting")
-            try:
-                row = self._engine.evaluate([token])[0]
-            except ContextFullError:
-                return self._draft
+        row = self.logits_at(text_ids, len(self.token_ids))
+        position = len(text_ids) + len(self.token_ids)
+        if self._shares_noise:
+            token = self._draw.coupled(self._draw.unnormalised(row), position)
+        else:
+            token = self._draw.from_logits(row, Use.DRAFT, position, attempt)
+        self.token_ids.append(token)
+        self.logits.append(row)
+        self._after = None
+        return token
 
     def logits_at(self, text_ids: Sequence[int], index: int) -> Floats:
-        """Logits (V,) at drafted position `index`; the last may be G, after them all.
+        """Logits (V,) at drafted position `index`; the last may be after them all.
         Without a draft, index 0 is what follows the text."""
-        draft = self._draft
-        if index < len(draft.logits):
-            return draft.logits[index]
-        if draft.after is None and index:
-            draft.after = self._engine.evaluate([draft.token_ids[-1]])[0]
-        elif draft.after is None:
-            draft.after = self._read(text_ids)
-        return draft.after
+        if index < len(self.logits):
+            return self.logits[index]
+        if self._after is None and self._follows and self.token_ids:
+            self._after = self._engine.evaluate([self.token_ids[-1]])[0]
+        elif self._after is None:
+            token_ids = [*self._prompt, *text_ids, *self.token_ids]
+            self._after = read_text(self._engine, token_ids)[0]
+            self._follows = True
+        return self._after
 
-    def shorten(self, length: int) -> Draft:
-        """The draft's first `length` tokens, at least one, as if no more had been
-        drafted."""
-        draft = self._draft
-        del draft.token_ids[length:], draft.logits[length:]
-        draft.after = None
-        self._rollback_to(self._known + length - 1)
-        return draft
+    def draft(self, length: int) -> Draft:
+        """The first `length` drafted tokens."""
+        return Draft(self.token_ids[:length], self.logits[:length])
 
-    def keep(self, count: int) -> None:
-        """Forget the draft but for its first `count` tokens."""
-        self._known += count
-        self._draft = Draft()
-        self._rollback_to(self._known)
+    def cut(self, length: int) -> None:
+        """Forget all that is drafted but the first `length` tokens."""
+        if length < len(self.token_ids):
+            del self.token_ids[length:], self.logits[length:]
+            self._after, self._follows = None, False
 
-    def _rollback_to(self, position: int) -> None:
-        if self._engine.position > position:
-            self._engine.rollback(position)
-
-    def _read(self, text_ids: Sequence[int]) -> Floats:
-        token_ids = self._prompt + list(text_ids)
-        row: Floats = read_on(self._engine, token_ids, self._known, 1)[0]
-        self._known = len(token_ids)
-        return row
+    def settle(self, kept: int, *, replaced: bool) -> None:
+        """The first `kept` drafted tokens are text now; unless another token follows
+        them there, what is drafted behind them stays."""
+        if replaced:
+            self.cut(kept)
+            self._after, self._follows = None, False
+        del self.token_ids[:kept], self.logits[:kept]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,19 +242,18 @@ class ServerDecides(ComparingDecider):
     """The server counted the tokens that stay; the device draws the one after them."""
 
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
-        self.threshold.learn(verdict.mean_ratio, len(draft.token_ids))
-        kept = verdict.accepted
+        kept, drafted = verdict.accepted, len(draft.token_ids)
+        places = min(kept + 1, drafted)
+        self.threshold.learn(len(self._text), verdict.ratio_sum, places)
         if kept >= most or not verdict.rows:  # without a row, the next draft goes on
             return Decision(kept)
-        row, refused = verdict.rows[0], kept < len(draft.token_ids)
+        row, refused = verdict.rows[0], kept < drafted
         if kept and not refused:
             own = self._specialist(kept)
             if own is not None and self._method.bonus_waits(likeliest(own), row):
                 return Decision(kept)
-        pick = self._method.target if refused else self._method.bonus
+        pick = self._method.bonus if kept and not refused else self._method.target
         probs = pick(self._on_row(row, kept), row)
-        if probs is None:
-            return Decision(kept)
         self._note_bound(row, kept)
         index = self._draw.from_probs(probs, Use.REDRAW, len(self._text) + kept)
         origin: Origin = "recovered" if refused else "bonus"
@@ -287,28 +262,19 @@ class ServerDecides(ComparingDecider):
 
 class DeviceDecides(ComparingDecider):
     """The device keeps a drafted token x with min(1, T(x)/S(x)), else draws from the
-    positive part of T - S; after a full block it draws from T."""
+    positive part of T - S."""
 
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
-        for kept, row in enumerate(verdict.rows):
-            if kept >= most:
-                return Decision(kept, truncation_bound=self._bound)
+        if len(verdict.rows) != len(draft.token_ids):
+            raise MessageError("the verdict holds too few rows")
+        for kept, row in enumerate(verdict.rows[:most]):
             self._note_bound(row, kept)
             target = self._method.target(self._on_row(row, kept), row)
-            if kept == len(draft.token_ids):
-                index: int | None = self._drawn(target, row, kept)
-                origin: Origin = "bonus"
-            else:
-                index, origin = self._refusal(target, draft, row, kept), "recovered"
+            index = self._refusal(target, draft, row, kept)
             if index is not None:
-                return Decision(kept, int(row.token_ids[index]), origin, self._bound)
-        raise MessageError("the verdict holds too few rows")
-
-    def _drawn(self, target: Floats, row: Candidates, kept: int) -> int:
-        """Place in the row of a token drawn from the target."""
-        del row
-        probs = self._draw.distribution(target)
-        return self._draw.from_distribution(probs, len(self._text) + kept)
+                token = int(row.token_ids[index])
+                return Decision(kept, token, "recovered", self._bound)
+        return Decision(min(most, len(draft.token_ids)), truncation_bound=self._bound)
 
     def _refusal(
         self, target: Floats, draft: Draft, row: Candidates, kept: int
@@ -328,14 +294,11 @@ class DeviceCouples(DeviceDecides):
     """The device draws each token of the target with the noise that the draft was drawn
     with, and keeps the draft while the two agree."""
 
-    def _drawn(self, target: Floats, row: Candidates, kept: int) -> int:
-        with np.errstate(divide="ignore"):
-            logprobs = np.log(target)
-        position = len(self._text) + kept
-        return self._draw.coupled(logprobs, position, row.token_ids)
-
     def _refusal(
         self, target: Floats, draft: Draft, row: Candidates, kept: int
     ) -> int | None:
-        index = self._drawn(target, row, kept)
+        with np.errstate(divide="ignore"):
+            logprobs = np.log(target)
+        position = len(self._text) + kept
+        index = self._draw.coupled(logprobs, position, row.token_ids)
         return None if row.token_ids[index] == draft.token_ids[kept] else index

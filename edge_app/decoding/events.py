@@ -111,6 +111,9 @@ class Verified:
     truncation_bound: float | None = None
     """How much of what a token was to be drawn from lay outside of the candidates, at
     most; None where that is not known."""
+    in_vain: int = 0
+    """How many of the last refused ones stood behind this block, and were not
+    verified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,8 @@ class Statistics:
     truncation_bound: float | None = None
     """The largest of the blocks' bounds: the text is exact but for this share per
     token; None where that is not known."""
+    in_vain: int = 0
+    """Drafted behind a block of which a token was refused, and never verified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,23 +238,32 @@ class EventEmitter:
         del self._texts[length:]
 
     def verified(
-        self, accepted: int, seconds: float, truncation_bound: float | None = None
+        self,
+        drafted: int,
+        accepted: int,
+        seconds: float,
+        truncation_bound: float | None = None,
     ) -> None:
-        """The draft was verified."""
-        refused = tuple(self._texts[accepted:])
+        """The oldest block of the draft, of so many tokens, was verified."""
+        refused = tuple(self._texts[accepted:]) if accepted < drafted else ()
+        in_vain = len(refused) - (drafted - accepted) if refused else 0
+        if refused:
+            del self._texts[accepted:]
         self._emit(
-            Verified(len(self._texts), accepted, refused, seconds, truncation_bound)
+            Verified(drafted, accepted, refused, seconds, truncation_bound, in_vain)
         )
 
     def settled(self, block: TokenBlock) -> None:
-        """Tokens are fixed; the rest of the draft is gone."""
+        """Tokens are fixed; what is drafted behind them still waits."""
         tokens = [
             Token(token_id, self._settled.push(token_id), origin)
             for token_id, origin in zip(block.token_ids, block.origins, strict=True)
         ]
         self.tokens += tokens
-        self._waiting = self._settled.fork()
-        self._texts = []
+        drafted = sum(origin in ("accepted", "local") for origin in block.origins)
+        del self._texts[:drafted]
+        if not self._texts:
+            self._waiting = self._settled.fork()
         self._emit(Settled(tuple(tokens)))
 
     def notice(self, sentence: str) -> None:
@@ -269,6 +283,7 @@ class Tally:
         self._started = clock()
         self._origins: Counter[str] = Counter()
         self._drafted = self._accepted = self._up = self._down = 0
+        self._in_vain = 0
         self._round_trips: list[float] = []
         self._bound: float | None = None
 
@@ -280,6 +295,7 @@ class Tally:
             case Verified():
                 self._drafted += event.drafted
                 self._accepted += event.accepted
+                self._in_vain += event.in_vain
                 self._round_trips.append(event.seconds)
                 if event.truncation_bound is not None:
                     self._bound = max(event.truncation_bound, self._bound or 0.0)
@@ -312,4 +328,5 @@ class Tally:
             if trips and self._up
             else None,
             truncation_bound=self._bound,
+            in_vain=self._in_vain,
         )

@@ -4,26 +4,35 @@ A generator of settled blocks, so that the screen, the command line and the test
 callers of one function. `decode_loop` puts its parts together, for the product, the
 benchmarks and the tests alike. The loop knows a session with a verifier, never an
 address.
+
+While a block is out, the device drafts on as if it were kept whole, and sends the next:
+so many at once as the window allows. When all is kept, the next block is already on its
+way; a refusal voids what was drafted behind it. What is drawn at a place depends on the
+text before it and on the seed alone, so the text is the same however long the drafts
+are, whatever the window and whenever verdicts come. Where a bonus is drawn it is not;
+then the window is one and the length of drafts fixed.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NewType
 
-from decoding_core.errors import ContextFullError
-from decoding_core.messages import TokenBlock, Verdict
+from decoding_core.draft_length import DraftLengths
+from decoding_core.errors import ContextFullError, StoppedError
+from decoding_core.messages import TokenBlock
 from decoding_core.protocols import Engine, Method
-from decoding_core.settings import MethodSettings
+from decoding_core.settings import FIXED_LENGTH, MethodSettings
 from decoding_core.verifier import role_of
 from edge_app.decoding.deciders import (
     ComparingDecider,
     Decider,
     DeviceCouples,
     DeviceDecides,
-    Draft,
     Drafter,
     NobodyDecides,
     ServerDecides,
@@ -77,27 +86,43 @@ def decode_loop(
     which both share is computed once.
     """
     draw, shares_noise = settings.draw(), method.shares_noise
-    drafter = Drafter(
-        engine, private_ids, draw, end_ids, shares_noise=shares_noise, stop=stop
-    )
-    alone: Decider = NobodyDecides(settings.draft_length)
+    drafter = Drafter(engine, private_ids, draw, shares_noise=shares_noise)
+    role = role_of(settings.terms(), method)
+    length = settings.draft_length
+    alone: Decider = NobodyDecides(FIXED_LENGTH if length == "auto" else length)
     kinds: dict[str, type[ComparingDecider]] = {
         "server": ServerDecides,
         "device": DeviceCouples if shares_noise else DeviceDecides,
     }
     decider = alone
     if kind := kinds.get(method.decided_by):
-        role = role_of(settings.terms(), method)
         decider = kind(drafter, method, draw, role, settings.threshold)
+    fixed = role.takes_bonus or not role.draft_limit
+    lengths = DraftLengths(
+        role.draft_limit if fixed else length,
+        1 if fixed else settings.window,
+        role.draft_limit,
+    )
     return DecodeLoop(
         drafter,
         session,
         decider,
         alone,
+        lengths,
         emitter,
         max_tokens=max_tokens,
         end_ids=end_ids,
+        stop=stop or threading.Event(),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Out:
+    """A block that waits for its verdict."""
+
+    length: int
+    sent: float
+    """On the clock of `time.perf_counter`."""
 
 
 class DecodeLoop:
@@ -109,10 +134,12 @@ class DecodeLoop:
         session: VerifierSession,
         decider: Decider,
         alone: Decider,
+        lengths: DraftLengths,
         emitter: EventEmitter,
         *,
         max_tokens: int,
         end_ids: Collection[int],
+        stop: threading.Event,
     ) -> None:
         """Prepare to write; the session has been opened. `alone` decides while no
         verifier answers."""
@@ -120,10 +147,14 @@ class DecodeLoop:
         self._session = session
         self._decider = decider
         self._alone = alone
+        self._lengths = lengths
         self._emitter = emitter
         self._max_tokens = max_tokens
         self._end_ids = end_ids
+        self._stop = stop
         self._text = Transcript()
+        self._out: deque[_Out] = deque()
+        self._full = False  # whether the specialist has no room for another token
         self._refusals = 0
         self.ended: FinishReason = "length"
 
@@ -151,58 +182,118 @@ class DecodeLoop:
                 return
 
     def _round(self) -> TokenBlock:
-        """Draft on the device, have it verified, accept what stays, recover the token
-        after it."""
-        text, room = self._text, self._max_tokens - len(self._text.own)
-        self._session.return_if_due(text.public)
+        """Draft on the device, have it verified, accept what stays of the oldest block,
+        recover the token after it."""
+        text, drafter = self._text, self._drafter
+        if not self._out:
+            self._session.return_if_due(text.public)
 
-        # Draft, where the method does; while the device is alone, always.
-        decider = self._alone if self._session.alone else self._decider
-        draft, length = Draft(), min(decider.draft_length, room)
-        if length:
-            attempt, on_token = (
-                decider.attempt(self._session.epoch),
-                self._emitter.drafted,
-            )
-            draft = self._drafter.draft(text.own, length, on_token, attempt)
-
-        # Verify; no verdict: the server has just been lost.
-        started = time.perf_counter()
-        draft, verdict = self._verify(draft)
-        seconds = time.perf_counter() - started
+        # Draft and send, then wait for the verdict on the oldest block; None: nobody
+        # answers, and the device writes on alone.
+        while True:
+            self._draft_on()
+            try:
+                verdict = self._session.collect(text.public)
+                break
+            except ContextFullError:
+                self._shorten()
+        block = self._out.popleft()
+        waited = time.perf_counter() - block.sent
 
         # Accept, up to the token that ends the text; recover the one after.
+        draft, room = drafter.draft(block.length), self._max_tokens - len(text.own)
         ends = (i for i, token in enumerate(draft.token_ids) if token in self._end_ids)
         most = min(room, next(ends, room) + 1)
         decider = self._alone if verdict is None else self._decider
         decision = decider.decide(draft, verdict, text.own, most)
+        kept, redrawn = draft.token_ids[: decision.kept], decision.redrawn
         if verdict is not None:
-            self._emitter.verified(decision.kept, seconds, decision.truncation_bound)
+            bound = decision.truncation_bound
+            self._emitter.verified(block.length, len(kept), waited, bound)
+            self._lengths.verified(block.length, len(kept), verdict.seconds, waited)
 
         # Roll back to what stays, and settle it.
-        kept = draft.token_ids[: decision.kept]
-        self._drafter.keep(len(kept))
-        self._session.settle(text.public, len(kept), len(draft.token_ids))
-        recovered = () if decision.redrawn is None else (decision.redrawn,)
-        block = TokenBlock(
+        refused = len(kept) < block.length
+        replaced = refused or redrawn is not None
+        drafter.settle(len(kept), replaced=replaced)
+        self._session.settle(text.public, len(kept), refused=refused)
+        if replaced:
+            self._out.clear()
+            self._full = False
+        recovered = () if redrawn is None else (redrawn,)
+        settled = TokenBlock(
             (*kept, *recovered),
             (*[decider.origin] * len(kept), *[decision.origin] * len(recovered)),
         )
-        text.settle(block.token_ids)
-        return block
+        text.settle(settled.token_ids)
+        return settled
 
-    def _verify(self, draft: Draft) -> tuple[Draft, Verdict | None]:
-        """The verdict on a draft, or on as much of it as the verifier has room for;
-        None where no verifier answers."""
+    def _draft_on(self) -> None:
+        """Draft, and send each block that is long enough, until the window is full, the
+        text cannot go on, or a verdict is there."""
+        text, drafter, lengths = self._text.own, self._drafter, self._lengths
         while True:
+            decider = self._alone if self._session.alone else self._decider
+            sent = sum(block.length for block in self._out)
+            begin, drafted = len(text) + sent, drafter.token_ids
+            pending = len(drafted) - sent
+            done = (
+                self._full
+                or len(text) + len(drafted) >= self._max_tokens
+                or bool(drafted and drafted[-1] in self._end_ids)
+            )
+            wanted = decider.threshold.room(begin)
+            if self._session.alone:
+                wanted = self._alone.draft_length
+            else:
+                wanted = min(wanted, lengths.next(len(self._out)))
+            threshold = decider.threshold.at(begin, len(text))
+            if pending >= wanted or done:
+                room = len(self._out) < (1 if self._session.alone else lengths.window)
+                if not room or threshold is None or (self._out and not pending):
+                    return
+                if not pending and wanted:
+                    # Nothing drafted, and no room to draft.
+                    raise ContextFullError("the text no longer fits")
+                self._send(pending, threshold)
+                continue
+            if self._out and not pending and not self._goes_ahead(sent):
+                return
+            if self._out and self._session.ready():
+                return
+            if self._stop.is_set():
+                raise StoppedError("stopped while drafting")
+            began = time.perf_counter()
             try:
-                self._session.submit(
-                    self._text.public, draft.token_ids, self._decider.threshold.value
-                )
-                return draft, self._session.collect()
+                token = drafter.next(text, decider.attempt(self._session.epoch))
             except ContextFullError:
-                fewer = len(draft.token_ids) // 2
-                if not fewer:
-                    raise
-                draft = self._drafter.shorten(fewer)
-                self._emitter.shortened(fewer)
+                self._full = True
+                continue
+            if drafted[1:]:  # the first may have read a prompt
+                lengths.drafted(time.perf_counter() - began)
+            self._emitter.drafted(token)
+
+    def _goes_ahead(self, sent: int) -> bool:
+        """Whether to begin another block behind so many tokens that are out."""
+        return self._lengths.window > 1 and self._lengths.worth_drafting(sent)
+
+    def _send(self, length: int, threshold: float) -> None:
+        """Submit the next `length` drafted tokens behind the blocks that are out."""
+        sent = sum(block.length for block in self._out)
+        drafted = self._drafter.token_ids[sent : sent + length]
+        self._out.append(_Out(length, time.perf_counter()))
+        self._session.submit(self._text.public, drafted, threshold)
+
+    def _shorten(self) -> None:
+        """Send half of the oldest block again, where the verifier has no room for more;
+        raises ContextFullError where it has none."""
+        fewer = self._out[0].length // 2
+        if not fewer:
+            raise ContextFullError("the text no longer fits into the server's model")
+        self._out.clear()
+        self._session.void()
+        self._drafter.cut(fewer)
+        self._emitter.shortened(fewer)
+        threshold = self._decider.threshold.at(len(self._text.own), len(self._text.own))
+        assert threshold is not None
+        self._send(fewer, threshold)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -87,6 +88,15 @@ class _Left:
         return next(self._pauses, None)
 
 
+@dataclass(slots=True)
+class _Asked:
+    """A block that waits for its verdict."""
+
+    drafted: tuple[int, ...]
+    threshold: float
+    sent: bool = False
+
+
 class VerifierSession:
     """One text's session with one verifier, however often it must be opened."""
 
@@ -112,8 +122,7 @@ class VerifierSession:
         self._clock = clock
         self._known: int | None = None  # tokens of the text that the server holds
         self._round = -1
-        self._asked: tuple[Sequence[int], Sequence[int], float] = (), (), 0.0
-        self._submitted = False
+        self._out: deque[_Asked] = deque()
         self._left = _Left(self._patience)
         self._has_verified = self._returning = False
         self._pause = self._patience.first_return
@@ -163,8 +172,9 @@ class VerifierSession:
     def submit(
         self, text_ids: Sequence[int], drafted: Sequence[int], threshold: float
     ) -> None:
-        """Send what was drafted after the text, through as many losses as patience
-        lasts; `collect` gives the verdict.
+        """Send what was drafted after the text and after the blocks that are out;
+        `collect` gives the verdict. What goes wrong with a block behind others is
+        mended when the verdict on the first is collected.
 
         Raises:
             ContextFullError: the draft no longer fits into a model of the verifier.
@@ -172,35 +182,53 @@ class VerifierSession:
                 refused before it had verified anything.
             StoppedError: the person stopped.
         """
-        self._round += 1
-        patience = self._patience
-        if self._returning:
-            patience = replace(patience, pauses=())
-        self._left = _Left(patience)
-        self._asked, self._submitted = (text_ids, drafted, threshold), False
-        self._patiently(self._submit)
+        self._out.append(_Asked(tuple(drafted), threshold))
+        if len(self._out) == 1:
+            self._left = self._new_patience()
+            self._patiently(lambda: self._send(text_ids))
+        elif all(block.sent for block in list(self._out)[:-1]):
+            try:
+                self._send(text_ids)
+            except (*_PASSING, CloudRefusedError):
+                self._unsend()
 
-    def collect(self) -> Verdict | None:
-        """The verdict on what was submitted, which is sent again after a loss; None:
-        the device is alone now, and all is kept. Raises as `submit` does."""
+    def collect(self, text_ids: Sequence[int]) -> Verdict | None:
+        """The verdict on the oldest block that is out; all that are out are sent again
+        after a loss. None: the device is alone now, and all is kept. Raises as `submit`
+        does."""
 
         def collect() -> Verdict:
-            if not self._submitted:
-                self._submit()
+            self._send(text_ids)
             return self._verifier.collect()
 
         verdict = self._patiently(collect)
+        self._out.popleft()
         if verdict is not None:
             if self._returning:
                 self._notice("the server is back and verifies again from here on")
             self._has_verified, self._returning = True, False
             self._pause = self._patience.first_return
+            self._left = self._new_patience()
         return verdict
 
-    def settle(self, text_ids: Sequence[int], kept: int, drafted: int) -> None:
-        """After a round on the text: so many of the drafted tokens stay."""
-        self._known = None if self._known is None else len(text_ids) + kept
-        self.epoch += kept < drafted
+    def ready(self) -> bool:
+        """Whether `collect` need not wait for the server."""
+        if self.alone or not self._out[0].sent:
+            return True
+        return self._verifier.ready()
+
+    def settle(self, text_ids: Sequence[int], kept: int, *, refused: bool) -> None:
+        """After a verdict: so many of the tokens after the text stay. A refusal voids
+        all that is out."""
+        if self._known is not None:
+            self._known = len(text_ids) + kept
+        if refused:
+            self.epoch += 1
+            self._out.clear()
+
+    def void(self) -> None:
+        """Give up all blocks that are out; they will be submitted anew."""
+        self._out.clear()
 
     def close(self) -> None:
         """End the text on the verifier too."""
@@ -214,7 +242,7 @@ class VerifierSession:
             except _PASSING as error:
                 if isinstance(error, SessionLostError):
                     self._known = None
-                self._submitted = False
+                self._unsend()
                 pause = self._left.pause_before_trying_again(error)
                 if pause is None:
                     self._leave(error)
@@ -226,23 +254,39 @@ class VerifierSession:
                 self._leave(error)
         return None
 
-    def _submit(self) -> None:
-        text_ids, drafted, threshold = self._asked
+    def _send(self, text_ids: Sequence[int]) -> None:
+        """Submit each block that is out and was not sent, behind those that were."""
         if self._known is None:
             self._open_again(text_ids)
         assert self._known is not None
-        self._verifier.submit(
-            DraftBlock(
-                self.epoch,
-                self._round,
-                self._known,
-                digest(list(text_ids[: self._known])),
-                tuple(text_ids[self._known :]),
-                tuple(drafted),
-                threshold,
-            )
-        )
-        self._submitted = True
+        text, known = list(text_ids), self._known
+        for block in self._out:
+            if not block.sent:
+                self._round += 1
+                self._verifier.submit(
+                    DraftBlock(
+                        self.epoch,
+                        self._round,
+                        known,
+                        digest(text[:known]),
+                        tuple(text[known:]),
+                        block.drafted,
+                        block.threshold,
+                    )
+                )
+                block.sent = True
+            text += block.drafted
+            known = len(text)
+
+    def _unsend(self) -> None:
+        """All blocks that are out must be sent anew."""
+        for block in self._out:
+            block.sent = False
+
+    def _new_patience(self) -> _Left:
+        """For the next block; with a server that was left it is short."""
+        pauses = () if self._returning else self._patience.pauses
+        return _Left(replace(self._patience, pauses=pauses))
 
     def _open_again(self, text_ids: Sequence[int]) -> None:
         self._verifier.open(replace(self._request, text_ids=tuple(text_ids)))

@@ -82,6 +82,8 @@ class WritingService:
         self._context: LlamaContext | None = None
         self._base: LlamaContext | None = None
         self._reranker: LlamaReranker | None = None
+        self._verifier: CloudVerifier | None = None
+        self._verifier_of: tuple[str, str] = "", ""
 
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None
@@ -195,7 +197,13 @@ class WritingService:
             url, token = self._config.server, self._config.token
             if self._child is not None:
                 url, token = self._child.url, self._child.token
-            return CloudVerifier(url, token, emit, stop)
+            if self._verifier_of != (url, token):
+                self._hang_up()
+            if self._verifier is None:
+                self._verifier = CloudVerifier(url, token, emit, stop)
+                self._verifier_of = url, token
+            self._verifier.attach(emit, stop)
+            return self._verifier
 
         def base() -> Engine:  # a second cache over the specialist's weights
             if self._base is None:
@@ -209,7 +217,11 @@ class WritingService:
         patience = Patience()
         if self._child is not None:
             patience = Patience(pauses=())  # nobody starts it again in mid-text
-        job = TextJob(model, engine, request, role.method, emit, stop, patience)
+        # Its session stays open: another version reads on from where the two differ.
+        job = TextJob(
+            *(model, engine, request, role.method, emit, stop, patience),
+            keeps_session=True,
+        )
         return job.run(verifier, retrieved.passages)
 
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
@@ -286,7 +298,16 @@ class WritingService:
                 if self._closing.is_set():
                     self._free()
 
+    def _hang_up(self) -> None:
+        """End the session that is open, and tell the ledger what that sends."""
+        if self._verifier is not None:
+            with closing(Ledger(self._config.ledger)) as ledger:
+                self._verifier.attach(ledger.add, threading.Event())
+                self._verifier.close()
+        self._verifier = None
+
     def _free(self) -> None:
+        self._hang_up()
         if self._child is not None:
             self._child.close()
         for context in (self._context, self._base):

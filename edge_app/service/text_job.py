@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.protocols import Method, Verifier
+from decoding_core.verifier import read_text
 from edge_app.decoding.events import (
     Emit,
     EventEmitter,
@@ -39,6 +41,8 @@ class TextJob:
     stop: threading.Event
     patience: Patience = field(default_factory=Patience)
     """With a server that is lost in mid-text."""
+    keeps_session: bool = False
+    """Whether the verifier's session stays open for another version of the text."""
 
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
         """Write the text; why it ended.
@@ -72,14 +76,21 @@ class TextJob:
                 patience=self.patience,
                 stop=self.stop,
             )
-            opened = session.open()
+            engine = self.context.sequence()
+            drafts = verifier.local or self.method.drafts
+            with ThreadPoolExecutor(1) as readers:
+                # The specialist reads its prompt while the server is asked and reads
+                # its own. What goes wrong here goes wrong again in the loop.
+                if drafts or self.method.needs_specialist:
+                    readers.submit(read_text, engine, prompts.private_ids[:-1])
+                opened = session.open()
             generalist = "" if opened is None else opened.generalist
             self.emit(Opened(generalist or "this device alone", not generalist))
 
             loop = decode_loop(
                 settings,
                 self.method,
-                self.context.sequence(),
+                engine,
                 prompts.private_ids,
                 session,
                 emitter,
@@ -93,7 +104,8 @@ class TextJob:
         except StoppedError:
             return "stopped"
         finally:
-            verifier.close()
+            if not self.keeps_session:
+                verifier.close()
         return loop.ended
 
 

@@ -66,6 +66,10 @@ class Line:
         self._deadline: float | None = None
         self._most_down: int | None = None
 
+    def attach(self, stop: threading.Event) -> None:
+        """End waits when another `stop` is set."""
+        self._stop = stop
+
     def allow(
         self, size: int, seconds: float | None = None, *, may_stop: bool = True
     ) -> None:
@@ -225,6 +229,18 @@ class Connection:
         )
         self._exits = ExitStack()
         self._socket: WebSocketSession | None = None
+        self._awaited = 0  # answers that are still to come on the WebSocket
+
+    @property
+    def awaits_answers(self) -> bool:
+        """Whether answers to what was sent on the WebSocket are still to come."""
+        return self._awaited > 0
+
+    def attach(self, emit: Emit, stop: threading.Event) -> None:
+        """Tell another `emit` what is sent from now on, and end waits when another
+        `stop` is set."""
+        self._emit, self._stop = emit, stop
+        self._line.attach(stop)
 
     def request(
         self,
@@ -258,27 +274,30 @@ class Connection:
             ) as response,
         ):
             answer = _plain_body(response)
+        self._line.allow(_CONTROL_BYTES)  # what may come on an idle WebSocket
         self._received(what)
         return _read(response, answer)
 
     def send(
         self, path: str, frame: bytes, token_ids: tuple[int, ...], *, answer_size: int
     ) -> None:
-        """Send one frame on the WebSocket at `path`, opened if need be; its answer will
-        have so many bytes.
+        """Send one frame on the WebSocket at `path`, opened if need be; each answer to
+        those sent will have so many bytes.
 
         Raises:
             ConnectionLostError: the socket broke; a new one may be tried.
             DecodingError: there is no socket to be had.
             StoppedError: the person stopped.
         """
-        socket = self._socket or self._connect(path)
-        self._line.allow(answer_size + _CONTROL_BYTES)
+        socket = self.connect(path)
+        self._awaited += 1
+        self._line.allow(self._awaited * answer_size + _CONTROL_BYTES)
         with self._broken_is_lost(), self._sent("block", token_ids, frame):
             socket.send_bytes(frame)
 
-    def receive(self) -> bytes:
-        """The next frame on the WebSocket.
+    def receive(self, *, wait: bool = True) -> bytes | None:
+        """The next frame on the WebSocket; None: none is there, and it is not to be
+        waited for.
 
         Raises:
             ConnectionLostError: the socket broke; a new one may be tried.
@@ -288,30 +307,45 @@ class Connection:
         if self._socket is None:
             raise ConnectionLostError(f"lost the server at {self.url}")
         with self._broken_is_lost():
-            answer = self._receive(self._socket)
+            if wait:
+                answer = self._receive(self._socket)
+            else:
+                try:
+                    answer = self._socket.receive_bytes(timeout=0.0)
+                except queue.Empty:
+                    return None
+        self._awaited -= 1
         self._received("verdict")
         return answer
 
-    def disconnect(self) -> None:
-        """Close the WebSocket; the next exchange opens another."""
-        self._socket = None
+    def disconnect(self) -> bool:
+        """Close the WebSocket; the next exchange opens another. Whether there was one,
+        and the server was told in order that it is closed."""
+        there, self._socket, self._awaited = self._socket is not None, None, 0
         exits, self._exits = self._exits, ExitStack()
         try:
-            exits.close()
+            with self._sent("end", (), b""):
+                exits.close()
         except (*_BROKEN, OSError):
-            return  # it was broken, which is why it is closed
+            return False  # it was broken, which is why it is closed
+        return there
 
     def close(self) -> None:
         """Close everything."""
         self.disconnect()
         self._client.close()
 
-    def _connect(self, path: str) -> WebSocketSession:
+    def connect(self, path: str) -> WebSocketSession:
+        """The WebSocket at `path`, opened if it is not open; raises as `request`
+        does."""
+        if self._socket is not None:
+            return self._socket
         self._line.allow(_LARGEST_HEAD, _REQUEST_SECONDS)
         with self._translated(), self._sent("stream", (), b""):
             self._socket = self._exits.enter_context(
                 connect_ws(path, self._client, max_message_size_bytes=_CHUNK)
             )
+        self._line.allow(_CONTROL_BYTES)
         self._received("stream")
         return self._socket
 

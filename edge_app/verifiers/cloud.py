@@ -1,20 +1,35 @@
 """A verifier behind an address: a session, its blocks, and broken sockets.
 
-When a socket breaks, the block is sent again over another, and the server replays its
-answer if it had one. A session that is lost is the business of `VerifierSession`, which
-is handed the text: nothing of it is kept here.
+When a socket breaks, the blocks that are out are sent again over another, and the
+server replays its answers if it had them. A session that is lost is the business of
+`VerifierSession`, which is handed the text: nothing of it is kept here.
+
+The session stays open from one text to the next until `close`: another version of a
+text, or one that goes on, begins inside it, so that the server need not read again what
+both have in common.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from decoding_core.errors import (
+    CloudError,
     CloudUnreachableError,
     DecodingError,
     MessageError,
+    SessionLostError,
 )
-from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
+from decoding_core.messages import (
+    WINDOW,
+    DraftBlock,
+    OpenSession,
+    SessionOpened,
+    Verdict,
+)
 from decoding_core.verifier import VerifierRole, role_of
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 from decoding_core.wire_json import open_to_json, opened_from_json
@@ -23,7 +38,7 @@ from edge_app.transport.client import Connection, ConnectionLostError
 from edge_app.transport.problems import error_of_signal
 
 _MOST_SOCKETS = 3  # broken in succession over one block: then the server counts as gone
-_MOST_STALE = 8
+_MOST_STALE = 16
 _CLOSE_SECONDS = 1.0
 _SESSIONS = "/v1/sessions"
 
@@ -36,12 +51,13 @@ class CloudVerifier:
     def __init__(
         self, url: str, token: str, emit: Emit, stop: threading.Event | None = None
     ) -> None:
-        self._stop = stop or threading.Event()
-        self._connection = Connection(url, token, emit, self._stop)
+        self._connection = Connection(url, token, emit, stop)
         self._role: VerifierRole | None = None
         self._frames: FrameFormat | None = None
         self._session_id = ""
-        self._submitted: DraftBlock | None = None
+        self._out: deque[DraftBlock] = deque()
+        self._answer: Verdict | Signal | None = None  # to the oldest block
+        self._error: DecodingError | None = None
         self._tries = 0
 
     @property
@@ -49,8 +65,19 @@ class CloudVerifier:
         """The server's address."""
         return self._connection.url
 
+    def attach(self, emit: Emit, stop: threading.Event) -> None:
+        """Tell another text's `emit` what is sent from now on, and end when its `stop`
+        is set."""
+        self._connection.attach(emit, stop)
+
+    def reach(self) -> None:
+        """Open the connection before a text needs it; raises as `Connection.request`
+        does."""
+        self._connection.request("hello", "GET", "/healthz")
+
     def open(self, request: OpenSession) -> SessionOpened:
-        """Begin a text on the server, or go on with one in a new session.
+        """Begin a text on the server, or go on with one: inside the session that is
+        open, else in a new one.
 
         Raises:
             CloudBusyError: the server asks to come back later.
@@ -59,27 +86,50 @@ class CloudVerifier:
             ContextFullError: the text leaves no room in the server's models.
             StoppedError: the person stopped.
         """
-        self._connection.disconnect()
-        self._role = role_of(request.terms)
-        self._frames = self._role.frames
-        self._submitted = None
-        opened = opened_from_json(
-            self._connection.request("open", "POST", _SESSIONS, open_to_json(request))
-        )
+        role, body = role_of(request.terms), open_to_json(request)
+        same = bool(self._session_id) and role.frames == self._frames
+        if not same or self._connection.awaits_answers:
+            self._connection.disconnect()
+        self._role, self._frames = role, role.frames
+        self._out.clear()
+        self._answer = self._error = None
+        opened: SessionOpened | None = None
+        if self._session_id:
+            try:
+                answer = self._connection.request("open", "PUT", self._path(), body)
+                opened = opened_from_json(answer)
+            except SessionLostError:
+                self._session_id = ""
+                self._connection.disconnect()
+        if opened is None:
+            answer = self._connection.request("open", "POST", _SESSIONS, body)
+            opened = opened_from_json(answer)
         self._session_id = opened.session_id
+        # Now, while the specialist reads its prompt. The first block tries again, and
+        # says what is wrong.
+        with suppress(CloudError):
+            self._connection.connect(f"{self._path()}/stream")
         return opened
 
     def submit(self, block: DraftBlock) -> None:
         """Send one block, over as many sockets as it takes; raises what `collect` does,
-        and MessageError where the verdict on another block was not collected."""
-        if self._submitted is not None:
-            raise MessageError("a block waits for its verdict already")
-        self._tries = _MOST_SOCKETS
-        self._send(block)
-        self._submitted = block
+        and MessageError where too many wait for their verdicts."""
+        while self._out and self._out[-1].epoch < block.epoch:
+            self._out.pop()
+            self._answer = self._error = None
+        if len(self._out) == WINDOW:
+            raise MessageError("too many blocks wait for their verdicts")
+        if not self._out:
+            self._tries = _MOST_SOCKETS
+        self._out.append(block)
+        with self._all_or_none():
+            try:
+                self._send(block)
+            except ConnectionLostError:
+                self._send_again()
 
     def collect(self) -> Verdict:
-        """The verdict on the block, which is sent again where a socket breaks.
+        """The verdict on the oldest block; all are sent again where a socket breaks.
 
         Raises:
             SessionLostError: the server no longer has the session, or another text.
@@ -91,28 +141,45 @@ class CloudVerifier:
             MessageError: the answer is none to this block.
             StoppedError: the person stopped.
         """
-        block, self._submitted = self._submitted, None
-        if self._role is None or block is None:
+        if self._role is None or not self._out:
             raise MessageError("collect was called before submit")
-        while True:
-            try:
-                answer = self._answer(block)
-                break
-            except ConnectionLostError:
-                self._send(block)
-        if isinstance(answer, Signal):
-            raise error_of_signal(answer)
-        count = len(block.drafted)
-        rows = self._role.positions(answer.accepted, count)
-        if answer.accepted > count or len(answer.rows) != len(rows):
-            raise MessageError("the server's verdict does not fit the block")
+        with self._all_or_none():
+            if self._error is not None:
+                raise self._error
+            while self._answer is None:
+                try:
+                    self._answer = self._receive(wait=True)
+                except ConnectionLostError:
+                    self._send_again()
+            block, answer = self._out[0], self._answer
+            if isinstance(answer, Signal):
+                raise error_of_signal(answer)
+            count = len(block.drafted)
+            rows = self._role.positions(answer.accepted, count)
+            if answer.accepted > count or len(answer.rows) != len(rows):
+                raise MessageError("the server's verdict does not fit the block")
+        self._out.popleft()
+        self._answer, self._tries = None, _MOST_SOCKETS
         return answer
+
+    def ready(self) -> bool:
+        """Whether the answer to the oldest block is there, or the socket is broken."""
+        if self._answer is None:
+            try:
+                self._answer = self._receive(wait=False)
+            except ConnectionLostError:
+                return True
+            except DecodingError as error:
+                self._error = error
+                return True
+        return self._answer is not None
 
     def close(self) -> None:
         """End the session, on the server too, and the connection."""
         try:
-            self._connection.disconnect()
-            if self._session_id:
+            # The server ends the session of a stream that is closed in order.
+            streamed = self._connection.disconnect()
+            if self._session_id and not streamed:
                 self._connection.request(
                     "close",
                     "DELETE",
@@ -126,39 +193,66 @@ class CloudVerifier:
             self._session_id = ""
             self._connection.close()
 
+    @contextmanager
+    def _all_or_none(self) -> Iterator[None]:
+        """An error takes all blocks out of the window."""
+        try:
+            yield
+        except BaseException as error:
+            self._out.clear()
+            self._answer = self._error = None
+            if isinstance(error, SessionLostError):
+                self._session_id = ""
+            raise
+
     def _send(self, block: DraftBlock) -> None:
-        """Hand a block to a socket that takes it."""
+        """Hand a block to the socket, which is opened if need be."""
         if self._frames is None or not self._session_id:
             raise MessageError("submit was called before open")
+        self._connection.send(
+            f"{self._path()}/stream",
+            self._frames.encode_block(block),
+            (*block.settled, *block.drafted),
+            answer_size=self._frames.down_size,
+        )
+
+    def _send_again(self) -> None:
+        """Hand all blocks that are out to another socket."""
         while self._tries:
             self._tries -= 1
             try:
-                self._connection.send(
-                    f"{self._path()}/stream",
-                    self._frames.encode_block(block),
-                    (*block.settled, *block.drafted),
-                    answer_size=self._frames.down_size,
-                )
+                for block in self._out:
+                    self._send(block)
                 return
             except ConnectionLostError:
                 continue
         raise CloudUnreachableError(f"the server at {self.url} breaks every connection")
 
-    def _answer(self, block: DraftBlock) -> Verdict | Signal:
-        """The answer to a block. Late answers to blocks before it are dropped; what
-        the server says of the whole stream bears the key of the newest block it saw."""
+    def _receive(self, *, wait: bool) -> Verdict | Signal | None:
+        """The answer to the oldest block; None: it is not there yet, and not to be
+        waited for. Late answers to blocks before it are dropped; what the server says
+        of the whole stream bears the key of the newest block it saw."""
         assert self._frames is not None
-        wanted = block.epoch, block.round
+        wanted = self._out[0].epoch, self._out[0].round
+        newest = self._out[-1].epoch, self._out[-1].round
         for _ in range(_MOST_STALE):
-            answer = self._frames.decode_answer(self._connection.receive())
+            frame = self._connection.receive(wait=wait)
+            if frame is None:
+                return None
+            answer = self._frames.decode_answer(frame)
             key = answer.epoch, answer.round
-            of_the_stream = (
-                isinstance(answer, Signal)
-                and answer.kind is Kind.ERROR
-                and answer.value in (Problem.MESSAGE, Problem.STOPPING)
-            )
-            if key == wanted or (key < wanted and of_the_stream):
+            if key == wanted:
                 return answer
+            if key > newest:
+                break
+            if isinstance(answer, Signal):
+                stopping = answer.kind is Kind.ERROR and answer.value in (
+                    Problem.MESSAGE,
+                    Problem.STOPPING,
+                )
+                lost = answer.kind is Kind.RESYNC and key > wanted
+                if stopping or lost:
+                    return answer
             if key > wanted:
                 break
         raise MessageError("the server answered another round")

@@ -6,6 +6,8 @@ chooses the one that a method needs.
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,8 +24,8 @@ from decoding_core.messages import (
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.sampling import log_softmax
 from decoding_core.verifier import (
-    OneBlockVerifier,
-    Reader,
+    BlockReader,
+    VerifierHere,
     VerifierRole,
     count_kept,
     role_of,
@@ -44,7 +46,7 @@ def verifier_of(
     return BaseAloneVerifier(base()) if needs_base else OfflineVerifier()
 
 
-class OfflineVerifier(OneBlockVerifier):
+class OfflineVerifier(VerifierHere):
     """Keeps everything: no model takes part but the specialist."""
 
     local = True
@@ -52,6 +54,7 @@ class OfflineVerifier(OneBlockVerifier):
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text."""
         del request
+        self._out.clear()
         return SessionOpened("offline", "", "")
 
     def verify(self, block: DraftBlock) -> Verdict:
@@ -62,7 +65,7 @@ class OfflineVerifier(OneBlockVerifier):
         """Nothing was remembered."""
 
 
-class BaseAloneVerifier(OneBlockVerifier):
+class BaseAloneVerifier(VerifierHere):
     """The base on this device as the only verifier; no server takes part.
 
     For methods that do not use the generalist: it gives the base's opinion of every
@@ -73,23 +76,28 @@ class BaseAloneVerifier(OneBlockVerifier):
     local = False
 
     def __init__(self, base: Engine) -> None:
-        self._base = Reader(base)
+        super().__init__()
+        self._base = BlockReader(base)
         self._temperature: float | None = None
 
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text; raises VocabularyMismatchError for one of other tokens."""
+        self._out.clear()
         self._base.open(request)
         self._temperature = request.terms.temperature
         return SessionOpened("base", "", "base")
 
     def verify(self, block: DraftBlock) -> Verdict:
-        """Rows (G + 1, V) over one block; raises MessageError if it does not follow."""
+        """Rows (G, V) over one block; raises MessageError if it does not follow."""
         if self._temperature is None:
             raise MessageError("verify was called before open")
-        logprobs = log_softmax(self._base.read(block), self._temperature)
+        started = time.perf_counter()
+        logits = self._base.read(block, len(block.drafted))
+        logprobs = log_softmax(logits, self._temperature)
         ids = np.arange(logprobs.shape[-1], dtype=np.int32)
         rows = tuple(Candidates(ids, row, row) for row in logprobs.astype(np.float32))
-        return Verdict(block.epoch, block.round, 0, rows)
+        seconds = time.perf_counter() - started
+        return Verdict(block.epoch, block.round, 0, rows, seconds=seconds)
 
     def close(self) -> None:
         """Forget the text; the engine stays usable for the next."""
@@ -109,37 +117,44 @@ class EdgeBaseVerifier:
 
     def __init__(self, inner: Verifier, base: Engine) -> None:
         self._inner = inner
-        self._base = Reader(base)
+        self._base = BlockReader(base)
         self._role: VerifierRole | None = None
-        self._submitted: DraftBlock | None = None
+        self._out: deque[DraftBlock] = deque()
 
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text; raises what the verifier inside raises."""
         self._role = role_of(replace(request.terms, base="cloud"))
-        self._submitted = None
+        self._out.clear()
         self._base.open(request)
         return self._inner.open(request)
 
     def submit(self, block: DraftBlock) -> None:
         """Hand the block to the verifier inside; raises what that raises."""
+        while self._out and self._out[-1].epoch < block.epoch:
+            self._out.pop()
         self._inner.submit(block)
-        self._submitted = block
+        self._out.append(block)
 
     def collect(self) -> Verdict:
-        """The verdict from the answer of the verifier inside and the base's logits.
+        """The verdict from the answer of the verifier inside and the base's logits; the
+        base reads while that answer is on its way.
 
         Raises:
             MessageError: the answer lacks a drafted token, or names tokens that this
                 device does not have.
             DecodingError: what the verifier inside raises.
         """
-        block, self._submitted = self._submitted, None
-        if self._role is None or block is None:
+        if self._role is None or not self._out:
             raise MessageError("collect was called before submit")
-        answer = self._inner.collect()
-        logits = self._base.read(block)
+        block = self._out.popleft()
+        try:
+            logits = self._base.read(block, self._role.rows(len(block.drafted)))
+            answer = self._inner.collect()
+        except BaseException:
+            self._out.clear()
+            raise
         base = log_softmax(logits, self._role.terms.temperature)
-        kept, mean = 0, 0.0
+        kept, ratio_sum = 0, 0.0
         if self._role.decides:
             generalist = np.empty(min(len(answer.rows), len(block.drafted)), np.float32)
             for i in range(len(generalist)):
@@ -148,14 +163,18 @@ class EdgeBaseVerifier:
                     raise MessageError("the server's candidates lack a drafted token")
                 generalist[i] = answer.rows[i].generalist_logprobs[at[0]]
             drafted = np.arange(len(block.drafted)), np.asarray(block.drafted, int)
-            kept, mean = count_kept(block, generalist, base[drafted], self._role)
+            kept, ratio_sum = count_kept(block, generalist, base[drafted], self._role)
         rows = []
         for i in self._role.positions(kept, len(block.drafted)):
             row, opinion = answer.rows[i], base[i]
             row.check(len(opinion))
             of_row = opinion[row.token_ids].astype(np.float32)
             rows.append(replace(row, base_logprobs=of_row, whole_base=opinion))
-        return replace(answer, accepted=kept, rows=tuple(rows), mean_ratio=mean)
+        return replace(answer, accepted=kept, rows=tuple(rows), ratio_sum=ratio_sum)
+
+    def ready(self) -> bool:
+        """Whether the answer of the verifier inside is there."""
+        return self._inner.ready()
 
     def close(self) -> None:
         """End the text on both sides."""

@@ -250,6 +250,7 @@ class LlamaContext:
         self._batch = _Batch(self._library, _BATCH)
         self._lock = threading.Lock()
         self._positions = [0] * slots
+        self._tokens: list[list[int]] = [[] for _ in range(slots)]
         self._abort = self._library.ggml_abort_callback(lambda _: self.stop.is_set())
         self._no_abort = self._library.ggml_abort_callback()
 
@@ -276,6 +277,10 @@ class LlamaContext:
         """How many tokens a slot has read."""
         return self._positions[slot]
 
+    def tokens(self, slot: int) -> list[int]:
+        """What a slot has read; not to be changed."""
+        return self._tokens[slot]
+
     def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
         """Read on in several slots, in as few decodes as the batch size allows; logits
         (rows, V) for each reading.
@@ -299,6 +304,7 @@ class LlamaContext:
                 ]
                 for reading in sorted_readings:
                     self._positions[reading.slot] += len(reading.token_ids)
+                    self._tokens[reading.slot].extend(reading.token_ids)
                 ends = np.cumsum([reading.rows for reading in sorted_readings])[:-1]
                 logits = np.split(np.concatenate(decoded), ends)
             except BaseException:
@@ -381,6 +387,7 @@ class LlamaContext:
         if not done:
             raise EngineError("this model cannot forget a part of what it read")
         self._positions[slot] = position
+        del self._tokens[slot][position:]
 
 
 class LlamaSequence:
@@ -389,6 +396,11 @@ class LlamaSequence:
     def __init__(self, context: LlamaContext, slot: int) -> None:
         self.context = context
         self.slot = slot
+
+    @property
+    def tokens(self) -> list[int]:
+        """What it has read; not to be changed."""
+        return self.context.tokens(self.slot)
 
     @property
     def position(self) -> int:

@@ -6,6 +6,7 @@ machine of the server's sessions; the models are scripted.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections import deque
 
@@ -54,17 +55,20 @@ class LosingServer:
     """Does what `disturbances` say before the frames of these numbers: the count is of
     frames that the device sends, repeated ones too."""
 
-    def __init__(self, disturbances, seed="", context=10_000):
+    def __init__(self, disturbances, seed="", context=10_000, timing=0):
         self.context = context
+        self._late = random.Random(timing)
         self.disturbances = {at: deque(kinds) for at, kinds in disturbances.items()}
         self.models = HashEngine("large" + seed), HashEngine("base" + seed)
         self.sessions = {}
         self.opened = []  # the text of each opening that was answered
-        self.unknown = 0  # questions about a session that is no more
+        self._lost = (
+            set()
+        )  # sessions of which a question was told that they are no more
         self.frames = 0
         self._made = 0
         self._refusing = self._putting_off = 0
-        self._connected = False
+        self._connected = self._hung_up = False
         self._answers = deque()
         self._before = None
 
@@ -86,6 +90,10 @@ class LosingServer:
         self.opened.append(request.text_ids)
         self._made += 1
         name = f"session-{self._made}"
+        if method == "PUT":
+            name = path.rsplit("/", 1)[1]
+            if name not in self.sessions:
+                raise SessionLostError("there is no such session")
         self.sessions[name] = Session(
             request, role_of(request.terms), self.context, 0.0
         )
@@ -93,8 +101,9 @@ class LosingServer:
 
     def send(self, path, frame, token_ids, *, answer_size):
         name = path.split("/")[3]
-        if not self._connected:
-            self._connect(name)
+        self.connect(path)
+        if self._hung_up:
+            return  # the device does not know yet
         kinds = self.disturbances.get(self.frames, deque())
         self.frames += 1
         kind = kinds.popleft() if kinds else ""
@@ -112,27 +121,42 @@ class LosingServer:
             self._break()
         assert all(len(answer) == answer_size for answer in self._answers)
 
-    def receive(self):
+    @property
+    def losses(self):
+        """How many losses of a session a question was answered with."""
+        return len(self._lost)
+
+    @property
+    def awaits_answers(self):
+        return bool(self._answers)
+
+    def receive(self, *, wait=True):
+        if not wait and self._late.random() < 0.6:
+            return None
         if not self._answers:
             self._break()
         return self._answers.popleft()
 
     def disconnect(self):
-        self._connected = False
+        self._connected = self._hung_up = False
         self._answers.clear()
+        return True
 
-    close = disconnect
-
-    # How it loses.
-
-    def _connect(self, name):
+    def connect(self, path):
+        name = path.split("/")[3]
+        if self._connected:
+            return
         if self._refusing:
             self._refusing -= 1
             raise CloudUnreachableError("there is no answer")
         if name not in self.sessions:
-            self.unknown += 1
+            self._lost.add(name)
             raise SessionLostError("there is no such session")
         self._connected = True
+
+    close = disconnect
+
+    # How it loses.
 
     def _break(self):
         self.disconnect()
@@ -150,12 +174,12 @@ class LosingServer:
             signal = Signal(Kind.ERROR, *key, Problem.STOPPING)
             self._answers.append(session.frames.encode_signal(signal))
             self.sessions.clear()
-            self._putting_off, self._connected = 1, False
+            self._putting_off, self._hung_up = 1, True
             return
         if kind in ("evict", "expire"):
             session = self.sessions.pop(name)
-            self._connected = False  # it hangs up after this answer
-            self.unknown += 1
+            self._hung_up = True  # after this answer
+            self._lost.add(name)
             block = session.frames.decode_block(frame)
             lost = Signal(Kind.RESYNC, block.epoch, block.round, 0)
             self._answers.append(session.frames.encode_signal(lost))
@@ -186,11 +210,13 @@ class LosingServer:
             fault = Signal(Kind.ERROR, block.epoch, block.round, Problem.ENGINE)
             session.finish(block, fault)
             return fault
-        rows = len(block.drafted) + 1
+        rows = session.role.rows(len(block.drafted))
+        unread = len(block.drafted) + 1 - rows
+        read = decision.token_ids[: len(decision.token_ids) - unread]
         logits = []
         for model in self.models:
-            model.read = list(decision.token_ids[:-rows])
-            logits.append(model.evaluate(decision.token_ids[-rows:], rows))
+            model.read = list(read[:-rows])
+            logits.append(model.evaluate(read[-rows:], rows))
         base = logits[1] if session.role.uses_base else None
         verdict = verify(block, logits[0], base, session.role)
         session.finish(block, verdict)

@@ -1,6 +1,6 @@
 """Whatever happens between device and server, the text is the one of a quiet day."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from decoding_core.messages import (
 )
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier, OneBlockVerifier, role_of
+from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from decoding_core.wire import Kind, Problem, Signal
 from edge_app.decoding.events import EventEmitter, Notice
 from edge_app.decoding.loop import decode_loop
@@ -60,9 +60,13 @@ class Run:
     seed: str = ""
     patience: Patience = field(default_factory=Patience)
     may_go_offline: bool = True
+    timing: int = 0
+    """Chooses when an answer that is there has come."""
 
     def __post_init__(self):
-        self.server = LosingServer(self.disturbances, self.seed, self.server_context)
+        self.server = LosingServer(
+            self.disturbances, self.seed, self.server_context, self.timing
+        )
         self.now = 0.0
         self.stop, self.events = Hurried(), []
         verifier = CloudVerifier("http://x", "", lambda _: None, self.stop)
@@ -118,7 +122,10 @@ def check_same(quiet, disturbed):
     assert disturbed.loop.ended == quiet.loop.ended
     assert not disturbed.notices
     server = disturbed.server
-    assert len(server.opened) == 1 + server.unknown
+    if disturbed.settings.window == 1:
+        assert len(server.opened) == 1 + server.losses
+    else:  # with a block that was void already, a session may be lost in silence
+        assert len(server.opened) <= 1 + server.losses
     assert all(text == quiet.ids[: len(text)] for text in server.opened)
     assert all(seconds <= 10 for seconds in disturbed.stop.waits)
 
@@ -129,6 +136,7 @@ def spread(first, kinds):
 
 
 some = st.lists(st.sampled_from(DISTURBANCES), unique=True, max_size=2)
+lengths = st.one_of(st.just("auto"), st.integers(1, 9))
 disturbances = st.builds(spread, st.integers(0, 9), st.lists(some, max_size=12))
 
 
@@ -138,27 +146,39 @@ disturbances = st.builds(spread, st.integers(0, 9), st.lists(some, max_size=12))
     st.sampled_from(["cloud", "edge"]),
     st.integers(1, 9),
     st.integers(0, 50),
+    st.integers(1, 4),
+    lengths,
     disturbances,
 )
-def test_no_loss_shows_in_the_text(method, temperature, base, length, seed, losses):
+def test_no_loss_shows_in_the_text(
+    method, temperature, base, length, seed, window, other_length, losses
+):
     """Drops, repeats, late answers, restarts, evictions, expiry, faults, at any point,
-    in every method: one block is out at a time."""
+    in every method, with any number of blocks out, of any length: the text is the one
+    that is written in turns."""
     settings = MethodSettings(
         method=method,
         temperature=0.7 if method == "rejection" else temperature,
         base=base,
         draft_length=length,
+        window=1,
         seed=seed,
         threshold="auto" if seed % 2 and method == "steering" else 0.5,
     )
-    check_same(Run(settings, seed=str(seed)), Run(settings, losses, seed=str(seed)))
+    other = replace(settings, draft_length=other_length, window=window)
+    check_same(
+        Run(settings, seed=str(seed)),
+        Run(other, losses, seed=str(seed), timing=seed),
+    )
 
 
-def fifteen_losses(method, seeds):
+def fifteen_losses(method, seeds, window):
     """Runs of 300 tokens, each with losses at places of its own."""
     kinds = (*LOSING, "lose the block", "lose the answer")
     for seed in seeds:
-        settings = MethodSettings(method=method, temperature=0.7, seed=seed)
+        settings = MethodSettings(
+            method=method, temperature=0.7, seed=seed, draft_length=8, window=window
+        )
         quiet = Run(settings, max_tokens=300)
         step = quiet.server.frames // 15
         losses = {
@@ -167,24 +187,25 @@ def fifteen_losses(method, seeds):
         }
         disturbed = Run(settings, losses, max_tokens=300)
         check_same(quiet, disturbed)
-        assert disturbed.server.unknown >= 8
-        assert disturbed.server.frames <= quiet.server.frames + 15
+        assert disturbed.server.losses >= 8
+        assert disturbed.server.frames <= quiet.server.frames + 15 * window
 
 
 FOUR = ["steering", "lossless", "coupled", "speculative"]
 
 
-@pytest.mark.parametrize("method", FOUR[:2])
-def test_fifteen_losses_in_three_hundred_tokens(method):
+@pytest.mark.parametrize(("method", "window"), [(FOUR[0], 4), (FOUR[1], 1)])
+def test_fifteen_losses_in_three_hundred_tokens(method, window):
     """Two seeds; forty are the slow test's."""
-    fifteen_losses(method, (1, 2))
+    fifteen_losses(method, (1, 2), window)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("window", [1, 2, 4])
 @pytest.mark.parametrize("method", FOUR)
-def test_fifteen_losses_in_three_hundred_tokens_of_forty_seeds(method):
+def test_fifteen_losses_in_three_hundred_tokens_of_forty_seeds(method, window):
     """Restarts, evictions, expiry, dropped sockets."""
-    fifteen_losses(method, range(1, 41))
+    fifteen_losses(method, range(1, 41), window)
 
 
 @given(
@@ -227,12 +248,13 @@ def test_a_block_is_cut_to_the_room_that_is_left(place):
     assert run.loop.ended == "full"
 
 
-class Failing(OneBlockVerifier):
+class Failing(VerifierHere):
     """Passes on to another verifier, but for the calls that `errors` names."""
 
     local = False
 
     def __init__(self, errors=None, open_errors=None):
+        super().__init__()
         self.inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
         self.errors, self.open_errors = dict(errors or {}), dict(open_errors or {})
         self.blocks, self.opened = [], []
@@ -348,7 +370,8 @@ def test_one_fault_of_a_model_is_tried_again():
     writing = Writing(verifier)
     assert "local" not in writing.origins
     assert not writing.notices
-    assert verifier.blocks[4] == verifier.blocks[5]
+    first, second = verifier.blocks[4:6]
+    assert replace(first, round=second.round) == second
 
 
 def test_two_faults_of_a_model_leave_a_complete_text():

@@ -1,0 +1,217 @@
+"""How many tokens to draft before a block is sent, and how many blocks to have out.
+
+Where no bonus is drawn, neither changes the text: only how soon it comes. Between two
+refusals the device drafts on while blocks are out. So, with a the share of drafted
+tokens that are kept, a token takes at least
+
+    t_draft + (1 - a) * (t_verify + round trip)
+
+(`single_chain`): every token is drafted, and only a refusal is waited for. What a block
+adds is that its refused token waits until the block is full, and that the verifier
+reads one block after the other. `seconds_a_token` adds this up; `plan` takes the lengths
+that make it least. With a window of one, drafting and verifying take turns: G drafted
+tokens take G * t_draft + t_verify + round trip and give (1 - a^G) / (1 - a) tokens.
+
+Source of the turns: Leviathan et al. 2023 (arXiv 2211.17192), theorem 3.8, without its
+bonus; of drafting on while a block is out: PipeInfer (arXiv 2407.11798), PEARL (arXiv
+2408.11850).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from functools import lru_cache
+
+from decoding_core.messages import WINDOW
+from decoding_core.settings import FIXED_LENGTH, DraftLength, Window
+
+_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64)
+_NEARLY_ALWAYS = 0.98
+"""Acceptance is taken to be no higher: runs without an end have no mean."""
+_HARDLY_EVER = 0.01
+_WORTH_A_BLOCK = 1.01
+"""So much slower at most may a smaller window be than the best."""
+_AS_GOOD = 1.02
+"""So much slower at most may a plan of longer blocks be than the best."""
+_LEAST_CHANCE = 0.1
+"""Drafting goes on while what is drafted is kept with this chance at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What the parts of a round take, in seconds."""
+
+    draft: float
+    """To draft a token."""
+    verify: float
+    """To verify a block, whatever its length."""
+    verify_token: float
+    """For each of its tokens besides."""
+    round_trip: float
+
+    def block(self, length: int) -> float:
+        """To verify a block of so many tokens."""
+        return self.verify + self.verify_token * length
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Lengths of blocks, and how many may be out."""
+
+    first: int
+    """Of the first block after a refusal, which finds the verifier idle."""
+    later: int
+    """Of those behind it."""
+    window: int
+
+
+def single_chain(costs: Costs, acceptance: float) -> float:
+    """Seconds a token that no order of drafting and verifying can go below, as long as
+    one draft is followed."""
+    waited = costs.block(1) + costs.round_trip
+    return costs.draft + (1.0 - acceptance) * waited
+
+
+def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:
+    """Expected seconds a token under a plan."""
+    kept = min(acceptance, _NEARLY_ALWAYS)
+    if plan.window == 1:
+        tokens = (1.0 - kept**plan.first) / (1.0 - kept)
+        turn = plan.first * costs.draft + costs.block(plan.first) + costs.round_trip
+        return turn / tokens
+    # Block after block from a refusal on: when it is drafted, sent, read, answered.
+    half = costs.round_trip / 2.0
+    answers: list[float] = []
+    drafted_at = read_at = cycle = 0.0
+    before, length = 1.0, plan.first
+    while True:
+        number = len(answers)
+        room = answers[number - plan.window - 1] if number > plan.window else 0.0
+        drafted_at = max(drafted_at, room) + length * costs.draft
+        turn = answers[number - plan.window] if number >= plan.window else 0.0
+        read_at = max(max(drafted_at, turn) + half, read_at) + costs.block(length)
+        answers.append(read_at + half)
+        after = before * kept**length
+        cycle += (before - after) * answers[-1]
+        if after < _HARDLY_EVER:
+            return (cycle + after * answers[-1]) * (1.0 - kept)
+        before, length = after, plan.later
+
+
+@lru_cache(512)
+def plan(costs: Costs, acceptance: float, limit: int, window: Window = "auto") -> Plan:
+    """The lengths up to `limit` and, where it is left open, the window that take the
+    least time a token."""
+    lengths = [length for length in _LENGTHS if length <= limit] or [limit]
+    best: tuple[float, Plan] | None = None
+    for number in range(1, WINDOW + 1) if window == "auto" else (window,):
+        plans = [
+            Plan(first, later, number)
+            for first in lengths
+            for later in (lengths if number > 1 else [first])
+        ]
+        timed = [(seconds_a_token(costs, acceptance, one), one) for one in plans]
+        enough = _AS_GOOD * min(seconds for seconds, _ in timed)
+        # Of those as good, the fewest blocks: each costs bytes.
+        least = max(
+            (pair for pair in timed if pair[0] <= enough),
+            key=lambda pair: (pair[1].first + pair[1].later, -pair[0]),
+        )
+        if best is None or least[0] * _WORTH_A_BLOCK < best[0]:
+            best = least
+    assert best is not None
+    return best[1]
+
+
+class DraftLengths:
+    """Chooses how long drafts are, from what one text's rounds have taken so far."""
+
+    def __init__(self, length: DraftLength, window: Window, limit: int) -> None:
+        """`limit` is the longest draft; a length or a window that is set stays."""
+        self._length = length
+        self._window = window
+        self._limit = limit
+        self._draft = 0.0
+        self._kept, self._tried = 6.0, 8.0  # what is believed before anything is seen
+        self._blocks: deque[tuple[int, float]] = deque(maxlen=32)
+        self._trips: deque[float] = deque(maxlen=32)
+        self._plan = self._choose()
+
+    @property
+    def window(self) -> int:
+        """How many blocks may be out."""
+        return self._plan.window
+
+    @property
+    def acceptance(self) -> float:
+        """The share of drafted tokens that are kept, of those before a refusal and the
+        refused ones."""
+        return self._kept / self._tried
+
+    @property
+    def costs(self) -> Costs:
+        """What the parts of a round have taken."""
+        count = len(self._blocks) or 1
+        length = sum(length for length, _ in self._blocks) / count
+        seconds = sum(seconds for _, seconds in self._blocks) / count
+        spread = sum((one - length) ** 2 for one, _ in self._blocks)
+        slope = 0.0
+        if spread > 0.0:
+            both = sum((g - length) * (s - seconds) for g, s in self._blocks)
+            slope = min(max(both / spread, 0.0), seconds / max(length, 1.0))
+        trip = min(self._trips, default=0.0)
+        return Costs(self._draft, seconds - slope * length, slope, trip)
+
+    def next(self, out: int, position: int = 0) -> int:
+        """How long the next block is to be, with so many blocks out."""
+        del position
+        return self._plan.later if out else self._plan.first
+
+    def worth_drafting(self, waiting: int) -> bool:
+        """Whether to draft behind so many tokens that wait for their verdicts."""
+        return self.acceptance**waiting >= _LEAST_CHANCE
+
+    def drafted(self, seconds: float) -> None:
+        """Take in what it took to draft one token."""
+        self._draft = 0.8 * self._draft + 0.2 * seconds if self._draft else seconds
+
+    def verified(self, length: int, kept: int, models: float, waited: float) -> None:
+        """Take in a verdict on so many tokens: for how long the models worked for it,
+        and for how long it was waited for in all, in seconds."""
+        self._kept = 0.98 * self._kept + kept
+        self._tried = 0.98 * self._tried + min(kept + 1, length)
+        self._blocks.append((length, models))
+        self._trips.append(max(waited - models, 0.0))
+        self._plan = self._choose()
+
+    def _choose(self) -> Plan:
+        limit, length = self._limit, self._length
+        if length != "auto":
+            limit = min(length, limit)
+        window = WINDOW if self._window == "auto" else self._window
+        if not limit:
+            return Plan(0, 0, 1)
+        if not self._blocks:
+            return Plan(min(FIXED_LENGTH, limit), min(FIXED_LENGTH, limit), window)
+        if length != "auto" and self._window != "auto":
+            return Plan(limit, limit, window)
+        costs = self.costs
+        rounded = Costs(
+            *map(_rounded, (costs.draft, costs.verify)),
+            *map(_rounded, (costs.verify_token, costs.round_trip)),
+        )
+        share = round(self.acceptance * 50) / 50
+        chosen = plan(rounded, share, limit, self._window)
+        if length != "auto":
+            return Plan(limit, limit, chosen.window)
+        return chosen
+
+
+def _rounded(seconds: float) -> float:
+    """About what it was, so that a plan need not be made anew for each verdict."""
+    if seconds < 1e-5:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
+    return round(seconds / step) * step
