@@ -8,8 +8,8 @@ tokens that are kept, a token takes at least
 
 (`single_chain`): every token is drafted, and only a refusal is waited for. What a block
 adds is that its refused token waits until the block is full, and that the verifier
-reads one block after the other. `seconds_a_token` adds this up; `plan` takes the lengths
-that make it least. With a window of one, drafting and verifying take turns: G drafted
+reads one block after the other. `seconds_a_token` adds this up; `plan` takes what
+makes it least. With a window of one, drafting and verifying take turns: G drafted
 tokens take G * t_draft + t_verify + round trip and give (1 - a^G) / (1 - a) tokens.
 
 Source of the turns: Leviathan et al. 2023 (arXiv 2211.17192), theorem 3.8, without its
