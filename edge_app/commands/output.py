@@ -171,7 +171,10 @@ def numbers(statistics: Statistics) -> str:
         share = f" ({rate:.0%} of the drafted)" if rate is not None else ""
         parts.append(f"kept {statistics.accepted}{share}")
         parts.append(f"redrawn {statistics.recovered}")
-        parts.append(f"added {statistics.bonus}")
+        if statistics.bonus:
+            parts.append(f"added {statistics.bonus}")
+        if statistics.in_vain:
+            parts.append(f"drafted in vain {statistics.in_vain}")
     if statistics.truncation_bound is not None:
         bound = statistics.truncation_bound
         exact = f"exact to {bound:.1g} a token"

@@ -6,14 +6,13 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
-from decoding_core.settings import Threshold
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import Settings, read_settings, store_path
@@ -30,17 +29,25 @@ _LONGEST_LETTER = 2_000
 """Characters of a letter to answer: a prompt must hold past texts, too."""
 
 
-def _threshold(
-    ctx: click.Context, param: click.Parameter, value: str | None
-) -> Threshold | None:
+class _NumberOrAuto(click.ParamType["float | str"]):
     """A number, or `auto`."""
-    if value is None or value == "auto":
-        return cast(Literal["auto"] | None, value)
-    try:
-        return float(value)
-    except ValueError as error:
-        wrong = f"'{value}' is neither a number nor 'auto'."
-        raise click.BadParameter(wrong, ctx, param) from error
+
+    name = "number"
+
+    def __init__(self, number: type[int] | type[float]) -> None:
+        self._number = number
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
+        """The number that was typed."""
+        if value == "auto":
+            return "auto"
+        try:
+            return self._number(value)
+        except ValueError:
+            kind = "whole number" if self._number is int else "number"
+            self.fail(f"'{value}' is neither a {kind} nor 'auto'.", param, ctx)
 
 
 class _Write(click.Command):
@@ -79,12 +86,23 @@ class _Write(click.Command):
 )
 @click.option(
     "--threshold",
-    callback=_threshold,
+    type=_NumberOrAuto(float),
     metavar="NUMBER",
     help="Lower keeps more of your own words; or 'auto'. 0.5",
 )
 @click.option("--strength", type=float, help="How strongly your history counts. 1.0")
-@click.option("--draft-length", type=int, help="Tokens sent at once. 8")
+@click.option(
+    "--draft-length",
+    type=_NumberOrAuto(int),
+    metavar="NUMBER",
+    help="Tokens sent at once; 'auto' fits it to what is measured. auto",
+)
+@click.option(
+    "--window",
+    type=_NumberOrAuto(int),
+    metavar="NUMBER",
+    help="Blocks on their way at once, 1 to 4; or 'auto'. auto",
+)
 @click.option("--temperature", type=float, help="0 always takes the likeliest. 0.7")
 @click.option("--top-p", type=float, help="Share of likely tokens to draw from. 0.95")
 @click.option("--seed", type=int, help="The same number gives the same text again.")
@@ -190,7 +208,7 @@ def _write_request(
             wrong = "what is piped in is not text in UTF-8"
             raise InvalidSettingsError(wrong) from error
     names = (
-        *("method", "base", "threshold", "strength", "draft_length"),
+        *("method", "base", "threshold", "strength", "draft_length", "window"),
         *("temperature", "top_p", "seed"),
     )
     chosen = {name: options[name] for name in names if options[name] is not None}

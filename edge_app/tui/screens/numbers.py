@@ -63,7 +63,8 @@ def rows(writing: Writing) -> list[Row]:
     threshold = settings.threshold
     return [
         ("kept", kept, "drafted tokens that the checker let stand / drafted tokens"),
-        ("drafted", str(found.drafted), "tokens of the blocks that were judged"),
+        ("drafted", str(found.drafted), "tokens of the blocks that were verified"),
+        ("in vain", str(found.in_vain), "tokens drafted behind a refused one"),
         ("replaced", str(found.replaced), "tokens redrawn after a refusal"),
         ("added", str(bonus), "tokens drawn with the checker after a full block"),
         ("alone", str(local), "tokens the device wrote without the checker"),
@@ -74,7 +75,7 @@ def rows(writing: Writing) -> list[Row]:
          "median time from a block to its verdict"),
         ("slow trip", "–" if slow is None else f"{slow:.0f} ms",
          "one of twenty takes longer"),
-        ("rounds", str(found.rounds), "blocks that were judged"),
+        ("rounds", str(found.rounds), "blocks that were verified"),
         ("up", up, "bytes handed to the socket since the app was started, headers too"),
         ("down", down, "bytes that came back"),
         ("method", settings.method, "how the two models are joined"),

@@ -56,6 +56,7 @@ class Numbers:
     """The measurements of one version."""
 
     drafted: int
+    in_vain: int
     accepted: int
     replaced: int
     rounds: int
@@ -82,6 +83,7 @@ def numbers(variant: Variant, now: float) -> Numbers:
     waits = sorted(1000 * verified.seconds for verified in variant.verified)
     return Numbers(
         drafted=sum(verified.drafted for verified in variant.verified),
+        in_vain=sum(verified.in_vain for verified in variant.verified),
         accepted=sum(verified.accepted for verified in variant.verified),
         replaced=sum(token.origin == "recovered" for token in variant.settled),
         rounds=len(variant.verified),
