@@ -33,9 +33,7 @@ _NEARLY_ALWAYS = 0.98
 _HARDLY_EVER = 0.01
 _WORTH_A_BLOCK = 1.01
 """So much slower at most may a smaller window be than the best."""
-_AS_GOOD = 1.02
-"""So much slower at most may a plan of longer blocks be than the best."""
-_LEAST_CHANCE = 0.1
+_LEAST_CHANCE = 0.05
 """Drafting goes on while what is drafted is kept with this chance at least."""
 
 
@@ -113,12 +111,7 @@ def plan(costs: Costs, acceptance: float, limit: int, window: Window = "auto") -
             for later in (lengths if number > 1 else [first])
         ]
         timed = [(seconds_a_token(costs, acceptance, one), one) for one in plans]
-        enough = _AS_GOOD * min(seconds for seconds, _ in timed)
-        # Of those as good, the fewest blocks: each costs bytes.
-        least = max(
-            (pair for pair in timed if pair[0] <= enough),
-            key=lambda pair: (pair[1].first + pair[1].later, -pair[0]),
-        )
+        least = min(timed, key=lambda pair: pair[0])
         if best is None or least[0] * _WORTH_A_BLOCK < best[0]:
             best = least
     assert best is not None
@@ -169,9 +162,18 @@ class DraftLengths:
         del position
         return self._plan.later if out else self._plan.first
 
-    def worth_drafting(self, waiting: int) -> bool:
-        """Whether to draft behind so many tokens that wait for their verdicts."""
+    def worth_a_block(self, waiting: int) -> bool:
+        """Whether to begin another block behind so many tokens that wait for their
+        verdicts."""
         return self.acceptance**waiting >= _LEAST_CHANCE
+
+    def worth_a_token(self, waiting: int, oldest: int, seconds: float) -> bool:
+        """Whether to draft another token behind so many, when the verdict on the oldest
+        block, of `oldest` tokens, is expected in so many seconds. A verdict that
+        refuses waits until the token is drafted."""
+        late = max(self._draft - max(seconds, 0.0), 0.0)
+        refused = 1.0 - self.acceptance**oldest
+        return self.acceptance**waiting * self._draft >= refused * late
 
     def drafted(self, seconds: float) -> None:
         """Take in what it took to draft one token."""

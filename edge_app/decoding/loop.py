@@ -122,7 +122,11 @@ class _Out:
 
     length: int
     sent: float
-    """On the clock of `time.perf_counter`."""
+    """On the clock of `time.perf_counter`, as all times here."""
+    read: float
+    """When the verifier is expected to have read it."""
+    expected: float
+    """When the verdict is expected."""
 
 
 class DecodeLoop:
@@ -259,7 +263,7 @@ class DecodeLoop:
                 continue
             if self._out and not pending and not self._goes_ahead(sent):
                 return
-            if self._out and self._session.ready():
+            if self._out and (self._session.ready() or not self._has_time()):
                 return
             if self._stop.is_set():
                 raise StoppedError("stopped while drafting")
@@ -275,13 +279,24 @@ class DecodeLoop:
 
     def _goes_ahead(self, sent: int) -> bool:
         """Whether to begin another block behind so many tokens that are out."""
-        return self._lengths.window > 1 and self._lengths.worth_drafting(sent)
+        return self._lengths.window > 1 and self._lengths.worth_a_block(sent)
+
+    def _has_time(self) -> bool:
+        """Whether to draft one more token before the verdict on the oldest block."""
+        oldest = self._out[0]
+        left = oldest.expected - time.perf_counter()
+        drafted = len(self._drafter.token_ids)
+        return self._lengths.worth_a_token(drafted, oldest.length, left)
 
     def _send(self, length: int, threshold: float) -> None:
         """Submit the next `length` drafted tokens behind the blocks that are out."""
         sent = sum(block.length for block in self._out)
         drafted = self._drafter.token_ids[sent : sent + length]
-        self._out.append(_Out(length, time.perf_counter()))
+        costs, now = self._lengths.costs, time.perf_counter()
+        half = costs.round_trip / 2
+        idle = self._out[-1].read if self._out else 0.0
+        read = max(now + half, idle) + costs.block(length)
+        self._out.append(_Out(length, now, read, read + half))
         self._session.submit(self._text.public, drafted, threshold)
 
     def _shorten(self) -> None:

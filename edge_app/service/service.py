@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -97,7 +97,7 @@ class WritingService:
             StoppedError: the person stopped, or the service was closed.
         """
         with self._working():
-            config = self._config
+            config, reaching = self._config, None
             if not offline and not config.server:
                 if self._child is not None and self._child.ended:
                     self._child.close()
@@ -106,6 +106,10 @@ class WritingService:
                     self._child = ChildServer(
                         config.generalist, config.specialist, config.engine
                     )
+            if config.server and not offline and self._verifier is None:
+                # While the models are loaded.
+                reaching = threading.Thread(target=self._reach, daemon=True)
+                reaching.start()
             if self._context is None:
                 model = LlamaModel(config.specialist, config.engine, self._closing)
                 length = min(model.context_length, LONGEST_CONTEXT)
@@ -114,6 +118,8 @@ class WritingService:
                 self._reranker = LlamaReranker(config.reranker, config.engine)
             if self._child is not None and not offline:
                 self._child.wait(stop)
+            if reaching is not None:
+                reaching.join()
         if offline:
             return "this device alone"
         return self._config.server or "a server on this machine"
@@ -197,13 +203,9 @@ class WritingService:
             url, token = self._config.server, self._config.token
             if self._child is not None:
                 url, token = self._child.url, self._child.token
-            if self._verifier_of != (url, token):
-                self._hang_up()
-            if self._verifier is None:
-                self._verifier = CloudVerifier(url, token, emit, stop)
-                self._verifier_of = url, token
-            self._verifier.attach(emit, stop)
-            return self._verifier
+            verifier = self._connected(url, token)
+            verifier.attach(emit, stop)
+            return verifier
 
         def base() -> Engine:  # a second cache over the specialist's weights
             if self._base is None:
@@ -297,6 +299,27 @@ class WritingService:
             finally:
                 if self._closing.is_set():
                     self._free()
+
+    def _connected(self, url: str, token: str) -> CloudVerifier:
+        """The verifier at an address; its connection is kept from text to text."""
+        if self._verifier_of != (url, token):
+            self._hang_up()
+        if self._verifier is None:
+            self._verifier = CloudVerifier(url, token, lambda _: None)
+            self._verifier_of = url, token
+        return self._verifier
+
+    def _reach(self) -> None:
+        """Open the connection to the server before the first text needs it; what goes
+        wrong goes wrong again there, and is told then."""
+        config = self._config
+        with closing(Ledger(config.ledger)) as ledger, suppress(DecodingError):
+            check_token_goes_safely(
+                config.server, config.token, in_clear=config.token_in_clear
+            )
+            verifier = self._connected(config.server, config.token)
+            verifier.attach(ledger.add, self._closing)
+            verifier.reach()
 
     def _hang_up(self) -> None:
         """End the session that is open, and tell the ledger what that sends."""
