@@ -24,7 +24,7 @@ from decoding_core.errors import ModelError
 from decoding_core.messages import OpenSession
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier, OneBlockVerifier, role_of
+from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from edge_app.decoding.events import EventEmitter, Tally
 from edge_app.decoding.loop import decode_loop
 from models.engines.llama_cpp import LlamaModel
@@ -39,12 +39,13 @@ NONE = Shape(0, 1, 0, 0, 0, 0, 0, 0)
 PRIVATE, PUBLIC = tuple(range(9)), tuple(range(4))
 
 
-class OnTheWire(OneBlockVerifier):
+class OnTheWire(VerifierHere):
     """A verifier whose messages are encoded, decoded and counted."""
 
     local = False
 
     def __init__(self, inner):
+        super().__init__()
         self.inner, self.bytes = inner, 0
 
     def open(self, request):

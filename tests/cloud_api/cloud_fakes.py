@@ -98,6 +98,10 @@ class FakeEngine:
         self._held = []
 
     @property
+    def tokens(self):
+        return self._held
+
+    @property
     def position(self):
         return len(self._held)
 

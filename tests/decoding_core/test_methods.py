@@ -164,15 +164,16 @@ def test_without_history_the_target_is_the_generalist(large, base, strength, ids
 
 @given(logprobs, logprobs, logprobs)
 def test_bonus_flags(small, large, base):
-    """Steered, the generalist's own, or none."""
+    """Steered, or the generalist's own; unless one is asked for there is none."""
     row = row_of(large, base)
-    assert steering.Method(bonus_from="none").bonus(small, row) is None
+    assert not steering.Method().takes_bonus
+    assert steering.Method(bonus_from="generalist").takes_bonus
     unsteered = steering.Method(bonus_from="generalist").bonus(small, row)
     assert_allclose(unsteered, np.exp(large), atol=1e-9)
     target = steered(small, large, base, 1.0)
-    for module in (steering, lossless, coupled):
-        assert_allclose(module.Method().bonus(small, row), target, atol=1e-9)
-    assert rejection.Method().bonus(small, row) is None
+    assert_allclose(steering.Method().bonus(small, row), target, atol=1e-9)
+    for module in (lossless, coupled, rejection):
+        assert not module.Method().takes_bonus
 
 
 @given(logprobs, logprobs, logprobs, strengths, top_ps)

@@ -1,6 +1,6 @@
 import itertools
 import math
-from copy import copy
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 
-from decoding_core.messages import THRESHOLD_LIMIT, DraftBlock, Terms
+from decoding_core.messages import (
+    DRAFT_LIMIT,
+    RATIO_UNIT,
+    THRESHOLD_LIMIT,
+    DraftBlock,
+    Terms,
+)
 from decoding_core.sampling import log_softmax
 from decoding_core.verifier import RunningThreshold, role_of, verify
 
@@ -19,29 +25,77 @@ logprobs = hnp.arrays(np.float64, 9, elements=st.floats(-6, 6), fill=st.nothing(
 )
 
 
+STRIDE = RunningThreshold.STRIDE
+counts = st.integers(0, 1 << 22).map(lambda units: units * RATIO_UNIT)
+
+
 def test_a_number_stays():
-    """Whatever is learnt."""
+    """At every place, whatever is learnt and settled; drafts are as long as one
+    likes."""
     threshold = RunningThreshold(0.3)
-    threshold.learn(5.0, 8)
-    assert threshold.value == 0.3
+    threshold.learn(0, 5.0, 8)
+    assert {threshold.at(place, 0) for place in range(100)} == {0.3}
+    assert {threshold.room(place) for place in range(100)} == {DRAFT_LIMIT}
 
 
-def test_the_running_mean():
-    """Of all drafted tokens; before the first it is the papers' own."""
+def test_the_mean_of_all_places_but_those_of_the_last_stride():
+    """It changes between strides alone; before the first mean it is the papers' own."""
     threshold = RunningThreshold("auto")
-    assert threshold.value == 0.5
-    threshold.learn(2.0, 3)
-    assert threshold.value == 2.0
-    threshold.learn(0.0, 0)
-    threshold.learn(1.0, 1)
-    assert_allclose(threshold.value, (3 * 2.0 + 1.0) / 4)
+    for place in range(3 * STRIDE):
+        threshold.learn(place, float(place), 1)
+    settled = 3 * STRIDE
+    expected = {0: 0.5, 1: 0.5, 2: (STRIDE - 1) / 2, 3: (2 * STRIDE - 1) / 2}
+    for place in range(4 * STRIDE):
+        assert threshold.at(place, settled) == expected[place // STRIDE]
 
 
 def test_it_never_grows_beyond_what_a_block_can_say():
     """However absurd the ratios."""
     threshold = RunningThreshold("auto")
-    threshold.learn(1e30, 8)
-    assert threshold.value == THRESHOLD_LIMIT
+    threshold.learn(0, 1e30, STRIDE)
+    assert threshold.at(2 * STRIDE, STRIDE) == THRESHOLD_LIMIT
+
+
+@given(st.lists(counts, min_size=3 * STRIDE, max_size=6 * STRIDE), st.data())
+def test_it_is_the_same_wherever_blocks_end_and_whenever_verdicts_come(ratios, data):
+    """Exactly: places are taken in one by one, or by blocks of any length that `room`
+    allows; and what is asked as soon as it is known is what is asked at the end."""
+    one_by_one, by_blocks = RunningThreshold("auto"), RunningThreshold("auto")
+    for place, ratio in enumerate(ratios):
+        one_by_one.learn(place, ratio, 1)
+    wanted = [one_by_one.at(place, len(ratios)) for place in range(len(ratios))]
+    settled = 0
+    while settled < len(ratios):
+        known = [by_blocks.at(place, settled) for place in range(len(ratios))]
+        pairs = zip(known, wanted, strict=True)
+        assert all(one in (None, other) for one, other in pairs)
+        most = min(by_blocks.room(settled), len(ratios) - settled)
+        length = data.draw(st.integers(1, most))
+        block = ratios[settled : settled + length]
+        by_blocks.learn(settled, sum(block), length)
+        settled += length
+    assert [by_blocks.at(place, settled) for place in range(len(ratios))] == wanted
+
+
+@given(st.integers(0, 10 * STRIDE), st.integers(0, 10 * STRIDE))
+def test_it_is_not_known_while_it_depends_on_tokens_that_are_not_settled(place, more):
+    """So one may draft ahead of the settled text for a stride, and less than two."""
+    threshold = RunningThreshold("auto")
+    needed = max(place // STRIDE - 1, 0) * STRIDE
+    assert (threshold.at(place, more) is None) == (more < needed)
+    assert not needed or STRIDE <= place - needed < 2 * STRIDE
+    last = place + threshold.room(place) - 1
+    assert last // STRIDE == place // STRIDE
+    assert (last + 1) // STRIDE == place // STRIDE + 1
+
+
+def test_places_that_nobody_verified_do_not_count():
+    """Those written alone, while the server was away."""
+    threshold = RunningThreshold("auto")
+    assert threshold.at(2 * STRIDE, STRIDE) == 0.5
+    threshold.learn(STRIDE + 3, 6.0, 2)
+    assert threshold.at(2 * STRIDE, 2 * STRIDE) == 0.5
+    assert threshold.at(3 * STRIDE, 2 * STRIDE) == 3.0
 
 
 @given(logprobs, logprobs, logprobs)
@@ -72,41 +126,60 @@ class Tables:
         return np.exp(small + large - base).sum()
 
 
-def expected_means(tables, terms, blocks, text=(), threshold=None, norms=()):
-    """The expectations of the threshold after so many blocks of three tokens, and of
-    the mean Z of the places where they were drawn, by enumerating every draft."""
+def expected_means(tables, terms, places, length, threshold=None, text=(), norms=()):
+    """The expectations of the threshold that was learnt over so many places, and of the
+    mean Z of these, by enumerating every draft of blocks of one length."""
     threshold = threshold or RunningThreshold("auto")
-    if not blocks:
-        return np.array([threshold.value, np.mean(norms)])
+    if len(text) == places:
+        learnt = threshold.at(places + threshold.STRIDE, places)
+        return np.array([learnt, np.mean(norms)])
+    size = min(length, threshold.room(len(text)), places - len(text))
+    limit = threshold.at(len(text), len(text))
     total = np.zeros(2)
-    for drafted in itertools.product(range(2), repeat=3):
-        places = [(*text, *drafted[:n]) for n in range(4)]
+    for drafted in itertools.product(range(2), repeat=size):
+        texts = [(*text, *drafted[:n]) for n in range(size + 1)]
         chance = math.prod(
-            np.exp(log_softmax(tables.logits(place)[0]))[token]
-            for place, token in zip(places, drafted, strict=False)
+            np.exp(log_softmax(tables.logits(before)[0]))[token]
+            for before, token in zip(texts, drafted, strict=False)
         )
-        _, large, base = np.stack([tables.logits(place) for place in places], 1)
-        block = DraftBlock(0, 0, len(text), 0, (), drafted, threshold.value)
+        _, large, base = np.stack([tables.logits(before) for before in texts[:-1]], 1)
+        block = DraftBlock(0, 0, len(text), 0, (), drafted, limit)
         verdict = verify(block, large, base, role_of(terms))
-        learnt = copy(threshold)
-        learnt.learn(verdict.mean_ratio, 3)
+        kept = verdict.accepted
+        judged = min(kept + 1, size)
+        learnt = deepcopy(threshold)
+        learnt.learn(len(text), verdict.ratio_sum, judged)
         # Which token is redrawn depends on nothing that was not drawn before.
-        after = (*places[verdict.accepted], sum(drafted) % 2)
-        seen = (*norms, *map(tables.norm, places[:3]))
-        total += chance * expected_means(tables, terms, blocks - 1, after, learnt, seen)
+        after = texts[kept] if kept == size else (*texts[kept], sum(drafted[:kept]) % 2)
+        seen = (*norms, *map(tables.norm, texts[:judged]))
+        total += chance * expected_means(
+            tables, terms, places, length, learnt, after, seen
+        )
     return total
 
 
+@pytest.fixture
+def short_strides(monkeypatch):
+    """Of two places, so that a few tokens show what a text would."""
+    monkeypatch.setattr(RunningThreshold, "STRIDE", 2)
+
+
+@pytest.mark.usefixtures("short_strides")
 @pytest.mark.parametrize("rule", ["greedy", "stochastic"])
-@pytest.mark.parametrize("blocks", [1, 2])
-def test_the_automatic_threshold_is_unbiased(rule, blocks):
-    """After each block of a text its expectation is that of what it estimates."""
+@pytest.mark.parametrize("places", [2, 6])
+def test_the_automatic_threshold_is_unbiased(rule, places):
+    """Over any fixed number of places its expectation is that of what it estimates;
+    the last two of six are verified by what the first two taught."""
     for seed in range(3):
         terms = Terms("steering", rule=rule, temperature=1.0, seed=seed, draft_limit=3)
-        threshold, norm = expected_means(Tables(seed), terms, blocks)
-        assert_allclose(threshold, norm, rtol=1e-6)
+        found = [
+            expected_means(Tables(seed), terms, places, length) for length in (1, 2)
+        ]
+        for threshold, norm in found:
+            assert_allclose(threshold, norm, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("short_strides")
 def test_without_a_history_the_automatic_threshold_is_one():
     """Where S = B, Z is 1 at every place."""
     tables = Tables(4)
@@ -116,4 +189,4 @@ def test_without_a_history_the_automatic_threshold_is_one():
         tables.logits(place)[0] = tables.logits(place)[2]
     terms = Terms("steering", rule="greedy", temperature=1.0, draft_limit=3)
 
-    assert_allclose(expected_means(tables, terms, 1), 1.0, rtol=1e-6)
+    assert_allclose(expected_means(tables, terms, 4, 2), 1.0, rtol=1e-5)

@@ -2,10 +2,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from decoding_core.errors import MessageError, VocabularyMismatchError
 from decoding_core.messages import (
     NOTHING_LEFT_OUT,
+    RATIO_UNIT,
+    WINDOW,
     DraftBlock,
     OpenSession,
     Terms,
@@ -29,17 +33,19 @@ def block(position=0, settled=(), drafted=(4, 5), text=(), threshold=0.5):
 
 def test_the_greedy_rule_is_applied_position_by_position():
     """The count is that of the first token whose ratio is not above the threshold by
-    more than a tie; the mean is that of all ratios."""
+    more than a tie; the sum is that of the ratios up to it, in whole units, so that it
+    does not depend on where blocks end."""
     rng = np.random.default_rng(0)
     role = role_of(Terms("steering", draft_limit=6))
     for _ in range(200):
-        large, base = rng.normal(size=(2, 7, 11))
+        large, base = rng.normal(size=(2, 6, 11))
         drafted = tuple(int(x) for x in rng.integers(0, 11, 6))
         verdict = verify(block(drafted=drafted), large, base, role)
         ratios = np.exp(log_softmax(large) - log_softmax(base))
         ratio = ratios[np.arange(6), drafted]
         assert verdict.accepted == [*(ratio > 0.5 * np.exp(TIED)), False].index(False)
-        assert verdict.mean_ratio == np.float32(ratio.mean())
+        units = np.rint(ratio[: verdict.accepted + 1] / RATIO_UNIT)
+        assert verdict.ratio_sum == units.sum() * RATIO_UNIT
 
 
 def test_the_threshold_is_the_block_s():
@@ -96,7 +102,7 @@ def test_where_the_device_decides_the_candidates_do_not_depend_on_the_draft(meth
     large, base = np.random.default_rng(1).normal(size=(2, 2, 500))
     unlikely = int(large[0].argmin())
     verdict = verified(unlikely, large, base, method=method, candidates=10)
-    assert [len(row.token_ids) for row in verdict.rows] == [10, 10]
+    assert [len(row.token_ids) for row in verdict.rows] == [10]
     assert unlikely not in verdict.rows[0].token_ids
 
 
@@ -145,8 +151,8 @@ def test_other_methods_keep_their_noise_in_every_epoch():
 def test_the_coupled_method_gets_a_row_at_every_position():
     """The device decides, so the server keeps none by itself."""
     verdict = opened(Terms("coupled")).verify(block())
-    assert len(verdict.rows) == 3
-    assert verdict.mean_ratio == 0.0
+    assert len(verdict.rows) == 2
+    assert verdict.ratio_sum == 0.0
 
 
 def test_with_the_base_elsewhere_the_server_gives_its_opinion_alone():
@@ -156,9 +162,9 @@ def test_with_the_base_elsewhere_the_server_gives_its_opinion_alone():
     verifier.open(OpenSession((1, 2, 3), (), "fake", terms))
     verdict = verifier.verify(block(drafted=(4, 5)))
     assert verdict.accepted == 0
-    assert len(verdict.rows) == 3
+    assert len(verdict.rows) == 2
     assert all(row.base_logprobs is None for row in verdict.rows)
-    for row, token in zip(verdict.rows, (4, 5), strict=False):
+    for row, token in zip(verdict.rows, (4, 5), strict=True):
         assert token in row.token_ids
     with pytest.raises(MessageError, match="without the base"):
         _ = verdict.rows[0].base
@@ -177,8 +183,8 @@ def test_rounds_follow_one_another():
     verifier = opened()
     verifier.verify(block(drafted=(4, 5, 6)))
     text = (4, 9)
-    later = verifier.verify(block(1, (9,), (7,), text))
-    fresh = opened().verify(block(0, (4, 9), (7,)))
+    later = verifier.verify(block(1, (9,), (7,), text, threshold=1e5))
+    fresh = opened().verify(block(0, (4, 9), (7,), threshold=1e5))
     assert later.accepted == fresh.accepted
     np.testing.assert_array_equal(later.rows[0].token_ids, fresh.rows[0].token_ids)
 
@@ -209,36 +215,131 @@ def test_both_opinions_are_tempered():
     )
 
 
-def test_a_text_that_ends_is_forgotten_by_both_models():
+@pytest.mark.parametrize(
+    ("changes", "drafted", "rows"),
+    [({}, (4, 5), 2), ({}, (), 1), ({"bonus": True}, (4, 5), 3)],
+)
+def test_the_last_drafted_token_is_read_where_one_is_drawn_after_it(
+    changes, drafted, rows
+):
+    """Only then, or where nothing is drafted, somebody looks at what follows it."""
     large, base = HashEngine("large"), HashEngine("base")
     verifier = EngineVerifier(large, base)
-    verifier.open(OpenSession((1, 2, 3), (), "fake", Terms("steering")))
-    verifier.verify(block())
-    assert (large.position, base.position) == (5, 5)
+    terms = Terms("steering", **changes)
+    verifier.open(OpenSession((1, 2, 3), (), "fake", terms))
+    assert role_of(terms).rows(len(drafted)) == rows
 
-    verifier.close()
+    verifier.verify(block(drafted=drafted))
 
-    assert (large.position, base.position) == (0, 0)
+    assert large.read == base.read == [1, 2, 3, *drafted][: 2 + rows]
+
+
+def test_a_block_that_is_kept_whole_has_a_row_where_a_bonus_is_drawn():
+    """Else there is none: nothing is drawn after it."""
+    whole = replace(block(drafted=(4, 5)), threshold=0.0)
+    found = [
+        opened(Terms("steering", bonus=bonus)).verify(whole) for bonus in (False, True)
+    ]
+    assert [verdict.accepted for verdict in found] == [2, 2]
+    assert [len(verdict.rows) for verdict in found] == [0, 1]
+
+
+def test_the_next_text_is_read_from_where_it_differs_from_the_last():
+    """Another version of a text begins with the same prompt."""
+    large, base = HashEngine("large"), HashEngine("base")
+    verifier = EngineVerifier(large, base)
+    for prompt in ((1, 2, 3), (1, 2, 8)):
+        verifier.open(OpenSession(prompt, (), "fake", Terms("steering")))
+        verifier.verify(block())
+        verifier.close()
+        assert large.read == base.read == [*prompt, 4]
+
+    assert large.evaluations == base.evaluations == [4, 2]
 
 
 def test_a_block_without_a_draft_has_no_ratio():
-    assert opened().verify(block(drafted=())).mean_ratio == 0.0
+    assert opened().verify(block(drafted=())).ratio_sum == 0.0
 
 
-def test_a_second_block_waits_until_the_first_verdict_is_collected():
-    """The window is one block; an error takes the block out of it."""
+def test_the_time_that_the_models_took_is_told():
+    """So that the device tells it from the time on the line."""
+    assert opened().verify(block()).seconds > 0.0
+
+
+@given(st.lists(st.integers(0, 16), max_size=12), st.data())
+def test_the_sums_of_a_text_do_not_depend_on_where_blocks_end(drafted, data):
+    """To the last bit, in any order of adding; up to the first refused token."""
+
+    def told(ends):
+        verifier = opened(Terms("steering", "stochastic", 0.8, draft_limit=12))
+        total, refused, start = 0.0, False, 0
+        for end in [*ends, len(drafted)]:
+            one = block(start, (), tuple(drafted[start:end]), drafted, threshold=0.3)
+            verdict = verifier.verify(one)
+            refused, start = verdict.accepted < len(one.drafted), end
+            total += verdict.ratio_sum
+            if refused:
+                break
+        return total
+
+    ends = data.draw(st.lists(st.integers(0, len(drafted)), unique=True).map(sorted))
+    assert told(ends) == told([])
+
+
+def following(count, first=0, epoch=0, text=()):
+    """Blocks that each follow the one before as if that were kept whole."""
+    text = list(text)
+    for number in range(first, first + count):
+        one = block(len(text), (), (4, 5), text, threshold=0.0)
+        yield replace(one, epoch=epoch, round=number)
+        text += (4, 5)
+
+
+def test_verdicts_come_in_the_order_of_the_blocks():
+    """So many blocks wait as the window holds; not one more."""
     verifier = opened()
     with pytest.raises(MessageError, match="before submit"):
         verifier.collect()
-    verifier.submit(block(drafted=(4, 5)))
-    with pytest.raises(MessageError, match="waits"):
-        verifier.submit(block(drafted=(4, 5)))
+    *blocks, more = following(WINDOW + 1)
+    for one in blocks:
+        verifier.submit(one)
+    with pytest.raises(MessageError, match="too many"):
+        verifier.submit(more)
+    assert not verifier.ready()
+    verdicts = [verifier.collect() for _ in blocks]
+    assert [verdict.round for verdict in verdicts] == [0, 1, 2, 3]
+    assert all(verdict.accepted == 2 for verdict in verdicts)
+    verifier.submit(more)
+    assert verifier.collect().round == WINDOW
+
+
+def test_a_block_of_another_epoch_voids_those_that_wait():
+    """They stood behind a token that was refused."""
+    verifier = opened()
+    for one in following(WINDOW):
+        verifier.submit(one)
     assert verifier.collect().round == 0
+    (after,) = following(1, first=WINDOW, epoch=1, text=(4,))
+    verifier.submit(after)
+    verdict = verifier.collect()
+    assert (verdict.epoch, verdict.round) == (1, WINDOW)
+    with pytest.raises(MessageError, match="before submit"):
+        verifier.collect()
+
+
+def test_an_error_takes_all_blocks_out_of_the_window():
+    """They may be submitted again; another text takes them out too."""
+    verifier = opened()
     verifier.submit(block(1, (), (7,), text=(8,)))
+    verifier.submit(block(2, (), (7,), text=(8, 7)))
     with pytest.raises(MessageError, match="does not follow"):
         verifier.collect()
-    verifier.submit(block(1, (), (7,), text=(4,)))
-    verifier.collect()
+    with pytest.raises(MessageError, match="before submit"):
+        verifier.collect()
+    verifier.submit(block(drafted=(4, 5)))
+    verifier.open(OpenSession((1, 2, 3), (), "fake", Terms("steering")))
+    with pytest.raises(MessageError, match="before submit"):
+        verifier.collect()
 
 
 class Frugal(HashEngine):

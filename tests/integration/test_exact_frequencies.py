@@ -30,6 +30,10 @@ class Remembering:
         self.vocabulary_id = sequence.vocabulary_id
 
     @property
+    def tokens(self):
+        return self._read
+
+    @property
     def position(self):
         return len(self._read)
 

@@ -4,11 +4,18 @@ import pytest
 
 from decoding_core.errors import CloudUnreachableError, StoppedError
 from decoding_core.messages import OpenSession
-from decoding_core.methods import build
+from decoding_core.methods import available, build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.decoding.events import EventEmitter, Notice, Settled, Verified
+from edge_app.decoding.events import (
+    Drafted,
+    EventEmitter,
+    Notice,
+    Settled,
+    Tally,
+    Verified,
+)
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.verifiers.on_device import OfflineVerifier
@@ -21,7 +28,9 @@ END = 16
 class Writing:
     """A loop over fakes, and what it told."""
 
-    def __init__(self, settings, small, verifier, max_tokens=20, **options):
+    def __init__(
+        self, settings, small, verifier, max_tokens=20, end_ids=(END,), **options
+    ):
         self.events = []
         self.stop = threading.Event()
         self.engine = small
@@ -42,7 +51,7 @@ class Writing:
             session,
             self.emitter,
             max_tokens=max_tokens,
-            end_ids={END},
+            end_ids=end_ids,
             stop=self.stop,
         )
 
@@ -61,22 +70,42 @@ def hashed(settings, seed="", **options):
     return Writing(settings, HashEngine("small" + seed), verifier, **options)
 
 
-def scripted(threshold, generalist_script, **options):
+def scripted(threshold, generalist_script, **changes):
     """The specialist writes 3 4 5 6 7 8; the generalist has its own script."""
     verifier = EngineVerifier(
         TableEngine(generalist_script, len(PUBLIC)), TableEngine([], len(PUBLIC))
     )
-    settings = MethodSettings(threshold=threshold, draft_length=3)
+    settings = MethodSettings(
+        **{"threshold": threshold, "draft_length": 3, "window": 1, **changes}
+    )
     small = TableEngine([3, 4, 5, 6, 7, 8], len(PRIVATE))
-    return Writing(settings, small, verifier, max_tokens=6, **options)
+    return Writing(settings, small, verifier, max_tokens=6)
 
 
-def test_always_agreeing_keeps_every_draft_and_adds_a_bonus():
-    """Three kept and one steered bonus a round."""
+def counts(writing):
+    """Of each verified block: drafted, accepted, given up behind it."""
+    verified = [event for event in writing.events if isinstance(event, Verified)]
+    return [(event.drafted, event.accepted, event.in_vain) for event in verified]
+
+
+def test_always_agreeing_keeps_every_draft():
+    """And draws nothing after it: so where blocks end does not show."""
     writing = scripted(0.5, [3, 4, 5, 6, 7, 8])
     assert writing.run() == [3, 4, 5, 6, 7, 8]
-    assert writing.origins == ["accepted"] * 3 + ["bonus"] + ["accepted"] * 2
+    assert writing.origins == ["accepted"] * 6
+    assert counts(writing) == [(3, 3, 0)] * 2
     assert writing.loop.ended == "length"
+
+
+@pytest.mark.parametrize("window", [1, 4, "auto"])
+def test_a_bonus_is_drawn_after_each_full_block_where_one_is_asked_for(window):
+    """Three kept and one steered bonus a round, in turns: the next block stands behind
+    the bonus, whatever the window."""
+    script = [3, 4, 5, 6, 7, 8]
+    writing = scripted(0.5, script, bonus_from="steered", window=window)
+    assert writing.run() == script
+    assert writing.origins == ["accepted"] * 3 + ["bonus"] + ["accepted"] * 2
+    assert counts(writing) == [(3, 3, 0), (2, 2, 0)]
 
 
 def test_never_agreeing_redraws_every_token():
@@ -84,6 +113,37 @@ def test_never_agreeing_redraws_every_token():
     writing = scripted(1e5, [3, 4, 5, 6, 7, 8])
     assert writing.run() == [3, 4, 5, 6, 7, 8]
     assert writing.origins == ["recovered"] * 6
+
+
+def test_the_device_drafts_on_while_blocks_are_out():
+    """Up to the window and to the end of the text; then the oldest is waited for."""
+    writing = scripted(0.5, [3, 4, 5, 6, 7, 8], draft_length=2, window=2)
+    assert writing.run() == [3, 4, 5, 6, 7, 8]
+    assert counts(writing) == [(2, 2, 0)] * 3
+    kinds = [
+        {Drafted: "d", Verified: "v"}.get(type(event), "") for event in writing.events
+    ]
+    # Two blocks are out, and the third is drafted, before the first is verified.
+    assert "".join(kinds) == "ddddddvvv"
+
+
+def test_what_is_drafted_behind_a_refusal_is_in_vain():
+    """It is counted, and never verified; the text goes on from the refused place."""
+    writing = scripted(0.5, [3, 4, 9, 6, 7, 8], draft_length=2, window=2)
+    tokens = writing.run()
+    verified = [event for event in writing.events if isinstance(event, Verified)]
+    assert tokens[:2] == [3, 4]
+    assert counts(writing)[:2] == [(2, 2, 0), (2, 0, 2)]
+    assert verified[1].refused == ("<5>", "<6>", "<7>", "<8>")
+    assert writing.origins[:3] == ["accepted", "accepted", "recovered"]
+    tally = Tally()
+    for event in writing.events:
+        tally.add(event)
+    numbers = tally.statistics()
+    assert numbers.in_vain == sum(vain for *_, vain in counts(writing))
+    assert numbers.drafted == sum(drafted for drafted, *_ in counts(writing))
+    drafted = sum(isinstance(event, Drafted) for event in writing.events)
+    assert drafted == numbers.drafted + numbers.in_vain
 
 
 def test_sometimes_agreeing_refuses_where_the_generalist_differs():
@@ -149,14 +209,15 @@ def reference(settings, count, seed=""):
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-@pytest.mark.parametrize("draft_length", [1, 4, 9])
-def test_coupled_equals_step_by_step_steering(temperature, draft_length):
+@pytest.mark.parametrize(("draft_length", "window"), [(1, 3), (4, 1), ("auto", 4)])
+def test_coupled_equals_step_by_step_steering(temperature, draft_length, window):
     """Shared noise: the same text for every seed, whatever the blocks."""
     for seed in range(60):
         settings = MethodSettings(
             method="coupled",
             temperature=temperature,
             draft_length=draft_length,
+            window=window,
             seed=seed,
             strength=0.5 + seed % 3,
         )
@@ -170,31 +231,42 @@ def test_an_endless_threshold_equals_step_by_step_steering_at_temperature_zero()
         assert hashed(settings, str(seed)).run() == reference(settings, 20, str(seed))
 
 
-@pytest.mark.parametrize("method", ["steering", "coupled", "generalist", "costeer"])
+@pytest.mark.parametrize("method", available())
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
-def test_the_length_of_drafts_changes_no_greedy_text(method, temperature):
-    """At temperature 0 the blocks do not show; the same seed repeats itself always."""
-    texts = [
-        hashed(
-            MethodSettings(
-                method=method, temperature=temperature, draft_length=n, seed=3
+def test_where_blocks_end_changes_no_text(method, temperature):
+    """Nor how many are out: tokens and origins are the same."""
+    if method == "rejection" and not temperature:
+        pytest.skip("it needs a temperature")
+    for seed in range(4):
+        texts = []
+        for length, window in ((3, 1), (1, 2), (2, 4), (7, 3), ("auto", "auto")):
+            settings = MethodSettings(
+                method=method,
+                temperature=temperature,
+                draft_length=length,
+                window=window,
+                seed=seed,
+                threshold=(0.5, "auto")[seed % 2],
             )
-        ).run()
-        for n in (2, 2, 7)
-    ]
-    assert texts[0] == texts[1]
-    if method != "steering":
-        assert texts[0] == texts[2]
+            writing = hashed(settings, str(seed), max_tokens=50)
+            writing.run()
+            texts.append(writing.emitter.tokens)
+        assert all(text == texts[0] for text in texts)
 
 
-def test_the_specialist_has_read_what_is_settled_and_no_more():
-    """After every round its cache is a beginning of prompt and text."""
-    writing = hashed(MethodSettings(threshold=0.8))
+@pytest.mark.parametrize("window", [1, 2, 4])
+def test_the_specialist_reads_every_token_once(window):
+    """It always holds prompt and settled text but for the last token, and what it
+    drafted behind; a refused draft is rolled back when it next reads."""
+    writing = hashed(MethodSettings(threshold=0.8, draft_length=3, window=window))
     text = list(PRIVATE)
     for block in writing.loop.blocks():
         text += block.token_ids
-        assert writing.engine.read == text[: len(writing.engine.read)]
-        assert len(writing.engine.read) < len(text)
+        assert writing.engine.read[: len(text) - 1] == text[:-1]
+    drafted = sum(isinstance(event, Drafted) for event in writing.events)
+    recovered = writing.origins.count("recovered")
+    read = sum(writing.engine.evaluations)
+    assert read <= len(PRIVATE) + drafted + recovered
 
 
 def test_a_dead_server_leaves_a_complete_text_and_a_notice():

@@ -8,7 +8,7 @@ import pytest
 from decoding_core.methods import available
 from decoding_core.sampling import Noise, Use, log_softmax
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier, role_of
+from decoding_core.verifier import EngineVerifier, RunningThreshold, role_of
 from edge_app.decoding.events import Drafted, Verified
 from edge_app.decoding.loop import MOST_REFUSALS
 from edge_app.verifiers.on_device import verifier_of
@@ -118,15 +118,18 @@ NAMES = [" ".join(map(str, changes.values())) for changes, _ in EMITTED]
 @pytest.mark.parametrize(("changes", "target"), EMITTED, ids=NAMES)
 def test_the_first_two_tokens_follow_their_distribution(changes, target):
     """Of 500 seeds; see `farthest` for the bound. The second token is counted where
-    the first is the likeliest one. It comes from the same draft or, in every other
-    text, after a full block; but for steering, which draws that from T."""
+    the first is the likeliest one. It comes from the same draft or from another block,
+    in turns or drafted while the first was out."""
     firsts, seconds = [], []
     first = target()
     likeliest = int(first.argmax())
     for seed in range(SEEDS):
-        length = 2 if changes["method"] == "steering" else 1 + seed % 2
         settings = MethodSettings(
-            temperature=1.0, draft_length=length, seed=seed, **changes
+            temperature=1.0,
+            draft_length=(1, 2, "auto")[seed % 3],
+            window=(1, 2, 4)[seed // 3 % 3],
+            seed=seed,
+            **changes,
         )
         ids = [t.id for t in written(settings, max_tokens=2).emitter.tokens]
         firsts.append(ids[0])
@@ -246,20 +249,33 @@ class Recorder(EngineVerifier):
 
 
 def test_the_automatic_threshold_is_the_running_mean():
-    """Each block carries the mean of all ratios told before it."""
-    seen = set()
+    """Each block lies in one stride of places, and carries the mean over those before
+    the last stride: the first refused token of a block counts, those behind it do
+    not."""
+    seen, stride = set(), RunningThreshold.STRIDE
     for seed in range(10):
         small, large, base = engines(str(seed))
         verifier = Recorder(large, base)
-        settings = MethodSettings(threshold="auto", temperature=1.0, seed=seed)
-        Writing(settings, small, verifier, 40).run()
-        total, count = 0.0, 0
+        settings = MethodSettings(
+            threshold="auto",
+            temperature=1.0,
+            seed=seed,
+            draft_length=(8, 3, "auto")[seed % 3],
+            window=(1, 2, 4)[seed % 3],
+        )
+        Writing(settings, small, verifier, 100, end_ids=()).run()
+        sums, places = np.zeros(8), np.zeros(8)
         for block, verdict in verifier.rounds:
-            mean = total / count if count else 0.5
-            assert block.threshold == pytest.approx(mean)
-            total += verdict.mean_ratio * len(block.drafted)
-            count += len(block.drafted)
+            first = block.position + len(block.settled)
+            at = first // stride
+            assert (first + len(block.drafted) - 1) // stride == at
+            known = slice(max(at - 1, 0))
+            mean = sums[known].sum() / places[known].sum() if at > 1 else 0.5
+            assert block.threshold == mean
+            sums[at] += verdict.ratio_sum
+            places[at] += min(verdict.accepted + 1, len(block.drafted))
             seen.add(block.threshold)
+        assert all(places[: 100 // stride] == stride)
     assert len(seen) > 20
 
 
@@ -275,7 +291,7 @@ class Refusing(EngineVerifier):
 def test_a_place_where_all_is_refused_ends_the_text():
     """With a reason of its own, and not for ever."""
     small, large, base = engines()
-    settings = MethodSettings(method="rejection", temperature=1.0)
+    settings = MethodSettings(method="rejection", temperature=1.0, draft_length=8)
     writing = Writing(settings, small, Refusing(large, base))
     assert writing.run() == []
     assert writing.loop.ended == "refused"
@@ -369,7 +385,7 @@ def test_one_token_is_emitted_exactly(method):
 
 @pytest.mark.parametrize("name", available())
 def test_no_text_is_longer_than_asked_nor_goes_on_after_its_end(name):
-    """Where every drafted token is kept too: no bonus follows the last."""
+    """Where every drafted token is kept too, and more were drafted behind."""
     ended = 0
     for most in range(1, 9):
         for seed in range(6):

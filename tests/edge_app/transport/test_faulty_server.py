@@ -9,7 +9,7 @@ from decoding_core.errors import DecodingError, EngineError, MessageError
 from decoding_core.messages import Candidates, OpenSession
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier, OneBlockVerifier
+from decoding_core.verifier import EngineVerifier, VerifierHere
 from edge_app.decoding.events import EventEmitter
 from edge_app.decoding.loop import decode_loop
 from edge_app.verifiers.on_device import EdgeBaseVerifier
@@ -24,12 +24,13 @@ ASKED = [
 ]
 
 
-class Faulty(OneBlockVerifier):
+class Faulty(VerifierHere):
     """Adds something to the first id of every row, from the second verdict on."""
 
     local = False
 
     def __init__(self, inner, added):
+        super().__init__()
         self.inner, self.added, self.rounds = inner, added, 0
 
     def open(self, request):

@@ -1,0 +1,251 @@
+"""The plan of blocks: what it promises within its own model, and the model against a
+simulation of device, line and server."""
+
+from collections import deque
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoding_core.draft_length import (
+    Costs,
+    DraftLengths,
+    Plan,
+    plan,
+    seconds_a_token,
+    single_chain,
+)
+from decoding_core.messages import WINDOW
+from decoding_core.settings import FIXED_LENGTH, LONGEST
+
+GPU = Costs(draft=0.007, verify=0.040, verify_token=0.0005, round_trip=0.060)
+"""A small model that drafts on a device, a large one on a GPU, a line between them."""
+LIMITS = (1, 2, 5, LONGEST, 64)
+
+milliseconds = st.sampled_from((1, 3, 10, 30, 100, 300)).map(lambda ms: ms / 1000)
+costs = st.builds(
+    Costs,
+    draft=milliseconds,
+    verify=milliseconds,
+    verify_token=st.sampled_from([0.0, 0.0005, 0.005]),
+    round_trip=st.one_of(st.just(0.0), milliseconds),
+)
+acceptances = st.sampled_from([0.0, 0.2, 0.5, 0.75, 0.9, 0.97])
+windows = st.integers(1, WINDOW)
+lengths = st.integers(1, 20)
+plans = st.builds(Plan, lengths, lengths, windows).map(
+    lambda one: one if one.window > 1 else Plan(one.first, one.first, 1)
+)
+
+
+def answers(costs, plan, tokens):
+    """When each block of a text that is kept whole is answered, and its length: the
+    device drafts token by token, sends what is long enough while the window has room,
+    and the server verifies one block at a time."""
+    half = costs.round_trip / 2
+    now = read = 0.0
+    out, pending, told = deque(), 0, []
+    while sum(length for _, length in told) < tokens:
+        while out and out[0][0] <= now:
+            told.append(out.popleft())
+        wanted = plan.later if out or (told and plan.window > 1) else plan.first
+        if pending >= wanted and len(out) < plan.window:
+            read = max(now + half, read) + costs.block(pending)
+            out.append((read + half, pending))
+            pending = 0
+        elif pending >= wanted or (out and plan.window == 1):
+            now = out[0][0]
+        else:
+            now, pending = now + costs.draft, pending + 1
+    return told
+
+
+def simulated(costs, acceptance, plan):
+    """Expected seconds a token: from one refusal to the next, over all places at which
+    that may stand; the refused token is replaced, so it counts as one."""
+    most = 1
+    while acceptance**most > 1e-5:
+        most += 1
+    times = [time for time, length in answers(costs, plan, most) for _ in range(length)]
+    chances = [(1 - acceptance) * acceptance**place for place in range(most)]
+    seconds = sum(p * time for p, time in zip(chances, times, strict=False))
+    return seconds * (1 - acceptance)
+
+
+@given(costs, acceptances, plans)
+def test_the_formula_is_what_a_simulation_takes(costs, acceptance, plan):
+    """In turns and with blocks in flight; the formula gives up runs that hardly ever
+    are so long."""
+    expected = simulated(costs, acceptance, plan)
+    assert seconds_a_token(costs, acceptance, plan) == pytest.approx(expected, rel=0.05)
+
+
+@given(costs, acceptances, st.sampled_from(LIMITS), st.one_of(windows, st.just("auto")))
+def test_no_fixed_length_is_better_than_the_plan_by_more_than_a_twentieth(
+    costs, acceptance, limit, window
+):
+    """Nor any window, where that is chosen too."""
+    chosen = plan(costs, acceptance, limit, window)
+    assert 1 <= min(chosen.first, chosen.later) <= max(chosen.first, chosen.later)
+    assert max(chosen.first, chosen.later) <= limit
+    assert window in ("auto", chosen.window)
+    seconds = seconds_a_token(costs, acceptance, chosen)
+    for number in range(1, WINDOW + 1) if window == "auto" else (window,):
+        for length in range(1, limit + 1):
+            fixed = Plan(length, length, number)
+            assert seconds <= 1.05 * seconds_a_token(costs, acceptance, fixed)
+
+
+@given(costs, acceptances, plans)
+def test_nothing_is_faster_than_the_single_chain(costs, acceptance, plan):
+    """Every token is drafted, and every refusal waited for."""
+    least = single_chain(costs, acceptance)
+    assert seconds_a_token(costs, acceptance, plan) >= 0.95 * least
+
+
+@pytest.mark.parametrize("name", ["draft", "verify", "verify_token", "round_trip"])
+@given(costs, acceptances, plans, milliseconds)
+def test_what_costs_more_takes_no_less(name, costs, acceptance, plan, more):
+    """Of each part, under any plan."""
+    dearer = replace(costs, **{name: getattr(costs, name) + more})
+    before = seconds_a_token(costs, acceptance, plan)
+    assert seconds_a_token(dearer, acceptance, plan) >= before
+
+
+@given(costs, plans)
+def test_what_is_kept_more_often_is_faster(costs, plan):
+    """Under any plan."""
+    seconds = [seconds_a_token(costs, share, plan) for share in (0.1, 0.5, 0.8, 0.95)]
+    for more, less in pairwise(seconds):
+        assert less <= 1.05 * more
+
+
+def test_plans_grow_with_acceptance_and_with_the_way():
+    """What is refused at once is not drafted far; what is far away is asked less
+    often."""
+    firsts = [plan(GPU, share, LONGEST, 1).first for share in (0.1, 0.5, 0.75, 0.9)]
+    assert firsts == sorted(firsts)
+    assert firsts[0] < firsts[-1]
+    ways = [replace(GPU, round_trip=way) for way in (0.0, 0.03, 0.1, 0.2)]
+    firsts = [plan(way, 0.9, LONGEST, 1).first for way in ways]
+    assert firsts == sorted(firsts)
+    assert plan(GPU, 0.9, LONGEST).window > 1
+
+
+@pytest.mark.parametrize("share", [0.75, 0.9])
+@pytest.mark.parametrize("way", [0.0, 0.01, 0.03, 0.06, 0.1, 0.2])
+def test_a_gpu_pair_comes_close_to_the_single_chain(share, way):
+    """As the issue asks of what is measured: 1.15 times from 60 ms on, 1.25 below; and
+    it is below turns."""
+    costs = Costs(0.007, 0.0443, 0.0, way)
+    chosen = plan(costs, share, LONGEST)
+    seconds = seconds_a_token(costs, share, chosen)
+    most = 1.15 if way >= 0.06 else 1.25
+    assert seconds <= most * single_chain(costs, share)
+    assert seconds < min(
+        seconds_a_token(costs, share, Plan(length, length, 1))
+        for length in range(1, LONGEST + 1)
+    )
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+@pytest.mark.parametrize("limit", [1, LONGEST])
+@pytest.mark.parametrize("size", [Costs(0, 0, 0, 0), GPU, Costs(0, 1, 0, 1)])
+def test_the_ends_of_every_scale_have_a_plan(share, limit, size):
+    """Nothing kept, all kept; nothing costs anything; drafting is free."""
+    chosen = plan(size, share, limit)
+    assert 1 <= chosen.first <= limit
+    assert 1 <= chosen.later <= limit
+    assert 0.0 <= seconds_a_token(size, share, chosen) < 60.0
+
+
+def test_drafts_that_are_never_kept_are_short():
+    """And what is always kept is sent in long blocks, or in many."""
+    assert plan(GPU, 0.0, LONGEST).first == 1
+    always = plan(GPU, 1.0, LONGEST)
+    assert always.first * always.window >= LONGEST
+
+
+def rounds(lengths, costs, kept, count=64):
+    """Tell `lengths` of rounds that cost and kept this."""
+    for number in range(count):
+        length = (lengths.next(0), lengths.next(1), 1 + number % 5)[number % 3]
+        for _ in range(length):
+            lengths.drafted(costs.draft)
+        models = costs.block(length)
+        stay = kept(length, number)
+        lengths.verified(length, stay, models, models + costs.round_trip)
+
+
+def test_costs_are_learnt_from_rounds():
+    """Each part apart: blocks of several lengths tell a block's from a token's."""
+    lengths = DraftLengths("auto", "auto", LONGEST)
+    assert (lengths.next(0), lengths.next(1)) == (FIXED_LENGTH, FIXED_LENGTH)
+    assert lengths.window == WINDOW
+    rounds(lengths, GPU, lambda length, number: length)
+    found = lengths.costs
+    for name in ("draft", "verify", "verify_token", "round_trip"):
+        assert getattr(found, name) == pytest.approx(getattr(GPU, name), rel=1e-6)
+
+
+def test_the_time_on_the_line_is_the_shortest_that_was_seen():
+    """A verdict that waited behind other blocks, or on a busy server, says nothing
+    about the line."""
+    lengths = DraftLengths("auto", "auto", LONGEST)
+    for waited in (0.5, 0.1, 0.3):
+        lengths.verified(4, 4, 0.04, waited)
+    assert lengths.costs.round_trip == pytest.approx(0.06)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.8, 1.0])
+def test_acceptance_is_learnt_from_rounds(share):
+    """Of the tokens up to the first refused one; those behind it say nothing."""
+    lengths, chance = DraftLengths("auto", "auto", LONGEST), Random(3)
+
+    def kept(length, number):
+        refused = (i for i in range(length) if chance.random() >= share)
+        return next(refused, length)
+
+    rounds(lengths, GPU, kept, 400)
+    assert lengths.acceptance == pytest.approx(share, abs=0.12)
+    chosen = Plan(lengths.next(0), lengths.next(1), lengths.window)
+    best = plan(GPU, lengths.acceptance, LONGEST)
+    seconds = seconds_a_token(GPU, lengths.acceptance, chosen)
+    assert seconds <= 1.05 * seconds_a_token(GPU, lengths.acceptance, best)
+
+
+@pytest.mark.parametrize(("length", "window"), [(5, 2), (5, "auto"), ("auto", 1)])
+def test_what_is_set_stays(length, window):
+    """Whatever is measured."""
+    lengths = DraftLengths(length, window, LONGEST)
+    for _ in range(3):
+        rounds(lengths, GPU, lambda size, number: size * (number % 2), 10)
+        if length != "auto":
+            assert lengths.next(0) == lengths.next(2) == length
+        if window != "auto":
+            assert lengths.window == window
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(0, 0), (1, 1)])
+def test_a_limit_of_nothing_or_one_is_kept(limit, expected):
+    """Methods that draw each token from candidates draft none, in turns."""
+    lengths = DraftLengths("auto", "auto", limit)
+    assert lengths.next(0) == lengths.next(1) == expected
+    assert limit or lengths.window == 1
+    for _ in range(5):
+        lengths.verified(limit, limit, 0.0, 0.0)
+    assert lengths.next(0) == lengths.next(1) == expected
+
+
+def test_drafting_ahead_ends_where_it_is_hardly_ever_kept():
+    """Behind tokens that wait for their verdicts."""
+    lengths = DraftLengths("auto", 4, LONGEST)
+    assert lengths.worth_drafting(0)
+    rounds(lengths, GPU, lambda length, number: 0)
+    assert lengths.worth_drafting(0)
+    assert not lengths.worth_drafting(2)
+    rounds(lengths, GPU, lambda length, number: length, 400)
+    assert lengths.worth_drafting(3 * LONGEST)
