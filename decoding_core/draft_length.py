@@ -33,6 +33,7 @@ _NEARLY_ALWAYS = 0.98
 _HARDLY_EVER = 0.01
 _WORTH_A_BLOCK = 1.01
 """So much slower at most may a smaller window be than the best."""
+_LONGEST_HANDLING = 0.05
 _LEAST_CHANCE = 0.05
 """Drafting goes on while what is drafted is kept with this chance at least."""
 
@@ -48,6 +49,8 @@ class Costs:
     verify_token: float
     """For each of its tokens besides."""
     round_trip: float
+    handling: float = 0.0
+    """To send a block and to take in its verdict, while nothing is drafted."""
 
     def block(self, length: int) -> float:
         """To verify a block of so many tokens."""
@@ -78,7 +81,7 @@ def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:
     if plan.window == 1:
         tokens = (1.0 - kept**plan.first) / (1.0 - kept)
         turn = plan.first * costs.draft + costs.block(plan.first) + costs.round_trip
-        return turn / tokens
+        return (turn + costs.handling) / tokens
     # Block after block from a refusal on: when it is drafted, sent, read, answered.
     half = costs.round_trip / 2.0
     answers: list[float] = []
@@ -87,7 +90,7 @@ def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:
     while True:
         number = len(answers)
         room = answers[number - plan.window - 1] if number > plan.window else 0.0
-        drafted_at = max(drafted_at, room) + length * costs.draft
+        drafted_at = max(drafted_at, room) + length * costs.draft + costs.handling
         turn = answers[number - plan.window] if number >= plan.window else 0.0
         read_at = max(max(drafted_at, turn) + half, read_at) + costs.block(length)
         answers.append(read_at + half)
@@ -126,7 +129,7 @@ class DraftLengths:
         self._length = length
         self._window = window
         self._limit = limit
-        self._draft = 0.0
+        self._draft = self._handling = 0.0
         self._kept, self._tried = 6.0, 8.0  # what is believed before anything is seen
         self._blocks: deque[tuple[int, float]] = deque(maxlen=32)
         self._trips: deque[float] = deque(maxlen=32)
@@ -155,7 +158,8 @@ class DraftLengths:
             both = sum((g - length) * (s - seconds) for g, s in self._blocks)
             slope = min(max(both / spread, 0.0), seconds / max(length, 1.0))
         trip = min(self._trips, default=0.0)
-        return Costs(self._draft, seconds - slope * length, slope, trip)
+        fixed = seconds - slope * length
+        return Costs(self._draft, fixed, slope, trip, self._handling)
 
     def next(self, out: int, position: int = 0) -> int:
         """How long the next block is to be, with so many blocks out."""
@@ -178,6 +182,11 @@ class DraftLengths:
     def drafted(self, seconds: float) -> None:
         """Take in what it took to draft one token."""
         self._draft = 0.8 * self._draft + 0.2 * seconds if self._draft else seconds
+
+    def handled(self, seconds: float) -> None:
+        """Take in what it took to send a block and to take in its verdict."""
+        # Connecting again would count for many blocks.
+        self._handling += 0.1 * (min(seconds, _LONGEST_HANDLING) - self._handling)
 
     def verified(self, length: int, kept: int, models: float, waited: float) -> None:
         """Take in a verdict on so many tokens: for how long the models worked for it,
@@ -202,7 +211,7 @@ class DraftLengths:
         costs = self.costs
         rounded = Costs(
             *map(_rounded, (costs.draft, costs.verify)),
-            *map(_rounded, (costs.verify_token, costs.round_trip)),
+            *map(_rounded, (costs.verify_token, costs.round_trip, costs.handling)),
         )
         share = round(self.acceptance * 50) / 50
         chosen = plan(rounded, share, limit, self._window)

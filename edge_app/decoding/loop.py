@@ -127,6 +127,8 @@ class _Out:
     """When the verifier is expected to have read it."""
     expected: float
     """When the verdict is expected."""
+    handling: float
+    """How long it took to send it."""
 
 
 class DecodeLoop:
@@ -202,7 +204,8 @@ class DecodeLoop:
             except ContextFullError:
                 self._shorten()
         block = self._out.popleft()
-        waited = time.perf_counter() - block.sent
+        collected = time.perf_counter()
+        waited = collected - block.sent
 
         # Accept, up to the token that ends the text; recover the one after.
         draft, room = drafter.draft(block.length), self._max_tokens - len(text.own)
@@ -230,6 +233,7 @@ class DecodeLoop:
             (*[decider.origin] * len(kept), *[decision.origin] * len(recovered)),
         )
         text.settle(settled.token_ids)
+        self._lengths.handled(block.handling + time.perf_counter() - collected)
         return settled
 
     def _draft_on(self) -> None:
@@ -296,8 +300,9 @@ class DecodeLoop:
         half = costs.round_trip / 2
         idle = self._out[-1].read if self._out else 0.0
         read = max(now + half, idle) + costs.block(length)
-        self._out.append(_Out(length, now, read, read + half))
         self._session.submit(self._text.public, drafted, threshold)
+        took = time.perf_counter() - now
+        self._out.append(_Out(length, now, read, read + half, took))
 
     def _shorten(self) -> None:
         """Send half of the oldest block again, where the verifier has no room for more;
