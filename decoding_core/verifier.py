@@ -71,9 +71,11 @@ class VerifierRole:
     candidates at every position, and the device decides."""
     draft_limit: int
     """The longest draft that the method and the terms allow; 0: none is drafted."""
-    takes_bonus: bool
+    draws_bonus: bool
     """Whether a token is drawn after a block that was kept whole. The text then depends
     on where blocks end, and the next block waits for the verdict."""
+    reads_specialist: bool
+    """Whether what a token is drawn from depends on the specialist."""
     adds_draft: bool
     """Whether the drafted token is among the candidates. It is not where the device
     decides: the cut would depend on the draft, and the text with it."""
@@ -101,7 +103,7 @@ class VerifierRole:
     def rows(self, drafted: int) -> int:
         """How many rows of logits a block of so many tokens is verified from: one for
         each, and one for the bonus or for the token that stands alone."""
-        return drafted + (self.takes_bonus or not drafted)
+        return drafted + (self.draws_bonus or not drafted)
 
 
 def role_of(terms: Terms, method: Method | None = None) -> VerifierRole:
@@ -118,7 +120,8 @@ def role_of(terms: Terms, method: Method | None = None) -> VerifierRole:
         uses_base=needs_base and not on_edge,
         decides=by_server and not on_edge,
         draft_limit=terms.draft_limit if drafts else 0,
-        takes_bonus=method.takes_bonus,
+        draws_bonus=method.takes_bonus,
+        reads_specialist=method.needs_specialist,
         adds_draft=by_server and drafts,
         redrafts=method.drafts_again,
     )

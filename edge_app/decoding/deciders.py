@@ -176,6 +176,7 @@ class ComparingDecider(Decider):
         self._method = method
         self._draw = draw
         self._redrafts = role.redrafts
+        self._reads_specialist = role.reads_specialist
         self._text: list[int] = []
         self._bound: float | None = None
 
@@ -215,7 +216,7 @@ class ComparingDecider(Decider):
     def _specialist(self, kept: int) -> Floats | None:
         """The specialist's logits (V,) after `kept` drafted tokens; None where no
         target depends on them."""
-        if not self._method.needs_specialist:
+        if not self._reads_specialist:
             return None
         return self._drafter.logits_at(self._text, kept)
 

@@ -97,7 +97,7 @@ def decode_loop(
     decider = alone
     if kind := kinds.get(method.decided_by):
         decider = kind(drafter, method, draw, role, settings.threshold)
-    fixed = role.takes_bonus or not role.draft_limit
+    fixed = role.draws_bonus or not role.draft_limit
     lengths = DraftLengths(
         role.draft_limit if fixed else length,
         1 if fixed else settings.window,
@@ -313,6 +313,7 @@ class DecodeLoop:
         self._out.clear()
         self._session.void()
         self._drafter.cut(fewer)
+        self._full = False
         self._emitter.shortened(fewer)
         threshold = self._decider.threshold.at(len(self._text.own), len(self._text.own))
         assert threshold is not None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.protocols import Method, Verifier
-from decoding_core.verifier import read_text
+from decoding_core.verifier import read_text, role_of
 from edge_app.decoding.events import (
     Emit,
     EventEmitter,
@@ -77,11 +77,12 @@ class TextJob:
                 stop=self.stop,
             )
             engine = self.context.sequence()
-            drafts = verifier.local or self.method.drafts
+            role = role_of(settings.terms(), self.method)
+            drafts = verifier.local or role.draft_limit > 0
             with ThreadPoolExecutor(1) as readers:
                 # The specialist reads its prompt while the server is asked and reads
                 # its own. What goes wrong here goes wrong again in the loop.
-                if drafts or self.method.needs_specialist:
+                if drafts or role.reads_specialist:
                     readers.submit(read_text, engine, prompts.private_ids[:-1])
                 opened = session.open()
             generalist = "" if opened is None else opened.generalist

@@ -7,6 +7,7 @@ import json
 import ssl
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import httpx
 import numpy as np
@@ -227,6 +228,21 @@ def block_after(text, drafted, settled=(), epoch=0, round_=0):
 def post_block(client, session_id, block):
     body = wire_json.block_to_json(block)
     return client.post(f"/v1/sessions/{session_id}/verify", json=body)
+
+
+def timeless(answer):
+    """A verdict without the time that it took, which no two have in common."""
+    return replace(answer, seconds=0.0)
+
+
+def timeless_frame(frames, frame, drafted):
+    """The frame of a verdict, without the time that it took."""
+    return frames.encode_verdict(timeless(frames.decode_answer(frame)), drafted)
+
+
+def timeless_json(verdict, drafted):
+    """What stands in an answer to a POST, without the time that it took."""
+    return wire_json.answer_to_json(timeless(verdict), drafted)
 
 
 def as_text(answer, drafted):

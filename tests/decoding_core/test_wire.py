@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from decoding_core.errors import MessageError
 from decoding_core.messages import (
     NOTHING_LEFT_OUT,
+    RATIO_UNIT,
     SETTLED_LIMIT,
     THRESHOLD_LIMIT,
     Candidates,
@@ -20,7 +21,7 @@ from decoding_core.messages import (
 )
 from decoding_core.methods import available, build_for_server
 from decoding_core.verifier import role_of, verify
-from decoding_core.wire import FrameFormat, Kind, Signal
+from decoding_core.wire import VERSION, FrameFormat, Kind, Signal
 from decoding_core.wire_json import (
     answer_from_json,
     answer_to_json,
@@ -47,7 +48,8 @@ blocks = st.builds(
 )
 floats = st.floats(-200, 0, width=32)
 tails = floats | st.just(NOTHING_LEFT_OUT)
-ratios = st.floats(0, 1e6, width=32)
+ratios = st.integers(0, 1 << 40).map(lambda units: units * RATIO_UNIT)
+seconds = st.floats(0, 60, width=32)
 
 
 @st.composite
@@ -65,12 +67,15 @@ def verdicts(draw, with_base=True):
             Candidates(np.array(row_ids, np.int32), lists[0], base, draw(tails))
         )
     kept = draw(st.integers(0, 8))
-    return Verdict(draw(u32), draw(u32), kept, tuple(rows), draw(ratios))
+    sums = draw(ratios), draw(seconds)
+    return Verdict(draw(u32), draw(u32), kept, tuple(rows), *sums)
 
 
 def same(one, other):
     """Verdicts hold arrays, so they are compared by their parts."""
-    numbers = [(v.epoch, v.round, v.accepted, v.mean_ratio) for v in (one, other)]
+    numbers = [
+        (v.epoch, v.round, v.accepted, v.ratio_sum, v.seconds) for v in (one, other)
+    ]
     assert numbers[0] == numbers[1]
     assert len(one.rows) == len(other.rows)
     for left, right in zip(one.rows, other.rows, strict=True):
@@ -128,12 +133,13 @@ def test_hostile_bytes_are_refused_or_read(data, direction):
 
 def test_values_that_no_model_says_are_refused():
     """NaN and infinities stop at the wire."""
-    for wrong in ("generalist", "base", "tail", "mean"):
-        values = dict.fromkeys(("generalist", "base", "tail", "mean"), -1.0)
+    names = ("generalist", "base", "tail", "sum", "seconds")
+    for wrong in names:
+        values = dict.fromkeys(names, -1.0)
         values[wrong] = np.nan if wrong != "tail" else np.inf
         large, base = (np.array([values[n]], "f4") for n in ("generalist", "base"))
         row = Candidates(np.array([1], "i4"), large, base, values["tail"])
-        verdict = Verdict(0, 0, 0, (row,), values["mean"])
+        verdict = Verdict(0, 0, 0, (row,), values["sum"], values["seconds"])
         with pytest.raises(MessageError, match="finite"):
             FORMAT.decode_answer(FORMAT.encode_verdict(verdict, 1))
         with pytest.raises(MessageError, match="finite"):
@@ -154,14 +160,21 @@ def test_a_threshold_that_cannot_be_is_refused(threshold):
 
 @pytest.mark.parametrize("name", available())
 @pytest.mark.parametrize("base", ["cloud", "edge"])
-def test_sizes_depend_on_the_terms_alone(name, base):
-    """And every method's largest verdict fits into its frames."""
-    terms = Terms(name, temperature=1.0, candidates=5, draft_limit=4, base=base)
+@pytest.mark.parametrize("bonus", [False, True])
+def test_sizes_depend_on_the_terms_alone(name, base, bonus):
+    """And every method's largest verdict fits into its frames, with a bonus too."""
+    terms = Terms(
+        *(name, "greedy", 1.0),
+        candidates=5,
+        draft_limit=4,
+        base=base,
+        bonus=bonus,
+    )
     role = role_of(terms)
     logits = np.random.default_rng(0).normal(size=(5, 30))
     drafted = tuple(range(role.draft_limit))
     block = DraftBlock(0, 0, 0, 0, (), drafted, 1e6)
-    rows = logits[: len(drafted) + 1]
+    rows = logits[: role.rows(len(drafted))]
     verdict = verify(block, rows, rows[::-1] if role.uses_base else None, role)
     frame = role.frames.encode_verdict(verdict, len(drafted))
     assert len(frame) == role_of(terms).frames.down_size
@@ -178,9 +191,11 @@ def test_another_version_is_named():
 
 def test_opening_survives_json():
     """With its terms."""
-    request = OpenSession((1, 2), (3,), "v", Terms("steering", "stochastic", 0.8))
+    request = OpenSession(
+        (1, 2), (3,), "v", Terms("steering", "stochastic", 0.8, bonus=True)
+    )
     body = json.loads(json.dumps(open_to_json(request)))
-    assert body.pop("version") == 2
+    assert body.pop("version") == VERSION == 3
     assert open_from_json(body) == request
 
 

@@ -128,7 +128,11 @@ def test_a_text_with_its_numbers_and_sources(write):
     assert body["sources"][0]["record_id"] > 0
     assert body["sources"][0]["excerpt"]
     assert body["settings"]["threshold"] == 2
-    assert numbers["bytes_up"] == sum(e.size for e in read_ledger(ledger_path()))
+    entries = list(read_ledger(ledger_path()))
+    # The session ends when the service closes, after the last text's numbers.
+    assert [entry.what for entry in entries].count("end") == 1
+    assert entries[-1].what == "end"
+    assert numbers["bytes_up"] == sum(entry.size for entry in entries[:-1])
     assert f"redrawn {counts['recovered']}" in result.stderr
 
 

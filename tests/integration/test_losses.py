@@ -15,6 +15,7 @@ import pytest
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
+from decoding_core.wire import VERSION
 from edge_app.decoding.events import EventEmitter, Notice, Sent
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
@@ -61,7 +62,7 @@ class Server:
 
     def push_out(self, request):
         """Let another text sit in the only slot."""
-        body = {"version": 2, "prompt_ids": [5, 6, 7], "text_ids": []}
+        body = {"version": VERSION, "prompt_ids": [5, 6, 7], "text_ids": []}
         body |= {"vocabulary_id": request.vocabulary_id}
         body |= {"terms": {**TERMS, "draft_limit": 1}}
         session = self._ask("POST", "/v1/sessions", body)["session_id"]
@@ -87,6 +88,7 @@ TERMS = {
     "candidate_rule": "generalist",
     "strength": 1,
     "base": "cloud",
+    "bonus": False,
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 from cloud_api.engine.scheduler import Models
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
+from decoding_core.wire import VERSION
 from tests.cloud_api.cloud_fakes import (
     VOCABULARY,
     FakeModel,
@@ -88,7 +89,7 @@ def test_the_models_and_limits_are_told(client):
     ("body", "expected"),
     [
         (opening(version=1), (400, "protocol-version")),
-        (opening(version=3, new_field=1), (400, "protocol-version")),
+        (opening(version=VERSION + 1, new_field=1), (400, "protocol-version")),
         (opening(version=True), (422, "invalid-request")),
         (opening(vocabulary_id="other"), (409, "vocabulary-mismatch")),
         (opening(extra=1), (422, "invalid-request")),
@@ -144,7 +145,7 @@ def test_what_is_no_json_is_refused(client, content):
 
 
 def test_a_number_that_json_does_not_have_is_refused(client):
-    content = b'{"version": 2, "terms": {"strength": NaN}}'
+    content = b'{"version": %d, "terms": {"strength": NaN}}' % VERSION
     headers = {"content-type": "application/json"}
     response = client.post("/v1/sessions", content=content, headers=headers)
 

@@ -186,15 +186,17 @@ def test_frames_follow_the_terms():
             ("speculative", new_session(method="speculative").frames),
             ("generalist", new_session(method="generalist").frames),
             ("base elsewhere", new_session(base="edge").frames),
+            ("a bonus elsewhere", new_session(base="edge", bonus=True).frames),
         )
     }
     assert found == {
         "steering": (1, 21, True),
-        "coupled": (5, 20, True),
+        "coupled": (4, 20, True),
         "rejection": (0, 6, True),
-        "speculative": (5, 5, False),
+        "speculative": (4, 5, False),
         "generalist": (1, 5, False),
-        "base elsewhere": (5, 6, False),
+        "base elsewhere": (4, 6, False),
+        "a bonus elsewhere": (5, 6, False),
     }
 
 

@@ -145,7 +145,7 @@ def test_json_is_one_object(run, service):
     assert set(body["statistics"]) == {
         *("drafted", "accepted", "recovered", "bonus", "local", "rounds"),
         *("bytes_up", "bytes_down", "seconds", "tokens_per_second"),
-        *("acceptance_rate", "round_trip_ms", "truncation_bound"),
+        *("acceptance_rate", "round_trip_ms", "truncation_bound", "in_vain"),
     }
     assert body["settings"]["seed"] == 5
     assert body["settings"]["recipient"] == "Ana ü"

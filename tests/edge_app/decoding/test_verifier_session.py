@@ -403,20 +403,25 @@ def test_without_going_offline_a_loss_is_an_error():
 class Answering:
     """A connection that gives prepared frames."""
 
+    awaits_answers = False
+
     def __init__(self, *answers):
         self.answers = list(answers)
 
     def request(self, what, *_, **__):
         return {"session_id": "s", "generalist": "g", "base": "b"}
 
+    def connect(self, *_):
+        pass
+
     def send(self, *_, **__):
         pass
 
-    def receive(self):
+    def receive(self, *, wait=True):
         return self.answers.pop(0)
 
     def disconnect(self):
-        pass
+        return True
 
 
 def verified(*answers):

@@ -25,7 +25,7 @@ ASKED = [
 
 
 class Faulty(VerifierHere):
-    """Adds something to the first id of every row, from the second verdict on."""
+    """Adds something to an id of every row, from the second verdict on."""
 
     local = False
 
@@ -41,12 +41,15 @@ class Faulty(VerifierHere):
         self.rounds += 1
         if self.rounds == 1:
             return verdict
-        return replace(verdict, rows=tuple(map(self._worse, verdict.rows)))
+        return replace(
+            verdict, rows=tuple(self._worse(row, block) for row in verdict.rows)
+        )
 
-    def _worse(self, row):
-        # The likeliest, so that it is drawn where nothing checks.
-        ids, likeliest = row.token_ids.copy(), row.generalist_logprobs.argmax()
-        ids[likeliest] += self.added
+    def _worse(self, row, block):
+        # The likeliest that was not drafted, so that it is drawn where nothing checks.
+        ids = row.token_ids.copy()
+        others = ~np.isin(ids, block.drafted)
+        ids[np.where(others, row.generalist_logprobs, -np.inf).argmax()] += self.added
         return replace(row, token_ids=ids)
 
     def close(self):

@@ -277,7 +277,8 @@ def test_the_first_ctrl_c_ends_a_connection_that_is_not_taken(monkeypatch):
 
 
 def test_a_session_is_closed_on_the_server_after_a_stop():
-    """Ctrl-C ends the text, not the word to the server that it may forget it."""
+    """Ctrl-C ends the text, not the word to the server that it may forget it; here the
+    stream is refused, so nothing else says so."""
     seen, stop = [], threading.Event()
 
     def serve(_, peer):
@@ -295,7 +296,7 @@ def test_a_session_is_closed_on_the_server_after_a_stop():
         verifier.open(OpenSession((1, 2), (), "v", TERMS))
         stop.set()
         verifier.close()
-    assert seen == [b"POST", b"DELETE"]
+    assert seen == [b"POST", b"GET", b"DELETE"]
 
 
 def test_a_packed_answer_is_refused_unread():
