@@ -120,7 +120,7 @@ def test_what_is_kept_more_often_is_faster(costs, plan):
     """Under any plan."""
     seconds = [seconds_a_token(costs, share, plan) for share in (0.1, 0.5, 0.8, 0.95)]
     for more, less in pairwise(seconds):
-        assert less <= 1.05 * more
+        assert less <= 1.1 * more  # lengths fit the one better than the other
 
 
 def test_plans_grow_with_acceptance_and_with_the_way():
@@ -163,10 +163,10 @@ def test_the_ends_of_every_scale_have_a_plan(share, limit, size):
 
 
 def test_drafts_that_are_never_kept_are_short():
-    """And what is always kept is sent in long blocks, or in many."""
+    """And of what is always kept, long."""
     assert plan(GPU, 0.0, LONGEST).first == 1
     always = plan(GPU, 1.0, LONGEST)
-    assert always.first * always.window >= LONGEST
+    assert always.later > plan(GPU, 0.5, LONGEST).first
 
 
 def rounds(lengths, costs, kept, count=64):
@@ -243,9 +243,9 @@ def test_a_limit_of_nothing_or_one_is_kept(limit, expected):
 def test_drafting_ahead_ends_where_it_is_hardly_ever_kept():
     """Behind tokens that wait for their verdicts."""
     lengths = DraftLengths("auto", 4, LONGEST)
-    assert lengths.worth_drafting(0)
+    assert lengths.worth_a_block(0)
     rounds(lengths, GPU, lambda length, number: 0)
-    assert lengths.worth_drafting(0)
-    assert not lengths.worth_drafting(2)
+    assert lengths.worth_a_block(0)
+    assert not lengths.worth_a_block(2)
     rounds(lengths, GPU, lambda length, number: length, 400)
-    assert lengths.worth_drafting(3 * LONGEST)
+    assert lengths.worth_a_block(3 * LONGEST)
