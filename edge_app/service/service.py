@@ -19,6 +19,7 @@ from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.decoding.events import (
     Emit,
+    Event,
     Finished,
     FinishReason,
     Notice,
@@ -84,6 +85,8 @@ class WritingService:
         self._reranker: LlamaReranker | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
+        self._early: list[Event] = []
+        """What was sent before the text that it is told to."""
 
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None
@@ -153,6 +156,9 @@ class WritingService:
             return
         with self._working(), closing(Ledger(self._config.ledger)) as ledger:
             tally = Tally()
+            for event in self._early:
+                emit_to(tally.add, emit)(event)
+            self._early.clear()
             emit = emit_to(tally.add, ledger.add, emit)
             if notice is not None:
                 emit(notice)
@@ -318,7 +324,8 @@ class WritingService:
                 config.server, config.token, in_clear=config.token_in_clear
             )
             verifier = self._connected(config.server, config.token)
-            verifier.attach(ledger.add, self._closing)
+            tell = emit_to(ledger.add, self._early.append)
+            verifier.attach(tell, self._closing)
             verifier.reach()
 
     def _hang_up(self) -> None:
