@@ -62,9 +62,7 @@ class LosingServer:
         self.models = HashEngine("large" + seed), HashEngine("base" + seed)
         self.sessions = {}
         self.opened = []  # the text of each opening that was answered
-        self._lost = (
-            set()
-        )  # sessions of which a question was told that they are no more
+        self._lost = set()  # sessions of which the device was told that they are gone
         self.frames = 0
         self._made = 0
         self._refusing = self._putting_off = 0
@@ -87,13 +85,14 @@ class LosingServer:
         request = wire_json.open_from_json(
             {key: value for key, value in body.items() if key != "version"}
         )
-        self.opened.append(request.text_ids)
-        self._made += 1
-        name = f"session-{self._made}"
         if method == "PUT":
             name = path.rsplit("/", 1)[1]
             if name not in self.sessions:
                 raise SessionLostError("there is no such session")
+        else:
+            self._made += 1
+            name = f"session-{self._made}"
+        self.opened.append(request.text_ids)
         self.sessions[name] = Session(
             request, role_of(request.terms), self.context, 0.0
         )
