@@ -68,7 +68,7 @@ class LosingServer:
         self._refusing = self._putting_off = 0
         self._connected = self._hung_up = False
         self._answers = deque()
-        self._before = None
+        self._before = {}
 
     # What `Connection` offers.
 
@@ -108,7 +108,8 @@ class LosingServer:
         kind = kinds.popleft() if kinds else ""
         while kinds:  # several at one place: each before another try
             self.disturbances.setdefault(self.frames, deque()).append(kinds.popleft())
-        old, self._before = self._before, frame
+        # Of the same session: frames of another never reach it.
+        old, self._before = self._before.get(name), {name: frame}
         if kind == "lose the block":
             self._break()
         if kind == "repeat an old block" and old is not None:
