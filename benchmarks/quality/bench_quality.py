@@ -14,7 +14,7 @@ from decoding_core.errors import (
     InvalidSettingsError,
     StoppedError,
 )
-from decoding_core.settings import MethodSettings
+from decoding_core.settings import FIXED_LENGTH, MethodSettings
 from edge_app.commands.progress import Progress
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings
@@ -90,7 +90,7 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option(
     "--draft-length",
-    default=MethodSettings().draft_length,
+    default=FIXED_LENGTH,
     show_default=True,
     help="The longest draft.",
 )

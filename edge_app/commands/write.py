@@ -13,7 +13,7 @@ import click
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
-from decoding_core.settings import Threshold
+from decoding_core.settings import DraftLength, Threshold
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import Settings, read_settings, store_path
@@ -40,6 +40,19 @@ def _threshold(
         return float(value)
     except ValueError as error:
         wrong = f"'{value}' is neither a number nor 'auto'."
+        raise click.BadParameter(wrong, ctx, param) from error
+
+
+def _draft_length(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> DraftLength | None:
+    """A whole number, or `auto`."""
+    if value is None or value == "auto":
+        return cast(Literal["auto"] | None, value)
+    try:
+        return int(value)
+    except ValueError as error:
+        wrong = f"'{value}' is neither a whole number nor 'auto'."
         raise click.BadParameter(wrong, ctx, param) from error
 
 
@@ -84,7 +97,12 @@ class _Write(click.Command):
     help="Lower keeps more of your own words; or 'auto'. 0.5",
 )
 @click.option("--strength", type=float, help="How strongly your history counts. 1.0")
-@click.option("--draft-length", type=int, help="Tokens sent at once. 8")
+@click.option(
+    "--draft-length",
+    callback=_draft_length,
+    metavar="NUMBER",
+    help="Tokens sent at once; or 'auto'. auto",
+)
 @click.option("--temperature", type=float, help="0 always takes the likeliest. 0.7")
 @click.option("--top-p", type=float, help="Share of likely tokens to draw from. 0.95")
 @click.option("--seed", type=int, help="The same number gives the same text again.")
