@@ -30,7 +30,9 @@ def measured(
     pair, examples = Pair(specialist, generalist, threads), emails_asked_for(writers, 0)
     found, done = {}, 0
     for threshold in thresholds:
-        settings = MethodSettings(threshold=threshold, draft_length=draft_length)
+        settings = MethodSettings(
+            threshold=threshold, draft_length=draft_length, window=1
+        )
         drafted = kept = 0
         for example in examples:
             statistics = pair.write(example, settings, tokens).statistics

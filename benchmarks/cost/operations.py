@@ -1,13 +1,15 @@
 """How many operations a text takes, from the shapes of both models.
 
-G drafted tokens a round, of which a share stays. A round settles G * share + 1 tokens
-and takes
+G drafted tokens a round, of which a share stays. A round settles G * share tokens, and
+one more where a token was refused. It takes
 
-- the specialist: G tokens, one after the other, and one more after a full block;
-- generalist and base: the token settled last and G drafted ones, in one pass.
+- the specialist: G tokens, one after the other;
+- generalist and base: the token settled last and all drafted ones but the last, in one
+  pass.
 
-So refused drafts are counted too, and that a bonus is sometimes left to the next draft
-is not. Before the first round each model reads its prompt:
+With a bonus, as in the paper, a full block gives one token more, for which each model
+reads one token more. So refused drafts are counted too; what is drafted behind a block
+that is out, and in vain, is not. Before the first round each model reads its prompt:
 the specialist the history and the request, generalist and base the request alone.
 Counted by `tokens`, that is what the processors do. Counted by `passes`, prompts are
 left out, and a pass over a block counts as one token: what is done when moving the
@@ -34,6 +36,8 @@ class Text:
     """Tokens of the public prompt."""
     draft_length: int = 8
     count: Count = "tokens"
+    bonus: bool = False
+    """Whether a token is drawn after a block that was kept whole."""
 
 
 def with_history(pair: ShapedPair, text: Text, history: int) -> float:
@@ -54,19 +58,24 @@ def steering(pair: ShapedPair, text: Text, history: int, share: float) -> float:
     if text.count == "tokens":
         total += small.reading(private - 1, 0, 1) + small.reading(public - 1, 0, 1)
         total += large.reading(public - 1, 0, 1)
-    block = 1 if text.count == "passes" else text.draft_length + 1
+    block = 1 if text.count == "passes" else text.draft_length + text.bonus
     for weight, settled in _rounds(text, share):
         # A model's last token, settled last, is read with the block.
-        drafted = text.draft_length + full_share(share, text.draft_length)
+        drafted = float(text.draft_length)
+        if text.bonus:
+            drafted += full_share(share, text.draft_length)
         total += weight * small.reading(drafted, private - 1 + settled, drafted)
         for model in (small, large):
             total += weight * model.reading(block, public - 1 + settled, block)
     return total
 
 
-def tokens_per_round(share: float, draft_length: int) -> float:
-    """Settled in one round: those kept, and one drawn after them."""
-    return share * draft_length + 1
+def tokens_per_round(share: float, draft_length: int, *, bonus: bool = False) -> float:
+    """Settled in one round: those kept, and one drawn in place of a refused one or, as
+    a bonus, after a full block; without a draft, the one that is drawn."""
+    if bonus or not draft_length:
+        return share * draft_length + 1
+    return share * draft_length + 1 - full_share(share, draft_length)
 
 
 def full_share(share: float, draft_length: int) -> float:
@@ -82,7 +91,8 @@ def full_share(share: float, draft_length: int) -> float:
 
 def _rounds(text: Text, share: float) -> Iterator[tuple[float, float]]:
     """Each round's weight, 1 but for the last, and the tokens settled before it."""
-    step, settled = tokens_per_round(share, text.draft_length), 0.0
+    step = tokens_per_round(share, text.draft_length, bonus=text.bonus)
+    settled = 0.0
     while settled < text.tokens:
         yield min(1.0, (text.tokens - settled) / step), settled
         settled += step

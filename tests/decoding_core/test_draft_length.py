@@ -115,9 +115,10 @@ def test_what_costs_more_takes_no_less(name, costs, acceptance, plan, more):
     assert seconds_a_token(dearer, acceptance, plan) >= before
 
 
-@given(costs, plans)
-def test_what_is_kept_more_often_is_faster(costs, plan):
-    """Under any plan."""
+@given(costs, lengths, windows)
+def test_what_is_kept_more_often_is_faster(costs, length, window):
+    """Under any plan of blocks of one length."""
+    plan = Plan(length, length, window)
     seconds = [seconds_a_token(costs, share, plan) for share in (0.1, 0.5, 0.8, 0.95)]
     for more, less in pairwise(seconds):
         assert less <= 1.1 * more  # lengths fit the one better than the other

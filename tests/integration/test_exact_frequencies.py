@@ -112,7 +112,8 @@ def texts(three, method, specialist):
     private, public = three[0].prompt, three[1].prompt
     for seed in range(SEEDS):
         settings = MethodSettings(
-            draft_length=2 if method == "steering" else 1 + seed % 2,
+            draft_length=(1, 2, "auto")[seed % 3],
+            window=(1, 2, 4)[seed // 3 % 3],
             method=method,
             threshold=THRESHOLD,
             strength=STRENGTH,

@@ -177,7 +177,13 @@ def texts(server, specialist):
 
 def check(write, method, seed, tokens, count):
     """A disturbed text against the undisturbed one."""
-    settings = MethodSettings(method=method, temperature=0.7 * (seed > 0), seed=seed)
+    settings = MethodSettings(
+        method=method,
+        temperature=0.7 * (seed > 0),
+        seed=seed,
+        draft_length=(4, 8)[tokens > 100],
+        window=(4, 1, 2)[seed % 3],
+    )
     quiet = write(settings, {}, tokens)
     chance = random.Random(seed)
     places = chance.sample(range(1, quiet.rounds), count)

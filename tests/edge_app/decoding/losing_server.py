@@ -62,15 +62,13 @@ class LosingServer:
         self.models = HashEngine("large" + seed), HashEngine("base" + seed)
         self.sessions = {}
         self.opened = []  # the text of each opening that was answered
-        self._lost = (
-            set()
-        )  # sessions of which a question was told that they are no more
+        self._lost = set()  # sessions of which the device was told that they are gone
         self.frames = 0
         self._made = 0
         self._refusing = self._putting_off = 0
         self._connected = self._hung_up = False
         self._answers = deque()
-        self._before = None
+        self._before = {}
 
     # What `Connection` offers.
 
@@ -87,13 +85,14 @@ class LosingServer:
         request = wire_json.open_from_json(
             {key: value for key, value in body.items() if key != "version"}
         )
-        self.opened.append(request.text_ids)
-        self._made += 1
-        name = f"session-{self._made}"
         if method == "PUT":
             name = path.rsplit("/", 1)[1]
             if name not in self.sessions:
                 raise SessionLostError("there is no such session")
+        else:
+            self._made += 1
+            name = f"session-{self._made}"
+        self.opened.append(request.text_ids)
         self.sessions[name] = Session(
             request, role_of(request.terms), self.context, 0.0
         )
@@ -109,7 +108,8 @@ class LosingServer:
         kind = kinds.popleft() if kinds else ""
         while kinds:  # several at one place: each before another try
             self.disturbances.setdefault(self.frames, deque()).append(kinds.popleft())
-        old, self._before = self._before, frame
+        # Of the same session: frames of another never reach it.
+        old, self._before = self._before.get(name), {name: frame}
         if kind == "lose the block":
             self._break()
         if kind == "repeat an old block" and old is not None:
