@@ -71,6 +71,8 @@ class VerifierRole:
     decides: the cut would depend on the draft, and the text with it."""
     redrafts: bool
     """Whether a refused place is drafted again with fresh noise, and needs no row."""
+    takes_bonus: bool
+    """Whether a token is drawn after a block that is kept whole."""
 
     @property
     def frames(self) -> FrameFormat:
@@ -81,6 +83,11 @@ class VerifierRole:
             row_limit=self.terms.candidates + self.adds_draft,
             with_base=self.uses_base,
         )
+
+    def rows(self, drafted: int) -> int:
+        """How many rows of logits a block of so many drafted tokens is verified from:
+        the one after its last token only where something may stand there."""
+        return drafted + 1 if self.takes_bonus or not drafted else drafted
 
     def positions(self, kept: int, drafted: int) -> range:
         """The positions of a block whose rows of candidates stand in the verdict."""
@@ -105,6 +112,7 @@ def role_of(terms: Terms, method: Method | None = None) -> VerifierRole:
         draft_limit=terms.draft_limit if drafts else 0,
         adds_draft=by_server and drafts,
         redrafts=method.drafts_again,
+        takes_bonus=True,
     )
 
 
