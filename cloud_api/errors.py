@@ -13,6 +13,11 @@ class StoppingError(DecodingError):
     """The server is about to end. Answered 503; the client goes elsewhere or waits."""
 
 
+class StaleBlockError(DecodingError):
+    """A block that follows what is no part of the text: a refusal, a block that failed,
+    another text. The service answers `resync`; the device no longer waits for it."""
+
+
 class ProtocolVersionError(DecodingError):
     """The client speaks another version of the protocol. Answered 400."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cloud_api.engine.scheduler import Models
+from cloud_api.engine.slots import Models
 from decoding_core.errors import VocabularyMismatchError
-from models.engines.settings import EngineSettings
+from models.engines.settings import EngineSettings, usable_cores
 
 _LONGEST_CONTEXT = 8192  # caches for all that a large model can read would fill memory
 
@@ -46,9 +46,10 @@ def load_models(options: LlamaOptions) -> Models:
             )
     trained = min(model.context_length for model in loaded)
     length = options.context_length or min(trained, _LONGEST_CONTEXT)
-    return Models(
-        *(
-            LlamaContext(model, options.slots, length, owns_model=True)
-            for model in loaded
-        )
+    generalist, *base = (
+        LlamaContext(model, options.slots, length, owns_model=True) for model in loaded
     )
+    # llama.cpp's threads spin while they wait for each other: with fewer cores than
+    # threads, two models at once are slower than one after the other.
+    at_once = len(loaded) * options.engine.threads <= usable_cores()
+    return Models(generalist, base[0] if base else None, at_once)

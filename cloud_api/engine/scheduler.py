@@ -2,11 +2,16 @@
 read next.
 
 The event loop hands rounds to the `EngineThread`: a round is a block to verify, or a
-text to read before its first block comes. The thread's `Scheduler` takes one round of
-every session that waits, gives it a `Slot`, which is a cache in each model, and reads
-each model once for all of them. A long prompt is read in chunks behind the rounds that
-are ready, so that nobody waits for another's prompt; a text whose first block has not
-come yet is read in small chunks, while no block waits at all.
+text to read before its first block comes. The thread's `Scheduler` takes the oldest
+round of every session that waits and has a `Slot`, and reads each model once for all of
+them. A long prompt is read in chunks beside the blocks that are ready, so that nobody
+waits for another's prompt; a text whose first block has not come yet is read in small
+chunks, while no block waits at all.
+
+A device drafts on while its blocks are out, so several rounds of a session may wait:
+each follows the one before as if that were kept whole. A refusal begins a new epoch,
+and a session may begin another text. A round of an earlier epoch or text is *stale*,
+and never computed.
 """
 
 from __future__ import annotations
@@ -14,168 +19,47 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from cloud_api import logs
-from cloud_api.errors import StoppingError
+from cloud_api.engine.slots import Models, Slot, SlotCache, SlotPool
+from cloud_api.errors import StaleBlockError, StoppingError
 from decoding_core.errors import (
     DecodingError,
     EngineError,
     MessageError,
     SessionLostError,
-    VocabularyMismatchError,
 )
 from decoding_core.messages import Verdict
-from decoding_core.protocols import BatchEngine, Reading
+from decoding_core.protocols import BatchEngine
 from decoding_core.sampling import Floats
 from decoding_core.wire import check_finite
 
 CHUNK = 256
 """Tokens of a long text that are read in one step."""
+BESIDE = 64
+"""The same beside blocks that are ready, which are answered when all is read."""
 AHEAD = 64
 """Tokens that are read ahead in one step: a block that comes meanwhile waits for it."""
 ROWS = 512
 """Rows of logits that one step may give; the rest waits for the next."""
+PATIENCE_SECONDS = 1.0
+"""How long a session without a block keeps its slot while another waits for one."""
+LONGEST_PATIENCE_SECONDS = 4.0
+"""The same for a device that takes long over its drafts: twice its last pause, up to
+this."""
 
 Result = Verdict | Exception
 Logits = tuple[Floats, Floats | None]
 """Rows of the generalist and of the base; None where the base is not used."""
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The models that verify."""
-
-    generalist: BatchEngine
-    base: BatchEngine | None = None
-    """None: the devices run it."""
-
-    def __post_init__(self) -> None:
-        if self.base is None:
-            return
-        if self.generalist.vocabulary_id != self.base.vocabulary_id:
-            raise VocabularyMismatchError(
-                f"the generalist '{self.generalist.name}' and the base "
-                f"'{self.base.name}' have different vocabularies; give two models "
-                "that share one"
-            )
-
-    @property
-    def context_length(self) -> int:
-        """How many tokens of prompt and text each model can hold."""
-        return min(model.context_length for model in self.each())
-
-    @property
-    def vocabulary_size(self) -> int:
-        """How many tokens the models know; the same for both."""
-        return self.generalist.vocabulary_size
-
-    @property
-    def slots(self) -> int:
-        """How many texts each model can hold."""
-        return min(model.slots for model in self.each())
-
-    def each(self) -> tuple[BatchEngine, ...]:
-        """The generalist, then the base if there is one."""
-        return (self.generalist,) if self.base is None else (self.generalist, self.base)
-
-
-class SlotCache:
-    """What one model has read in one slot."""
-
-    def __init__(self, model: BatchEngine, number: int) -> None:
-        self._model = model
-        self._number = number
-        self._read: tuple[int, ...] = ()
-
-    def start(self, token_ids: tuple[int, ...], rows: int) -> int:
-        """From where the model must read to give the last `rows` rows of logits."""
-        return min(common_prefix(self._read, token_ids), len(token_ids) - rows)
-
-    def prepare(self, token_ids: tuple[int, ...], rows: int) -> Reading:
-        """Roll back to where the cache and `token_ids` differ; what is then to be
-        read. Call `advance` when it was read."""
-        start = self.start(token_ids, rows)
-        if start < len(self._read):
-            self._model.rollback(self._number, start)
-            self._read = self._read[:start]
-        return Reading(self._number, token_ids[start:], rows)
-
-    def advance(self, token_ids: tuple[int, ...]) -> None:
-        """Note that the model has read `token_ids`."""
-        self._read = token_ids
-
-    def clear(self) -> None:
-        """Forget the text, before another session takes the slot or after a fault."""
-        self._model.rollback(self._number, 0)
-        self._read = ()
-
-
-class Slot:
-    """One cache in each model."""
-
-    def __init__(self, models: Models, number: int) -> None:
-        self.generalist = SlotCache(models.generalist, number)
-        self._base = None if models.base is None else SlotCache(models.base, number)
-
-    @property
-    def base(self) -> SlotCache:
-        """The cache of the base; asked for in sessions that use the base alone."""
-        assert self._base is not None
-        return self._base
-
-    def clear(self) -> None:
-        """Forget the text in each model."""
-        self.generalist.clear()
-        if self._base is not None:
-            self._base.clear()
-
-
-class SlotPool:
-    """All slots, lent to sessions; the one unused for longest is taken back first."""
-
-    def __init__(self, models: Models) -> None:
-        self._free = [Slot(models, number) for number in range(models.slots)]
-        self._free.reverse()
-        self._size = len(self._free)
-        self._taken: OrderedDict[str, Slot] = OrderedDict()
-
-    def take(self, session_id: str, keep: Collection[str]) -> Slot | None:
-        """The session's slot; a free one; that of the session unused for longest that
-        is not in `keep`; or None."""
-        if session_id not in self._taken:
-            if not self._free:
-                unused = next((one for one in self._taken if one not in keep), None)
-                if unused is None:
-                    return None
-                self.release(unused)
-            self._taken[session_id] = self._free.pop()
-        self._taken.move_to_end(session_id)
-        return self._taken[session_id]
-
-    def has_spare(self, session_id: str) -> bool:
-        """Whether a session may read ahead: it has a slot, or two are free, of which
-        the other is left to the next block that comes. A single slot is lent."""
-        free = len(self._free)
-        return session_id in self._taken or free > 1 or free == self._size
-
-    def spare(self, session_id: str) -> Slot | None:
-        """The slot to read ahead in, the first to be taken back; or None."""
-        if not self.has_spare(session_id):
-            return None
-        if session_id not in self._taken:
-            self._taken[session_id] = self._free.pop()
-            self._taken.move_to_end(session_id, last=False)
-        return self._taken[session_id]
-
-    def release(self, session_id: str) -> None:
-        """Clear the slot of a session that ended."""
-        slot = self._taken.pop(session_id, None)
-        if slot is not None:
-            slot.clear()
-            self._free.append(slot)
+Key = tuple[int, int, int]
+"""Text, epoch and round: the name of a block in its session, in the order in which
+they come. The texts of a session are counted, for each may begin with epoch 0."""
 
 
 @dataclass(slots=True, eq=False)
@@ -189,7 +73,14 @@ class Round:
     verify: Callable[[Floats, Floats | None], Verdict] | None = None
     """None: the text is only read ahead, before its first block comes, and `done` is
     not called."""
+    key: Key = (0, 0, 0)
+    whole: int = 0
+    """How many tokens a verdict keeps that refuses none; 0 where the device decides,
+    and the server knows of no refusal."""
     done: Callable[[Result], None] = lambda _: None
+    seconds: float = 0.0
+    """How long the models took for the step that read the last of it, known when
+    `verify` is called."""
 
 
 @dataclass(slots=True, eq=False)
@@ -210,134 +101,242 @@ class _Turn:
         return len(ids) - start
 
 
+@dataclass(slots=True, eq=False)
+class _Text:
+    """What the scheduler knows of a session."""
+
+    rounds: deque[Round] = field(default_factory=deque)
+    """Its blocks that wait, in the order in which they came."""
+    epoch: tuple[int, int] = (0, 0)
+    """The earliest text and epoch whose blocks are wanted."""
+    failed: Key | None = None
+    """A block that a model failed on: those after it wait for it to come again."""
+    answered: float | None = None
+    """When the last of its blocks was answered."""
+    pause: float = 0.0
+    """How long its device then took until the next block."""
+
+    def is_stale(self, key: Key) -> bool:
+        """Whether a block follows what is no part of the text."""
+        failed = self.failed
+        after_failure = failed is not None and key > failed and key[:2] == failed[:2]
+        return key[:2] < self.epoch or after_failure
+
+
 class Scheduler:
     """The rounds that wait, in the order in which they came, and the slots. Used by the
     engine thread alone."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(
+        self, models: Models, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._models = models
+        self._clock = clock
         self._pool = SlotPool(models)
-        self.waiting: list[Round] = []
+        self._texts: dict[str, _Text] = {}
+        self._waiting: dict[str, None] = {}
+        """Sessions with blocks. Those that have no slot are in the order in which they
+        began to wait for one; those that have, in the order of their next turn."""
         self._ahead: dict[str, Round] = {}
         """By session: what is read while no block waits."""
+        self._second: ThreadPoolExecutor | None = None
+        if models.at_once and models.base is not None:
+            self._second = ThreadPoolExecutor(1, "base")
 
-    @property
-    def busy(self) -> bool:
-        """Whether a step would do anything."""
-        return bool(self.waiting) or any(map(self._pool.has_spare, self._ahead))
+    def pause(self) -> float | None:
+        """Seconds until a step would do something; None: not before a command comes."""
+        ready = any(self._pool.held(one) for one in self._waiting)
+        if ready or any(map(self._pool.has_spare, self._ahead)):
+            return 0.0
+        if not self._waiting:
+            return None
+        if self._pool.has_free:
+            return 0.0
+        _, when = self._pool.leaving(self._waiting)
+        return max(0.0, when - self._clock())
 
     def add(self, round_: Round) -> None:
-        """Let a round wait for the next step."""
-        if round_.verify is None:
+        """Let a round wait for the next step. One of a later epoch makes those of
+        earlier epochs stale."""
+        text = self._texts.setdefault(round_.session_id, _Text())
+        text.epoch = max(text.epoch, round_.key[:2])
+        if round_.verify is not None:
+            if not text.is_stale(round_.key):
+                text.failed = None
+            if not text.rounds and text.answered is not None:
+                text.pause = self._clock() - text.answered
+            text.rounds.append(round_)
+            self._waiting.setdefault(round_.session_id)
+        self._drop_stale(text)
+        if text.rounds:
+            # What a block reads needs not be read ahead, and the cache of a session
+            # never goes back behind its own block.
+            self._ahead.pop(round_.session_id, None)
+        elif round_.verify is None:
             self._ahead[round_.session_id] = round_
-            return
-        # The block reads all of the text; what was read ahead is a part of it.
-        self._ahead.pop(round_.session_id, None)
-        self.waiting.append(round_)
 
     def release(self, session_id: str) -> None:
         """Drop the rounds of a session that ended, and free its slot."""
         self._ahead.pop(session_id, None)
-        ended = [r for r in self.waiting if r.session_id == session_id]
-        for round_ in ended:
-            self._finish(round_, SessionLostError("the session has ended"))
+        text = self._texts.pop(session_id, _Text())
+        for round_ in list(text.rounds):
+            self._finish(text, round_, SessionLostError("the session has ended"))
         self._pool.release(session_id)
 
-    def drop_all(self, error: DecodingError) -> None:
-        """Answer everything that waits with an error."""
+    def close(self, error: DecodingError) -> None:
+        """Answer everything that waits with an error; nothing is read any more."""
         self._ahead.clear()
-        for round_ in list(self.waiting):
-            self._finish(round_, error)
+        for text in self._texts.values():
+            for round_ in list(text.rounds):
+                self._finish(text, round_, error)
+        if self._second is not None:
+            self._second.shutdown()
 
     def step(self) -> None:
         """Read what is most urgent, and answer the blocks that were read whole."""
-        for batch in self._schedule():
+        self._lend_slots()
+        batch = self._schedule()
+        if batch:
             outcomes = self._run(batch)
             self._postprocess(batch, outcomes)
 
-    def _schedule(self) -> list[list[_Turn]]:
-        """The blocks that are ready, then a chunk of one that is not; where no block
+    def _lend_slots(self) -> None:
+        """Give slots to the sessions that wait for one, the first that came first,
+        while there are free ones or holders that may leave."""
+        now = self._clock()
+        line = [one for one in self._waiting if self._pool.held(one) is None]
+        for session_id in line:
+            while self._pool.take(session_id) is None:
+                leaving, when = self._pool.leaving(self._waiting)
+                if when > now:
+                    return  # nor is there one for those who came later
+                self._pool.release(leaving)
+                if leaving in self._waiting:  # it waits again, behind the others
+                    del self._waiting[leaving]
+                    self._waiting[leaving] = None
+
+    def _schedule(self) -> list[_Turn]:
+        """The blocks that are ready, and a chunk of one that is not; where no block
         waits, the next chunk of a text to read ahead."""
-        first: dict[str, Round] = {}  # one round per session
-        for round_ in self.waiting:
-            first.setdefault(round_.session_id, round_)
         ready: list[_Turn] = []
         long: list[_Turn] = []
         rows = 0
-        for session_id, round_ in first.items():
-            slot = self._pool.take(session_id, keep=first)
+        for session_id in self._waiting:
+            slot = self._pool.held(session_id)
             if slot is None:
-                continue  # all slots are taken by rounds before it
-            turn = _Turn(round_, slot)
+                continue
+            turn = _Turn(self._texts[session_id].rounds[0], slot)
             if turn.rest > CHUNK:
                 long.append(turn)
-                continue
-            rows += round_.rows
-            if not ready or rows <= ROWS:
+            elif not ready or rows + turn.round.rows <= ROWS:
+                rows += turn.round.rows
                 ready.append(turn)
         if long:
-            long[0].chunk = CHUNK
+            long[0].chunk = BESIDE if ready else CHUNK
         if ready or long:
-            return [batch for batch in (ready, long[:1]) if batch]
-        for session_id, round_ in self._ahead.items():
-            slot = self._pool.spare(session_id)
-            if slot is not None:
-                return [[_Turn(round_, slot, AHEAD)]]
+            return ready + long[:1]
+        for session_id, round_ in list(self._ahead.items()):
+            if not self._pool.has_spare(session_id):
+                continue
+            slot = self._pool.take(session_id)
+            assert slot is not None
+            turn = _Turn(round_, slot, AHEAD)
+            if turn.rest:
+                return [turn]
+            del self._ahead[session_id]
         return []
 
     def _run(self, batch: Sequence[_Turn]) -> list[Logits | DecodingError]:
         """Logits for each turn, or its error. After a fault the slots are cleared and
         each turn is read alone, so that one fault has one victim."""
         with_base = [turn for turn in batch if turn.round.uses_base]
+        started = time.perf_counter()
         try:
-            generalist = _evaluate(
-                self._models.generalist,
-                [(turn, turn.slot.generalist) for turn in batch],
-            )
-            base: dict[_Turn, Floats] = {}
-            if with_base:
-                assert self._models.base is not None
-                rows = _evaluate(
-                    self._models.base, [(turn, turn.slot.base) for turn in with_base]
-                )
-                base = dict(zip(with_base, rows, strict=True))
+            generalist, base = self._evaluate(batch, with_base)
         except Exception as error:  # noqa: BLE001 - the thread must go on
             for turn in batch:
                 turn.slot.clear()
             if len(batch) == 1:
                 return [_known(error)]
             return [outcome for turn in batch for outcome in self._run([turn])]
+        by_turn = dict(zip(with_base, base, strict=True))
+        for turn in batch:
+            turn.round.seconds = time.perf_counter() - started
         return [
-            (logits, base.get(turn))
+            (logits, by_turn.get(turn))
             for turn, logits in zip(batch, generalist, strict=True)
         ]
+
+    def _evaluate(
+        self, batch: Sequence[_Turn], with_base: Sequence[_Turn]
+    ) -> tuple[list[Floats], list[Floats]]:
+        """Rows of the generalist for each turn of the batch, and of the base for those
+        that use it; both models read at once where they have cores enough."""
+        models = self._models
+        generalist = partial(
+            _read, models.generalist, [(turn, turn.slot.generalist) for turn in batch]
+        )
+        if not with_base:
+            return generalist(), []
+        assert models.base is not None
+        base = partial(
+            _read, models.base, [(turn, turn.slot.base) for turn in with_base]
+        )
+        if self._second is None:
+            return generalist(), base()
+        aside = self._second.submit(base)
+        try:
+            return generalist(), aside.result()
+        finally:
+            wait([aside])  # a cache that is being read cannot be cleared
 
     def _postprocess(
         self, batch: Sequence[_Turn], outcomes: Sequence[Logits | DecodingError]
     ) -> None:
         """Answer what was read to its end, and put what was not behind the others."""
         for turn, outcome in zip(batch, outcomes, strict=True):
-            round_, failed = turn.round, isinstance(outcome, DecodingError)
+            round_, text = turn.round, self._texts[turn.round.session_id]
+            failed = isinstance(outcome, DecodingError)
             if round_.verify is None:
                 if failed or not turn.rest:
                     self._ahead.pop(round_.session_id, None)
-            elif isinstance(outcome, DecodingError):
-                self._finish(round_, outcome)
-            elif turn.chunk is not None:
-                # The next long text has its turn first.
-                self.waiting.remove(round_)
-                self.waiting.append(round_)
+                continue
+            # Others have their turn first.
+            del self._waiting[round_.session_id]
+            self._waiting[round_.session_id] = None
+            if turn.chunk is not None and not failed:
+                continue
+            result: Result
+            try:
+                if isinstance(outcome, DecodingError):
+                    raise outcome
+                verified = round_.verify(*outcome)
+                check_finite(verified)
+                result = replace(verified, seconds=round_.seconds)
+            except Exception as error:  # noqa: BLE001 - the thread must go on
+                result = _known(error)
+                text.failed = round_.key
             else:
-                result: Result
-                try:
-                    result = round_.verify(*outcome)
-                    check_finite(result)
-                except Exception as error:  # noqa: BLE001 - the thread must go on
-                    result = _known(error)
-                self._finish(round_, result)
+                if result.accepted < round_.whole:
+                    text.epoch = round_.key[0], round_.key[1] + 1
+            self._finish(text, round_, result)
+            self._drop_stale(text)
+            text.answered = self._clock()
+            patience = max(PATIENCE_SECONDS, 2 * text.pause)
+            turn.slot.kept_until = text.answered + min(
+                patience, LONGEST_PATIENCE_SECONDS
+            )
 
-    def _finish(self, round_: Round, result: Result) -> None:
-        self.waiting.remove(round_)
+    def _drop_stale(self, text: _Text) -> None:
+        for round_ in list(text.rounds):
+            if text.is_stale(round_.key):
+                error = StaleBlockError("the block follows a refusal")
+                self._finish(text, round_, error)
+
+    def _finish(self, text: _Text, round_: Round, result: Result) -> None:
+        text.rounds.remove(round_)
+        if not text.rounds:
+            self._waiting.pop(round_.session_id)
         round_.done(result)
 
 
@@ -359,8 +358,9 @@ class EngineThread:
         """Begin to load the models."""
         self._thread.start()
 
-    async def run(self, round_: Round) -> Verdict:
-        """The verdict on a round's block; raises what the engine raised."""
+    def submit(self, round_: Round) -> asyncio.Future[Verdict]:
+        """Hand over a round at once; the verdict on its block, or what the engine
+        raised. To be called on the event loop."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Verdict] = loop.create_future()
 
@@ -379,7 +379,7 @@ class EngineThread:
 
         round_.done = done
         self._commands.put(round_)
-        return await future
+        return future
 
     def warm(self, round_: Round) -> None:
         """Read a text before its first block comes; nobody waits for it."""
@@ -425,16 +425,17 @@ class EngineThread:
             command = self._commands.get()
             if isinstance(command, Round):
                 scheduler.add(command)
-        scheduler.drop_all(StoppingError("the server is stopping"))
+        scheduler.close(StoppingError("the server is stopping"))
         for model in models.each():
             model.close()
 
     def _take_commands(self, scheduler: Scheduler) -> bool:
-        """Take every command that waits, at least one when there is nothing to do;
-        False at the end."""
+        """Take every command that waits; while a step would do nothing, wait for one,
+        or until a step would do something; False at the end."""
         while not self._closing:
+            pause = scheduler.pause()
             try:
-                command = self._commands.get(block=not scheduler.busy)
+                command = self._commands.get(block=pause != 0.0, timeout=pause)
             except queue.Empty:
                 return True
             if isinstance(command, Round):
@@ -444,18 +445,7 @@ class EngineThread:
         return False
 
 
-def common_prefix(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    """How many tokens two texts share from their start."""
-    size = min(len(one), len(other))
-    if one[:size] == other[:size]:
-        return size
-    pairs = zip(one, other, strict=False)
-    return next(i for i, (left, right) in enumerate(pairs) if left != right)
-
-
-def _evaluate(
-    model: BatchEngine, turns: Sequence[tuple[_Turn, SlotCache]]
-) -> list[Floats]:
+def _read(model: BatchEngine, turns: Sequence[tuple[_Turn, SlotCache]]) -> list[Floats]:
     """Read what the turns ask for in one pass through a model; each turn comes with its
     cache in that model."""
     texts, readings = [], []

@@ -83,6 +83,15 @@ async def open_session(body: OpenBody, service: ServiceNeeded) -> dict[str, Any]
     return wire_json.opened_to_json(service.open(request))
 
 
+@router.put("/v1/sessions/{session_id}")
+async def replace_text(
+    session_id: str, body: OpenBody, service: ServiceNeeded
+) -> dict[str, Any]:
+    """Begin another text in a session, which keeps what both begin with."""
+    request = wire_json.open_from_json(body.model_dump(exclude={"version"}))
+    return wire_json.opened_to_json(service.replace(session_id, request))
+
+
 @router.post("/v1/sessions/{session_id}/verify")
 async def verify(
     session_id: str, body: BlockBody, service: ServiceNeeded

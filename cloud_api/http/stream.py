@@ -2,15 +2,17 @@
 
 Every frame of a block gets one frame in answer, in the order in which they came. The
 server hangs up after a frame that is no block of the session (1008), when the session
-ends or is forgotten (4404, after `resync` with nothing held) and when it stops (1012,
-after an error frame that says so).
+ends or is forgotten (4404, after `resync` with nothing held), when another text took
+the place of the session's in a way that the stream cannot go on with (4409, at once;
+the device connects again) and when it stops (1012, after an error frame that says so).
+A device that hangs up with code 1000 ends its session; any other end leaves it open for
+a retry.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+from contextlib import suppress
 
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
@@ -18,14 +20,17 @@ from starlette.websockets import WebSocketDisconnect
 from cloud_api import logs
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http import problems
-from cloud_api.sessions.service import Service
+from cloud_api.sessions.service import Service, StreamEnd
+from cloud_api.sessions.state import UNANSWERED
 from decoding_core.errors import MessageError, SessionLostError
-from decoding_core.messages import WINDOW, Verdict
+from decoding_core.messages import Verdict
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 
+TEXT_DONE = 1000
 BAD_FRAME = 1008
 STOPPING = 1012
 SESSION_LOST = 4404
+TEXT_REPLACED = 4409
 
 Reply = tuple[bytes, int | None]
 """A frame, and the code to hang up with after it."""
@@ -46,8 +51,8 @@ async def stream(websocket: WebSocket, session_id: str) -> None:
         return
     try:
         await websocket.accept()
-        with service.streaming(session_id) as ended:
-            await _Stream(websocket, service, session_id, frames).run(ended)
+        with service.streaming(session_id) as end:
+            await _Stream(websocket, service, session_id, frames).run(end)
     except Exception:  # noqa: BLE001 - uvicorn would log what it says
         logs.fault("a websocket request")
 
@@ -63,19 +68,18 @@ class _Stream:
         self._session_id = session_id
         self._frames = frames
         self._newest = 0, 0
-        self._replies: asyncio.Queue[asyncio.Task[Reply]] = asyncio.Queue(WINDOW)
+        self._closed = False
+        self._replies: asyncio.Queue[asyncio.Future[Reply]] = asyncio.Queue(UNANSWERED)
 
-    async def run(self, ended: asyncio.Event) -> None:
+    async def run(self, end: asyncio.Future[StreamEnd]) -> None:
         """Until one side hangs up: the reader then ends and takes the others along.
-        `ended` is set when the session ends."""
+        `end` is done when the server has to."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(group))
                 group.create_task(self._write())
-                group.create_task(
-                    self._watch(self._service.stopping, self._stopping, group)
-                )
-                group.create_task(self._watch(ended, self._lost, group))
+                group.create_task(self._say_goodbye())
+                group.create_task(self._end(end))
         except* WebSocketDisconnect:
             pass
 
@@ -83,31 +87,49 @@ class _Stream:
         while True:
             message = await self._socket.receive()
             if message["type"] == "websocket.disconnect":
-                raise WebSocketDisconnect(message.get("code", 1005))
+                code = message.get("code", 1005)
+                if code == TEXT_DONE:
+                    with suppress(SessionLostError):
+                        self._service.close(self._session_id)
+                raise WebSocketDisconnect(code)
             frame: bytes = message.get("bytes") or b""
             await self._replies.put(group.create_task(self._reply(frame)))
 
     async def _write(self) -> None:
         while True:
             frame, code = await (await self._replies.get())
+            if self._closed:
+                return None
             await self._socket.send_bytes(frame)
             if code is not None:
-                return await self._socket.close(code)
+                return await self._close(code)
 
-    async def _watch(
-        self,
-        event: asyncio.Event,
-        last: Callable[[], Coroutine[Any, Any, Reply]],
-        group: asyncio.TaskGroup,
-    ) -> None:
-        """Say the last word after the answers that are on their way."""
-        await event.wait()
-        await self._replies.put(group.create_task(last()))
+    async def _say_goodbye(self) -> None:
+        await self._service.stopping.wait()
+        await self._say_last(self._stopping())
 
-    async def _stopping(self) -> Reply:
+    async def _end(self, end: asyncio.Future[StreamEnd]) -> None:
+        if await end == "text replaced":
+            # The answers that are on their way are to a text that is no more.
+            await self._close(TEXT_REPLACED)
+        else:
+            await self._say_last(self._lost())
+
+    async def _say_last(self, reply: Reply) -> None:
+        """Say the last word, after the answers that are on their way."""
+        said: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        said.set_result(reply)
+        await self._replies.put(said)
+
+    async def _close(self, code: int) -> None:
+        if not self._closed:
+            self._closed = True
+            await self._socket.close(code)
+
+    def _stopping(self) -> Reply:
         return self._problem(Problem.STOPPING), STOPPING
 
-    async def _lost(self) -> Reply:
+    def _lost(self) -> Reply:
         nothing = Signal(Kind.RESYNC, *self._newest, 0)
         return self._frames.encode_signal(nothing), SESSION_LOST
 
@@ -122,9 +144,9 @@ class _Stream:
         except MessageError:
             return self._problem(Problem.MESSAGE), BAD_FRAME
         except SessionLostError:
-            return await self._lost()
+            return self._lost()
         except StoppingError:
-            return await self._stopping()
+            return self._stopping()
 
     def _problem(self, problem: Problem) -> bytes:
         return self._frames.encode_signal(Signal(Kind.ERROR, *self._newest, problem))

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import Any, Literal
 
-from cloud_api.engine.scheduler import EngineThread, Models, Round
-from cloud_api.errors import LoadingError, StoppingError
+from cloud_api.engine.scheduler import EngineThread, Round
+from cloud_api.engine.slots import Models
+from cloud_api.errors import LoadingError, StaleBlockError, StoppingError
 from cloud_api.sessions.state import Answer, Join, Session, Verify
 from cloud_api.settings import ServerSettings
 from decoding_core.errors import (
@@ -35,14 +35,17 @@ from decoding_core.messages import (
     DraftBlock,
     OpenSession,
     SessionOpened,
+    Verdict,
 )
 from decoding_core.verifier import VerifierRole, role_of, verify
 from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 
 _LAST_SECONDS = 0.3
 """How long a stop waits for what was broken off."""
-RoundKey = tuple[str, int, int]
-"""Session, epoch and round."""
+RoundKey = tuple[str, int, int, int]
+"""Session, number of the text, epoch and round."""
+StreamEnd = Literal["session lost", "text replaced"]
+"""Why the server ends a stream before the device does."""
 
 
 class Sessions:
@@ -56,9 +59,6 @@ class Sessions:
 
     def __len__(self) -> int:
         return len(self._sessions)
-
-    def __contains__(self, session_id: str) -> bool:
-        return session_id in self._sessions
 
     def get(self, session_id: str, now: float) -> Session:
         """The session, marked as used now.
@@ -88,6 +88,14 @@ class Sessions:
             forgotten.append(longest)
         self._sessions[session_id] = session
         return forgotten
+
+    def replace(self, session_id: str, session: Session) -> None:
+        """Put another text in the place of one that is remembered."""
+        self._sessions[session_id] = session
+
+    def has_replaced(self, session_id: str, session: Session) -> bool:
+        """Whether another text has taken the place of this one."""
+        return self._sessions.get(session_id, session) is not session
 
     def remove(self, session_id: str) -> None:
         """Forget a session, if it is there."""
@@ -181,8 +189,9 @@ class Service:
         self._clock = clock
         self._sessions = Sessions(settings.known_sessions, settings.idle_seconds)
         self._running: dict[RoundKey, asyncio.Task[Answer]] = {}
-        self._turns: WeakKeyDictionary[Session, asyncio.Lock] = WeakKeyDictionary()
-        self._streams: dict[asyncio.Task[Any], tuple[str, asyncio.Event]] = {}
+        self._streams: dict[
+            asyncio.Task[Any], tuple[str, asyncio.Future[StreamEnd]]
+        ] = {}
 
     @property
     def models(self) -> Models:
@@ -200,19 +209,27 @@ class Service:
 
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text; raises as `role_of`, `check_request` and `Sessions.add` do."""
-        models = self.models
-        role = role_of(request.terms)
-        check_request(request, role, models, self.settings)
-        session = Session(request, role, models.context_length, self._clock())
+        session = self._begin(request, number=0)
         session_id = secrets.token_urlsafe(16)
         self._forget(self._sessions.add(session_id, session))
-        # Prompt and text are read while the device drafts its first block. The last
-        # token is left: the block's first row of logits stands after it.
-        known = session.token_ids[:-1]
-        if known:
-            self._engine.warm(Round(session_id, known, 0, role.uses_base))
-        base = "" if models.base is None else models.base.name
-        return SessionOpened(session_id, models.generalist.name, base)
+        return self._opened(session_id, session)
+
+    def replace(self, session_id: str, request: OpenSession) -> SessionOpened:
+        """Begin another text in a session, which keeps its slot, so that what both
+        texts begin with is not read again. Blocks of the old text are void. Streams are
+        ended where their frames have another size now, or where answers to the old text
+        are on their way, which could be taken for answers to the new one.
+
+        Raises:
+            SessionLostError: there is no such session.
+            DecodingError: as `open` does; the old text then stays.
+        """
+        old = self._sessions.get(session_id, self._clock())
+        session = self._begin(request, old.number + 1)
+        self._sessions.replace(session_id, session)
+        if session.frames != old.frames or not old.idle:
+            self._end_streams(session_id, "text replaced")
+        return self._opened(session_id, session)
 
     async def verify(self, session_id: str, block: DraftBlock) -> Answer:
         """The answer to a block.
@@ -230,10 +247,13 @@ class Service:
         decision = session.receive(block)
         if not isinstance(decision, Verify | Join):
             return decision
-        key = session_id, block.epoch, block.round
+        key = session_id, session.number, block.epoch, block.round
         if isinstance(decision, Verify):
-            # In a task of its own, which goes on when the device hangs up.
-            work = self._answer(session_id, session, block, decision.token_ids)
+            # The engine has it at once, and drops it if the one before is refused. The
+            # answer is waited for in a task, which goes on when the device hangs up.
+            round_ = round_of(session_id, session, block, decision.token_ids)
+            verdict = self._engine.submit(round_)
+            work = self._answer(session_id, session, block, verdict)
             self._running[key] = task = asyncio.create_task(work)
             task.add_done_callback(lambda _: self._running.pop(key, None))
         return await asyncio.shield(self._running[key])
@@ -265,59 +285,94 @@ class Service:
             await asyncio.wait(late, timeout=_LAST_SECONDS)
 
     @contextmanager
-    def streaming(self, session_id: str) -> Iterator[asyncio.Event]:
+    def streaming(self, session_id: str) -> Iterator[asyncio.Future[StreamEnd]]:
         """While a device holds a stream of a session open, in the task that serves it;
-        the event is set when the session ends."""
-        task, ended = asyncio.current_task(), asyncio.Event()
+        the future says why it has to end, once it has to."""
+        task = asyncio.current_task()
         assert task is not None
-        self._streams[task] = session_id, ended
+        end: asyncio.Future[StreamEnd] = asyncio.get_running_loop().create_future()
+        self._streams[task] = session_id, end
         try:
-            yield ended
+            yield end
         finally:
             del self._streams[task]
+
+    def _begin(self, request: OpenSession, number: int) -> Session:
+        """The session of a request that nothing speaks against."""
+        models = self.models
+        role = role_of(request.terms)
+        check_request(request, role, models, self.settings)
+        length = models.context_length
+        return Session(request, role, length, self._clock(), number)
+
+    def _opened(self, session_id: str, session: Session) -> SessionOpened:
+        """Have the text of a new session read while the device drafts its first block;
+        the answer to the device."""
+        # The last token is left: the block's first row of logits stands after it.
+        known = session.token_ids[:-1]
+        if known:
+            key = session.number, 0, 0
+            warm = Round(session_id, known, 0, session.role.uses_base, key=key)
+            self._engine.warm(warm)
+        generalist, base = self.models.generalist, self.models.base
+        base_name = "" if base is None else base.name
+        return SessionOpened(session_id, generalist.name, base_name)
 
     async def _answer(
         self,
         session_id: str,
         session: Session,
         block: DraftBlock,
-        token_ids: tuple[int, ...],
+        verdict: asyncio.Future[Verdict],
     ) -> Answer:
-        """The answer to a new block at the end of `token_ids`, once it is its turn."""
-        async with self._turns.setdefault(session, asyncio.Lock()):
-            key = block.epoch, block.round
-            if session_id in self._sessions and session.still_wanted(key):
-                rows = session.role.rows(len(block.drafted))
-                unread = len(block.drafted) + 1 - rows
-                round_ = Round(
-                    session_id,
-                    token_ids[: len(token_ids) - unread],
-                    rows,
-                    session.role.uses_base,
-                    partial(verify, block, role=session.role),
-                )
-                try:
-                    answer: Answer = await self._engine.run(round_)
-                except ContextFullError:
-                    answer = _error(block, Problem.CONTEXT_FULL)
-                except SessionLostError:
-                    answer = Signal(Kind.RESYNC, *key, 0)
-                except (StoppedError, StoppingError):
-                    answer = _error(block, Problem.STOPPING)
-                except DecodingError:
-                    answer = _error(block, Problem.ENGINE)
-            else:
-                answer = session.resync(key)
-            session.finish(block, answer)
-            session.used = self._clock()
-            return answer
+        """The answer to a new block, once the engine has verified or dropped it."""
+        key = block.epoch, block.round
+        answer: Answer
+        try:
+            answer = await verdict
+        except ContextFullError:
+            answer = _error(block, Problem.CONTEXT_FULL)
+        except SessionLostError:
+            answer = Signal(Kind.RESYNC, *key, 0)
+        except StaleBlockError:
+            answer = session.resync(key)
+        except (StoppedError, StoppingError):
+            answer = _error(block, Problem.STOPPING)
+        except DecodingError:
+            answer = _error(block, Problem.ENGINE)
+        session.finish(block, answer)
+        session.used = self._clock()
+        if self._sessions.has_replaced(session_id, session):
+            return session.resync(key)
+        return answer
 
     def _forget(self, session_ids: list[str]) -> None:
         for session_id in session_ids:
             self._engine.release(session_id)
-        for session_id, ended in self._streams.values():
-            if session_id in session_ids:
-                ended.set()
+            self._end_streams(session_id, "session lost")
+
+    def _end_streams(self, session_id: str, why: StreamEnd) -> None:
+        for streamed, end in self._streams.values():
+            if streamed == session_id and not end.done():
+                end.set_result(why)
+
+
+def round_of(
+    session_id: str, session: Session, block: DraftBlock, token_ids: tuple[int, ...]
+) -> Round:
+    """What the engine does for a block at the end of `token_ids`. Its last drafted
+    token is not read where nothing is asked of what follows it."""
+    role, count = session.role, len(block.drafted)
+    rows = role.rows(count)
+    return Round(
+        session_id,
+        token_ids[: len(token_ids) - (count + 1 - rows)],
+        rows,
+        role.uses_base,
+        partial(verify, block, role=role),
+        (session.number, block.epoch, block.round),
+        whole=count if role.decides else 0,
+    )
 
 
 def _error(block: DraftBlock, problem: Problem) -> Signal:

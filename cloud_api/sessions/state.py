@@ -4,15 +4,18 @@ The device holds the truth. A block names itself by (epoch, round), in an order 
 only grows; the epoch grows at each refusal. For every block there is one answer:
 
 - the same key again: the stored answer, or the one that is still being made;
-- a key older than the newest, of an older epoch, or of the epoch of a refusal that
-  came before it: `resync`, and nothing changes. The device no longer waits for it;
+- a key older than the newest, of an older epoch, or of the epoch of a refusal or a
+  failure that came before it: `resync`, and nothing changes. The device no longer
+  waits for it, or sends it again after the one that failed;
 - a block that does not follow the text held here: `resync` with the tokens held. The
   device opens a new session with the text;
-- more blocks at once than the window allows: `busy`;
+- more blocks at once than the window allows: `busy`. Blocks that became void while they
+  waited do not count: the engine drops them uncomputed;
 - anything else: the text becomes what the block says, and the block is verified.
 
 The text held here may end in drafted tokens that were refused; the next block says
-where it goes on, and what stands after that is forgotten.
+where it goes on, and what stands after that is forgotten. Another text in the place of
+this one is a new `Session`, with the next number.
 """
 
 from __future__ import annotations
@@ -30,6 +33,9 @@ from decoding_core.messages import (
 from decoding_core.verifier import VerifierRole
 from decoding_core.wire import Kind, Problem, Signal
 
+UNANSWERED = 2 * WINDOW
+"""Blocks that may wait at once with those that are void: a device that waits for its
+verdicts has no more, for each epoch begins with one."""
 BUSY_MILLISECONDS = 50
 
 Key = tuple[int, int]
@@ -56,10 +62,17 @@ class Session:
     """One text."""
 
     def __init__(
-        self, request: OpenSession, role: VerifierRole, context_length: int, now: float
+        self,
+        request: OpenSession,
+        role: VerifierRole,
+        context_length: int,
+        now: float,
+        number: int = 0,
     ) -> None:
+        """Begin the text of `request`, after so many others under the same id."""
         self.role = role
         self.frames = role.frames
+        self.number = number
         self.used = now
         """When a device last used the session."""
         self._context_length = context_length
@@ -67,6 +80,7 @@ class Session:
         self._text = list(request.text_ids)
         self._newest: Key = (0, -1)
         self._refused: Key | None = None
+        self._failed: Key | None = None
         self._waiting: set[Key] = set()
         self._answers: OrderedDict[Key, Verdict] = OrderedDict()
 
@@ -94,22 +108,21 @@ class Session:
             return Join()
         held = self._text[: block.position]
         follows = len(held) == block.position and digest(held) == block.digest
-        if key < self._newest or self._is_after_refusal(key) or not follows:
+        if key < self._newest or self._is_void(key) or not follows:
             return self.resync(key)
-        if len(self._waiting) >= WINDOW:
+        wanted = [
+            one for one in self._waiting if one[0] == key[0] and not self._is_void(one)
+        ]
+        if len(wanted) >= WINDOW or len(self._waiting) >= UNANSWERED:
             return Signal(Kind.BUSY, *key, BUSY_MILLISECONDS)
         added = [*block.settled, *block.drafted]
         size = len(self._prompt) + block.position + len(added)
         if size > self._context_length:
             return Signal(Kind.ERROR, *key, Problem.CONTEXT_FULL)
         self._text[block.position :] = added
-        self._newest = key
+        self._newest, self._failed = key, None
         self._waiting.add(key)
         return Verify(self.token_ids)
-
-    def still_wanted(self, key: Key) -> bool:
-        """Whether a waiting block is worth verifying, now that it is its turn."""
-        return key[0] == self._newest[0] and not self._is_after_refusal(key)
 
     def finish(self, block: DraftBlock, answer: Answer) -> None:
         """The answer to a block that was to be verified. Verdicts are kept for retries;
@@ -117,6 +130,8 @@ class Session:
         key = block.epoch, block.round
         self._waiting.discard(key)
         if isinstance(answer, Signal):
+            if answer.kind is Kind.ERROR and key[0] == self._newest[0]:
+                self._failed = self._newest = min(self._newest, key)
             return
         self._answers[key] = answer
         while len(self._answers) > WINDOW:
@@ -128,6 +143,10 @@ class Session:
         """The answer to a block that cannot be verified: how many tokens are held."""
         return Signal(Kind.RESYNC, *key, len(self._text))
 
-    def _is_after_refusal(self, key: Key) -> bool:
-        refused = self._refused
-        return refused is not None and key > refused and key[0] == refused[0]
+    def _is_void(self, key: Key) -> bool:
+        """Whether a block follows one of its epoch that was refused, or that failed and
+        has not come again."""
+        return any(
+            mark is not None and key > mark and key[0] == mark[0]
+            for mark in (self._refused, self._failed)
+        )

@@ -8,13 +8,16 @@ import ssl
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
+from unittest.mock import patch
 
 import httpx
 import numpy as np
+from websockets.sync.client import connect
 
 from cloud_api.app import create_app
 from cloud_api.connections import VerifierServer
-from cloud_api.engine.scheduler import Models
+from cloud_api.engine import scheduler
+from cloud_api.engine.slots import Models
 from cloud_api.run import address_of, listen
 from cloud_api.settings import ServerSettings
 from decoding_core import wire_json
@@ -169,17 +172,20 @@ class RunningServer:
 
 
 @contextmanager
-def running(load=fake_models, wait=True, **options):
-    """A server whose models are loaded."""
+def running(load=fake_models, wait=True, patience=0.0, **options):
+    """A server whose models are loaded, where nobody keeps a slot from others."""
     settings = ServerSettings(TOKEN, **options)
     server = RunningServer(load, settings)
-    server.start()
-    try:
-        if wait:
-            wait_until_ready(server.url)
-        yield server
-    finally:
-        server.stop()
+    with patch.multiple(
+        scheduler, PATIENCE_SECONDS=patience, LONGEST_PATIENCE_SECONDS=patience
+    ):
+        server.start()
+        try:
+            if wait:
+                wait_until_ready(server.url)
+            yield server
+        finally:
+            server.stop()
 
 
 def wait_until_ready(url):
@@ -187,6 +193,11 @@ def wait_until_ready(url):
         wait_until(
             lambda: client.get("/readyz").status_code == 200, "the server is not ready"
         )
+
+
+def stream(server, session_id):
+    url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
+    return connect(url, additional_headers=HEADERS, compression=None)
 
 
 def client_of(server):
@@ -213,6 +224,12 @@ def open_session(client, request=None):
     response = client.post("/v1/sessions", json=body)
     assert response.status_code == 201, response.text
     return response.json()["session_id"]
+
+
+def replace_text(client, session_id, request):
+    """The answer to another text in the place of a session's."""
+    body = wire_json.open_to_json(request)
+    return client.put(f"/v1/sessions/{session_id}", json=body)
 
 
 def frames_of(request):

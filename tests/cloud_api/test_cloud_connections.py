@@ -13,7 +13,13 @@ import pytest
 from websockets.sync.client import connect
 
 from cloud_api import connections
-from cloud_api.connections import Door, StreamConnection, Visit, network_of
+from cloud_api.connections import (
+    REST_SECONDS,
+    Door,
+    StreamConnection,
+    Visit,
+    network_of,
+)
 from cloud_api.engine.scheduler import AHEAD
 from cloud_api.logs import LINES, PERIOD_SECONDS
 from cloud_api.run import room_for_connections
@@ -325,6 +331,23 @@ def test_what_waits_for_nobody_is_never_too_slow():
             wait_until(nobody_is_waited_for)
 
 
+def test_a_connection_that_is_opened_early_is_kept():
+    """A device asks something small when it starts, and opens its session over the same
+    connection up to 75 seconds later."""
+    with running() as server, client_of(server) as client:
+        assert client.get("/v1/models").status_code == 200
+        wait_until(lambda: len(connections_of(server)) == 1)
+        (connection,) = connections_of(server)
+        visit = connection._visit
+        wait_until(lambda: visit.resting_since is not None)
+        door = server.app.state.door
+        server.on_loop(lambda: door.expire(visit.resting_since + REST_SECONDS - 1))
+        open_session(client)
+
+        assert connections_of(server) == [connection]
+        assert connection.timeout_keep_alive == REST_SECONDS >= 75
+
+
 def test_strangers_never_keep_the_household_out():
     """More silent sockets than the server takes in all, and one that is known."""
     with running(door=DoorLimits(48)) as server, client_of(server) as client:
@@ -417,7 +440,7 @@ def test_the_limits_are_those_of_the_page():
         ("the header of a request", limits.header_seconds),
         ("the rest of a request", limits.body_seconds),
         ("an answer that the client does not read", limits.unread_seconds),
-        ("a connection without a request", connections.REST_SECONDS),
+        ("a connection without a further request", REST_SECONDS),
     ):
         assert any(x.startswith(f"| {what} | {seconds:.0f} seconds") for x in lines)
     assert f"| the same line in the log | {LINES} a minute |" in page

@@ -2,6 +2,8 @@
 process give the same verdicts."""
 
 import random
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -42,7 +44,7 @@ def models():
         model.close()
 
 
-def running_pair(slots):
+def running_pair(slots, patience=0.0):
     options = LlamaOptions(
         locate("generalist"),
         locate("specialist"),
@@ -50,7 +52,7 @@ def running_pair(slots):
         CONTEXT,
         EngineSettings(threads=THREADS),
     )
-    return running(lambda: load_models(options))
+    return running(lambda: load_models(options), patience=patience)
 
 
 def request_for(models, prompt, method):
@@ -121,6 +123,51 @@ def test_sessions_beyond_the_seats_are_read_again(models):
                 block, verdict = rounds[turn]
                 answer = post_block(client, session_id, block).json()
                 assert_alike(wire_json.answer_from_json(answer), verdict)
+
+
+@pytest.mark.slow
+def test_five_texts_on_four_slots_do_not_push_each_other_out(models, monkeypatch):
+    """They read at most 1.2 times the tokens of five on five, written at once by five
+    devices that draft for a while."""
+    read, count = LlamaContext.evaluate, []
+
+    def counted(context, readings):
+        count.extend(len(reading.token_ids) for reading in readings)
+        return read(context, readings)
+
+    monkeypatch.setattr(LlamaContext, "evaluate", counted)
+    request = request_for(models, "Write an email to the landlord. " * 12, "steering")
+    tokens = {}
+    for slots in (4, 5):
+        with running_pair(slots, patience=1.0) as server:
+            count.clear()
+            devices = [
+                threading.Thread(target=write_slowly, args=(server, request, n))
+                for n in range(5)
+            ]
+            for device in devices:
+                device.start()
+            for device in devices:
+                device.join()
+            tokens[slots] = sum(count)
+
+    assert tokens[4] <= 1.2 * tokens[5]
+
+
+def write_slowly(server, request, seed, blocks=20):
+    """One text, by blocks that the generalist mostly refuses."""
+    choose, text, settled = random.Random(seed), [], []
+    with client_of(server) as client:
+        session_id = open_session(client, request)
+        for n in range(blocks):
+            drafted = choose.choices(request.prompt_ids, k=6)
+            held = len(text), digest(text), tuple(settled)
+            block = DraftBlock(n, n, *held, tuple(drafted))
+            answer = post_block(client, session_id, block).json()
+            text += [*settled, *drafted[: answer["accepted"]]]
+            settled = answer["rows"][-1]["token_ids"][:1]
+            time.sleep(0.02)  # the time of a draft
+        client.delete(f"/v1/sessions/{session_id}")
 
 
 def assert_alike(verdict, expected):

@@ -1,17 +1,19 @@
 """Slots and rounds, without a thread."""
 
+import threading
+
 import numpy as np
 import pytest
 
 from cloud_api.engine.scheduler import (
     AHEAD,
+    BESIDE,
     CHUNK,
-    Models,
     Round,
     Scheduler,
-    SlotPool,
-    common_prefix,
 )
+from cloud_api.engine.slots import Models, common_prefix
+from cloud_api.errors import StaleBlockError
 from decoding_core.errors import (
     EngineError,
     SessionLostError,
@@ -25,6 +27,7 @@ from tests.cloud_api.cloud_fakes import (
     fake_models,
     logits_after,
 )
+from tests.waiting import PATIENCE
 
 NOTHING = Verdict(0, 0, 0, ())
 
@@ -32,10 +35,21 @@ NOTHING = Verdict(0, 0, 0, ())
 class Asked:
     """A round that keeps what became of it."""
 
-    def __init__(self, session_id, token_ids, rows=1, uses_base=True, warm=False):
+    def __init__(
+        self,
+        session_id,
+        token_ids,
+        rows=1,
+        uses_base=True,
+        warm=False,
+        key=(0, 0),
+        whole=0,
+        text=0,
+    ):
         self.logits = self.result = None
+        verify = None if warm else self.verify
         self.round = Round(
-            session_id, tuple(token_ids), rows, uses_base, None if warm else self.verify
+            session_id, tuple(token_ids), rows, uses_base, verify, (text, *key), whole
         )
         self.round.done = self.done
 
@@ -98,40 +112,6 @@ def test_one_round_per_session_and_step():
     assert second.result == NOTHING
 
 
-def test_the_longest_unused_slot_is_cleared_and_lent_again():
-    models = fake_models(slots=2)
-    scheduler = Scheduler(models)
-    for name in ("a", "b", "a", "c"):
-        run(scheduler, Asked(name, (1, 2, 3)))
-
-    last = Asked("b", (1, 2, 3))
-    run(scheduler, last)
-
-    assert last.result == NOTHING
-    assert models.generalist.calls[-1][0].token_ids == (1, 2, 3)
-
-
-def test_a_slot_with_a_waiting_round_is_never_taken():
-    pool = SlotPool(fake_models(slots=1))
-    slot = pool.take("a", keep={"a"})
-
-    assert pool.take("b", keep={"a", "b"}) is None
-    assert pool.take("a", keep={"a", "b"}) is slot
-    assert pool.take("b", keep={"b"}) is slot
-
-
-def test_more_sessions_than_slots_are_all_verified():
-    models = fake_models(slots=2)
-    scheduler = Scheduler(models)
-    asked = [Asked(str(n), (n, 1)) for n in range(7)]
-    for one in asked:
-        scheduler.add(one.round)
-    for _ in range(4):
-        scheduler.step()
-
-    assert [one.result for one in asked] == [NOTHING] * 7
-
-
 def test_a_session_that_ends_leaves_nothing_behind():
     models = fake_models()
     scheduler = Scheduler(models)
@@ -145,7 +125,8 @@ def test_a_session_that_ends_leaves_nothing_behind():
     assert [*models.generalist.held, *models.base.held] == [[]] * 4
 
 
-def test_long_prompts_wait_behind_rounds_that_are_ready():
+def test_a_chunk_of_a_long_prompt_is_read_beside_rounds_that_are_ready():
+    """In one pass, and more of it where no block waits."""
     models = fake_models(context_length=4000)
     scheduler = Scheduler(models)
     long = Asked("long", [1] * (3 * CHUNK + 5))
@@ -154,12 +135,13 @@ def test_long_prompts_wait_behind_rounds_that_are_ready():
     run(scheduler, long, short)
 
     assert (short.result, long.result) == (NOTHING, None)
-    calls = models.generalist.calls
-    assert [r.slot for r in calls[0]] == [1]
-    assert len(calls[1][0].token_ids) == CHUNK
-    for _ in range(3):
-        scheduler.step()
-    assert scheduler.waiting == []
+    for model in (models.generalist, models.base):
+        ((first, second),) = model.calls
+        assert (first.slot, first.token_ids) == (1, (1, 2))
+        assert (second.slot, len(second.token_ids)) == (0, BESIDE)
+    run_all(scheduler)
+    assert len(models.generalist.calls[1][0].token_ids) == CHUNK
+    assert long.result == NOTHING
     assert len(models.generalist.held[0]) == len(models.base.held[0]) == 3 * CHUNK + 5
 
 
@@ -184,12 +166,13 @@ def test_two_long_prompts_are_read_in_turns():
     one, other = (Asked(name, [1] * (2 * CHUNK + 5)) for name in "ab")
 
     run(scheduler, one, other)
-    for _ in range(3):
-        scheduler.step()
+    run_all(scheduler)
 
-    calls = models.generalist.calls
-    chunks = [c[0].slot for c in calls if len(c[0].token_ids) == CHUNK]
-    assert chunks == [0, 1, 0, 1]
+    read = [(r.slot, len(r.token_ids)) for c in models.generalist.calls for r in c]
+    turns = [(0, CHUNK), (1, CHUNK), (0, CHUNK), (1, CHUNK)]
+    # What is left of the first is a round that is ready.
+    assert read == [*turns[:3], (0, 5), (1, BESIDE), (1, CHUNK - BESIDE + 5)]
+    assert (one.result, other.result) == (NOTHING, NOTHING)
 
 
 def ahead(name, length):
@@ -202,7 +185,7 @@ def read_tokens(model):
 
 
 def run_all(scheduler):
-    while scheduler.busy:
+    while scheduler.pause() == 0.0:
         scheduler.step()
 
 
@@ -211,7 +194,7 @@ def test_a_text_is_read_ahead_in_small_steps_and_once():
     scheduler = Scheduler(models)
     scheduler.add(ahead("a", 2 * AHEAD + 5).round)
     steps = 0
-    while scheduler.busy:
+    while scheduler.pause() == 0.0:
         scheduler.step()
         steps += 1
 
@@ -280,7 +263,7 @@ def test_what_is_read_ahead_leaves_a_slot_free():
 
     assert [len(held) for held in models.generalist.held] == [AHEAD + 1] * 2 + [0]
     scheduler.release("a")
-    assert scheduler.busy
+    assert scheduler.pause() == 0.0
     run_all(scheduler)
     assert sorted(map(len, models.generalist.held)) == [0, AHEAD + 1, AHEAD + 1]
 
@@ -297,7 +280,7 @@ def test_a_single_slot_is_lent_and_given_back_to_a_block():
 
     assert block.result == NOTHING
     assert models.generalist.held == [[1, 2]]
-    assert not scheduler.busy
+    assert scheduler.pause() is None
 
 
 def test_what_was_read_ahead_is_taken_back_before_a_text_that_is_written():
@@ -323,7 +306,7 @@ def test_a_text_that_ends_is_read_no_further():
 
     scheduler.release("a")
 
-    assert not scheduler.busy
+    assert scheduler.pause() is None
     assert models.generalist.held == [[], []]
 
 
@@ -334,7 +317,7 @@ def test_a_fault_while_reading_ahead_is_told_to_the_block():
     scheduler.add(ahead("a", 3 * AHEAD).round)
     scheduler.step()
 
-    assert not scheduler.busy
+    assert scheduler.pause() is None
     assert models.generalist.held == [[], []]
     block = Asked("a", (*range(3 * AHEAD), 1))
     run(scheduler, block)
@@ -362,6 +345,145 @@ def test_one_fault_has_one_victim():
     again = Asked("bad", (1, 14), rows=1)
     run(scheduler, again)
     assert (again.logits[0] == logits_after(GENERALIST, (1, 14))).all()
+
+
+def refusing(name, token_ids, key, kept=0):
+    """A block of one drafted token, of which so many are kept."""
+    asked = Asked(name, token_ids, key=key, whole=1)
+    asked.round.verify = lambda *_: Verdict(*key, kept, ())
+    return asked
+
+
+def test_what_follows_a_refusal_is_dropped_before_it_is_computed():
+    """Also what comes only then; the next epoch goes on."""
+    models = fake_models()
+    scheduler = Scheduler(models)
+    blocks = [refusing("a", (1, 2, *range(n)), (0, n), n < 1) for n in range(4)]
+    for block in blocks[:3]:
+        scheduler.add(block.round)
+    other = Asked("b", (7, 8))
+    scheduler.add(other.round)
+    run_all(scheduler)
+    scheduler.add(blocks[3].round)
+    again = refusing("a", (1, 2, 9), (1, 4), 1)
+    run(scheduler, again)
+
+    assert [block.result.accepted for block in blocks[:2]] == [1, 0]
+    assert all(isinstance(block.result, StaleBlockError) for block in blocks[2:])
+    assert (other.result, again.result.accepted) == (NOTHING, 1)
+    assert len(models.generalist.calls) == 3
+
+
+def test_a_later_epoch_makes_the_blocks_that_wait_stale():
+    """Where the device decides, the server learns of a refusal by the next epoch."""
+    models = fake_models()
+    scheduler = Scheduler(models)
+    old = [Asked("a", (1, 2, n), key=(0, n)) for n in range(3)]
+    new = Asked("a", (1, 2, 9), key=(1, 3))
+
+    run(scheduler, *old, new)
+    late = Asked("a", (1, 2, 4), key=(0, 4))
+    run(scheduler, late)
+
+    assert all(isinstance(one.result, StaleBlockError) for one in (*old, late))
+    assert new.result == NOTHING
+    assert len(models.generalist.calls) == 1
+
+
+def test_what_follows_a_block_that_failed_waits_for_it_to_come_again():
+    models = fake_models()
+    scheduler = Scheduler(models)
+    texts = [(1, 2), (1, 2, 3), (1, 2, 3, 4)]
+    first, second, third = (
+        Asked("a", text, key=(0, n)) for n, text in enumerate(texts)
+    )
+    models.base.fault = lambda _: EngineError("broken")
+    run(scheduler, first, second)
+    models.base.fault = None
+    run(scheduler, third)
+    again = [Asked("a", text, key=(0, n)) for n, text in enumerate(texts)]
+    for one in again:
+        scheduler.add(one.round)
+    run_all(scheduler)
+
+    assert isinstance(first.result, EngineError)
+    assert isinstance(second.result, StaleBlockError)
+    assert isinstance(third.result, StaleBlockError)
+    assert [one.result for one in again] == [NOTHING] * 3
+
+
+def test_a_new_text_keeps_the_slot_and_what_both_begin_with():
+    """It makes the blocks of the old one stale."""
+    models = fake_models()
+    scheduler = Scheduler(models)
+    run(scheduler, Asked("a", range(40)))
+    old = Asked("a", range(43), key=(7, 9))
+    scheduler.add(old.round)
+    scheduler.add(Asked("a", (*range(30), 60, 61), 0, warm=True, text=1).round)
+    run_all(scheduler)
+    block = Asked("a", (*range(30), 60, 61, 5, 6), rows=2, text=1)
+    run(scheduler, block)
+
+    assert isinstance(old.result, StaleBlockError)
+    assert block.result == NOTHING
+    for model in (models.generalist, models.base):
+        read = [reading.token_ids for call in model.calls[1:] for reading in call]
+        assert read == [(60, 61), (5, 6)]
+
+
+def test_a_text_is_never_read_ahead_behind_its_own_block():
+    models = fake_models()
+    scheduler = Scheduler(models)
+    block = Asked("a", range(9))
+    warm = Asked("a", range(5), 0, warm=True)
+
+    run(scheduler, block, warm)
+
+    assert block.result == NOTHING
+    assert scheduler.pause() is None
+
+
+def test_both_models_read_at_the_same_time_where_they_may():
+    """Each waits inside its evaluation until the other has begun; a fault of one is
+    told when the other has ended."""
+    pair = fake_models()
+    models = Models(pair.generalist, pair.base, at_once=True)
+    scheduler = Scheduler(models)
+    both = threading.Barrier(2)
+    for model in models.each():
+        model.fault = lambda _: both.wait(PATIENCE) and None
+    asked = Asked("a", (1, 2))
+    run(scheduler, asked)
+    for model in models.each():
+        model.fault = None
+    alone = Asked("b", (1, 2), uses_base=False)
+    run(scheduler, alone)
+    models.base.fault = lambda _: EngineError("broken")
+    failed = Asked("a", (1, 2, 3), key=(0, 1))
+    run(scheduler, failed)
+    models.base.fault = None
+    again = Asked("a", (1, 2, 3), key=(0, 1))
+    run(scheduler, again)
+    scheduler.close(EngineError("over"))
+
+    assert (asked.result, alone.result, again.result) == (NOTHING,) * 3
+    assert isinstance(failed.result, EngineError)
+    assert models.base.threads - models.generalist.threads
+    assert (again.logits[1] == logits_after(BASE, (1, 2, 3))).all()
+
+
+def test_a_round_knows_how_long_the_models_took():
+    """Before its verdict is made, which carries it."""
+    asked, seconds = Asked("a", (1, 2)), []
+
+    def verify(*_):
+        seconds.append(asked.round.seconds)
+        return NOTHING
+
+    asked.round.verify = verify
+    run(Scheduler(fake_models()), asked)
+
+    assert 0.0 < seconds[0] == asked.round.seconds
 
 
 def test_what_nobody_expected_is_told_without_its_words():

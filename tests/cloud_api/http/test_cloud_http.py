@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from cloud_api.engine.scheduler import Models
+from cloud_api.engine.slots import Models
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
 from decoding_core.wire import VERSION
@@ -249,6 +249,21 @@ def test_too_many_sessions_make_the_longest_idle_go():
         ]
 
     assert answers == [404, 200, 200]
+
+
+def test_a_text_that_waits_gets_the_slot_of_one_that_is_silent():
+    """The engine thread wakes up for it when the other's time is over, though nobody
+    sends anything."""
+    with (
+        running(lambda: fake_models(slots=1), patience=0.05) as server,
+        client_of(server) as client,
+    ):
+        first, second = (open_session(client) for _ in range(2))
+        answers = [
+            post_block(client, one, block_after((), (1,))) for one in (first, second)
+        ]
+
+    assert [answer.status_code for answer in answers] == [200, 200]
 
 
 def test_an_engine_that_fails_is_told_and_can_be_tried_again():

@@ -5,6 +5,7 @@ import json
 import random
 import threading
 from dataclasses import replace
+from socket import SHUT_RDWR
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -31,6 +32,7 @@ from tests.cloud_api.cloud_fakes import (
     open_session,
     post_block,
     running,
+    stream,
     timeless,
     timeless_frame,
     timeless_json,
@@ -38,6 +40,8 @@ from tests.cloud_api.cloud_fakes import (
 from tests.waiting import PATIENCE, wait_until
 
 METHODS = available()
+GOING_AWAY = 1001
+"""How a device hangs up that will come back."""
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +54,6 @@ def server():
 def client(server):
     with client_of(server) as client:
         yield client
-
-
-def stream(server, session_id):
-    url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
-    return connect(url, additional_headers=HEADERS, compression=None)
 
 
 class Device:
@@ -135,10 +134,12 @@ def test_a_retry_gets_the_same_bytes_and_leaves_the_models_alone():
         with stream(server, session_id) as socket:
             socket.send(frames.encode_block(block))
             first = socket.recv()
+            socket.close(GOING_AWAY)
         calls = len(models.generalist.calls)
         with stream(server, session_id) as socket:
             socket.send(frames.encode_block(block))
             again = socket.recv()
+            socket.close(GOING_AWAY)
         posted = [post_block(client, session_id, block).content for _ in range(2)]
 
     assert first == again
@@ -160,6 +161,7 @@ def test_a_device_that_hangs_up_finds_the_answer_when_it_comes_back():
         with stream(server, session_id) as socket:
             socket.send(frames.encode_block(block))
             assert models.generalist.entered.wait(PATIENCE)
+            socket.close(GOING_AWAY)
         with stream(server, session_id) as socket:
             socket.send(frames.encode_block(block))
             models.generalist.gate.set()
@@ -266,9 +268,9 @@ def test_a_block_of_another_text_is_resynced(server, client):
     with stream(server, session_id) as socket:
         socket.send(frames.encode_block(wrong))
         answer = frames.decode_answer(socket.recv())
+        posted = post_block(client, session_id, wrong).json()
 
     assert answer == Signal(Kind.RESYNC, 0, 0, 2)
-    posted = post_block(client, session_id, wrong).json()
     assert posted == {"epoch": 0, "round": 0, "type": "resync", "value": 2}
 
 
@@ -421,6 +423,52 @@ def test_a_block_on_its_way_is_answered_before_the_stream_ends():
             assert (answer.epoch, answer.round) == (0, 3)
             assert isinstance(answer, Verdict)
             assert last_words(frames, socket) == (Signal(Kind.RESYNC, 0, 3, 0), 4404)
+
+
+def test_a_device_that_hangs_up_with_1000_ends_its_session(server, client):
+    """No DELETE is needed; with any other code, or none, it stays for a retry."""
+    request = open_request()
+    ways = {
+        "done": lambda socket: socket.close(1000),
+        "away": lambda socket: socket.close(GOING_AWAY),
+        "broken": lambda socket: socket.socket.shutdown(SHUT_RDWR),
+    }
+    sessions = {way: open_session(client, request) for way in ways}
+    for way, hang_up in ways.items():
+        with stream(server, sessions[way]) as socket:
+            hang_up(socket)
+    wait_until(lambda: not server.service._streams)
+
+    found = {
+        way: post_block(client, one, block_after((), (1,))).status_code
+        for way, one in sessions.items()
+    }
+    assert found == {"done": 404, "away": 200, "broken": 200}
+
+
+def test_a_text_that_is_done_leaves_its_slot_with_blocks_out():
+    """Stop in mid-flight: one block is computed, one waits, and the device hangs up."""
+    models = fake_models(slots=1)
+    request = open_request(prompt=(1,))
+    frames = frames_of(request)
+    with running(lambda: models, patience=PATIENCE) as server:
+        client = client_of(server)
+        with stream(server, open_session(client, request)) as socket:
+            models.generalist.gate.clear()
+            socket.send(frames.encode_block(block_after((), (1, 2))))
+            socket.send(frames.encode_block(block_after((1, 2), (3,), round_=1)))
+            assert models.generalist.entered.wait(PATIENCE)
+            wait_until(lambda: len(server.service._running) == 2)
+        wait_until(lambda: len(server.service._sessions) == 0)
+        models.generalist.gate.set()
+        wait_until(lambda: not server.service._running)
+        answer = post_block(
+            client, open_session(client, request), block_after((), (1,))
+        )
+        client.close()
+
+    assert answer.json()["type"] in ("accept", "reject")
+    assert [len(call) for call in models.generalist.calls] == [1, 1]
 
 
 def test_nothing_is_compressed_even_when_the_device_offers_it(server, client):

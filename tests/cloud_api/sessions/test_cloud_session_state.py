@@ -1,11 +1,12 @@
-"""The session's state machine against a plain model, with drops, repeats, reorders."""
+"""The session's state machine against a plain model, with drops, repeats, reorders,
+windows of blocks that become void, blocks that fail, and other texts in between."""
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cloud_api.sessions.state import WINDOW, Join, Session, Verify
+from cloud_api.sessions.state import UNANSWERED, WINDOW, Join, Session, Verify
 from decoding_core.messages import DraftBlock, Verdict, digest
 from decoding_core.verifier import role_of
 from decoding_core.wire import Kind, Problem, Signal
@@ -21,7 +22,8 @@ def new_session(prompt=(1, 2, 3), text=(), now=0.0, **changes):
 
 
 class LossyNetwork(RuleBasedStateMachine):
-    """A device that writes on, and a network that delivers what it likes."""
+    """A device that writes on, and a network that delivers what it likes. The engine is
+    that of the server: it drops what is void, also when it learns of that late."""
 
     def __init__(self):
         super().__init__()
@@ -29,12 +31,13 @@ class LossyNetwork(RuleBasedStateMachine):
         self.text = []
         self.key = (0, 0)
         self.sent = []  # (block, the whole text that it means)
-        self.waiting = []
+        self.waiting = []  # in the engine, or on their way to it
         self.answers = {}
         self.verified = []
         self.held = []
         self.newest = (0, -1)
-        self.refused = None
+        self.marks = {}  # by epoch: the block whose followers are void
+        self.dropped = []  # by the engine, which has not said so yet
 
     @rule(settled=ids, drafted=ids, back=st.integers(0, 3), refusal=st.booleans())
     def send(self, settled, drafted, back, refusal):
@@ -47,11 +50,73 @@ class LossyNetwork(RuleBasedStateMachine):
         self.text = [*before, *settled, *drafted]
         self.sent.append((block, tuple(self.text)))
 
+    @rule(count=st.integers(1, 3))
+    def fill_the_window(self, count):
+        """Blocks that follow each other, as if each were kept whole."""
+        for _ in range(count):
+            self.send([], [1, 2], 0, False)
+            self.take_in(*self.sent[-1])
+
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
     def deliver(self, data):
         """Any block that was ever sent arrives, perhaps again."""
-        block, meant = data.draw(st.sampled_from(self.sent[-6:]))
+        self.take_in(*data.draw(st.sampled_from(self.sent[-6:])))
+
+    @precondition(lambda self: self.waiting)
+    @rule(share=st.floats(0, 1), ends=st.sampled_from(["verdict", "failure", "stop"]))
+    def verify(self, share, ends):
+        """The oldest waiting block has its turn."""
+        block = self.waiting.pop(0)
+        key = block.epoch, block.round
+        if block in self.dropped or self.is_stale(key):
+            self.session.finish(block, self.session.resync(key))
+            return
+        if ends != "verdict":
+            problem = Problem.ENGINE if ends == "failure" else Problem.STOPPING
+            self.session.finish(block, Signal(Kind.ERROR, *key, problem))
+            self.marks[key[0]] = self.newest = key
+            self.dropped += [
+                b for b in self.waiting if self.is_void((b.epoch, b.round))
+            ]
+            return
+        verdict = Verdict(*key, round(share * len(block.drafted)), ())
+        self.session.finish(block, verdict)
+        assert key not in self.verified, "verified twice"
+        self.verified.append(key)
+        self.answers[key] = verdict
+        if verdict.accepted < len(block.drafted):
+            self.marks[key[0]] = key
+
+    @rule(text=ids)
+    def replace(self, text):
+        """The device puts another text in the place of its own, over another stream.
+        What waits goes on in the old session, which nobody asks any more."""
+        self.session = new_session(text=text)
+        self.newest, self.key = (0, -1), (0, 0)
+        self.text, self.held = list(text), list(text)
+        self.sent, self.waiting, self.verified = [], [], []
+        self.answers, self.marks, self.dropped = {}, {}, []
+
+    @invariant()
+    def order_only_grows(self):
+        """No round is verified after a later one, none after a refusal in its epoch,
+        and no window is filled by blocks that are void."""
+        assert self.verified == sorted(self.verified)
+        assert self.session.idle == (not self.waiting)
+        assert self.session.newest == self.newest
+        wanted = [b for b in self.waiting if not self.is_stale((b.epoch, b.round))]
+        assert len(wanted) <= WINDOW
+        assert len(self.waiting) <= UNANSWERED
+
+    def is_void(self, key):
+        mark = self.marks.get(key[0])
+        return mark is not None and key > mark
+
+    def is_stale(self, key):
+        return key[0] < self.newest[0] or self.is_void(key)
+
+    def take_in(self, block, meant):
         expected = self.expected(block)
         before = self.session.token_ids
         decision = self.session.receive(block)
@@ -61,40 +126,13 @@ class LossyNetwork(RuleBasedStateMachine):
             assert expected == name_of(decision)
         if isinstance(decision, Verify):
             assert decision.token_ids == (1, 2, 3, *meant)
-            self.take(block, meant)
+            self.waiting.append(block)
+            self.newest = key = (block.epoch, block.round)
+            if self.marks.get(key[0]) == key:
+                del self.marks[key[0]]  # it failed, and has come again
+            self.held = list(meant)
         else:
             assert self.session.token_ids == before
-
-    @precondition(lambda self: self.waiting)
-    @rule(share=st.floats(0, 1), fails=st.booleans())
-    def verify(self, share, fails):
-        """The oldest waiting block has its turn."""
-        block = self.waiting.pop(0)
-        key = block.epoch, block.round
-        after_refusal = self.refused and key[0] == self.refused[0]
-        wanted = key[0] == self.newest[0] and not after_refusal
-        assert self.session.still_wanted(key) == bool(wanted)
-        if fails or not wanted:
-            self.session.finish(block, self.session.resync(key))
-            return
-        verdict = Verdict(*key, round(share * len(block.drafted)), ())
-        self.session.finish(block, verdict)
-        assert key not in self.verified, "verified twice"
-        self.verified.append(key)
-        self.answers[key] = verdict
-        if verdict.accepted < len(block.drafted):
-            self.refused = key
-
-    @invariant()
-    def order_only_grows(self):
-        """No round is verified after a later one, none after a refusal in its epoch."""
-        assert self.verified == sorted(self.verified)
-        assert self.session.idle == (not self.waiting)
-
-    def take(self, block, meant):
-        self.waiting.append(block)
-        self.newest = (block.epoch, block.round)
-        self.held = list(meant)
 
     def expected(self, block):
         """The plain model: the name of the decision, or the very answer."""
@@ -104,12 +142,13 @@ class LossyNetwork(RuleBasedStateMachine):
             return self.answers[key]
         if block in self.waiting:
             return "join"
-        old = key < self.newest
-        late = self.refused and key[0] == self.refused[0] and key > self.refused
         held = self.held[: block.position]
-        if old or late or len(held) < block.position or digest(held) != block.digest:
+        follows = len(held) == block.position and digest(held) == block.digest
+        if key < self.newest or self.is_void(key) or not follows:
             return "resync"
-        if len(self.waiting) >= WINDOW:
+        same = [b for b in self.waiting if b.epoch == key[0]]
+        wanted = [b for b in same if not self.is_void((b.epoch, b.round))]
+        if len(wanted) >= WINDOW or len(self.waiting) >= UNANSWERED:
             return "busy"
         size = 3 + block.position + len(block.settled) + len(block.drafted)
         return "error" if size > CONTEXT else "verify"
@@ -208,3 +247,59 @@ def test_a_draft_sent_again_after_a_refusal_is_new():
     session.finish(first, Verdict(0, 0, 0, ()))
 
     assert session.receive(second) == Verify((1, 2, 3, 1, 2))
+
+
+def test_blocks_that_are_void_leave_the_window_to_the_next_epoch():
+    """Nobody has told the engine's answer to them yet."""
+    session = new_session()
+    blocks = [block_after((1,) * n, (1,), round_=n) for n in range(WINDOW)]
+    for block in blocks:
+        assert isinstance(session.receive(block), Verify)
+    one_more = block_after((1,) * WINDOW, (1,), round_=WINDOW)
+    assert session.receive(one_more).kind is Kind.BUSY
+    session.finish(blocks[0], Verdict(0, 0, 0, ()))
+    for n in range(WINDOW):
+        block = block_after((2,) * n, (2,), epoch=1, round_=WINDOW + n)
+        assert isinstance(session.receive(block), Verify)
+
+
+def test_a_device_that_fills_the_window_with_void_blocks_has_to_wait():
+    """A new epoch with every block: no more is held for it than a device that waits
+    for its verdicts can need."""
+    session = new_session()
+    blocks = [block_after((), (n % 9,), epoch=n, round_=n) for n in range(50)]
+    decisions = [name_of(session.receive(block)) for block in blocks]
+
+    assert decisions == ["verify"] * UNANSWERED + ["busy"] * (50 - UNANSWERED)
+    session.finish(blocks[0], session.resync((0, 0)))
+    assert isinstance(session.receive(blocks[-1]), Verify)
+
+
+def test_what_follows_a_failed_block_waits_for_it():
+    """Also what comes only after the failure; then all of it is new again."""
+    session = new_session()
+    blocks = [block_after((1,) * n, (1,), round_=n) for n in range(3)]
+    for block in blocks[:2]:
+        session.receive(block)
+    session.finish(blocks[0], Signal(Kind.ERROR, 0, 0, Problem.ENGINE))
+    session.finish(blocks[1], session.resync((0, 1)))
+
+    assert session.receive(blocks[2]).kind is Kind.RESYNC
+    assert [name_of(session.receive(block)) for block in blocks] == ["verify"] * 3
+
+
+def test_a_context_that_fills_up_with_a_block_out_costs_no_block():
+    """The block that finds no room changes nothing; the one before it is answered, and
+    a shorter one in its place is taken."""
+    session = new_session(text=range(53))
+    out = block_after(range(53), (1, 2))
+    session.receive(out)
+    text = (*range(53), 1, 2)
+    full = session.receive(block_after(text, (3, 4, 5), round_=1))
+    shorter = session.receive(block_after(text, (3, 4), round_=1))
+    verdict = Verdict(0, 0, 2, ())
+    session.finish(out, verdict)
+
+    assert full == Signal(Kind.ERROR, 0, 1, Problem.CONTEXT_FULL)
+    assert shorter == Verify((1, 2, 3, *text, 3, 4))
+    assert session.receive(out) is verdict

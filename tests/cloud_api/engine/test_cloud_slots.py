@@ -1,0 +1,199 @@
+"""Who holds a slot, and for how long: devices that write in virtual time."""
+
+import heapq
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cloud_api.engine.scheduler import (
+    LONGEST_PATIENCE_SECONDS,
+    PATIENCE_SECONDS,
+    Round,
+    Scheduler,
+)
+from cloud_api.engine.slots import TENURE, Models
+from decoding_core.messages import Verdict
+
+SECONDS_A_TOKEN = 0.001
+
+
+class CountingModel:
+    """A `BatchEngine` that counts what it reads, and says nothing of it."""
+
+    name, vocabulary_id, vocabulary_size = "counting", "counting", 1
+    context_length = 1 << 20
+
+    def __init__(self, slots):
+        self.slots = slots
+        self.count = 0
+
+    def rollback(self, slot, position):
+        pass
+
+    def evaluate(self, readings):
+        self.count += sum(len(reading.token_ids) for reading in readings)
+        return [np.zeros((reading.rows, 1), np.float32) for reading in readings]
+
+
+@dataclass
+class Device:
+    """Writes one text: each block carries a settled token and eight drafted ones."""
+
+    prompt: int = 320
+    blocks: int = 40
+    pause: float = 0.02
+    """Seconds from a verdict to the next block."""
+    starts: float = 0.0
+    kept: int = 4
+    seed: int = 0
+
+    def rounds(self, name):
+        """The rounds of its blocks, one after the other."""
+        choose = random.Random(self.seed)
+        text = [choose.randrange(1 << 30) for _ in range(self.prompt)]
+        for number in range(self.blocks):
+            drafted = [choose.randrange(1 << 30) for _ in range(9)]
+            ids = (*text, *drafted)
+            yield Round(name, ids, 9, False, lambda *_: Verdict(0, 0, 0, ())), number
+            text += drafted[: self.kept]
+
+
+class Household:
+    """Devices around a scheduler. Time passes as the model reads, and otherwise jumps
+    to what happens next."""
+
+    def __init__(self, slots, devices):
+        self.now = 0.0
+        self.model = CountingModel(slots)
+        self.scheduler = Scheduler(Models(self.model), lambda: self.now)
+        self.devices = devices
+        self.answers = [0] * len(devices)
+        self.waits = [0.0] * len(devices)
+        """The longest that a block of each device waited."""
+        self.ended = []
+
+    def write(self):
+        """Let every device write its text to the end."""
+        rounds = [d.rounds(str(n)) for n, d in enumerate(self.devices)]
+        arrivals = [(d.starts, n) for n, d in enumerate(self.devices)]
+        heapq.heapify(arrivals)
+        answered = []
+        while True:
+            while arrivals and arrivals[0][0] <= self.now:
+                at, n = heapq.heappop(arrivals)
+                found = next(rounds[n], None)
+                if found is None:
+                    self.scheduler.release(str(n))
+                    self.ended.append(n)
+                    continue
+                found[0].done = lambda result, n=n, at=at: answered.append(
+                    (n, at, result)
+                )
+                self.scheduler.add(found[0])
+            pause = self.scheduler.pause()
+            if pause == 0.0:
+                before = self.model.count
+                self.scheduler.step()
+                self.now += SECONDS_A_TOKEN * (1 + self.model.count - before)
+            else:
+                moments = [at for at, _ in arrivals[:1]]
+                moments += [] if pause is None else [self.now + pause]
+                if not moments:
+                    return self
+                self.now = max(self.now, min(moments))
+            for n, at, result in answered:
+                assert isinstance(result, Verdict)
+                self.answers[n] += 1
+                self.waits[n] = max(self.waits[n], self.now - at)
+                heapq.heappush(arrivals, (self.now + self.devices[n].pause, n))
+            answered.clear()
+
+
+def read(slots, devices):
+    return Household(slots, devices).write().model.count
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"prompt": 20},
+        {"prompt": 20, "blocks": 150},
+        {"pause": 0.9},
+        {"prompt": 900, "pause": 0.0},
+        {"kept": 8},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("slots", [4, 2])
+def test_texts_do_not_push_each_other_out(changes, slots):
+    """Five texts on fewer slots read at most 1.2 times the tokens of five on five."""
+    devices = [Device(seed=n, starts=n / 100, **changes) for n in range(5)]
+
+    assert read(slots, devices) <= 1.2 * read(5, devices)
+
+
+def test_slots_are_lent_in_the_order_in_which_texts_came():
+    devices = [Device(seed=n, starts=n / 1000, blocks=10) for n in range(12)]
+    home = Household(2, devices).write()
+
+    firsts = sorted(range(12), key=lambda n: home.ended.index(n) // 2)
+    assert firsts == list(range(12))
+
+
+def test_a_text_without_end_keeps_no_other_waiting_for_ever():
+    """All of whose drafts are refused, so that it does not even get longer: others wait
+    until it has read ten times what it costs to be read anew."""
+    endless = [Device(seed=n, blocks=2000, kept=0, pause=0.0) for n in range(2)]
+    late = Device(seed=9, starts=1.0, blocks=3)
+    home = Household(2, [*endless, late]).write()
+
+    tenure = TENURE * len(endless) * (320 + 9) * SECONDS_A_TOKEN
+    assert home.ended[0] == 2
+    assert 0.1 * tenure < home.waits[2] < 1.2 * tenure
+
+
+def test_a_silent_device_keeps_its_slot_for_a_second():
+    """As long as nobody waits for longer, so that it goes on where it was."""
+    silent = Device(blocks=2, pause=30.0)
+    alone = Household(1, [silent]).write()
+    assert alone.model.count == 320 + 9 + 5 + 4
+
+    late = Device(seed=9, starts=10.0, blocks=1)
+    home = Household(1, [silent, late]).write()
+    assert home.waits[1] < 0.5
+    waiting = Device(seed=9, starts=0.5, blocks=1)
+    home = Household(1, [silent, waiting]).write()
+    assert PATIENCE_SECONDS - 0.5 <= home.waits[1] <= PATIENCE_SECONDS + 0.5
+
+
+def test_a_slow_device_is_given_the_time_that_it_took_before():
+    """So that it loses its slot once, and not with each block."""
+    slow = [Device(seed=n, starts=n / 100, pause=1.5) for n in range(5)]
+
+    assert 2 * slow[0].pause < LONGEST_PATIENCE_SECONDS
+    assert read(4, slow) <= read(5, slow) + 5 * (320 + 9)
+
+
+devices = st.builds(
+    Device,
+    prompt=st.integers(1, 400),
+    blocks=st.integers(0, 12),
+    pause=st.sampled_from([0.0, 0.01, 0.5, 3.0, 20.0]),
+    starts=st.floats(0, 5),
+    kept=st.integers(0, 9),
+    seed=st.integers(0, 3),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 3), st.lists(devices, max_size=8))
+def test_every_block_of_every_device_is_answered(slots, devices):
+    home = Household(slots, devices).write()
+
+    assert home.answers == [device.blocks for device in devices]
+    assert sorted(home.ended) == list(range(len(devices)))

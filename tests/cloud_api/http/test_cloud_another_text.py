@@ -1,0 +1,203 @@
+"""Another text in the place of a session's: what is kept, what is void, who may."""
+
+import threading
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from decoding_core.verifier import EngineVerifier
+from decoding_core.wire import Kind
+from tests.cloud_api.cloud_fakes import (
+    BASE,
+    GENERALIST,
+    FakeEngine,
+    block_after,
+    client_of,
+    fake_models,
+    frames_of,
+    open_request,
+    open_session,
+    post_block,
+    replace_text,
+    running,
+    stream,
+)
+from tests.waiting import PATIENCE, wait_until
+
+PROMPT = tuple(n % 60 for n in range(300))
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def client(server):
+    with client_of(server) as client:
+        yield client
+
+
+def verdict_of(request, block):
+    """What a verifier in this process says to the first block of a text."""
+    local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
+    local.open(request)
+    return local.verify(block)
+
+
+def test_another_version_is_not_read_again():
+    """Fewer than 32 tokens before its first verdict, whatever the old text was; the
+    answers are those of a new session."""
+    models = fake_models()
+    first, again = open_request(PROMPT), open_request(PROMPT, (5, 6, 7))
+    frames, text = frames_of(first), []
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client, first)
+        with stream(server, session_id) as socket:
+            for round_ in range(6):
+                block = block_after(text, (1, 2, 3), epoch=round_, round_=round_)
+                socket.send(frames.encode_block(block))
+                socket.recv()
+                text += [1, 2, 3]
+            before = [read_tokens(model) for model in models.each()]
+            response = replace_text(client, session_id, again)
+            block = block_after((5, 6, 7), (8, 9))
+            socket.send(frames.encode_block(block))
+            answer = socket.recv()
+            after = [read_tokens(model) for model in models.each()]
+
+    assert response.status_code == 200
+    assert response.json() == {
+        "session_id": session_id,
+        "generalist": "fake-1",
+        "base": "fake-2",
+    }
+    assert answer == frames.encode_verdict(verdict_of(again, block), 2)
+    assert max(n - m for n, m in zip(after, before, strict=True)) < 32
+
+
+def read_tokens(model):
+    return sum(len(r.token_ids) for call in model.calls for r in call)
+
+
+@pytest.mark.parametrize("epoch", [0, 5])
+def test_a_new_text_has_no_answers_of_the_old_one(server, client, epoch):
+    """It may begin with epoch 0, or go on counting; the stream goes on."""
+    old, new = open_request((1,)), open_request((9,))
+    frames, session_id = frames_of(old), open_session(client, old)
+    block = block_after((), (1, 2))
+    with stream(server, session_id) as socket:
+        for request in (old, new, new):
+            socket.send(frames.encode_block(block))
+            answer = socket.recv()
+            assert answer == frames.encode_verdict(verdict_of(request, block), 2)
+            assert replace_text(client, session_id, new).status_code == 200
+            block = block_after((), (1, 2), epoch=epoch)
+
+
+def test_a_text_is_replaced_while_its_blocks_are_out():
+    """One is in the models, one waits. Their stream ends, for nobody asks any more; the
+    first block of the new text has the same name and gets its own verdict."""
+    models = fake_models()
+    first, again = open_request((1,)), open_request((1, 7, 8))
+    frames = frames_of(first)
+    with running(lambda: models) as server, client_of(server) as client:
+        session_id = open_session(client, first)
+        models.generalist.gate.clear()
+        with stream(server, session_id) as socket:
+            for round_ in range(2):
+                old = block_after((1,) * round_, (1,), round_=round_)
+                socket.send(frames.encode_block(old))
+            assert models.generalist.entered.wait(PATIENCE)
+            wait_until(lambda: len(server.service._running) == 2)
+            assert replace_text(client, session_id, again).status_code == 200
+            with pytest.raises(ConnectionClosed) as closed:
+                socket.recv()
+        assert closed.value.rcvd.code == 4409
+        with stream(server, session_id) as socket:
+            new = block_after((), (1, 2))
+            socket.send(frames.encode_block(new))
+            wait_until(lambda: len(server.service._running) == 3)
+            models.generalist.gate.set()
+            assert socket.recv() == frames.encode_verdict(verdict_of(again, new), 2)
+
+    assert [len(call) for call in models.generalist.calls] == [1, 1]
+
+
+def test_a_text_with_other_frames_ends_the_stream(server, client):
+    """The session stays: the device connects again, and frames have their new size."""
+    request = open_request((1,))
+    longer = open_request((1,), candidates=9, draft_limit=6)
+    session_id = open_session(client, request)
+    with stream(server, session_id) as socket:
+        assert replace_text(client, session_id, longer).status_code == 200
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv()
+    assert closed.value.rcvd.code == 4409
+    frames, block = frames_of(longer), block_after((), (1, 2, 3, 4, 5, 6))
+    with stream(server, session_id) as socket:
+        socket.send(frames.encode_block(block))
+        assert socket.recv() == frames.encode_verdict(verdict_of(longer, block), 6)
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "code"),
+    [
+        (open_request((1,) * 600), 413, "context-full"),
+        (open_request((1, 64)), 400, "message"),
+        (open_request(method="no_such"), 422, "unknown-method"),
+    ],
+)
+def test_a_text_that_cannot_be_leaves_the_old_one(client, request_, status, code):
+    session_id = open_session(client, open_request((1,)))
+    block = block_after((), (1, 2))
+    verdict = post_block(client, session_id, block).json()
+    refused = replace_text(client, session_id, request_)
+
+    assert (refused.status_code, refused.json()["code"]) == (status, code)
+    assert post_block(client, session_id, block).json() == verdict
+
+
+def test_a_session_that_is_none_is_not_made_by_naming_it(server, client):
+    """Neither one that never was nor one that ended, and no other is touched."""
+    ended, other = open_session(client), open_session(client)
+    client.delete(f"/v1/sessions/{ended}")
+    block = block_after((), (1,))
+    verdict = post_block(client, other, block).json()
+    for name in ("nobody", ended, ended.swapcase(), f"{other}x", other[:-1]):
+        refused = replace_text(client, name, open_request())
+        assert (refused.status_code, refused.json()["code"]) == (404, "session-lost")
+
+    assert post_block(client, other, block).json() == verdict
+    assert ended not in server.service._sessions._sessions
+
+
+def test_a_device_that_fills_the_window_with_void_blocks_is_told_to_wait():
+    """While the models are busy with another's; what is void is never computed, and the
+    others notice nothing."""
+    models = fake_models()
+    request = open_request((1,))
+    frames, rounds = frames_of(request), 40
+    with running(lambda: models) as server, client_of(server) as client:
+        busy, enemy = (open_session(client, request) for _ in range(2))
+        models.generalist.gate.clear()
+        other = threading.Thread(
+            target=post_block, args=(client, busy, block_after((), (1,)))
+        )
+        other.start()
+        assert models.generalist.entered.wait(PATIENCE)
+        with stream(server, enemy) as socket:
+            for n in range(rounds):
+                block = block_after((), (n % 9,), epoch=n, round_=n)
+                socket.send(frames.encode_block(block))
+            wait_until(lambda: len(server.service._running) == 9)
+            models.generalist.gate.set()
+            answers = [frames.decode_answer(socket.recv()) for _ in range(rounds)]
+        other.join()
+
+    assert [(one.epoch, one.round) for one in answers] == [
+        (n, n) for n in range(rounds)
+    ]
+    assert all(one.kind is Kind.RESYNC for one in answers[:7])
+    assert len(models.generalist.calls) <= 2 + rounds - 8
