@@ -42,15 +42,16 @@ plans = st.builds(Plan, lengths, lengths, windows).map(
 
 
 def answers(costs, plan, tokens):
-    """When each block of a text that is kept whole is answered, and its length: the
-    device drafts token by token, sends what is long enough while the window has room,
-    and the server verifies one block at a time."""
+    """When the device takes in the answer to each block of a text that is kept whole,
+    and its length: it drafts token by token, looks for answers in between, sends what
+    is long enough while the window has room; the server verifies one block at a
+    time."""
     half = costs.round_trip / 2
     now = read = 0.0
     out, pending, told = deque(), 0, []
     while sum(length for _, length in told) < tokens:
         while out and out[0][0] <= now:
-            told.append(out.popleft())
+            told.append((now, out.popleft()[1]))
         wanted = plan.later if out or (told and plan.window > 1) else plan.first
         if pending >= wanted and len(out) < plan.window:
             read = max(now + half, read) + costs.block(pending)
@@ -161,6 +162,21 @@ def test_the_ends_of_every_scale_have_a_plan(share, limit, size):
     assert 1 <= chosen.first <= limit
     assert 1 <= chosen.later <= limit
     assert 0.0 <= seconds_a_token(size, share, chosen) < 60.0
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_a_device_slower_than_its_server_does_not_draft_for_nothing(share):
+    """Where drafting a token takes four times what a verdict does, one that was begun
+    behind a block would keep a refusal waiting: with little acceptance, take turns."""
+    costs = Costs(0.020, 0.005, 0.0, 0.0)
+    chosen = plan(costs, share, LONGEST)
+    seconds = simulated(costs, share, chosen)
+    for window in (1, 2):
+        for length in (1, 2, 4, 8):
+            fixed = Plan(length, length, window)
+            assert seconds <= 1.06 * simulated(costs, share, fixed)
+    if share < 0.5:
+        assert chosen == Plan(1, 1, 1)
 
 
 def test_drafts_that_are_never_kept_are_short():
