@@ -36,6 +36,8 @@ _WORTH_A_BLOCK = 1.01
 """So much slower at most may a smaller window be than the best."""
 _AS_GOOD = 1.02
 """So much slower at most may a plan of longer blocks be than the best."""
+_AT_ONCE = 1e-6
+"""Of the time of a token: an answer that is late by less comes when it is drafted."""
 _LEAST_CHANCE = 0.1
 """Drafting goes on while what is drafted is kept with this chance at least."""
 
@@ -122,7 +124,8 @@ def _noticed(answer: float, drafts: list[tuple[float, float]], token: float) -> 
         if answer <= begin:
             break
         if answer < end:
-            return min(begin + math.ceil((answer - begin) / token) * token, end)
+            begun = math.ceil((answer - begin) / token - _AT_ONCE)
+            return begin + begun * token
     return answer
 
 
