@@ -7,8 +7,9 @@ tokens that are kept, a token takes at least
     t_draft + (1 - a) * (t_verify + round trip)
 
 (`single_chain`): every token is drafted, and only a refusal is waited for. What a block
-adds is that its refused token waits until the block is full, and that the verifier
-reads one block after the other. `seconds_a_token` adds this up; `plan` takes what
+adds is that its refused token waits until the block is full, that the verifier reads
+one block after the other, and that a token whose drafting has begun when the answer
+comes is drafted to its end. `seconds_a_token` adds this up; `plan` takes what
 makes it least. With a window of one, drafting and verifying take turns: G drafted
 tokens take G * t_draft + t_verify + round trip and give (1 - a^G) / (1 - a) tokens.
 
@@ -34,6 +35,8 @@ _HARDLY_EVER = 0.01
 _WORTH_A_BLOCK = 1.01
 """So much slower at most may a smaller window be than the best."""
 _LONGEST_HANDLING = 0.05
+_AT_ONCE = 1e-6
+"""Of the time of a token: an answer that is late by less comes when it is drafted."""
 _LEAST_CHANCE = 0.05
 """Drafting goes on while what is drafted is kept with this chance at least."""
 
@@ -82,23 +85,50 @@ def seconds_a_token(costs: Costs, acceptance: float, plan: Plan) -> float:
         tokens = (1.0 - kept**plan.first) / (1.0 - kept)
         turn = plan.first * costs.draft + costs.block(plan.first) + costs.round_trip
         return (turn + costs.handling) / tokens
-    # Block after block from a refusal on: when it is drafted, sent, read, answered.
+    # Block after block from a refusal on: when it is drafted, sent, read, answered, and
+    # how likely it holds the next refusal.
     half = costs.round_trip / 2.0
+    drafts: list[tuple[float, float]] = []
     answers: list[float] = []
-    drafted_at = read_at = cycle = 0.0
+    chances: list[float] = []
+    drafted_at = read_at = 0.0
     before, length = 1.0, plan.first
-    while True:
+    more = plan.window  # blocks that are still drafted behind the last that counts
+    while more:
         number = len(answers)
         room = answers[number - plan.window - 1] if number > plan.window else 0.0
-        drafted_at = max(drafted_at, room) + length * costs.draft + costs.handling
+        begin = max(drafted_at, room)
+        drafted_at = begin + length * costs.draft
+        drafts.append((begin, drafted_at))
+        drafted_at += costs.handling
         turn = answers[number - plan.window] if number >= plan.window else 0.0
         read_at = max(max(drafted_at, turn) + half, read_at) + costs.block(length)
         answers.append(read_at + half)
         after = before * kept**length
-        cycle += (before - after) * answers[-1]
-        if after < _HARDLY_EVER:
-            return (cycle + after * answers[-1]) * (1.0 - kept)
+        if before < _HARDLY_EVER:
+            more -= 1
+        elif after < _HARDLY_EVER:
+            chances.append(before)
+        else:
+            chances.append(before - after)
         before, length = after, plan.later
+    cycle = sum(
+        chance * _noticed(answers[number], drafts[number + 1 :], costs.draft)
+        for number, chance in enumerate(chances)
+    )
+    return cycle * (1.0 - kept)
+
+
+def _noticed(answer: float, drafts: list[tuple[float, float]], token: float) -> float:
+    """When the device takes in an answer: not before the token is drafted that it has
+    begun."""
+    for begin, end in drafts:
+        if answer <= begin:
+            break
+        if answer < end:
+            begun = math.ceil((answer - begin) / token - _AT_ONCE)
+            return begin + begun * token
+    return answer
 
 
 @lru_cache(512)

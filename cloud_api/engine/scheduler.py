@@ -26,6 +26,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import numpy as np
+
 from cloud_api import logs
 from cloud_api.engine.slots import Models, Slot, SlotCache, SlotPool
 from cloud_api.errors import StaleBlockError, StoppingError
@@ -261,7 +263,7 @@ class Scheduler:
             return [outcome for turn in batch for outcome in self._run([turn])]
         by_turn = dict(zip(with_base, base, strict=True))
         for turn in batch:
-            turn.round.seconds = time.perf_counter() - started
+            turn.round.seconds = float(np.float32(time.perf_counter() - started))
         return [
             (logits, by_turn.get(turn))
             for turn, logits in zip(batch, generalist, strict=True)

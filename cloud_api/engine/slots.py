@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.protocols import BatchEngine, Reading
+from decoding_core.verifier import common_prefix
 
 TENURE = 10
 """How many times the length of its text a holder may read while others wait. Lending a
@@ -187,12 +188,3 @@ class SlotPool:
         if slot is not None:
             slot.vacate()
             self._free.append(slot)
-
-
-def common_prefix(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    """How many tokens two texts share from their start."""
-    size = min(len(one), len(other))
-    if one[:size] == other[:size]:
-        return size
-    pairs = zip(one, other, strict=False)
-    return next(i for i, (left, right) in enumerate(pairs) if left != right)

@@ -94,6 +94,8 @@ class _Asked:
 
     drafted: tuple[int, ...]
     threshold: float
+    round: int
+    """Stays when it is sent again."""
     sent: bool = False
 
 
@@ -182,7 +184,8 @@ class VerifierSession:
                 refused before it had verified anything.
             StoppedError: the person stopped.
         """
-        self._out.append(_Asked(tuple(drafted), threshold))
+        self._round += 1
+        self._out.append(_Asked(tuple(drafted), threshold, self._round))
         if len(self._out) == 1:
             self._left = self._new_patience()
             self._patiently(lambda: self._send(text_ids))
@@ -262,11 +265,10 @@ class VerifierSession:
         text, known = list(text_ids), self._known
         for block in self._out:
             if not block.sent:
-                self._round += 1
                 self._verifier.submit(
                     DraftBlock(
                         self.epoch,
-                        self._round,
+                        block.round,
                         known,
                         digest(text[:known]),
                         tuple(text[known:]),

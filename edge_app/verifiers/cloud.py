@@ -195,11 +195,14 @@ class CloudVerifier:
 
     @contextmanager
     def _all_or_none(self) -> Iterator[None]:
-        """An error takes all blocks out of the window."""
+        """An error takes all blocks out of the window. They may be sent again, so what
+        is still to come on this socket would be taken for the answers to that."""
         try:
             yield
         except BaseException as error:
             self._out.clear()
+            if self._connection.awaits_answers:
+                self._connection.disconnect()
             self._answer = self._error = None
             if isinstance(error, SessionLostError):
                 self._session_id = ""

@@ -16,7 +16,13 @@ from decoding_core.messages import (
     digest,
 )
 from decoding_core.sampling import TIED, log_softmax
-from decoding_core.verifier import EngineVerifier, read_top, role_of, verify
+from decoding_core.verifier import (
+    EngineVerifier,
+    common_prefix,
+    read_top,
+    role_of,
+    verify,
+)
 from tests.fakes import HashEngine
 
 
@@ -365,3 +371,9 @@ def test_the_top_of_a_row_says_what_the_row_says(temperature):
                 np.testing.assert_allclose(logits - top.log_sum_exp, row[at], atol=1e-5)
     assert frugal.handed_out == 6
     assert not frugal.read
+
+
+def test_common_prefix():
+    assert common_prefix((1, 2, 3), (1, 2)) == 2
+    assert common_prefix((1, 2, 3), (1, 9, 3)) == 1
+    assert common_prefix((), (1,)) == 0

@@ -9,7 +9,14 @@ from decoding_core.errors import CloudRefusedError, CloudUnreachableError
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
-from edge_app.decoding.events import Finished, Notice, Opened, Settled, Verified
+from edge_app.decoding.events import (
+    Drafted,
+    Finished,
+    Notice,
+    Opened,
+    Settled,
+    Verified,
+)
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import ServiceConfig, WritingService
 from edge_app.service.text_job import TextJob
@@ -105,6 +112,42 @@ def test_the_numbers_add_up(service):
     assert numbers.rounds == sum(isinstance(e, Verified) for e in events)
     assert numbers.bytes_up > 100 * numbers.rounds
     assert numbers.local == 0
+
+
+@pytest.mark.skip(reason="the server has no PUT yet")
+def test_another_version_goes_on_in_the_session_of_the_first(
+    tmp_path, server, monkeypatch
+):
+    """Real models on both sides: the session stays, the device reads fewer than 32
+    tokens before its first draft, and each text is the one of a session of its own."""
+    read, before, evaluate = [], [], LlamaContext.evaluate
+
+    def counted(self, readings):
+        read.extend(len(reading.token_ids) for reading in readings)
+        return evaluate(self, readings)
+
+    monkeypatch.setattr(LlamaContext, "evaluate", counted)
+    texts, sessions = [], []
+    for seeds in ((1, 2), (2,)):
+        with closing(WritingService(service_config(tmp_path, server))) as service:
+            for seed in seeds:
+                read.clear()
+                before.clear()
+                events = []
+
+                def emit(event, events=events):
+                    events.append(event)
+                    if isinstance(event, Drafted):
+                        before.append(sum(read))
+
+                wanted = write_request(seed=seed, temperature=0.7)
+                service.write(wanted, emit, threading.Event())
+                texts.append(ids_of(events))
+                sessions.append(service._verifier._session_id)
+                if len(texts) == 2:
+                    assert before[0] < 32
+    assert sessions[0] == sessions[1] != sessions[2]
+    assert texts[1] == texts[2] != texts[0]
 
 
 @pytest.mark.slow
