@@ -23,6 +23,7 @@ _HOME = {
     "DRAFT_LIMIT": "messages",
     "DecodingError": "errors",
     "DraftBlock": "messages",
+    "DraftLength": "settings",
     "DraftLengths": "draft_length",
     "Draw": "sampling",
     "Engine": "protocols",

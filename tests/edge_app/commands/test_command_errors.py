@@ -129,6 +129,8 @@ def test_a_store_that_fails_within(run, home):
         ("[method]\nseed = 1.5", "seed must be a whole number"),
         ("[method]\nrule = 'kind'", "rule must be greedy or stochastic, not 'kind'"),
         ("[method]\nbonus_from = 1", "bonus_from must be steered or none or"),
+        ("[method]\nwindow = 5", "window must lie between 1 and 4"),
+        ("[method]\ndraft_length = 'long'", "draft_length must be"),
         ("[method]\nfoo = 1", "there is no setting 'foo'"),
         ("this is not toml", "cannot be read"),
         ("a = " + "[" * 5000, "cannot be read"),
@@ -149,11 +151,13 @@ def test_settings_of_every_type_are_read(home):
     (home / "settings.toml").write_text(
         "server = 'http://a'\nthreads = 2\nexact = true\n"
         "[method]\ntemperature = 1\nrule = 'greedy'\ntop_p = 0.5\n"
+        "draft_length = 'auto'\nwindow = 2\n"
     )
     settings = read_settings()
     assert (settings.server, settings.threads, settings.exact) == ("http://a", 2, True)
     method = settings.method
     assert (method.temperature, method.rule, method.top_p) == (1, "greedy", 0.5)
+    assert (method.draft_length, method.window) == ("auto", 2)
     assert settings.specialist == Settings().specialist
 
 

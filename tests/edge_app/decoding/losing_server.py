@@ -108,8 +108,10 @@ class LosingServer:
         kind = kinds.popleft() if kinds else ""
         while kinds:  # several at one place: each before another try
             self.disturbances.setdefault(self.frames, deque()).append(kinds.popleft())
-        # Of the same session: frames of another never reach it.
+        # Of the same session and older: no other frame comes before this one.
         old, self._before = self._before.get(name), {name: frame}
+        if old is not None and self._key(name, old) > self._key(name, frame):
+            old = None
         if kind == "lose the block":
             self._break()
         if kind == "repeat an old block" and old is not None:
@@ -155,6 +157,10 @@ class LosingServer:
         self._connected = True
 
     close = disconnect
+
+    def _key(self, name, frame):
+        block = self.sessions[name].frames.decode_block(frame)
+        return block.epoch, block.round
 
     # How it loses.
 
