@@ -55,10 +55,10 @@ def test_the_last_drafted_token_is_read_where_a_bonus_may_follow(
     """Else G tokens are verified from G rows; where the server decides, it knows of
     refusals."""
     request = open_request((1,), (2,), method=method)
-    role = replace(role_of(request.terms), takes_bonus=bonus)
+    role = replace(role_of(request.terms), draws_bonus=bonus)
     session = Session(request, role, 100, 0.0, number=6)
     block = block_after((2,), drafted, (3,), epoch=4, round_=5)
     found = round_of("a", session, block, (1, 2, 3, *drafted))
 
     assert (found.token_ids, found.rows, found.whole) == (read, rows, whole)
-    assert (found.session_id, found.key) == ("a", (6, 4, 5))
+    assert (found.session_id, found.key, found.position) == ("a", (6, 4, 5), 2)
