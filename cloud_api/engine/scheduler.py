@@ -76,13 +76,12 @@ class Round:
     """None: the text is only read ahead, before its first block comes, and `done` is
     not called."""
     key: Key = (0, 0, 0)
+    position: int = 0
+    """How many tokens stand before the block."""
     whole: int = 0
     """How many tokens a verdict keeps that refuses none; 0 where the device decides,
     and the server knows of no refusal."""
     done: Callable[[Result], None] = lambda _: None
-    seconds: float = 0.0
-    """How long the models took for the step that read the last of it, known when
-    `verify` is called."""
 
 
 @dataclass(slots=True, eq=False)
@@ -92,6 +91,8 @@ class _Turn:
     round: Round
     slot: Slot
     chunk: int | None = None
+    seconds: float = 0.0
+    """How long the models took for the step, once it was done."""
 
     @property
     def rest(self) -> int:
@@ -111,18 +112,22 @@ class _Text:
     """Its blocks that wait, in the order in which they came."""
     epoch: tuple[int, int] = (0, 0)
     """The earliest text and epoch whose blocks are wanted."""
-    failed: Key | None = None
-    """A block that a model failed on: those after it wait for it to come again."""
+    failed: Round | None = None
+    """A block that a model failed on: what stands behind it is stale until it has come
+    again, under its name or a later one."""
     answered: float | None = None
     """When the last of its blocks was answered."""
     pause: float = 0.0
     """How long its device then took until the next block."""
 
-    def is_stale(self, key: Key) -> bool:
+    def is_stale(self, round_: Round) -> bool:
         """Whether a block follows what is no part of the text."""
         failed = self.failed
-        after_failure = failed is not None and key > failed and key[:2] == failed[:2]
-        return key[:2] < self.epoch or after_failure
+        return round_.key[:2] < self.epoch or (
+            failed is not None
+            and round_.key[:2] == failed.key[:2]
+            and round_.position > failed.position
+        )
 
 
 class Scheduler:
@@ -163,7 +168,7 @@ class Scheduler:
         text = self._texts.setdefault(round_.session_id, _Text())
         text.epoch = max(text.epoch, round_.key[:2])
         if round_.verify is not None:
-            if not text.is_stale(round_.key):
+            if not text.is_stale(round_):
                 text.failed = None
             if not text.rounds and text.answered is not None:
                 text.pause = self._clock() - text.answered
@@ -262,8 +267,10 @@ class Scheduler:
                 return [_known(error)]
             return [outcome for turn in batch for outcome in self._run([turn])]
         by_turn = dict(zip(with_base, base, strict=True))
+        # As it travels in a frame, so that both twins say the same.
+        seconds = float(np.float32(time.perf_counter() - started))
         for turn in batch:
-            turn.round.seconds = float(np.float32(time.perf_counter() - started))
+            turn.seconds = seconds
         return [
             (logits, by_turn.get(turn))
             for turn, logits in zip(batch, generalist, strict=True)
@@ -312,12 +319,12 @@ class Scheduler:
             try:
                 if isinstance(outcome, DecodingError):
                     raise outcome
-                verified = round_.verify(*outcome)
-                check_finite(verified)
-                result = replace(verified, seconds=round_.seconds)
+                verdict = round_.verify(*outcome)
+                result = replace(verdict, seconds=turn.seconds)
+                check_finite(result)
             except Exception as error:  # noqa: BLE001 - the thread must go on
                 result = _known(error)
-                text.failed = round_.key
+                text.failed = round_
             else:
                 if result.accepted < round_.whole:
                     text.epoch = round_.key[0], round_.key[1] + 1
@@ -331,7 +338,7 @@ class Scheduler:
 
     def _drop_stale(self, text: _Text) -> None:
         for round_ in list(text.rounds):
-            if text.is_stale(round_.key):
+            if text.is_stale(round_):
                 error = StaleBlockError("the block follows a refusal")
                 self._finish(text, round_, error)
 

@@ -371,6 +371,7 @@ def round_of(
         role.uses_base,
         partial(verify, block, role=role),
         (session.number, block.epoch, block.round),
+        position=len(token_ids) - len(block.settled) - count,
         whole=count if role.decides else 0,
     )
 

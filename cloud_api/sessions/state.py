@@ -4,9 +4,10 @@ The device holds the truth. A block names itself by (epoch, round), in an order 
 only grows; the epoch grows at each refusal. For every block there is one answer:
 
 - the same key again: the stored answer, or the one that is still being made;
-- a key older than the newest, of an older epoch, or of the epoch of a refusal or a
-  failure that came before it: `resync`, and nothing changes. The device no longer
-  waits for it, or sends it again after the one that failed;
+- a key older than the newest, of an older epoch, or of the epoch of a refusal that
+  came before it: `resync`, and nothing changes. The device no longer waits for it;
+- a block that stands behind one that failed: `resync`, until that has come again,
+  under its name or a later one. What stands behind it then has later names;
 - a block that does not follow the text held here: `resync` with the tokens held. The
   device opens a new session with the text;
 - more blocks at once than the window allows: `busy`. Blocks that became void while they
@@ -80,8 +81,8 @@ class Session:
         self._text = list(request.text_ids)
         self._newest: Key = (0, -1)
         self._refused: Key | None = None
-        self._failed: Key | None = None
-        self._waiting: set[Key] = set()
+        self._failed: DraftBlock | None = None
+        self._waiting: dict[Key, DraftBlock] = {}
         self._answers: OrderedDict[Key, Verdict] = OrderedDict()
 
     @property
@@ -108,10 +109,15 @@ class Session:
             return Join()
         held = self._text[: block.position]
         follows = len(held) == block.position and digest(held) == block.digest
-        if key < self._newest or self._is_void(key) or not follows:
+        failed = self._failed
+        again = failed is not None and key == (failed.epoch, failed.round)
+        old = key < self._newest and not again
+        if old or self._is_void(block) or not follows:
             return self.resync(key)
         wanted = [
-            one for one in self._waiting if one[0] == key[0] and not self._is_void(one)
+            one
+            for one in self._waiting.values()
+            if one.epoch == block.epoch and not self._is_void(one)
         ]
         if len(wanted) >= WINDOW or len(self._waiting) >= UNANSWERED:
             return Signal(Kind.BUSY, *key, BUSY_MILLISECONDS)
@@ -120,19 +126,20 @@ class Session:
         if size > self._context_length:
             return Signal(Kind.ERROR, *key, Problem.CONTEXT_FULL)
         self._text[block.position :] = added
-        self._newest, self._failed = key, None
-        self._waiting.add(key)
+        self._newest, self._failed = max(self._newest, key), None
+        self._waiting[key] = block
         return Verify(self.token_ids)
 
     def finish(self, block: DraftBlock, answer: Answer) -> None:
         """The answer to a block that was to be verified. Verdicts are kept for retries;
         after a signal the same block may be sent again."""
         key = block.epoch, block.round
-        self._waiting.discard(key)
+        self._waiting.pop(key, None)
         if isinstance(answer, Signal):
             if answer.kind is Kind.ERROR and key[0] == self._newest[0]:
-                self._failed = self._newest = min(self._newest, key)
+                self._failed = block
             return
+        self._failed = None
         self._answers[key] = answer
         while len(self._answers) > WINDOW:
             self._answers.popitem(last=False)
@@ -143,10 +150,14 @@ class Session:
         """The answer to a block that cannot be verified: how many tokens are held."""
         return Signal(Kind.RESYNC, *key, len(self._text))
 
-    def _is_void(self, key: Key) -> bool:
-        """Whether a block follows one of its epoch that was refused, or that failed and
-        has not come again."""
-        return any(
-            mark is not None and key > mark and key[0] == mark[0]
-            for mark in (self._refused, self._failed)
+    def _is_void(self, block: DraftBlock) -> bool:
+        """Whether a block follows one of its epoch that was refused, or stands behind
+        one that failed and has not come again, under its name or a later one."""
+        key, refused, failed = (block.epoch, block.round), self._refused, self._failed
+        if refused is not None and key > refused and key[0] == refused[0]:
+            return True
+        return (
+            failed is not None
+            and block.epoch == failed.epoch
+            and block.position > failed.position
         )

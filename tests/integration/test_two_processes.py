@@ -114,7 +114,6 @@ def test_the_numbers_add_up(service):
     assert numbers.local == 0
 
 
-@pytest.mark.skip(reason="the server has no PUT yet")
 def test_another_version_goes_on_in_the_session_of_the_first(
     tmp_path, server, monkeypatch
 ):

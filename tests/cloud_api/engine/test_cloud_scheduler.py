@@ -12,7 +12,7 @@ from cloud_api.engine.scheduler import (
     Round,
     Scheduler,
 )
-from cloud_api.engine.slots import Models
+from cloud_api.engine.slots import Models, common_prefix
 from cloud_api.errors import StaleBlockError
 from decoding_core.errors import (
     EngineError,
@@ -49,8 +49,10 @@ class Asked:
         self.logits = self.result = None
         verify = None if warm else self.verify
         self.round = Round(
-            session_id, tuple(token_ids), rows, uses_base, verify, (text, *key), whole
+            session_id, tuple(token_ids), rows, uses_base, verify, (text, *key)
         )
+        self.round.position = len(token_ids) - 1
+        self.round.whole = whole
         self.round.done = self.done
 
     def verify(self, generalist, base):
@@ -58,9 +60,10 @@ class Asked:
         return NOTHING
 
     def done(self, result):
-        """A verdict on a block says what it took, which no two have in common."""
-        told = self.logits is not None and isinstance(result, Verdict) and result.seconds
-        self.result = NOTHING if told else result
+        if isinstance(result, Verdict):
+            self.seconds = result.seconds
+        # A verdict comes back with the time that the models took.
+        self.result = result if self.logits is None else NOTHING
 
 
 def run(scheduler, *asked):
@@ -392,7 +395,9 @@ def test_a_later_epoch_makes_the_blocks_that_wait_stale():
     assert len(models.generalist.calls) == 1
 
 
-def test_what_follows_a_block_that_failed_waits_for_it_to_come_again():
+@pytest.mark.parametrize("again", [0, 3])
+def test_what_stands_behind_a_block_that_failed_waits_for_it(again):
+    """Until it comes again, under its name or a later one."""
     models = fake_models()
     scheduler = Scheduler(models)
     texts = [(1, 2), (1, 2, 3), (1, 2, 3, 4)]
@@ -403,15 +408,15 @@ def test_what_follows_a_block_that_failed_waits_for_it_to_come_again():
     run(scheduler, first, second)
     models.base.fault = None
     run(scheduler, third)
-    again = [Asked("a", text, key=(0, n)) for n, text in enumerate(texts)]
-    for one in again:
+    later = [Asked("a", text, key=(0, again + n)) for n, text in enumerate(texts)]
+    for one in later:
         scheduler.add(one.round)
     run_all(scheduler)
 
     assert isinstance(first.result, EngineError)
     assert isinstance(second.result, StaleBlockError)
     assert isinstance(third.result, StaleBlockError)
-    assert [one.result for one in again] == [NOTHING] * 3
+    assert [one.result for one in later] == [NOTHING] * 3
 
 
 def test_a_new_text_keeps_the_slot_and_what_both_begin_with():
@@ -474,18 +479,11 @@ def test_both_models_read_at_the_same_time_where_they_may():
     assert (again.logits[1] == logits_after(BASE, (1, 2, 3))).all()
 
 
-def test_a_round_knows_how_long_the_models_took():
-    """Before its verdict is made, which carries it."""
-    asked, seconds = Asked("a", (1, 2)), []
-
-    def verify(*_):
-        seconds.append(asked.round.seconds)
-        return NOTHING
-
-    asked.round.verify = verify
+def test_a_verdict_says_how_long_the_models_took():
+    asked = Asked("a", (1, 2))
     run(Scheduler(fake_models()), asked)
 
-    assert 0.0 < seconds[0] == asked.round.seconds
+    assert asked.seconds > 0.0
 
 
 def test_what_nobody_expected_is_told_without_its_words():
@@ -505,6 +503,12 @@ def test_values_that_are_not_finite_are_never_answered(capsys):
     run(Scheduler(fake_models()), asked)
 
     assert isinstance(asked.result, EngineError)
+
+
+def test_common_prefix():
+    assert common_prefix((1, 2, 3), (1, 2)) == 2
+    assert common_prefix((1, 2, 3), (1, 9, 3)) == 1
+    assert common_prefix((), (1,)) == 0
 
 
 def test_models_that_do_not_share_a_vocabulary_are_no_pair():

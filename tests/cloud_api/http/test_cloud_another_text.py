@@ -41,11 +41,14 @@ def client(server):
         yield client
 
 
-def verdict_of(request, block):
-    """What a verifier in this process says to the first block of a text."""
+def is_answer(frame, request, block):
+    """Whether a frame says to the first block of a text what a verifier in this process
+    does."""
     local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
     local.open(request)
-    return local.verify(block)
+    frames, count = frames_of(request), len(block.drafted)
+    expected = frames.encode_verdict(timeless(local.verify(block)), count)
+    return timeless_frame(frames, frame, count) == expected
 
 
 def test_another_version_is_not_read_again():
@@ -75,8 +78,7 @@ def test_another_version_is_not_read_again():
         "generalist": "fake-1",
         "base": "fake-2",
     }
-    expected = frames.encode_verdict(timeless(verdict_of(again, block)), 2)
-    assert timeless_frame(frames, answer, 2) == expected
+    assert is_answer(answer, again, block)
     assert max(n - m for n, m in zip(after, before, strict=True)) < 32
 
 
@@ -93,9 +95,7 @@ def test_a_new_text_has_no_answers_of_the_old_one(server, client, epoch):
     with stream(server, session_id) as socket:
         for request in (old, new, new):
             socket.send(frames.encode_block(block))
-            answer = socket.recv()
-            expected = frames.encode_verdict(timeless(verdict_of(request, block)), 2)
-            assert timeless_frame(frames, answer, 2) == expected
+            assert is_answer(socket.recv(), request, block)
             assert replace_text(client, session_id, new).status_code == 200
             block = block_after((), (1, 2), epoch=epoch)
 
@@ -124,8 +124,7 @@ def test_a_text_is_replaced_while_its_blocks_are_out():
             socket.send(frames.encode_block(new))
             wait_until(lambda: len(server.service._running) == 3)
             models.generalist.gate.set()
-            expected = frames.encode_verdict(timeless(verdict_of(again, new)), 2)
-            assert timeless_frame(frames, socket.recv(), 2) == expected
+            assert is_answer(socket.recv(), again, new)
 
     assert [len(call) for call in models.generalist.calls] == [1, 1]
 
@@ -143,8 +142,7 @@ def test_a_text_with_other_frames_ends_the_stream(server, client):
     frames, block = frames_of(longer), block_after((), (1, 2, 3, 4, 5, 6))
     with stream(server, session_id) as socket:
         socket.send(frames.encode_block(block))
-        expected = frames.encode_verdict(timeless(verdict_of(longer, block)), 6)
-        assert timeless_frame(frames, socket.recv(), 6) == expected
+        assert is_answer(socket.recv(), longer, block)
 
 
 @pytest.mark.parametrize(

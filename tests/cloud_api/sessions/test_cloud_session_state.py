@@ -6,8 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cloud_api.sessions.state import UNANSWERED, WINDOW, Join, Session, Verify
-from decoding_core.messages import DraftBlock, Verdict, digest
+from cloud_api.sessions.state import UNANSWERED, Join, Session, Verify
+from decoding_core.messages import WINDOW, DraftBlock, Verdict, digest
 from decoding_core.verifier import role_of
 from decoding_core.wire import Kind, Problem, Signal
 from tests.cloud_api.cloud_fakes import block_after, open_request
@@ -36,7 +36,8 @@ class LossyNetwork(RuleBasedStateMachine):
         self.verified = []
         self.held = []
         self.newest = (0, -1)
-        self.marks = {}  # by epoch: the block whose followers are void
+        self.marks = {}  # by epoch: the refused block, whose followers are void
+        self.failed = None  # the block behind which none is verified
         self.dropped = []  # by the engine, which has not said so yet
 
     @rule(settled=ids, drafted=ids, back=st.integers(0, 3), refusal=st.booleans())
@@ -69,22 +70,20 @@ class LossyNetwork(RuleBasedStateMachine):
         """The oldest waiting block has its turn."""
         block = self.waiting.pop(0)
         key = block.epoch, block.round
-        if block in self.dropped or self.is_stale(key):
+        if block in self.dropped or self.is_stale(block):
             self.session.finish(block, self.session.resync(key))
             return
         if ends != "verdict":
             problem = Problem.ENGINE if ends == "failure" else Problem.STOPPING
             self.session.finish(block, Signal(Kind.ERROR, *key, problem))
-            self.marks[key[0]] = self.newest = key
-            self.dropped += [
-                b for b in self.waiting if self.is_void((b.epoch, b.round))
-            ]
+            self.failed = block if key[0] == self.newest[0] else self.failed
+            self.dropped += [b for b in self.waiting if self.is_void(b)]
             return
         verdict = Verdict(*key, round(share * len(block.drafted)), ())
         self.session.finish(block, verdict)
         assert key not in self.verified, "verified twice"
         self.verified.append(key)
-        self.answers[key] = verdict
+        self.answers[key], self.failed = verdict, None
         if verdict.accepted < len(block.drafted):
             self.marks[key[0]] = key
 
@@ -97,6 +96,7 @@ class LossyNetwork(RuleBasedStateMachine):
         self.text, self.held = list(text), list(text)
         self.sent, self.waiting, self.verified = [], [], []
         self.answers, self.marks, self.dropped = {}, {}, []
+        self.failed = None
 
     @invariant()
     def order_only_grows(self):
@@ -105,16 +105,20 @@ class LossyNetwork(RuleBasedStateMachine):
         assert self.verified == sorted(self.verified)
         assert self.session.idle == (not self.waiting)
         assert self.session.newest == self.newest
-        wanted = [b for b in self.waiting if not self.is_stale((b.epoch, b.round))]
+        wanted = [b for b in self.waiting if not self.is_stale(b)]
         assert len(wanted) <= WINDOW
         assert len(self.waiting) <= UNANSWERED
 
-    def is_void(self, key):
-        mark = self.marks.get(key[0])
-        return mark is not None and key > mark
+    def is_void(self, block):
+        key, mark = (block.epoch, block.round), self.marks.get(block.epoch)
+        failed = self.failed
+        behind = failed and block.epoch == failed.epoch
+        return (mark is not None and key > mark) or (
+            behind and block.position > failed.position
+        )
 
-    def is_stale(self, key):
-        return key[0] < self.newest[0] or self.is_void(key)
+    def is_stale(self, block):
+        return block.epoch < self.newest[0] or self.is_void(block)
 
     def take_in(self, block, meant):
         expected = self.expected(block)
@@ -127,9 +131,8 @@ class LossyNetwork(RuleBasedStateMachine):
         if isinstance(decision, Verify):
             assert decision.token_ids == (1, 2, 3, *meant)
             self.waiting.append(block)
-            self.newest = key = (block.epoch, block.round)
-            if self.marks.get(key[0]) == key:
-                del self.marks[key[0]]  # it failed, and has come again
+            self.newest = max(self.newest, (block.epoch, block.round))
+            self.failed = None  # it has come again, or an epoch has begun
             self.held = list(meant)
         else:
             assert self.session.token_ids == before
@@ -144,10 +147,11 @@ class LossyNetwork(RuleBasedStateMachine):
             return "join"
         held = self.held[: block.position]
         follows = len(held) == block.position and digest(held) == block.digest
-        if key < self.newest or self.is_void(key) or not follows:
+        old = key < self.newest and block is not self.failed
+        if old or self.is_void(block) or not follows:
             return "resync"
         same = [b for b in self.waiting if b.epoch == key[0]]
-        wanted = [b for b in same if not self.is_void((b.epoch, b.round))]
+        wanted = [b for b in same if not self.is_void(b)]
         if len(wanted) >= WINDOW or len(self.waiting) >= UNANSWERED:
             return "busy"
         size = 3 + block.position + len(block.settled) + len(block.drafted)
@@ -275,8 +279,10 @@ def test_a_device_that_fills_the_window_with_void_blocks_has_to_wait():
     assert isinstance(session.receive(blocks[-1]), Verify)
 
 
-def test_what_follows_a_failed_block_waits_for_it():
-    """Also what comes only after the failure; then all of it is new again."""
+@pytest.mark.parametrize("names", [(0, 3, 4), (3, 4, 5)])
+def test_what_stands_behind_a_failed_block_waits_for_it(names):
+    """Also what comes only after the failure. The block comes again under its name or a
+    later one, and the others under later ones."""
     session = new_session()
     blocks = [block_after((1,) * n, (1,), round_=n) for n in range(3)]
     for block in blocks[:2]:
@@ -285,7 +291,8 @@ def test_what_follows_a_failed_block_waits_for_it():
     session.finish(blocks[1], session.resync((0, 1)))
 
     assert session.receive(blocks[2]).kind is Kind.RESYNC
-    assert [name_of(session.receive(block)) for block in blocks] == ["verify"] * 3
+    later = [block_after((1,) * n, (1,), round_=name) for n, name in enumerate(names)]
+    assert [name_of(session.receive(block)) for block in later] == ["verify"] * 3
 
 
 def test_a_context_that_fills_up_with_a_block_out_costs_no_block():

@@ -61,4 +61,4 @@ def test_the_last_drafted_token_is_read_where_a_bonus_may_follow(
     found = round_of("a", session, block, (1, 2, 3, *drafted))
 
     assert (found.token_ids, found.rows, found.whole) == (read, rows, whole)
-    assert (found.session_id, found.key) == ("a", (6, 4, 5))
+    assert (found.session_id, found.key, found.position) == ("a", (6, 4, 5), 2)
