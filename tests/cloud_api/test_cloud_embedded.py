@@ -77,9 +77,11 @@ def written(verifier, request, blocks, seed=3):
         verdict = verdict_on(verifier, block)
         yield block, verdict
         text += [*settled, *drafted[: verdict.accepted]]
-        row = verdict.rows[-1]
-        best = row.token_ids[row.generalist_logprobs.argsort()[::-1]].tolist()
-        settled, likely = best[:1], best[:3]
+        settled = []
+        if verdict.rows:  # none where all is kept
+            row = verdict.rows[-1]
+            best = row.token_ids[row.generalist_logprobs.argsort()[::-1]].tolist()
+            settled, likely = best[:1], best[:3]
         epoch += verdict.accepted < len(drafted)
 
 
@@ -165,7 +167,7 @@ def write_slowly(server, request, seed, blocks=20):
             block = DraftBlock(n, n, *held, tuple(drafted))
             answer = post_block(client, session_id, block).json()
             text += [*settled, *drafted[: answer["accepted"]]]
-            settled = answer["rows"][-1]["token_ids"][:1]
+            settled = [row["token_ids"][0] for row in answer["rows"]]
             time.sleep(0.02)  # the time of a draft
         client.delete(f"/v1/sessions/{session_id}")
 
