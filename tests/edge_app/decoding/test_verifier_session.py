@@ -211,7 +211,7 @@ def test_fifteen_losses_in_three_hundred_tokens_of_forty_seeds(method, window):
 
 
 # A draft that the server had no room for was cut, and the device took itself for full.
-@example("lossless", "cloud", 4, 2, 2, 1, {})
+@example("lossless", "cloud", 4, 2, 2, 1, (0, []))
 @given(
     st.sampled_from(METHODS),
     st.sampled_from(["cloud", "edge"]),
@@ -234,7 +234,7 @@ def test_the_end_of_a_context_is_the_same_after_losses(
         "server_context": len(PUBLIC) + server,
     }
     quiet = Run(settings, **contexts)
-    check_same(quiet, Run(settings, spread(*losses, 4), **contexts))
+    check_same(quiet, Run(settings, spread(*losses, window), **contexts))
     assert quiet.loop.ended == "full"
     drafts = build(settings).drafts
     assert len(quiet.text) >= min(device + drafts, server)

@@ -137,6 +137,7 @@ def test_another_version_reads_on_inside_the_open_session(config, connections, r
     service.close()
     (connection,) = connections
     begun = [
+        ("hello", "GET", "/healthz"),
         ("open", "POST", "/v1/sessions"),
         ("open", "PUT", "/v1/sessions/session-1"),
     ]
@@ -170,4 +171,4 @@ def test_the_session_ends_when_the_service_closes(config, connections):
     entries = list(read_ledger(config.ledger))
     assert [entry.what for entry in entries] == [*(e.what for e in told), "end"]
     assert entries[-1].size == HANGING_UP
-    assert {what for what, *_ in connections[0].asked} == {"open"}
+    assert {what for what, *_ in connections[0].asked} == {"hello", "open"}
