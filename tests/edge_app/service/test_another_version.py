@@ -158,7 +158,7 @@ def test_a_session_that_was_forgotten_between_two_texts_is_opened_anew(
     write(service, 2)
     service.close()
     methods = [method for _, method, _ in connections[0].asked]
-    assert methods == ["POST", "PUT", "POST"]
+    assert methods == ["GET", "POST", "PUT", "POST"]
 
 
 def test_the_session_ends_when_the_service_closes(config, connections):
