@@ -236,7 +236,7 @@ class LlamaContext:
         parameters.n_batch = parameters.n_ubatch = _BATCH
         parameters.n_seq_max = slots + 1
         parameters.kv_unified = True
-        parameters.n_threads = parameters.n_threads_batch = model.settings.threads
+        parameters.n_threads = parameters.n_threads_batch = model.settings.thread_count
         parameters.flash_attn_type = int(model.settings.flash_attention)
         parameters.offload_kqv = model.settings.gpu_layers != 0
         parameters.no_perf = True
@@ -278,6 +278,13 @@ class LlamaContext:
     def tokens(self, slot: int) -> list[int]:
         """What a slot has read; not to be changed."""
         return self._tokens[slot]
+
+    def use_threads(self, single: int, several: int) -> None:
+        """Set how many threads read a single token, and how many several at once."""
+        with self._lock:
+            if self._handle is None:
+                raise EngineError("the context is closed")
+            self._library.llama_set_n_threads(self._handle, single, several)
 
     def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
         """Read on in several slots, in as few decodes as the batch size allows; logits
