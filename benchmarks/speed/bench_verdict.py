@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from benchmarks.options import AT_LEAST_ONE, NEW_FILE
-from decoding_core.messages import DraftBlock, digest
+from decoding_core.messages import DRAFT_LIMIT, DraftBlock, digest
 from decoding_core.methods import build
 from decoding_core.sampling import Floats, Use
 from decoding_core.settings import MethodSettings
@@ -129,7 +129,11 @@ def run(settings: MethodSettings, length: int, vocabulary: int, repeats: int) ->
     help="How many tokens the models know; may be given several times.",
 )
 @click.option(
-    "--length", type=AT_LEAST_ONE, default=8, show_default=True, help="Drafted tokens."
+    "--length",
+    type=click.IntRange(1, DRAFT_LIMIT),
+    default=8,
+    show_default=True,
+    help="Drafted tokens.",
 )
 @click.option(
     "--repeats",
