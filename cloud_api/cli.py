@@ -13,7 +13,7 @@ from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
 from cloud_api.engine.llama import LlamaOptions
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import gate_output, one_line
-from models.engines.settings import EngineSettings, default_threads
+from models.engines.settings import EngineSettings
 from models.files import find, locate
 from models.folders import state_folder
 
@@ -86,7 +86,11 @@ def main() -> None:
     is_flag=True,
     help="Read the token from the first line of standard input.",
 )
-@click.option("--threads", type=click.IntRange(1), help="Threads per model.")
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    help="Threads per model; default: measured once on this machine.",
+)
 @click.option(
     "--gpu-layers",
     default=0,
@@ -153,7 +157,7 @@ def serve(
             sessions,
             context,
             EngineSettings(
-                threads=threads or default_threads(),
+                threads=threads,
                 gpu_layers=gpu_layers,
                 flash_attention=flash_attention,
                 exact=exact,

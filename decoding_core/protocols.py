@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from decoding_core.messages import (
     Candidates,
@@ -13,7 +16,7 @@ from decoding_core.messages import (
     SessionOpened,
     Verdict,
 )
-from decoding_core.sampling import Floats, TopLogits
+from decoding_core.sampling import Floats, Ids
 
 
 class Engine(Protocol):
@@ -96,20 +99,65 @@ class BatchEngine(Protocol):
         """Free the memory."""
 
 
-@runtime_checkable
-class TopEngine(Protocol):
-    """What an `Engine` may offer besides, where V logits a row are too many to hand
-    out; `verifier.read_top` does the same with any engine."""
+class LogitRows(Protocol):
+    """Rows of logits (N, V) where the engine has them. Whoever verifies asks for a few
+    numbers of each, so that a graphics card hands out these and not V a row.
 
-    def evaluate_top(
+    What is computed over a whole row may be computed for all rows of a pass at once,
+    those of other texts among them. A base's rows lie where the generalist's do, row by
+    row. `sampling.ArrayRows` is the one for arrays, and says what each must give.
+    """
+
+    def __len__(self) -> int:
+        """N."""
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many tokens the rows are over."""
+
+    def log_sum_exps(self, temperature: float) -> Floats:
+        """Logarithms (N,) of the sums of exp(logits / temperature), as float64: less
+        this, a logit at the temperature is a log-probability."""
+
+    def at(self, rows: Sequence[int], token_ids: Sequence[int] | Ids) -> Floats:
+        """The logits (K,) of tokens (K,), each in its row of `rows`; with one row, all
+        in that. As float64."""
+
+    def likeliest_ids(
         self,
-        token_ids: Sequence[int],
-        asked: Sequence[Sequence[int]],
+        row: int,
         count: int,
-        temperature: float = 1.0,
-    ) -> list[TopLogits]:
-        """Read as `Engine.evaluate` does; for each of the last len(asked) tokens the
-        `count` likeliest of what may follow, and the logits of its `asked` tokens."""
+        tied: float,
+        base: Self | None = None,
+        weight: float = 0.0,
+    ) -> NDArray[np.intp]:
+        """The `count` likeliest tokens of a row, rising; of those within `tied` of the
+        last, the lowest ids. With a base, those of the largest logits less `weight`
+        times the base's."""
+
+    def largest_besides(
+        self,
+        row: int,
+        token_ids: Ids,
+        base: Self | None = None,
+        weight: float = 0.0,
+    ) -> float:
+        """The largest logit of a row, less `weight` times the base's, of a token that
+        is none of those; never too small."""
+
+
+Rows = Floats | LogitRows
+"""Rows of logits (N, V), whole or where the engine has them."""
+
+
+@runtime_checkable
+class RowsEngine(Protocol):
+    """What a `BatchEngine` may offer besides, where V logits a row are too many to hand
+    out; `verifier.evaluate_rows` asks any engine."""
+
+    def evaluate_rows(self, readings: Sequence[Reading]) -> list[LogitRows]:
+        """Read as `BatchEngine.evaluate` does; the rows of each reading stay valid
+        whatever the engine reads later."""
 
 
 class Verifier(Protocol):
@@ -222,5 +270,5 @@ class Method(Protocol):
 
     def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
         """How much of the target can lie outside of the row at most, from the
-        specialist's log-probabilities (V,), which may be empty where the method does
-        not use it; None: not known."""
+        specialist's log-probabilities (V,) but for a constant, which may be empty where
+        the method does not use them; None: not known."""

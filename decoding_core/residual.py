@@ -15,11 +15,16 @@ import math
 import numpy as np
 
 from decoding_core.messages import NOTHING_LEFT_OUT, Candidates
-from decoding_core.sampling import Floats
+from decoding_core.sampling import Drawn, Floats, sum_of
+
+_ROUNDING = 1.001
+"""More than float32 can have taken away from a sum of exponentials."""
+_TINY = float(np.finfo(np.float32).tiny)
+"""More than an exponential that is 0 as float32."""
 
 
 def keep_probability(
-    target: Floats, draft: Floats, row: Candidates, token: int
+    target: Floats, draft: Floats | Drawn, row: Candidates, token: int
 ) -> float:
     """With which probability a drafted token stays, from T (K,) and S (V,); a token
     that is no candidate never does."""
@@ -30,7 +35,9 @@ def keep_probability(
     return 1.0 if wanted >= drawn else wanted / drawn
 
 
-def residual_distribution(target: Floats, draft: Floats, row: Candidates) -> Floats:
+def residual_distribution(
+    target: Floats, draft: Floats | Drawn, row: Candidates
+) -> Floats:
     """Probabilities (K,) of the token in place of a refused one: (T - S)+, normed."""
     left = np.maximum(target - draft[row.token_ids], 0.0)
     total = left.sum()
@@ -40,21 +47,27 @@ def residual_distribution(target: Floats, draft: Floats, row: Candidates) -> Flo
 
 def truncation_bound(specialist: Floats, row: Candidates, strength: float) -> float:
     """How much of T can lie outside of the row at most: a bound on the total variation
-    between T and T cut to the row. Log-probabilities (V,), before top-p.
+    between T and T cut to the row. Log-probabilities (V,), before top-p, which may lack
+    a constant.
 
     The share is m / (m + Z), with Z the sum of L (S/B)^strength over the row and m that
     over all others, which is no more than the largest L/B^strength among them times
-    their sum of S^strength.
+    their sum of S^strength. A constant factor of S is in both.
     """
-    if row.tail_log_ratio <= NOTHING_LEFT_OUT or len(row.token_ids) == len(specialist):
+    ids = row.token_ids
+    if row.tail_log_ratio <= NOTHING_LEFT_OUT or len(ids) == len(specialist):
         return 0.0
-    others = strength * specialist.astype(np.float64)
-    if row.whole_base is not None:
-        others -= strength * row.whole_base
-    others[row.token_ids] = -np.inf
-    delta = specialist[row.token_ids].astype(np.float64) - row.base
+    others = specialist if row.whole_base is None else specialist - row.whole_base
+    highest = others.max()
+    others = others - highest
+    if strength != 1.0:
+        others *= strength
+    weights = np.exp(others, out=others)
+    weights[ids] = 0.0
+    total = _ROUNDING * sum_of(weights) + len(weights) * _TINY
+    outside = row.tail_log_ratio + strength * float(highest) + math.log(total)
+    delta = specialist[ids].astype(np.float64) - row.base
     inside = _log_sum(row.generalist_logprobs + strength * delta)
-    outside = row.tail_log_ratio + _log_sum(others)
     return math.exp(-np.logaddexp(0.0, inside - outside))
 
 

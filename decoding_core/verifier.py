@@ -42,15 +42,15 @@ from decoding_core.messages import (
     digest,
 )
 from decoding_core.methods import build_for_server
-from decoding_core.protocols import Engine, Method, TopEngine
-from decoding_core.sampling import (
-    Floats,
-    Noise,
-    TopLogits,
-    likeliest_ids,
-    log_softmax,
-    top_logits,
+from decoding_core.protocols import (
+    BatchEngine,
+    Engine,
+    Method,
+    Reading,
+    Rows,
+    RowsEngine,
 )
+from decoding_core.sampling import TIED, ArrayRows, Floats, Ids, Noise
 from decoding_core.settings import START, Threshold
 from decoding_core.wire import FrameFormat
 
@@ -129,29 +129,49 @@ def role_of(terms: Terms, method: Method | None = None) -> VerifierRole:
 
 def verify(
     block: DraftBlock,
-    generalist_logits: Floats,
-    base_logits: Floats | None,
+    generalist_logits: Rows,
+    base_logits: Rows | None,
     role: VerifierRole,
 ) -> Verdict:
     """The verdict on `block` from `role.rows` rows of logits (R, V); no base where none
     is used."""
-    terms = role.terms
-    generalist = log_softmax(generalist_logits, terms.temperature)
-    base = None if base_logits is None else log_softmax(base_logits, terms.temperature)
+    generalist = _Opinion(generalist_logits, role.terms.temperature)
+    base = None
+    if base_logits is not None:
+        base = _Opinion(base_logits, role.terms.temperature)
     kept, ratio_sum = 0, 0.0
     if role.decides and base is not None:
-        at = np.arange(len(block.drafted)), np.asarray(block.drafted, int)
-        kept, ratio_sum = count_kept(block, generalist[at], base[at], role)
+        at = range(len(block.drafted)), block.drafted
+        kept, ratio_sum = count_kept(
+            block, generalist.logprobs(*at), base.logprobs(*at), role
+        )
     rows = tuple(
         _candidates(
-            generalist[i],
-            None if base is None else base[i],
+            i,
+            generalist,
+            base,
             block.drafted[i : i + 1] if role.adds_draft else (),
             role,
         )
         for i in role.positions(kept, len(block.drafted))
     )
     return Verdict(block.epoch, block.round, kept, rows, ratio_sum)
+
+
+class _Opinion:
+    """What a model thinks at each position of a block: its rows of logits, each with
+    the one sum over the vocabulary that makes log-probabilities of them."""
+
+    def __init__(self, logits: Rows, temperature: float) -> None:
+        self.rows = ArrayRows(logits) if isinstance(logits, np.ndarray) else logits
+        self.scale = 1.0 if temperature == 0.0 else 1.0 / temperature
+        self.log_sums = self.rows.log_sum_exps(temperature)
+
+    def logprobs(self, rows: Sequence[int], token_ids: Sequence[int] | Ids) -> Floats:
+        """Log-probabilities (K,) of tokens (K,), each in its row; with one row, all in
+        that."""
+        logits = self.rows.at(rows, token_ids)
+        return logits * self.scale - self.log_sums[np.asarray(rows, np.intp)]
 
 
 def count_kept(
@@ -177,27 +197,27 @@ def count_kept(
 
 
 def _candidates(
-    generalist: Floats,
-    base: Floats | None,
+    i: int,
+    generalist: _Opinion,
+    base: _Opinion | None,
     drafted: tuple[int, ...],
     role: VerifierRole,
 ) -> Candidates:
-    """The row of candidates at one position from log-probabilities (V,)."""
-    scores = contrast = generalist.astype(np.float64)
-    if base is not None:
-        contrast = generalist - role.method.delta_weight * base.astype(np.float64)
-    if role.terms.candidate_rule == "contrast":
-        scores = contrast
-    wanted = [
-        likeliest_ids(scores, role.terms.candidates),
-        np.asarray(drafted, np.intp),
-    ]
-    ids = np.unique(np.concatenate(wanted)).astype(np.int32)
+    """The row of candidates at position `i` of a block."""
+    weight = role.method.delta_weight
+    contrast = (None if base is None else base.rows), weight
+    ranked = contrast if role.terms.candidate_rule == "contrast" else (None, 0.0)
+    # A logit is a log-probability times the temperature, but for a constant.
+    likeliest = generalist.rows.likeliest_ids(
+        i, role.terms.candidates, TIED / generalist.scale, *ranked
+    )
+    ids = np.union1d(likeliest, np.asarray(drafted, np.intp)).astype(np.int32)
     tail = NOTHING_LEFT_OUT
-    if len(ids) < len(contrast):
-        others = contrast.copy()
-        others[ids] = -np.inf
-        largest = others.max()
+    if len(ids) < generalist.rows.vocabulary_size:
+        largest = generalist.scale * generalist.rows.largest_besides(i, ids, *contrast)
+        largest -= generalist.log_sums[i]
+        if base is not None:
+            largest += weight * base.log_sums[i]
         # Rounded up to a float32: the bound that the device computes from it must hold.
         rounded = np.float32(largest)
         if rounded < largest:
@@ -205,8 +225,8 @@ def _candidates(
         tail = float(rounded)
     return Candidates(
         ids,
-        generalist[ids].astype(np.float32),
-        None if base is None else base[ids].astype(np.float32),
+        generalist.logprobs([i], ids).astype(np.float32),
+        None if base is None else base.logprobs([i], ids).astype(np.float32),
         tail,
     )
 
@@ -303,22 +323,12 @@ class BlockReader:
         self._prompt, self._text = [], []
 
 
-def read_top(
-    engine: Engine,
-    token_ids: Sequence[int],
-    asked: Sequence[Sequence[int]],
-    count: int,
-    temperature: float = 1.0,
-) -> list[TopLogits]:
-    """`TopEngine.evaluate_top` of any engine: from all of its logits where it cannot
-    hand out fewer."""
-    if isinstance(engine, TopEngine):
-        return engine.evaluate_top(token_ids, asked, count, temperature)
-    rows = engine.evaluate(token_ids, len(asked))
-    return [
-        top_logits(row, count, ids, temperature)
-        for row, ids in zip(rows, asked, strict=True)
-    ]
+def evaluate_rows(engine: BatchEngine, readings: Sequence[Reading]) -> Sequence[Rows]:
+    """`RowsEngine.evaluate_rows` of any engine: whole rows of one that does not offer
+    fewer. `verify` takes either."""
+    if isinstance(engine, RowsEngine):
+        return engine.evaluate_rows(readings)
+    return engine.evaluate(readings)
 
 
 class VerifierHere(ABC):

@@ -31,7 +31,7 @@ sys.exit(getattr(import_module(module), function)())
 """
 _KEPT = {
     *("HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
-    *("SPECSTEER_EXTRA_BUFFERS", "SPECSTEER_HOME"),
+    *("SPECSTEER_EXTRA_BUFFERS", "SPECSTEER_HOME", "SPECSTEER_THREADS"),
     # Where a llama.cpp that was built for a GPU finds its libraries.
     *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
     # Windows.

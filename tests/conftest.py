@@ -5,6 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from models.engines.settings import default_threads
+
 # `--hypothesis-profile=thorough` looks long for what forty examples do not show.
 settings.register_profile("project", deadline=None, max_examples=40)
 settings.register_profile(
@@ -17,6 +19,8 @@ settings.load_profile("project")
 
 # A pool of threads for algebra in each of hundreds of processes only burns time.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
+# No test measures by accident how fast this machine is while others run.
+os.environ["SPECSTEER_THREADS"] = str(default_threads())
 
 
 def pytest_collection_modifyitems(items):

@@ -197,7 +197,7 @@ def command(**options: Any) -> None:
         how = How(
             max_tokens=options["max_tokens"],
             passages=options["passages"],
-            threads=options["threads"] or found.engine.threads,
+            threads=options["threads"] or found.engine.thread_count,
             socket=options["socket"],
         )
         models = {"specialist": found.specialist, "generalist": found.generalist}

@@ -158,7 +158,7 @@ def command(target: Path | None) -> None:
             f"{row.specialist:12.2f}{row.server:8.2f}{row.loop:6.3f}{row.loop_share:9.1%}"
         )
     if target:
-        threads = model.settings.threads
+        threads = model.settings.thread_count
         figures = {
             "machine": f"{platform.machine()}, {threads} threads a model",
             "rows": [asdict(row) for row in rows],

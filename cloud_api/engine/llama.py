@@ -9,6 +9,8 @@ from cloud_api.engine.slots import Models
 from decoding_core.errors import VocabularyMismatchError
 from models.engines.settings import EngineSettings, usable_cores
 
+_BLOCK = 8
+"""Tokens of a usual block: what the server's models read most of the time."""
 _LONGEST_CONTEXT = 8192  # caches for all that a large model can read would fill memory
 
 
@@ -35,6 +37,7 @@ def load_models(options: LlamaOptions) -> Models:
     """
     # llama.cpp costs a second to import; the server must listen before that.
     from models.engines.llama_cpp import LlamaContext, LlamaModel
+    from models.engines.threads import fit_threads
 
     loaded = [LlamaModel(options.generalist, options.engine)]
     if options.base is not None:
@@ -46,10 +49,12 @@ def load_models(options: LlamaOptions) -> Models:
             )
     trained = min(model.context_length for model in loaded)
     length = options.context_length or min(trained, _LONGEST_CONTEXT)
-    generalist, *base = (
+    contexts = [
         LlamaContext(model, options.slots, length, owns_model=True) for model in loaded
-    )
+    ]
+    threads = [fit_threads(context, _BLOCK) for context in contexts]
     # llama.cpp's threads spin while they wait for each other: with fewer cores than
     # threads, two models at once are slower than one after the other.
-    at_once = len(loaded) * options.engine.threads <= usable_cores()
+    at_once = sum(threads) <= usable_cores()
+    generalist, *base = contexts
     return Models(generalist, base[0] if base else None, at_once)

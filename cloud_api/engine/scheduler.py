@@ -38,8 +38,8 @@ from decoding_core.errors import (
     SessionLostError,
 )
 from decoding_core.messages import Verdict
-from decoding_core.protocols import BatchEngine
-from decoding_core.sampling import Floats
+from decoding_core.protocols import BatchEngine, Rows
+from decoding_core.verifier import evaluate_rows
 from decoding_core.wire import check_finite
 
 CHUNK = 256
@@ -57,7 +57,7 @@ LONGEST_PATIENCE_SECONDS = 4.0
 this."""
 
 Result = Verdict | Exception
-Logits = tuple[Floats, Floats | None]
+Logits = tuple[Rows, Rows | None]
 """Rows of the generalist and of the base; None where the base is not used."""
 Key = tuple[int, int, int]
 """Text, epoch and round: the name of a block in its session, in the order in which
@@ -72,7 +72,7 @@ class Round:
     token_ids: tuple[int, ...]
     rows: int
     uses_base: bool
-    verify: Callable[[Floats, Floats | None], Verdict] | None = None
+    verify: Callable[[Rows, Rows | None], Verdict] | None = None
     """None: the text is only read ahead, before its first block comes, and `done` is
     not called."""
     key: Key = (0, 0, 0)
@@ -278,7 +278,7 @@ class Scheduler:
 
     def _evaluate(
         self, batch: Sequence[_Turn], with_base: Sequence[_Turn]
-    ) -> tuple[list[Floats], list[Floats]]:
+    ) -> tuple[Sequence[Rows], Sequence[Rows]]:
         """Rows of the generalist for each turn of the batch, and of the base for those
         that use it; both models read at once where they have cores enough."""
         models = self._models
@@ -454,7 +454,9 @@ class EngineThread:
         return False
 
 
-def _read(model: BatchEngine, turns: Sequence[tuple[_Turn, SlotCache]]) -> list[Floats]:
+def _read(
+    model: BatchEngine, turns: Sequence[tuple[_Turn, SlotCache]]
+) -> Sequence[Rows]:
     """Read what the turns ask for in one pass through a model; each turn comes with its
     cache in that model."""
     texts, readings = [], []
@@ -466,7 +468,7 @@ def _read(model: BatchEngine, turns: Sequence[tuple[_Turn, SlotCache]]) -> list[
             ids, rows = ids[:end], 1
         texts.append(ids)
         readings.append(cache.prepare(ids, rows))
-    logits = model.evaluate(readings)
+    logits = evaluate_rows(model, readings)
     for (_, cache), ids in zip(turns, texts, strict=True):
         cache.advance(ids)
     return logits

@@ -37,6 +37,7 @@ def command() -> None:
         "llama.cpp": _library,
         "extra buffers": _extra_buffers,
         "models": _models,
+        "threads": _threads,
         "folder": _folder,
         "store": _store,
         "server": _server,
@@ -94,6 +95,16 @@ def _models(settings: Settings) -> str:
     finally:
         specialist.close()
         generalist.close()
+
+
+def _threads(settings: Settings) -> str:
+    from edge_app.commands.service_config import service_config
+    from models.engines.threads import describe_threads
+
+    if settings.threads is not None:
+        return f"{settings.threads} a model, as settings.toml says"
+    chosen = service_config(settings)
+    return describe_threads(chosen.specialist, has_server=bool(chosen.server))
 
 
 def _folder(_: Settings) -> str:

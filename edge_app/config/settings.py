@@ -31,7 +31,8 @@ class Settings:
     specialist: str = ""
     """Path of a GGUF file; empty: the embedded model."""
     generalist: str = ""
-    threads: int = field(default_factory=lambda: EngineSettings().threads)
+    threads: int | None = None
+    """None: measured once on this machine."""
     gpu_layers: int = 0
     flash_attention: bool = False
     """As on the server; slower on CPUs."""

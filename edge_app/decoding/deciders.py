@@ -24,7 +24,7 @@ from decoding_core.errors import ContextFullError, MessageError
 from decoding_core.messages import Candidates, Origin, Verdict
 from decoding_core.protocols import Engine, Method
 from decoding_core.residual import keep_probability, residual_distribution
-from decoding_core.sampling import Draw, Floats, Use, likeliest, log_softmax
+from decoding_core.sampling import Draw, Floats, Use, likeliest
 from decoding_core.settings import START, Threshold
 from decoding_core.verifier import RunningThreshold, VerifierRole, read_text
 
@@ -233,7 +233,7 @@ class ComparingDecider(Decider):
         logits = self._specialist(kept)
         specialist: Floats = np.empty(0)
         if logits is not None:
-            specialist = log_softmax(logits.astype(float), self._draw.temperature)
+            specialist = self._draw.unnormalised(logits)
         bound = self._method.truncation_bound(specialist, row)
         if bound is not None:
             self._bound = max(bound, self._bound or 0.0)

@@ -43,7 +43,8 @@ from edge_app.verifiers.cloud import CloudVerifier
 from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.engines.llama_reranker import LlamaReranker
-from models.engines.settings import EngineSettings
+from models.engines.settings import EngineSettings, default_threads
+from models.engines.threads import fit_threads
 from personal_store import Store, import_source
 
 _MOMENT = 0.1  # seconds
@@ -117,6 +118,11 @@ class WritingService:
                 model = LlamaModel(config.specialist, config.engine, self._closing)
                 length = min(model.context_length, LONGEST_CONTEXT)
                 self._model, self._context = model, LlamaContext(model, 1, length)
+            # A server on this machine verifies while this process drafts.
+            shares = not offline and is_this_machine(
+                config.server or "http://127.0.0.1"
+            )
+            fit_threads(self._context, 1, default_threads() if shares else None)
             if self._reranker is None and config.reranker is not None:
                 self._reranker = LlamaReranker(config.reranker, config.engine)
             if self._child is not None and not offline:

@@ -26,6 +26,7 @@ from decoding_core.errors import (
 from edge_app.transport.client import Connection
 from models import python_child
 from models.engines.settings import EngineSettings
+from models.engines.threads import threads_beside
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
@@ -46,7 +47,9 @@ class ChildServer:
         self._connection: Connection | None = None
         self._was_ready = False
         engine = engine or EngineSettings()
-        options = ["--threads", str(engine.threads)]
+        # This process drafts while the child verifies.
+        threads = engine.threads or threads_beside(base)
+        options = ["--threads", str(threads)]
         options += ["--gpu-layers", str(engine.gpu_layers)]
         options += ["--flash-attention"] * engine.flash_attention
         options += ["--exact", "--sessions", "1"] * engine.exact

@@ -15,13 +15,11 @@ import os
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decoding_core.errors import (
     ContextFullError,
@@ -225,6 +223,8 @@ class LlamaContext:
         self.model = model
         self.slots = slots
         self.context_length = context_length or model.context_length
+        self.vocabulary_size = model.vocabulary_size
+        """How many tokens the model knows."""
         self.stop = threading.Event()
         """Set it to abort a long evaluation from another thread."""
         self._owns_model = owns_model
@@ -236,7 +236,7 @@ class LlamaContext:
         parameters.n_batch = parameters.n_ubatch = _BATCH
         parameters.n_seq_max = slots + 1
         parameters.kv_unified = True
-        parameters.n_threads = parameters.n_threads_batch = model.settings.threads
+        parameters.n_threads = parameters.n_threads_batch = model.settings.thread_count
         parameters.flash_attn_type = int(model.settings.flash_attention)
         parameters.offload_kqv = model.settings.gpu_layers != 0
         parameters.no_perf = True
@@ -247,12 +247,15 @@ class LlamaContext:
                 f"{last_complaint()}"
             )
         self._memory = self._library.llama_get_memory(self._handle)
-        self._batch = _Batch(self._library, _BATCH)
+        self._batch = _Batch(self._library, _BATCH, model.vocabulary_size)
         self._lock = threading.Lock()
         self._positions = [0] * slots
         self._tokens: list[list[int]] = [[] for _ in range(slots)]
         self._abort = self._library.ggml_abort_callback(lambda _: self.stop.is_set())
         self._no_abort = self._library.ggml_abort_callback()
+        self._abortable = False
+        self._view = self._batch.no_rows
+        self._address = 0
 
     @property
     def name(self) -> str:
@@ -263,11 +266,6 @@ class LlamaContext:
     def vocabulary_id(self) -> str:
         """Hash of the model's token list."""
         return self.model.vocabulary_id
-
-    @property
-    def vocabulary_size(self) -> int:
-        """How many tokens the model knows."""
-        return self.model.vocabulary_size
 
     def sequence(self, slot: int = 0) -> LlamaSequence:
         """One slot as an `Engine`."""
@@ -281,6 +279,13 @@ class LlamaContext:
         """What a slot has read; not to be changed."""
         return self._tokens[slot]
 
+    def use_threads(self, single: int, several: int) -> None:
+        """Set how many threads read a single token, and how many several at once."""
+        with self._lock:
+            if self._handle is None:
+                raise EngineError("the context is closed")
+            self._library.llama_set_n_threads(self._handle, single, several)
+
     def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
         """Read on in several slots, in as few decodes as the batch size allows; logits
         (rows, V) for each reading.
@@ -289,30 +294,30 @@ class LlamaContext:
             ContextFullError: one does not fit; nothing was read.
             StoppedError: `stop` was set; nothing was read.
         """
-        # llama.cpp splits a batch least where slots follow each other.
-        order = sorted(range(len(readings)), key=lambda place: readings[place].slot)
-        sorted_readings = [readings[place] for place in order]
         with self._lock:
-            for reading in sorted_readings:
+            for reading in readings:
                 self._check(reading)
-            before = list(self._positions)
+            size = self.vocabulary_size
+            logits = [np.empty((one.rows, size), np.float32) for one in readings]
             try:
-                flat = _Flat.of(sorted_readings, self._positions)
-                decoded = [
-                    self._decode(flat.part(start, start + _BATCH))
-                    for start in range(0, len(flat.token_ids), _BATCH)
-                ]
-                for reading in sorted_readings:
-                    self._positions[reading.slot] += len(reading.token_ids)
-                    self._tokens[reading.slot].extend(reading.token_ids)
-                ends = np.cumsum([reading.rows for reading in sorted_readings])[:-1]
-                logits = np.split(np.concatenate(decoded), ends)
+                if len(readings) == 1:
+                    self._read(readings[0], logits[0])
+                else:
+                    # llama.cpp splits a batch least where slots follow each other.
+                    for reading, rows in sorted(
+                        zip(readings, logits, strict=True), key=lambda one: one[0].slot
+                    ):
+                        self._read(reading, rows)
+                self._decode()
             except BaseException:
-                for reading in sorted_readings:
-                    self._forget(reading.slot, before[reading.slot])
+                self._batch.clear()
+                for reading in readings:
+                    self._forget(reading.slot, self._positions[reading.slot])
                 raise
-        by_place = dict(zip(order, logits, strict=True))
-        return [by_place[place] for place in range(len(readings))]
+            for reading in readings:
+                self._positions[reading.slot] += len(reading.token_ids)
+                self._tokens[reading.slot].extend(reading.token_ids)
+        return logits
 
     def rollback(self, slot: int, position: int) -> None:
         """Forget everything in a slot after its first `position` tokens."""
@@ -331,7 +336,6 @@ class LlamaContext:
         """Free the caches, and the weights if this context owns them."""
         with self._lock:
             if self._handle is not None:
-                self._batch.free()
                 self._library.llama_free(self._handle)
                 self._handle = None
         if self._owns_model:
@@ -344,8 +348,11 @@ class LlamaContext:
         count = len(reading.token_ids)
         if not 1 <= reading.rows <= count:
             raise EngineError(f"{reading.rows} rows of logits from {count} tokens")
-        if min(reading.token_ids) < 0 or (
-            max(reading.token_ids) >= self.model.vocabulary_size
+        if (
+            not 0
+            <= min(reading.token_ids)
+            <= max(reading.token_ids)
+            < (self.vocabulary_size)
         ):
             raise EngineError("a token id that is not in the vocabulary")
         size = self._positions[reading.slot] + count
@@ -354,33 +361,65 @@ class LlamaContext:
                 f"{size} tokens do not fit into a context of {self.context_length}"
             )
 
-    def _decode(self, flat: _Flat) -> Floats:
-        """Logits of one batch, a row for each token that asks for one."""
-        count = len(flat.token_ids)
-        scratch = self.slots
-        padded = self._exact and count == 1
+    def _read(self, reading: Reading, logits: Floats) -> None:
+        """Add the tokens of a reading to the batch, and decode that each time it is
+        full; the rows go to `logits` (rows, V) as they are decoded."""
+        ids, position = reading.token_ids, self._positions[reading.slot]
+        if self._batch.count + len(ids) <= _BATCH:
+            self._batch.add(reading.slot, position, ids, logits)
+            return
+        silent = len(ids) - reading.rows
+        start = 0
+        while start < len(ids):
+            if self._batch.count == _BATCH:
+                self._decode()
+            end = min(len(ids), start + _BATCH - self._batch.count)
+            self._batch.add(
+                reading.slot,
+                position + start,
+                ids[start:end],
+                logits[max(start - silent, 0) : max(end - silent, 0)],
+            )
+            start = end
+
+    def _decode(self) -> None:
+        """Decode the batch, and empty it."""
+        batch, library = self._batch, self._library
+        abortable, padded = batch.count > _ABORTABLE, self._exact and batch.count == 1
+        if padded:  # one more token, in a slot of its own: none is decoded alone
+            batch.add(self.slots, 0, [int(batch.tokens[0])], batch.no_rows)
+        if abortable != self._abortable:
+            callback = self._abort if abortable else self._no_abort
+            library.llama_set_abort_callback(self._handle, callback, ctypes.c_void_p(0))
+            self._abortable = abortable
+        code = library.llama_decode(self._handle, batch.filled())
         if padded:
-            flat = flat.with_scratch(scratch)
-        self._library.llama_set_abort_callback(
-            self._handle,
-            self._abort if count > _ABORTABLE else self._no_abort,
-            ctypes.c_void_p(0),
-        )
-        code = self._library.llama_decode(self._handle, self._batch.fill(flat))
-        if padded:
-            self._library.llama_memory_seq_rm(self._memory, scratch, 0, -1)
+            library.llama_memory_seq_rm(self._memory, self.slots, 0, -1)
         if code == _ABORTED:
             raise StoppedError("stopped while reading")
         if code == _NO_ROOM:
             raise ContextFullError("the model's cache is full")
         if code:
             raise EngineError(f"llama.cpp failed ({code}): {last_complaint()}")
-        rows, size = int(flat.outputs.sum()), self.model.vocabulary_size
-        if not rows:
-            return np.empty((0, size), np.float32)
-        logits = self._library.llama_get_logits(self._handle)
         # llama.cpp writes the next decode's logits into the same memory.
-        return np.ctypeslib.as_array(logits, (rows, size)).copy()
+        if batch.wanted:
+            decoded = self._logits(sum(map(len, batch.wanted)))
+            done = 0
+            for rows in batch.wanted:
+                np.copyto(rows, decoded[done : done + len(rows)])
+                done += len(rows)
+        batch.clear()
+
+    def _logits(self, rows: int) -> Floats:
+        """The rows of logits (rows, V), or more, of the last decode, where llama.cpp
+        has them."""
+        found = self._library.llama_get_logits(self._handle)
+        address = ctypes.addressof(found.contents)
+        if address != self._address or rows > len(self._view):
+            shape = rows, self.vocabulary_size
+            self._view = np.ctypeslib.as_array(found, shape)
+            self._address = address
+        return self._view
 
     def _forget(self, slot: int, position: int) -> None:
         done = self._library.llama_memory_seq_rm(self._memory, slot, position, -1)
@@ -425,79 +464,60 @@ class LlamaSequence:
         self.context.rollback(self.slot, 0)
 
 
-@dataclass(slots=True)
-class _Flat:
-    """The tokens of several readings, one after the other, as llama.cpp takes them."""
-
-    token_ids: NDArray[np.int32]
-    positions: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    outputs: NDArray[np.int8]
-    """1 where a row of logits is wanted after the token, else 0."""
-
-    @classmethod
-    def of(cls, readings: Sequence[Reading], positions: Sequence[int]) -> _Flat:
-        """`positions` says how many tokens each slot has read."""
-        parts = []
-        for reading in readings:
-            count, start = len(reading.token_ids), positions[reading.slot]
-            part = cls(
-                np.asarray(reading.token_ids, np.int32),
-                np.arange(start, start + count, dtype=np.int32),
-                np.full(count, reading.slot, np.int32),
-                (np.arange(count) >= count - reading.rows).astype(np.int8),
-            )
-            parts.append(part)
-        return cls(
-            np.concatenate([part.token_ids for part in parts]),
-            np.concatenate([part.positions for part in parts]),
-            np.concatenate([part.slots for part in parts]),
-            np.concatenate([part.outputs for part in parts]),
-        )
-
-    def part(self, start: int, end: int) -> _Flat:
-        """The tokens from `start` up to `end`."""
-        return _Flat(
-            self.token_ids[start:end],
-            self.positions[start:end],
-            self.slots[start:end],
-            self.outputs[start:end],
-        )
-
-    def with_scratch(self, slot: int) -> _Flat:
-        """One more token, in a slot of its own: no decode is of a single token."""
-        return _Flat(
-            np.append(self.token_ids, self.token_ids[-1]),
-            np.append(self.positions, np.int32(0)),
-            np.append(self.slots, np.int32(slot)),
-            np.append(self.outputs, np.int8(0)),
-        )
-
-
 class _Batch:
-    """A llama_batch whose arrays are numpy views."""
+    """A llama_batch over arrays of ours, and where the logits of its tokens go."""
 
-    def __init__(self, library: Any, size: int) -> None:
-        self._library = library
-        self._batch = batch = library.llama_batch_init(size, 0, 1)
-        view = np.ctypeslib.as_array
-        self._tokens = view(batch.token, (size,))
-        self._positions = view(batch.pos, (size,))
-        self._outputs = view(batch.logits, (size,))
-        self._slots = [view(batch.seq_id[i], (1,)) for i in range(size)]
-        view(batch.n_seq_id, (size,))[:] = 1
+    def __init__(self, library: Any, size: int, vocabulary_size: int) -> None:
+        self.count = 0
+        """How many tokens it holds."""
+        self.wanted: list[Floats] = []
+        """Rows of logits (N, V) to be filled, in the order of their tokens."""
+        self.no_rows = np.empty((0, vocabulary_size), np.float32)
+        self.tokens = np.zeros(size, np.int32)
+        self._positions = np.zeros(size, np.int32)
+        self._slots = np.zeros(size, np.int32)
+        self._outputs = np.zeros(size, np.int8)
+        # One slot for each token; llama.cpp takes a list of them, by its address.
+        self._ones = np.ones(size, np.int32)
+        self._lists = self._slots.ctypes.data + 4 * np.arange(size, dtype=np.uintp)
+        number = ctypes.POINTER(library.llama_token)
+        self._batch = library.llama_batch(
+            0,
+            self.tokens.ctypes.data_as(number),
+            None,
+            self._positions.ctypes.data_as(number),
+            self._ones.ctypes.data_as(number),
+            self._lists.ctypes.data_as(ctypes.POINTER(number)),
+            self._outputs.ctypes.data_as(ctypes.POINTER(ctypes.c_int8)),
+        )
 
-    def fill(self, flat: _Flat) -> Any:
-        """The batch with the arrays of `flat`."""
-        count = len(flat.token_ids)
-        self._batch.n_tokens = count
-        self._tokens[:count] = flat.token_ids
-        self._positions[:count] = flat.positions
-        self._outputs[:count] = flat.outputs
-        for cell, slot in zip(self._slots, flat.slots, strict=False):
-            cell[0] = slot
+    def add(
+        self, slot: int, position: int, token_ids: Sequence[int], rows: Floats
+    ) -> None:
+        """Add tokens (T,) at a position of a slot; `rows` (N, V) are for the logits
+        after the last N of them."""
+        start, count = self.count, len(token_ids)
+        end = start + count
+        if count == 1:  # as drafting reads them, and many times faster than a slice
+            self.tokens[start] = token_ids[0]
+            self._positions[start] = position
+            self._slots[start] = slot
+            self._outputs[start] = len(rows)
+        else:
+            self.tokens[start:end] = token_ids
+            self._positions[start:end] = np.arange(position, position + count)
+            self._slots[start:end] = slot
+            self._outputs[start:end] = 0
+            self._outputs[end - len(rows) : end] = 1
+        if len(rows):
+            self.wanted.append(rows)
+        self.count = end
+
+    def filled(self) -> Any:
+        """The llama_batch."""
+        self._batch.n_tokens = self.count
         return self._batch
 
-    def free(self) -> None:
-        """Give the memory back."""
-        self._library.llama_batch_free(self._batch)
+    def clear(self) -> None:
+        """Forget the tokens."""
+        self.count, self.wanted = 0, []

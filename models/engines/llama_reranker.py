@@ -62,7 +62,7 @@ class LlamaReranker:
         # Not causal: llama.cpp asserts that a text is read in one piece.
         parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = self.length
         parameters.n_seq_max = 1
-        parameters.n_threads = parameters.n_threads_batch = settings.threads
+        parameters.n_threads = parameters.n_threads_batch = settings.thread_count
         parameters.flash_attn_type = int(settings.flash_attention)
         parameters.offload_kqv = settings.gpu_layers != 0
         parameters.embeddings = True

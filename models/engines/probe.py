@@ -54,14 +54,7 @@ def probe() -> Answer:
     wish = os.environ.get(OVERRIDE, "").lower()
     if wish in ("on", "off"):
         return Answer(wish == "on", f"set by {OVERRIDE}")
-    library = load_library()
-    machine_and_build = [
-        platform.node(),
-        platform.machine(),  # not `processor`, which runs a program to find out
-        str(library.llama_print_system_info()),
-        str(Path(library.__file__).stat().st_mtime_ns),
-    ]
-    key = hashlib.sha256("\n".join(machine_and_build).encode()).hexdigest()
+    key = machine_and_build()
     kept = state_folder() / "engine-probe.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
         entry = json.loads(kept.read_text())
@@ -72,6 +65,18 @@ def probe() -> Answer:
     with suppress(OSError):  # an answer that cannot be kept is sought again
         write_whole(kept, body.encode())
     return answer
+
+
+def machine_and_build() -> str:
+    """A hash of what a measured fact is kept for: this machine and this llama.cpp."""
+    library = load_library()
+    facts = [
+        platform.node(),
+        platform.machine(),  # not `processor`, which runs a program to find out
+        str(library.llama_print_system_info()),
+        str(Path(library.__file__).stat().st_mtime_ns),
+    ]
+    return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
 
 def _try_in_child(model: Path) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from decoding_core.errors import InvalidSettingsError
 
@@ -27,7 +27,9 @@ def default_threads() -> int:
 class EngineSettings:
     """Settings of an engine; equal on device and server where figures must agree."""
 
-    threads: int = field(default_factory=default_threads)
+    threads: int | None = None
+    """None: what `threads.fit_threads` finds, and half of the cores until it is asked.
+    """
     gpu_layers: int = 0
     """Layers to run on Metal or CUDA, -1 for all; needs a build that has it."""
     flash_attention: bool = False
@@ -38,8 +40,13 @@ class EngineSettings:
     """Never decode a single token, so that a block and single steps give the same
     bits (Q8_0 on CPU). Each single step then costs about that of two tokens."""
 
+    @property
+    def thread_count(self) -> int:
+        """With how many threads a context begins."""
+        return default_threads() if self.threads is None else self.threads
+
     def __post_init__(self) -> None:
-        _check("threads", self.threads, 1, _MOST_THREADS)
+        _check("threads", self.thread_count, 1, _MOST_THREADS)
         _check("gpu_layers", self.gpu_layers, -1, 10_000)
 
 

@@ -215,6 +215,25 @@ def test_the_bound_with_the_base_on_this_device(small, large, base, strength, id
     assert outside - 1e-9 <= truncation_bound(small, known, strength) <= 1.0
 
 
+@pytest.mark.parametrize("edge", [False, True])
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.5, 1.0, 2.5]))
+def test_the_bound_of_a_large_vocabulary_is_never_too_small(edge, seed, strength):
+    """As float32, and from logits that lack a constant; nor larger than by a
+    thousandth than that of a float64 sum over log-probabilities."""
+    rng = np.random.default_rng(seed)
+    small, large, base = log_softmax(rng.normal(0, rng.uniform(1, 9), (3, 7000)))
+    ids = np.sort(np.argsort(large)[-50:])
+    row = row_of(large, base, ids, strength=0.0 if edge else strength)
+    if edge:
+        object.__setattr__(row, "whole_base", base)
+    others = np.delete(strength * (small - base if edge else small), ids)
+    outside = np.exp(others).sum() * np.exp(row.tail_log_ratio)
+    inside = (np.exp(large) * (np.exp(small) / np.exp(base)) ** strength)[ids].sum()
+    plain = outside / (outside + inside)
+    found = truncation_bound((small + 11.0).astype(np.float32), row, strength)
+    assert plain * (1 - 1e-12) <= found <= min(1.0, 1.002 * plain + 1e-30)
+
+
 @given(logprobs, logprobs, logprobs, strengths, candidates)
 def test_lossless_keeps_as_much_as_any_rule_can(small, large, base, strength, ids):
     """1 - TV(S, T) of all drafts."""
@@ -248,7 +267,7 @@ def test_at_temperature_zero_a_device_keeps_the_likeliest(small, large, base, st
     """Draft and target are then one token each."""
     draw, row = draws(temperature=0.0), row_of(large, base)
     target = draw.distribution(lossless.Method(strength).target(small, row))
-    found = emitted_by_device(target, draw.distribution_of(small), row)
+    found = emitted_by_device(target, draw.distribution_of(small)[np.arange(SIZE)], row)
     assert found.argmax() == target.argmax()
     assert found.max() == 1.0
 

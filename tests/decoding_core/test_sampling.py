@@ -16,6 +16,7 @@ from decoding_core.sampling import (
     likeliest,
     likeliest_ids,
     log_softmax,
+    log_sum_exp,
     nucleus,
     sample,
     weights_of,
@@ -103,6 +104,87 @@ def test_candidates_are_the_likeliest(values, data):
         assert values[ids].min() >= np.delete(values, ids).max() - 2 * TIED
 
 
+def plainly_likeliest_ids(values, count):
+    """`likeliest_ids` by its definition, from the whole row."""
+    last = np.sort(values)[-count]
+    above = np.flatnonzero(values > last + TIED)
+    tied = np.flatnonzero((values >= last - TIED) & (values <= last + TIED))
+    return sorted([*above, *tied[: count - len(above)]])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from([1e-4, 0.1, 3.0]))
+def test_candidates_of_a_large_vocabulary_are_found_as_of_a_small_one(
+    seed, count, step
+):
+    """Where only the few above a bound are looked at: the same, among many tied ones,
+    those at the very distance of a tie, and none of a part that is all large."""
+    rng = np.random.default_rng(seed)
+    values = (step * rng.integers(-8, 9, 64 * 90 + 7)).astype(np.float32)
+    values[rng.integers(0, len(values), 20)] += np.float32(30)
+    values[::90][: count // 2] = 50
+    assert list(likeliest_ids(values, count)) == plainly_likeliest_ids(values, count)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.3, 0.7, 1.0, 5.0]),
+    st.sampled_from([-3e4, -60.0, 0.0, 25.0, 200.0]),
+)
+def test_one_sum_makes_log_probabilities_of_logits(seed, temperature, constant):
+    """Wherever the logits lie, and to a tenth of a tie in float32."""
+    values = np.random.default_rng(seed).normal(constant, 4, 7001).astype(np.float32)
+    expected = log_softmax(values.astype(np.float64), temperature)
+    scaled = values.astype(np.float64) / (temperature or 1.0)
+    found = scaled - log_sum_exp(values, temperature)
+    off_by = 2e-6 if temperature in (0.0, 1.0) else 1e-5
+    assert_allclose(found, expected, atol=off_by, rtol=2e-7)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.7, 1.0]),
+    st.sampled_from([1.0, 0.95, 0.5]),
+)
+def test_what_is_looked_up_of_a_distribution_is_what_it_has(seed, temperature, top_p):
+    """At any token, as if it had been computed for all."""
+    values = np.random.default_rng(seed).normal(0, 3, 5000).astype(np.float32)
+    draw = Draw(temperature, top_p, Noise(0))
+    whole = draw.distribution(weights_of(values.astype(float), temperature))
+    found = draw.distribution_of(values)
+    assert_allclose(found[np.arange(5000)], whole, rtol=1e-4, atol=1e-12)
+    assert_allclose(found[int(values.argmax())], whole.max(), rtol=1e-4)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.3, 2.0, 5.0]),
+    st.sampled_from([0.999, 0.95, 0.5, 0.01]),
+)
+def test_top_p_of_a_large_vocabulary_is_found_among_the_likely(seed, spread, top_p):
+    """As by sorting it whole, be it flat or peaked, with many tied."""
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.normal(0, spread, 20_000), 1).astype(np.float32)
+    weights = weights_of(values, 1.0)
+    order = np.sort(weights.astype(np.float64))[::-1]
+    share = top_p * (1 - TIED * (1 - top_p)) * order.sum()
+    passed = np.searchsorted(np.cumsum(order), share * (1 + 1e-6 * np.array([-1, 1])))
+    allowed = [np.flatnonzero(weights >= order[at] * np.exp(-TIED)) for at in passed]
+    assert any(np.array_equal(nucleus(weights, top_p), ids) for ids in allowed)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0, 1, exclude_max=True))
+def test_a_token_of_a_large_vocabulary_is_drawn_by_inversion(seed, uniform):
+    """The token at which the sum of all before it passes the number, to the last bits
+    of that sum."""
+    weights = np.random.default_rng(seed).exponential(1, 20_000).astype(np.float32) ** 4
+    weights[weights < 1e-3] = 0
+    mass = np.cumsum(weights, dtype=np.float64)
+    index = sample(weights, uniform)
+    assert weights[index] > 0
+    assert mass[index] >= (uniform - 1e-6) * mass[-1]
+    assert mass[index] - weights[index] <= (uniform + 1e-6) * mass[-1]
+
+
 @given(logits, st.floats(0, 1, exclude_max=True))
 def test_a_token_of_probability_zero_is_never_drawn(values, uniform):
     """Whatever the random number."""
@@ -142,7 +224,38 @@ def test_noise_is_a_function_of_seed_use_and_position():
         Noise(6).uniform(Use.DRAFT, 3),
     ]
     assert noise.uniform(Use.DRAFT, 3) not in others
-    assert_allclose(noise.gumbel(9, 5), noise.gumbel(9, 8)[:5])
+    assert list(noise.gumbel(9, np.array([4, 2]))) == list(
+        noise.gumbel(9, np.arange(8))[[4, 2]]
+    )
+
+
+def test_no_noise_is_larger_than_it_should_be():
+    """Of exponentials in float32 one was zero, at this seed and position: a Gumbel of
+    87, which made the impossible token 66,035 win."""
+    noise = Noise(0).gumbel(4, np.arange(151_936))
+    assert noise.dtype == np.float64
+    assert noise.max() < 37
+    assert np.argmax(np.where(np.arange(151_936) == 66_035, -50.0, 0.0) + noise) != (
+        66_035
+    )
+
+
+def test_noise_over_the_vocabulary_is_gumbel_s():
+    """Its distribution function is exp(-exp(-x)): the largest distance of that of n
+    numbers is below sqrt(ln(2e6) / 2n) but once in a million seeds (Massart 1990). And
+    what neighbours have, or one token at two positions, has no correlation."""
+    n, noise = 151_936, Noise(8)
+    drawn = noise.gumbel(0, np.arange(n))
+    expected = np.exp(-np.exp(-np.sort(drawn)))
+    distance = np.abs(expected - (np.arange(n) + 0.5) / n).max()
+    assert distance < np.sqrt(np.log(2e6) / (2 * n))
+    across = [noise.gumbel(position, np.array([5]))[0] for position in range(2000)]
+    for one, two in (
+        (drawn[1:], drawn[:-1]),
+        (drawn, noise.gumbel(1, np.arange(n))),
+        (across[1:], across[:-1]),
+    ):
+        assert abs(np.corrcoef(one, two)[0, 1]) < 5 / np.sqrt(len(one))
 
 
 def test_the_server_does_not_learn_the_seed():
@@ -189,7 +302,9 @@ def test_the_distribution_of_logits_is_tempered(values, temperature):
     """It is what a draft is drawn from, and so what a ratio is taken with."""
     draw = Draw(temperature, 1.0, Noise(0))
     expected = np.exp(log_softmax(values, temperature))
-    assert_allclose(draw.distribution_of(values), expected, atol=1e-9)
+    found = draw.distribution_of(values)
+    assert_allclose(found[np.arange(len(values))], expected, atol=1e-9)
+    assert_allclose(found[1], expected[1], atol=1e-9)
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])

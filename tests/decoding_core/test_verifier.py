@@ -15,11 +15,12 @@ from decoding_core.messages import (
     Terms,
     digest,
 )
-from decoding_core.sampling import TIED, log_softmax
+from decoding_core.sampling import TIED, ArrayRows, log_softmax
 from decoding_core.verifier import (
     EngineVerifier,
     common_prefix,
-    read_top,
+    count_kept,
+    evaluate_rows,
     role_of,
     verify,
 )
@@ -348,29 +349,129 @@ def test_an_error_takes_all_blocks_out_of_the_window():
         verifier.collect()
 
 
-class Frugal(HashEngine):
-    """Hands out the top of its rows by itself."""
+class Frugal:
+    """Rows on another machine: what is handed out is counted."""
 
-    def evaluate_top(self, token_ids, asked, count, temperature=1.0):
-        self.handed_out = count
-        return read_top(HashEngine(self.name), token_ids, asked, count, temperature)
+    def __init__(self, logits):
+        self.rows, self.handed_out = ArrayRows(logits), 0
+
+    def __len__(self):
+        return len(self.rows)
+
+    @property
+    def vocabulary_size(self):
+        return self.rows.vocabulary_size
+
+    def _hand_out(self, found):
+        self.handed_out += np.size(found)
+        return found
+
+    def log_sum_exps(self, temperature):
+        return self._hand_out(self.rows.log_sum_exps(temperature))
+
+    def at(self, rows, token_ids):
+        return self._hand_out(self.rows.at(rows, token_ids))
+
+    def likeliest_ids(self, row, count, tied, base=None, weight=0.0):
+        base = base and base.rows
+        return self._hand_out(self.rows.likeliest_ids(row, count, tied, base, weight))
+
+    def largest_besides(self, row, token_ids, base=None, weight=0.0):
+        base = base and base.rows
+        return self._hand_out(self.rows.largest_besides(row, token_ids, base, weight))
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
-def test_the_top_of_a_row_says_what_the_row_says(temperature):
-    """Log-probabilities of the likeliest and of given tokens, from an engine that hands
-    out whole rows and from one that does not."""
-    rows = log_softmax(HashEngine("large").evaluate([1, 2, 3], 2), temperature)
-    asked = [(4, 5), ()]
-    frugal = Frugal("large")
-    for engine in (HashEngine("large"), frugal):
-        found = read_top(engine, [1, 2, 3], asked, 6, temperature)
-        for row, top, ids in zip(rows, found, asked, strict=True):
-            assert list(top.token_ids) == sorted(np.argsort(-row)[:6])
-            for logits, at in ((top.logits, top.token_ids), (top.asked, list(ids))):
-                np.testing.assert_allclose(logits - top.log_sum_exp, row[at], atol=1e-5)
-    assert frugal.handed_out == 6
-    assert not frugal.read
+@pytest.mark.parametrize("rule", ["generalist", "contrast"])
+@pytest.mark.parametrize("method", ["steering", "lossless", "speculative", "rejection"])
+def test_rows_that_stay_where_they_are_give_the_same_verdict(method, rule):
+    """And hand out some numbers for each candidate, not the vocabulary."""
+    terms = Terms(method, "stochastic", 0.7, candidates=5, candidate_rule=rule)
+    if method in ("lossless", "speculative"):
+        terms = replace(terms, candidate_rule="generalist")
+    role = role_of(terms)
+    large, base = np.random.default_rng(3).normal(0, 2, (2, 4, 9000)).astype("f4")
+    one = block(drafted=(4, 5, 6), threshold=0.9)
+    if not role.uses_base:
+        base = None
+    far = [None if logits is None else Frugal(logits) for logits in (large, base)]
+
+    plain, found = verify(one, large, base, role), verify(one, *far, role)
+
+    assert found.accepted == plain.accepted
+    assert found.ratio_sum == plain.ratio_sum
+    for here, there in zip(plain.rows, found.rows, strict=True):
+        for name in ("token_ids", "generalist_logprobs", "base_logprobs"):
+            np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+        assert here.tail_log_ratio == there.tail_log_ratio
+    assert all(rows is None or rows.handed_out < 100 for rows in far)
+
+
+def test_an_engine_that_offers_rows_is_asked_for_them():
+    """Any other hands out its logits."""
+
+    class Engine:
+        def evaluate(self, readings):
+            return ["logits"] * len(readings)
+
+    class Offering(Engine):
+        def evaluate_rows(self, readings):
+            return ["rows"] * len(readings)
+
+    assert evaluate_rows(Engine(), [1, 2]) == ["logits", "logits"]
+    assert evaluate_rows(Offering(), [1]) == ["rows"]
+
+
+def plainly_verified(one, large, base, role):
+    """The verdict by its definition, over whole rows of float64 log-probabilities."""
+    temperature, weight = role.terms.temperature, role.method.delta_weight
+    large = log_softmax(large.astype(float), temperature)
+    base = log_softmax(base.astype(float), temperature)
+    at = np.arange(len(one.drafted)), np.array(one.drafted, int)
+    kept, rows = 0, []
+    if role.decides:
+        kept, _ = count_kept(one, large[at], base[at], role)
+    for i in role.positions(kept, len(one.drafted)):
+        ranked = large[i]
+        if role.terms.candidate_rule == "contrast":
+            ranked = large[i] - weight * base[i]
+        ids = set(np.argsort(-ranked)[: role.terms.candidates].tolist())
+        if role.adds_draft:
+            ids.update(one.drafted[i : i + 1])
+        ids = sorted(ids)
+        tail = np.delete(large[i] - weight * base[i], ids).max()
+        rows.append((ids, large[i][ids], base[i][ids], tail))
+    return kept, rows
+
+
+@pytest.mark.parametrize("rule", ["generalist", "contrast"])
+@pytest.mark.parametrize("method", ["steering", "lossless"])
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.7, 1.0]),
+    st.sampled_from([0.5, 1.0, 1.7]),
+)
+def test_a_verdict_is_that_of_the_plain_formulas(
+    method, rule, seed, temperature, strength
+):
+    """From the few rows and columns that it looks at, in float32."""
+    terms = Terms(method, "stochastic", temperature, seed, 20, rule, strength, 3)
+    role = role_of(terms)
+    rng = np.random.default_rng(seed)
+    large, base = rng.normal(0, 3, (2, 4, 3000)).astype("f4")
+    one = block(drafted=tuple(int(i) for i in rng.integers(0, 3000, 3)))
+
+    found = verify(one, large, base, role)
+
+    kept, rows = plainly_verified(one, large, base, role)
+    assert found.accepted == kept
+    for row, (ids, generalist, of_base, tail) in zip(found.rows, rows, strict=True):
+        # Two that are all but tied may change places at the last of the candidates.
+        assert len(row.token_ids) == len(ids)
+        if row.token_ids.tolist() != ids:
+            continue
+        np.testing.assert_allclose(row.generalist_logprobs, generalist, atol=5e-6)
+        np.testing.assert_allclose(row.base_logprobs, of_base, atol=5e-6)
+        assert tail - 5e-6 <= row.tail_log_ratio <= tail + 5e-5
 
 
 def test_common_prefix():

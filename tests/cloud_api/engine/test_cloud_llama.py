@@ -7,7 +7,7 @@ import pytest
 
 from cloud_api.engine.llama import LlamaOptions, load_models
 from decoding_core.errors import VocabularyMismatchError
-from models.engines import llama_cpp
+from models.engines import llama_cpp, threads
 
 
 class FakeWeights:
@@ -32,6 +32,7 @@ class FakeContext:
 def weights(monkeypatch):
     monkeypatch.setattr(llama_cpp, "LlamaModel", FakeWeights)
     monkeypatch.setattr(llama_cpp, "LlamaContext", FakeContext)
+    monkeypatch.setattr(threads, "fit_threads", lambda *_: 1)
     monkeypatch.setattr(FakeWeights, "trained", {"large": 4096, "small": 1024})
     monkeypatch.setattr(FakeWeights, "vocabularies", {})
     return FakeWeights

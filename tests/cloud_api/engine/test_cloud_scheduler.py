@@ -20,6 +20,7 @@ from decoding_core.errors import (
     VocabularyMismatchError,
 )
 from decoding_core.messages import Candidates, Verdict
+from decoding_core.sampling import ArrayRows
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,
@@ -103,6 +104,26 @@ def test_the_base_is_left_alone_where_no_method_uses_it():
 
     assert models.base.calls == []
     assert asked.logits[1] is None
+
+
+class Keeping(FakeModel):
+    """A model on a card: its rows stay there."""
+
+    def evaluate(self, readings):
+        pytest.fail("whole rows were asked for")
+
+    def evaluate_rows(self, readings):
+        return [ArrayRows(rows) for rows in super().evaluate(readings)]
+
+
+def test_a_model_may_keep_its_rows_and_answer_what_is_asked_of_them():
+    """Whoever verifies is handed what the model offers."""
+    asked = Asked("a", range(6), rows=2)
+    run(Scheduler(Models(Keeping(GENERALIST), Keeping(BASE))), asked)
+    assert asked.result is not None
+    for rows, salt in zip(asked.logits, (GENERALIST, BASE), strict=True):
+        expected = [logits_after(salt, range(5)), logits_after(salt, range(6))]
+        np.testing.assert_array_equal(rows.logits, expected)
 
 
 def test_one_round_per_session_and_step():

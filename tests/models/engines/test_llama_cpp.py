@@ -131,6 +131,19 @@ def test_sequences_in_one_pass_do_not_see_each_other(context, model):
     assert (together[0].argmax(-1) == alone.argmax(-1)).mean() >= 0.8
 
 
+def test_rows_find_their_texts_when_a_pass_takes_several_batches(context, model):
+    """The end of one text and the beginning of the next share a batch; the rows asked
+    for lie on both sides of its end."""
+    one, two = (ids_of(model, 200) * 4)[:300], (ids_of(model, 200)[::-1] * 4)[:400]
+    together = context.evaluate([Reading(2, two, 200), Reading(1, one, 3)])
+    assert [len(rows) for rows in together] == [200, 3]
+    for rows, ids in zip(together, (two, one), strict=True):
+        context.rollback(0, 0)
+        alone = context.sequence(0).evaluate(ids, len(rows))
+        assert np.abs(rows - alone).max() < 1.5 < np.abs(rows - alone[::-1]).max()
+    assert (context.position(1), context.position(2)) == (300, 400)
+
+
 def test_exact_blocks_equal_single_steps_bit_for_bit(exact_model):
     """Q8_0 on CPU, flash attention off, and never a decode of a single token."""
     context = LlamaContext(exact_model, 1, 512)
