@@ -83,6 +83,21 @@ WRONG = [
     ("cleaning", "--mails", "-1"),
     ("latency", "--runs", "0"),
     ("where-time-goes", "--json", GONE),
+    *(
+        ("speed", *words)
+        for words in (
+            ("--engines", "fast"),
+            ("--methods", "steering,"),
+            ("--trips", "-1"),
+            ("--acceptance", "1.5"),
+            ("--windows", "5"),
+            ("--draft-lengths", "0"),
+            ("--tokens", "0"),
+            ("--json", GONE),
+        )
+    ),
+    ("branches", "--writers", "0"),
+    ("branches", "--json", GONE),
     ("cost", "--json", GONE),
     ("cost", "--tokens", "0"),
     ("quality", "--data", "empty", "--users", "0"),
