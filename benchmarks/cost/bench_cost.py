@@ -120,10 +120,11 @@ def _numbers(kind: type[int] | type[float]) -> Callback:
 )
 @click.option(
     "--count",
-    type=click.Choice(["tokens", "passes"]),
+    type=click.Choice(["tokens", "passes", "published"]),
     default="tokens",
     show_default=True,
-    help="Every token that is read, prompts too; or one token's work for each pass.",
+    help="Every token that is read, prompts too; or one token's work for each pass; or "
+    "that as the paper's table has it, with its bonus.",
 )
 @click.option(
     "--threads", type=click.IntRange(1), default=usable_cores(), help="Of each model."
@@ -154,7 +155,11 @@ def command(**options: Any) -> None:
 
 def _run(options: dict[str, Any]) -> None:
     text = Text(
-        options["tokens"], options["request"], options["draft_length"], options["count"]
+        options["tokens"],
+        options["request"],
+        options["draft_length"],
+        options["count"],
+        bonus=options["count"] == "published",
     )
     given = options["specialist"], options["generalist"]
     files = None
@@ -185,6 +190,8 @@ def _run(options: dict[str, Any]) -> None:
         "drafts too.",
         "passes": "Prompts are not counted, and a pass over a block counts as one "
         "token.",
+        "published": "Prompts are not counted, a pass over a block counts as one "
+        "token, and a weight as one operation; a full block is followed by a bonus.",
     }[text.count]
     legend = (
         f"{text.tokens} tokens, {text.request} of request, {text.draft_length} "

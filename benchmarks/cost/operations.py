@@ -13,7 +13,9 @@ that is out, and in vain, is not. Before the first round each model reads its pr
 the specialist the history and the request, generalist and base the request alone.
 Counted by `tokens`, that is what the processors do. Counted by `passes`, prompts are
 left out, and a pass over a block counts as one token: what is done when moving the
-weights decides, as on a GPU.
+weights decides, as on a GPU. Counted as `published`, a weight besides is one operation
+and not two, while attention is counted in full: so the paper's own table comes out
+(docs/bench.md).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from typing import Literal
 
 from benchmarks.cost.shapes import ShapedPair
 
-Count = Literal["tokens", "passes"]
+Count = Literal["tokens", "passes", "published"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,17 @@ class Text:
     bonus: bool = False
     """Whether a token is drawn after a block that was kept whole."""
 
+    @property
+    def per_weight(self) -> int:
+        """Operations of a token that is multiplied with one weight."""
+        return 1 if self.count == "published" else 2
+
 
 def with_history(pair: ShapedPair, text: Text, history: int) -> float:
     """The generalist reads history and request, and writes token by token."""
     model, prompt = pair.generalist, history + text.request
     written = text.tokens  # one step for each; the last of the prompt gives the first
-    total = model.reading(written, prompt - 1, written)
+    total = model.reading(written, prompt - 1, written, text.per_weight)
     if text.count == "tokens":
         total += model.reading(prompt - 1, 0, 1)
     return total
@@ -58,15 +65,16 @@ def steering(pair: ShapedPair, text: Text, history: int, share: float) -> float:
     if text.count == "tokens":
         total += small.reading(private - 1, 0, 1) + small.reading(public - 1, 0, 1)
         total += large.reading(public - 1, 0, 1)
-    block = 1 if text.count == "passes" else text.draft_length + text.bonus
+    block = text.draft_length + text.bonus if text.count == "tokens" else 1
+    each = text.per_weight
     for weight, settled in _rounds(text, share):
         # A model's last token, settled last, is read with the block.
         drafted = float(text.draft_length)
         if text.bonus:
             drafted += full_share(share, text.draft_length)
-        total += weight * small.reading(drafted, private - 1 + settled, drafted)
+        total += weight * small.reading(drafted, private - 1 + settled, drafted, each)
         for model in (small, large):
-            total += weight * model.reading(block, public - 1 + settled, block)
+            total += weight * model.reading(block, public - 1 + settled, block, each)
     return total
 
 
@@ -76,6 +84,12 @@ def tokens_per_round(share: float, draft_length: int, *, bonus: bool = False) ->
     if bonus or not draft_length:
         return share * draft_length + 1
     return share * draft_length + 1 - full_share(share, draft_length)
+
+
+def share_kept(chance: float, draft_length: int) -> float:
+    """Share of the drafted tokens that is kept, when every token stays with one chance
+    and a refused one takes along those after it."""
+    return sum(chance**i for i in range(1, draft_length + 1)) / draft_length
 
 
 def full_share(share: float, draft_length: int) -> float:

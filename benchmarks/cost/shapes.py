@@ -40,13 +40,15 @@ class Shape:
         attention = self.width * (queries + self.heads * self.value)
         return self.layers * (attention + 3 * self.width * self.feed_forward)
 
-    def reading(self, tokens: float, after: float, rows: float) -> float:
+    def reading(
+        self, tokens: float, after: float, rows: float, per_weight: int = 2
+    ) -> float:
         """Operations of reading so many tokens after others, giving `rows` rows of
         logits. Expected numbers of tokens may be broken ones."""
-        linear = 2 * tokens * self.weights
+        linear = per_weight * tokens * self.weights
         seen = tokens * after + tokens * (tokens + 1) / 2  # keys, over all tokens
         attention = 2 * self.layers * self.heads * (self.key + self.value) * seen
-        return linear + attention + 2 * rows * self.width * self.vocabulary
+        return linear + attention + per_weight * rows * self.width * self.vocabulary
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,21 @@ WRONG = [
     ("verdict", "--json", GONE),
     ("verdict", "--vocabulary", "0"),
     ("verdict", "--length", "65"),
+    *(
+        ("speed", *words)
+        for words in (
+            ("--engines", "fast"),
+            ("--methods", "steering,"),
+            ("--trips", "-1"),
+            ("--acceptance", "1.5"),
+            ("--windows", "5"),
+            ("--draft-lengths", "0"),
+            ("--tokens", "0"),
+            ("--json", GONE),
+        )
+    ),
+    ("branches", "--writers", "0"),
+    ("branches", "--json", GONE),
     ("cost", "--json", GONE),
     ("cost", "--tokens", "0"),
     ("quality", "--data", "empty", "--users", "0"),

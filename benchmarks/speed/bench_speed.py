@@ -1,0 +1,565 @@
+"""`specsteer bench speed`: how fast each method writes, and how far from its limit."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+from platformdirs import user_cache_path
+
+from benchmarks.cost.report import markdown, plain
+from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, TEMPERATURE
+from benchmarks.speed import assisted, report
+from benchmarks.speed.figures import Cell, Row, Unloaded, row_of, unloaded
+from benchmarks.speed.one_text import Device, Text
+from benchmarks.speed.rig import looped_costeer
+from benchmarks.speed.rig.engines import Pace
+from benchmarks.speed.rig.random_gguf import RANDOM_MODELS, random_model_file
+from benchmarks.speed.rig.relay import measured_trip, relayed
+from benchmarks.speed.rig.serving import Paces, PairOrder, serving
+from benchmarks.speed.rig.trace import SMALLEST_VOCABULARY, Trace
+from decoding_core.errors import DecodingError, EngineError
+from decoding_core.messages import DRAFT_LIMIT
+from decoding_core.methods import build, costeer
+from decoding_core.protocols import Method
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import role_of
+from edge_app import sample
+from edge_app.commands.progress import Progress
+from edge_app.retrieval.context import PromptBuilder, Prompts
+from edge_app.sample.filling import make_ready
+from models.engines.settings import usable_cores
+from models.files import locate
+from models.prompts import Request
+from personal_store import Store
+
+KINDS = ("embedded", "random", "paced")
+LOOPED, ASSISTED = "costeer, T passes", "assisted, transformers"
+METHODS = {
+    "generalist": "generalist",
+    "speculative": "speculative",
+    "costeer": "costeer",
+    "costeer-loop": LOOPED,
+    "lightcosteer": "lightcosteer",
+    "steering": "steering",
+    "lossless": "lossless",
+    "coupled": "coupled",
+    "assisted": ASSISTED,
+}
+"""What can be asked for, and how the table names it."""
+_TOP_P = 0.95
+"""Of the embedded pair, as in the app."""
+
+
+Callback = Callable[[click.Context, click.Parameter, str | None], Any]
+
+
+def listed(read: Callable[[str], Any], wanted: str) -> Callback:
+    """Reads what stands between commas, each item once; `read` raises ValueError for
+    one that is not as `wanted` says."""
+
+    def items(_: click.Context, __: click.Parameter, value: str | None) -> Any:
+        if value is None:
+            return None
+        try:
+            return tuple(dict.fromkeys(read(word.strip()) for word in value.split(",")))
+        except ValueError as error:
+            raise click.BadParameter(f"'{value}' is no list of {wanted}") from error
+
+    return items
+
+
+def words(known: Collection[str]) -> Callback:
+    """Reads a list of known words."""
+    every = list(known)
+    return listed(lambda word: every[every.index(word)], ", ".join(every))
+
+
+def numbers(highest: float) -> Callback:
+    """Reads a list of numbers from 0 on."""
+
+    def read(word: str) -> float:
+        number = float(word)
+        if not 0.0 <= number <= highest:
+            raise ValueError(word)
+        return number
+
+    return listed(read, f"numbers from 0 to {highest:g}, such as 0,1")
+
+
+def whole_numbers(highest: int) -> Callback:
+    """Reads a list of whole numbers from 1 on, and of the word "auto"."""
+
+    def read(word: str) -> int | str:
+        if word != "auto" and not 1 <= int(word) <= highest:
+            raise ValueError(word)
+        return word if word == "auto" else int(word)
+
+    return listed(read, f"whole numbers from 1 to {highest}, or auto")
+
+
+_USUAL = {
+    "engines": ("embedded", "paced"),
+    "methods": tuple(METHODS),
+    "trips": (0.0, 10.0, 30.0, 60.0, 100.0, 200.0),
+    "acceptance": (0.5, 0.75, 0.9),
+    "thresholds": (1.0, 0.5, 0.1),
+    "windows": (1, "auto"),
+    "draft_lengths": ("auto",),
+    "tokens": 120,
+    "seeds": 1,
+}
+_QUICK = {
+    "engines": ("paced",),
+    "methods": ("generalist", "costeer", "steering"),
+    "trips": (0.0, 60.0),
+    "acceptance": (0.9,),
+    "tokens": 48,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two models whose methods are compared with each other."""
+
+    name: str
+    orders: tuple[PairOrder, ...]
+    """One for each seed; they differ in their traces alone."""
+    prompts: Prompts
+    acceptance: float | None = None
+    """Of the traces; None where the models decide."""
+    end_ids: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A method as it is set up for a pair."""
+
+    cell: Cell
+    settings: MethodSettings
+    method: Method
+
+
+@click.command("speed")
+@click.option("--quick", is_flag=True, help="A minute: paced engines, few cells.")
+@click.option(
+    "--engines", callback=words(KINDS), help=f"Of {', '.join(KINDS)}, with commas."
+)
+@click.option("--methods", callback=words(METHODS), help=f"Of {', '.join(METHODS)}.")
+@click.option(
+    "--trips", callback=numbers(1e4), help="Round trips in ms; 0: loopback, no relay."
+)
+@click.option(
+    "--acceptance",
+    callback=numbers(1.0),
+    help="Of the traces: chances to keep a token.",
+)
+@click.option(
+    "--thresholds", callback=numbers(1e6), help="Of steering, where the models decide."
+)
+@click.option(
+    "--windows", callback=whole_numbers(4), help="Blocks that may be out, or auto."
+)
+@click.option(
+    "--draft-lengths", callback=whole_numbers(DRAFT_LIMIT), help="Of a block, or auto."
+)
+@click.option("--tokens", type=AT_LEAST_ONE, help="Tokens of a text, at most.")
+@click.option("--seeds", type=AT_LEAST_ONE, help="Texts of each cell, and traces.")
+@click.option(
+    "--draft-ms",
+    type=float,
+    default=7.0,
+    show_default=True,
+    help="Paced: a step of the specialist.",
+)
+@click.option(
+    "--verify-ms",
+    type=float,
+    default=44.3,
+    show_default=True,
+    help="Paced: a step of the generalist, and a block.",
+)
+@click.option(
+    "--verify-token-ms",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Paced: each token of a block besides.",
+)
+@click.option(
+    "--base-ms",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Paced: a pass of the base on the server; at 0 it is within --verify-ms.",
+)
+@click.option(
+    "--prefill-ms",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="Paced: each token of the specialist's prompt.",
+)
+@click.option(
+    "--server-prefill-ms",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="Paced: each token of the generalist's prompt.",
+)
+@click.option(
+    "--vocabulary",
+    type=click.IntRange(SMALLEST_VOCABULARY),
+    default=151936,
+    show_default=True,
+    help="Paced: tokens that the models know.",
+)
+@click.option(
+    "--request",
+    type=AT_LEAST_ONE,
+    default=300,
+    show_default=True,
+    help="Paced, random: tokens of the public prompt.",
+)
+@click.option(
+    "--history",
+    type=NONE_OR_MORE,
+    default=650,
+    show_default=True,
+    help="Paced, random: tokens that the specialist alone reads.",
+)
+@click.option(
+    "--small",
+    type=click.Choice(sorted(RANDOM_MODELS)),
+    default="0.6B",
+    show_default=True,
+    help="Random: shape of the specialist.",
+)
+@click.option(
+    "--large",
+    type=click.Choice(sorted(RANDOM_MODELS)),
+    default="4B",
+    show_default=True,
+    help="Random: shape of the generalist.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the files of random weights; default: the user's cache.",
+)
+@click.option(
+    "--threads",
+    type=AT_LEAST_ONE,
+    help="Of the specialist; default: 1 embedded, every core with random weights.",
+)
+@click.option(
+    "--server-threads", type=AT_LEAST_ONE, help="Of each model of the server; as above."
+)
+@click.option(
+    "--temperature",
+    type=TEMPERATURE,
+    default=0.7,
+    show_default=True,
+    help="Embedded; a trace is followed at 0.",
+)
+@click.option("--markdown", "in_markdown", is_flag=True, help="A table in Markdown.")
+@click.option(
+    "--json",
+    "target",
+    type=NEW_FILE,
+    metavar="FILE",
+    help="Write all figures there too.",
+)
+@click.option(
+    "--plots",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Draw them there, as .svg and .png.",
+)
+def command(**options: Any) -> None:
+    """How fast each method writes, at each round trip.
+
+    A device and a server, two processes and a real socket, with a relay between them
+    that adds the round trip. The engines are of three kinds, and the table names them:
+    the embedded pair; random weights in the shapes of Qwen3, whose kernels are real and
+    whose acceptance is that of a trace; and paced ones, which wait as long as those of
+    a GPU would take. A trace says of each token whether it is kept, and is the same for
+    every method.
+
+    \b
+        specsteer bench speed --quick
+        specsteer bench speed --engines paced --json speed.json --plots plots/
+        specsteer bench speed --engines random --tokens 40 --trips 0,60
+    """
+    usual = {**_USUAL, **(_QUICK if options["quick"] else {})}
+    options |= {name: usual[name] for name in usual if options[name] is None}
+    try:
+        run(options)
+    except DecodingError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Write every text, and show the figures.
+
+    Raises:
+        DecodingError: an engine cannot be had, or a text came out that no trace gives.
+    """
+    kinds, methods = options["engines"], options["methods"]
+    acceptance, thresholds = options["acceptance"], options["thresholds"]
+    trips = [ms / 1000.0 for ms in options["trips"]]
+    shapes = [
+        {"window": window, "draft_length": length}
+        for window in options["windows"]
+        for length in options["draft_lengths"]
+    ]
+    pairs: list[Pair] = []
+    for kind in kinds:
+        pairs += {"embedded": embedded, "random": random, "paced": paced}[kind](
+            options, acceptance
+        )
+
+    rows: list[Row] = []
+    alone: dict[str, Unloaded] = {}
+    with Progress("writing") as progress:
+        done, total = 0, 0
+        plan: list[tuple[Pair, list[Contestant]]] = []
+        for pair in pairs:
+            found = contestants(pair, methods, thresholds, shapes, options)
+            if any(other.name == pair.name for other, _ in plan):
+                # Whatever drafts nothing takes as long with any trace.
+                found = [one for one in found if one.cell.drafting]
+            plan.append((pair, found))
+            total += len(pair.orders) * len(trips) * len(found)
+        for pair, found in plan:
+            if pair.name not in alone:
+                alone[pair.name] = measured_alone(pair)
+            texts: dict[Cell, list[Text]] = {}
+            for seed, order in enumerate(pair.orders):
+                with closing(order.device()) as engine, serving(order) as near:
+                    device = Device(engine, pair.prompts, pair.end_ids)
+                    # What is imported and allocated once belongs to no figure.
+                    device.write(near, MethodSettings(method="generalist"), 2)
+                    for trip in trips:
+                        with relayed(near, trip) as address:
+                            for one in found:
+                                settings = replace(one.settings, seed=seed)
+                                text = device.write(
+                                    address, settings, options["tokens"], one.method
+                                )
+                                check(text, order.trace, one.cell.method)
+                                cell = replace(one.cell, trip=trip)
+                                texts.setdefault(cell, []).append(text)
+                                done += 1
+                                progress.show(done, total)
+            times = alone[pair.name]
+            rows += [row_of(cell, written, times) for cell, written in texts.items()]
+    if "assisted" in methods and "embedded" in kinds:
+        rows += with_transformers(pairs[0], options)
+    rows = report.compared(rows)
+
+    form = markdown if options["in_markdown"] else plain
+    click.echo(form(report.table(rows)))
+    click.echo("\n" + click.wrap_text(report.LEGEND, 80), err=True)
+    used = {Path(file) for p in pairs for o in p.orders for file in o.files}
+    about = report.manifest(
+        {
+            **{name: str(value) for name, value in options.items()},
+            "traces": {
+                f"a = {trace.acceptance:g}, seed {trace.seed}": trace.digits(
+                    options["tokens"]
+                )
+                for trace in (o.trace for p in pairs for o in p.orders)
+                if trace is not None
+            },
+            "relay, measured ms": {
+                f"{1000 * trip:g}": [1000 * seconds for seconds in measured_trip(trip)]
+                for trip in trips
+            },
+        },
+        sorted(used),
+    )
+    click.echo("\n" + report.manifest_lines(about), err=True)
+    if options["target"]:
+        body = report.as_json(rows, alone, about)
+        options["target"].write_text(json.dumps(body, indent=1) + "\n", "utf-8")
+    if options["plots"]:
+        report.plot(rows, options["plots"])
+
+
+def contestants(
+    pair: Pair,
+    methods: Sequence[str],
+    thresholds: Sequence[float],
+    shapes: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> list[Contestant]:
+    """The methods as they run on a pair: those that draft once for each shape of
+    drafts, steering once for each threshold where the threshold matters."""
+    usual = MethodSettings()
+    if pair.acceptance is None:
+        usual = replace(usual, temperature=options["temperature"], top_p=_TOP_P)
+    found = []
+    for name in methods:
+        if name == "assisted":
+            continue
+        wanted = replace(usual, method="costeer" if name == "costeer-loop" else name)
+        every = [(METHODS[name], wanted)]
+        if name == "steering" and pair.acceptance is None:
+            every = [
+                (f"steering {limit:g}", replace(wanted, threshold=limit))
+                for limit in thresholds
+            ]
+        for label, settings in every:
+            method = build(settings)
+            if name == "costeer-loop":
+                assert isinstance(method, costeer.Method)
+                size = pair.orders[0].vocabulary_size
+                method = looped_costeer.Method(method.strength, size)
+            role = role_of(settings.terms(), method)
+            drafting = role.draft_limit > 0
+            for shape in shapes if drafting else [{}]:
+                cell = Cell(
+                    pair.name,
+                    pair.acceptance if drafting else None,
+                    label,
+                    str(shape.get("window", "")),
+                    str(shape.get("draft_length", "")),
+                    drafting,
+                    role.uses_base,
+                )
+                found.append(Contestant(cell, replace(settings, **shape), method))
+    return found
+
+
+def check(text: Text, trace: Trace | None, method: str) -> None:
+    """Raise EngineError where a text is not that of its trace: then something else
+    decided what was kept."""
+    if trace is not None and list(text.tokens) != trace.text(len(text.tokens)):
+        raise EngineError(f"{method} did not write the text that its trace gives")
+
+
+def measured_alone(pair: Pair) -> Unloaded:
+    """What each engine takes with nothing beside it."""
+    order = pair.orders[0]
+    prompts = len(pair.prompts.private_ids), len(pair.prompts.public_ids)
+    with closing(order.device()) as device:
+        server = order.server()
+        try:
+            return unloaded(device, server, *prompts, times=5)
+        finally:
+            for model in server.each():
+                model.close()
+
+
+def embedded(options: Mapping[str, Any], acceptance: Sequence[float]) -> list[Pair]:
+    """The embedded pair, on the sample letter and what is found for it."""
+    del acceptance
+    from models.engines.llama_cpp import LlamaModel
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.open(Path(folder) / "store.db") as store,
+        closing(LlamaModel(locate("specialist"))) as model,
+    ):
+        make_ready(store)
+        passages = store.search(
+            sample.REQUEST, limit=5, kind="email", recipient=sample.RECIPIENT
+        )
+        builder = PromptBuilder(
+            model.vocabulary.tokenize, model.chat_template, model.context_length
+        )
+        request = Request(sample.REQUEST, "email", sample.RECIPIENT)
+        prompts = builder.build(request, passages, "", options["tokens"])
+        order = PairOrder(
+            "embedded",
+            str(locate("specialist")),
+            str(locate("generalist")),
+            options["threads"] or 1,
+            options["server_threads"] or 1,
+            model.context_length,
+            model.vocabulary_size,
+        )
+        orders = (order,) * options["seeds"]
+        return [Pair("embedded", orders, prompts, end_ids=model.vocabulary.end_ids)]
+
+
+def random(options: Mapping[str, Any], acceptance: Sequence[float]) -> list[Pair]:
+    """Random weights in published shapes, a pair for each acceptance."""
+    folder = options["cache"] or user_cache_path("specsteer") / "random-models"
+
+    def file_of(size: str) -> str:
+        with Progress(f"random weights of {size}", in_bytes=True) as progress:
+            return str(random_model_file(RANDOM_MODELS[size], folder, progress.show))
+
+    order = PairOrder(
+        "random",
+        file_of(options["small"]),
+        file_of(options["large"]),
+        options["threads"] or usable_cores(),
+        options["server_threads"] or usable_cores(),
+        vocabulary_size=RANDOM_MODELS[options["small"]].shape.vocabulary,
+    )
+    name = f"random {options['small']}/{options['large']}"
+    return [traced(name, order, share, options) for share in acceptance]
+
+
+def paced(options: Mapping[str, Any], acceptance: Sequence[float]) -> list[Pair]:
+    """Engines that wait, a pair for each acceptance."""
+
+    def pace(step: str, prefill: str, token: float = 0.0) -> Pace:
+        return Pace(options[step] / 1000.0, token, options[prefill] / 1000.0)
+
+    paces = Paces(
+        pace("draft_ms", "prefill_ms"),
+        pace("verify_ms", "server_prefill_ms", options["verify_token_ms"] / 1000.0),
+        pace("base_ms", "prefill_ms"),
+    )
+    order = PairOrder("paced", paces=paces, vocabulary_size=options["vocabulary"])
+    name = f"paced {options['draft_ms']:g}/{options['verify_ms']:g} ms"
+    return [traced(name, order, share, options) for share in acceptance]
+
+
+def traced(
+    name: str, order: PairOrder, acceptance: float, options: Mapping[str, Any]
+) -> Pair:
+    """A pair whose acceptance is that of traces, one for each seed."""
+    public, private = options["request"], options["request"] + options["history"]
+    order = replace(
+        order,
+        context=private + options["tokens"] + 2 * DRAFT_LIMIT,
+        private_length=private,
+        public_length=public,
+    )
+    orders = tuple(
+        replace(order, trace=Trace(acceptance, seed))
+        for seed in range(options["seeds"])
+    )
+    ids = tuple(300 + i % 64 for i in range(private))
+    return Pair(name, orders, Prompts(ids[:public], ids, ()), acceptance)
+
+
+def with_transformers(pair: Pair, options: Mapping[str, Any]) -> list[Row]:
+    """The row of assisted generation, or none and a sentence that says why."""
+    if why := assisted.missing():
+        click.echo(why, err=True)
+        return []
+    order = pair.orders[0]
+    models = assisted.TransformersPair(
+        Path(order.specialist), Path(order.generalist), order.server_threads
+    )
+    texts = models.write(pair.prompts.public_ids, options["tokens"])
+    return [
+        Row(
+            Cell(pair.name, None, ASSISTED),
+            texts.tokens,
+            texts.tokens / texts.assisted,
+            over_generalist=texts.alone / texts.assisted,
+        )
+    ]

@@ -1,0 +1,108 @@
+"""A trace: which drafted tokens of a text are kept. And logits that make it so.
+
+At every position of the text there are two tokens: the one that the specialist drafts,
+and the one that stands there where it is refused. Over a background of noise each model
+likes one of them, as the trace has it:
+
+    model        a token that is kept    one that is refused
+    specialist   drafted                 drafted
+    generalist   drafted                 recovered
+    base         nothing                 drafted
+
+At temperature 0 every method then does by its own rule what the trace says. L/B of the
+drafted token is huge where it is kept and tiny where it is refused, whatever the
+threshold; T = L * (S/B)^strength is largest at the token that is to stand there, and
+so is L. So all methods write one text, which `Trace.text` gives, and who measures
+compares: a run in which another acceptance crept in is no run.
+
+V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import Literal
+
+import numpy as np
+
+from decoding_core.sampling import Floats
+
+Role = Literal["specialist", "generalist", "base"]
+
+SMALLEST_VOCABULARY = 2048
+_FIRST_ID, _PAIRS = 256, 800
+"""No control token of any vocabulary is below; the ids of a text come round again."""
+_LIKED = 24.0
+"""Logit of the token that a model likes: of 151,936 with normal noise it has all but
+3e-6 of the probability."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """For each position of a text whether the token drafted there is kept."""
+
+    acceptance: float
+    """Chance with which each is kept, one independent of the other."""
+    seed: int
+
+    @cached_property
+    def kept(self) -> tuple[bool, ...]:
+        """The first 4,096 positions; later ones begin again."""
+        random = Random(f"trace {self.acceptance:g} {self.seed}")
+        return tuple(random.random() < self.acceptance for _ in range(4096))
+
+    def keeps(self, position: int) -> bool:
+        """Whether the token drafted at a position stays."""
+        return self.kept[position % len(self.kept)]
+
+    def digits(self, length: int) -> str:
+        """The first positions as they are recorded: 1 for a token that is kept."""
+        return "".join("01"[self.keeps(position)] for position in range(length))
+
+    def drafted(self, position: int) -> int:
+        """The token that the specialist drafts at a position."""
+        return _FIRST_ID + 2 * (position % _PAIRS)
+
+    def recovered(self, position: int) -> int:
+        """The token that stands at a position where the drafted one is refused."""
+        return self.drafted(position) + 1
+
+    def text(self, length: int) -> list[int]:
+        """What every method writes at temperature 0."""
+        return [
+            self.drafted(p) if self.keeps(p) else self.recovered(p)
+            for p in range(length)
+        ]
+
+
+class TraceLogits:
+    """The logits of one model."""
+
+    def __init__(
+        self, trace: Trace, role: Role, prompt_length: int, vocabulary: int
+    ) -> None:
+        """`prompt_length` tokens are read before the text; V is `vocabulary`."""
+        assert vocabulary >= SMALLEST_VOCABULARY
+        self._trace = trace
+        self._role = role
+        self._prompt_length = prompt_length
+        # Specialist and base have the same weights, and no delta where none is told.
+        noise = np.random.default_rng(role == "generalist")
+        self._background = noise.standard_normal(vocabulary, np.float32)
+
+    def rows(self, start: int, count: int) -> Floats:
+        """Logits (count, V) after so many tokens, prompt included, and after each of
+        the next; within the prompt they are noise."""
+        rows = np.tile(self._background, (count, 1))
+        for row, read in zip(rows, range(start, start + count), strict=True):
+            position = read - self._prompt_length
+            if position < 0:
+                continue
+            kept = self._trace.keeps(position)
+            if self._role == "generalist" and not kept:
+                row[self._trace.recovered(position)] = _LIKED
+            elif self._role != "base" or not kept:
+                row[self._trace.drafted(position)] = _LIKED
+        return rows

@@ -1,0 +1,208 @@
+"""Engines of a trace: what is kept is what the trace says, for every method."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.cost.shapes import Shape, shape_of
+from benchmarks.speed.rig import looped_costeer, random_gguf
+from benchmarks.speed.rig.engines import Pace, PacedBatch, SlotEngine, TracedBatch
+from benchmarks.speed.rig.random_gguf import (
+    RANDOM_MODELS,
+    RandomModel,
+    random_model_file,
+)
+from benchmarks.speed.rig.serving import Paces, PairOrder
+from benchmarks.speed.rig.trace import Trace, TraceLogits
+from decoding_core.errors import ModelError
+from decoding_core.messages import OpenSession
+from decoding_core.methods import build, costeer
+from decoding_core.protocols import Reading
+from decoding_core.sampling import log_softmax
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier
+from edge_app.decoding.events import EventEmitter, Tally
+from edge_app.decoding.loop import decode_loop
+from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.engines.settings import EngineSettings
+from tests.fakes import opened_session
+
+PUBLIC, PRIVATE = 5, 9
+NONE = Pace(0.0)
+ORDER = PairOrder(
+    "paced",
+    context=512,
+    vocabulary_size=2048,
+    private_length=PRIVATE,
+    public_length=PUBLIC,
+    trace=Trace(0.75, 0),
+    paces=Paces(NONE, NONE, NONE),
+)
+SMALL = RandomModel("tiny", Shape(2, 64, 2, 1, 32, 32, 96, 2048), tied=False)
+METHODS = (
+    *("generalist", "speculative", "costeer", "lightcosteer", "steering"),
+    *("lossless", "coupled"),
+)
+
+
+def write(order, settings, method=None, tokens=60):
+    """A text of the real loop, with all engines in this process."""
+    models = order.server()
+    verifier = EngineVerifier(SlotEngine(models.generalist), SlotEngine(models.base))
+    device = SlotEngine(order.device())
+    request = OpenSession(
+        tuple(range(PUBLIC)), (), device.vocabulary_id, settings.terms()
+    )
+    session = opened_session(verifier, request)
+    tally = Tally()
+    emitter = EventEmitter(tally.add, lambda _: b"")
+    loop = decode_loop(
+        settings,
+        method or build(settings),
+        device,
+        range(PRIVATE),
+        session,
+        emitter,
+        max_tokens=tokens,
+    )
+    text = [token for block in loop.blocks() for token in block.token_ids]
+    for model in (*models.each(), device):
+        model.close()
+    return text, tally.statistics()
+
+
+@pytest.mark.parametrize("acceptance", [0.0, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_writes_the_text_of_the_trace(method, acceptance):
+    """By its own rule, at temperature 0."""
+    trace = Trace(acceptance, 0)
+    text, statistics = write(replace(ORDER, trace=trace), MethodSettings(method=method))
+    assert text == trace.text(60)
+    if statistics.drafted:
+        assert statistics.recovered == trace.digits(60).count("0")
+
+
+@pytest.mark.parametrize("threshold", [1.0, 0.5, 0.1, 0.01])
+def test_the_threshold_changes_nothing(threshold):
+    """The trace decides, so one threshold is as good as another."""
+    text, _ = write(ORDER, MethodSettings(threshold=threshold))
+    assert text == ORDER.trace.text(60)
+
+
+def test_traces_are_the_same_for_ever():
+    """Figures of one day are compared with those of another."""
+    assert Trace(0.5, 0).digits(24) == "000100011101010100110101"
+    assert Trace(0.75, 0).digits(24) == "111111101110011011101010"
+    assert Trace(0.9, 0).digits(24) == "111110111101111111011111"
+    for acceptance in (0.5, 0.75, 0.9):
+        share = np.mean(Trace(acceptance, 0).kept)
+        assert share == pytest.approx(acceptance, abs=0.02)
+    assert Trace(0.5, 0).kept != Trace(0.5, 1).kept
+
+
+def test_an_order_travels_whole():
+    """To the process of the server."""
+    assert PairOrder.from_json(ORDER.to_json()) == ORDER
+    other = PairOrder("embedded", "a.gguf", "b.gguf", threads=2)
+    assert PairOrder.from_json(other.to_json()) == other
+    assert other.files == ("a.gguf", "b.gguf")
+
+
+def test_a_pace_is_that_of_a_pass():
+    """Of few tokens one step, of many what reading them takes."""
+    pace = Pace(step=2.0, token=0.25, prompt_token=0.5)
+    assert pace.seconds(1) == 2.25
+    assert pace.seconds(8) == 4.0
+    assert pace.seconds(100) == 50.0
+
+
+def test_slots_know_their_own_positions():
+    """Rows are those of the place in each text, in whatever order it was read."""
+    logits = TraceLogits(ORDER.trace, "specialist", 3, 2048)
+    paced = PacedBatch("p", NONE, logits, 2048, 2, 99)
+    one, other = paced.evaluate([Reading(1, [1] * 4, 2), Reading(0, [1] * 2)])
+    drafted = ORDER.trace.drafted
+    assert one.argmax(axis=1).tolist() == [drafted(0), drafted(1)]
+    assert other[0, drafted(0)] < 10  # within the prompt
+    paced.rollback(1, 3)
+    (again,) = paced.evaluate([Reading(1, [1])])
+    assert again.argmax() == drafted(1)
+
+
+@pytest.fixture
+def random_file(tmp_path):
+    return random_model_file(SMALL, tmp_path, lambda *_: None)
+
+
+def test_a_file_of_random_weights_is_a_model(random_file):
+    """Its header has the shape, and llama.cpp reads tokens with it."""
+    assert shape_of(random_file) == SMALL.shape
+    model = LlamaModel(random_file, EngineSettings(threads=1, extra_buffers=False))
+    context = LlamaContext(model, 1, 64, owns_model=True)
+    logits = context.sequence().evaluate(range(9), 9)
+    assert logits.shape == (9, 2048)
+    assert np.isfinite(logits).all()
+    assert logits.std(axis=1).min() > 0.0
+    context.close()
+
+
+def test_a_file_that_is_there_is_not_written_again(random_file, tmp_path):
+    """And one that was cut off is."""
+    before = random_file.stat().st_mtime_ns
+    told = []
+    random_model_file(SMALL, tmp_path, lambda *size: told.append(size))
+    assert (random_file.stat().st_mtime_ns, told) == (before, [])
+    size = random_file.stat().st_size
+    random_file.write_bytes(random_file.read_bytes()[:-1])
+    random_model_file(SMALL, tmp_path, lambda *size: told.append(size))
+    assert told[-1] == (size, size)
+    assert [path.name for path in tmp_path.iterdir()] == [SMALL.file_name]
+
+
+def test_a_full_disk_is_told_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        random_gguf.shutil, "disk_usage", lambda _: type("", (), {"free": 1 << 30})
+    )
+    with pytest.raises(ModelError, match="no room for"):
+        random_model_file(SMALL, tmp_path, lambda *_: None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_published_shapes_have_their_published_sizes():
+    """Weights without embeddings, as their own pages give them."""
+    published = {"0.6B": 0.44e9, "4B": 3.6e9, "8B": 6.95e9}
+    for name, weights in published.items():
+        assert RANDOM_MODELS[name].shape.weights == pytest.approx(weights, rel=0.01)
+
+
+def test_real_kernels_follow_the_trace(random_file):
+    """Every token is read by llama.cpp, and none of its logits counts."""
+    order = replace(
+        ORDER,
+        kind="random",
+        specialist=str(random_file),
+        generalist=str(random_file),
+        paces=None,
+    )
+    text, _ = write(order, MethodSettings(), tokens=30)
+    assert text == order.trace.text(30)
+    model = LlamaModel(random_file, EngineSettings(threads=1, extra_buffers=False))
+    context = LlamaContext(model, 1, 64, owns_model=True)
+    traced = TracedBatch(context, TraceLogits(ORDER.trace, "base", 0, 2048))
+    traced.evaluate([Reading(0, range(7))])
+    traced.rollback(0, 4)
+    assert context.position(0) == 4
+    traced.close()
+
+
+def test_the_papers_loop_is_the_strength_that_it_collapses_to():
+    """So what is timed is that loop."""
+    large, base, small = log_softmax(np.random.default_rng(0).normal(size=(3, 50)))
+    strength = costeer.steps_as_strength(costeer.STEPS)
+    closed = log_softmax(large + strength * (small - base))
+    found = looped_costeer.loop(large, base, small, costeer.STEPS)
+    assert np.allclose(found, closed)
+    settings = MethodSettings(method="costeer")
+    method = looped_costeer.Method(build(settings).strength, 2048)
+    assert write(ORDER, settings, method)[0] == ORDER.trace.text(60)

@@ -1,0 +1,114 @@
+"""`specsteer bench speed` as a whole: processes, sockets, relay, table."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.speed import assisted, bench_speed
+from benchmarks.speed.bench_speed import check, command
+from benchmarks.speed.one_text import Clock, Text
+from benchmarks.speed.rig.trace import Trace
+from decoding_core.errors import EngineError
+
+FAST = (
+    *("--engines", "paced", "--draft-ms", "1", "--verify-ms", "3", "--tokens", "12"),
+    *("--vocabulary", "2048", "--request", "20", "--history", "20"),
+)
+
+
+def run(*words):
+    return CliRunner().invoke(command, words)
+
+
+def test_a_text_of_each_kind_gives_a_row(tmp_path):
+    """The trace's own acceptance, with a relay and without, in a table and as JSON."""
+    file = tmp_path / "speed.json"
+    result = run(
+        *FAST,
+        *("--methods", "generalist,steering", "--trips", "0,8", "--windows", "1"),
+        *("--acceptance", "0.9", "--json", str(file)),
+    )
+    assert result.exit_code == 0, result.output
+    head, *lines = result.stdout.splitlines()
+    assert [line.split()[3] for line in lines] == ["generalist", "0.9"] * 2
+    assert "where the time goes" in head
+    body = json.loads(file.read_text())
+    rows = body["rows"]
+    assert [row["cell"]["trip"] for row in rows] == [0.0, 0.0, 0.008, 0.008]
+    for row in rows:
+        assert row["tokens"] == 12
+        assert row["bytes_a_token"] > 0
+        assert row["first"] > 0
+        assert sum(row["parts"].values()) == pytest.approx(1.0, abs=0.01)
+        # Nothing is faster than its engines and the round trip.
+        assert row["over_limit"] > 0.9 or row["cell"]["drafting"]
+    traces = body["manifest"]["settings"]["traces"]
+    assert traces == {"a = 0.9, seed 0": Trace(0.9, 0).digits(12)}
+    least, middle, _ = body["manifest"]["settings"]["relay, measured ms"]["8"]
+    assert 8.0 <= least <= middle
+
+
+@pytest.mark.slow
+def test_every_method_and_every_acceptance(tmp_path):
+    """What drafts nothing is written once, whatever the traces are."""
+    file = tmp_path / "speed.json"
+    result = run(*FAST, "--trips", "0", "--windows", "1", "--json", str(file))
+    assert result.exit_code == 0, result.output
+    cells = [row["cell"] for row in json.loads(file.read_text())["rows"]]
+    drafting = [cell for cell in cells if cell["drafting"]]
+    assert [cell["method"] for cell in cells if not cell["drafting"]] == [
+        "generalist",
+        "costeer",
+        "costeer, T passes",
+        "lightcosteer",
+    ]
+    assert [cell["acceptance"] for cell in drafting] == [0.5] * 4 + [0.75] * 4 + [
+        0.9
+    ] * 4
+
+
+@pytest.mark.slow
+def test_the_embedded_pair_writes_by_itself(tmp_path):
+    """By its own acceptance, with steering once for each threshold."""
+    file = tmp_path / "speed.json"
+    result = run(
+        *("--engines", "embedded", "--trips", "0", "--windows", "1", "--tokens", "20"),
+        *("--methods", "generalist,steering,lossless,assisted", "--json", str(file)),
+    )
+    assert result.exit_code == 0, result.output
+    body = json.loads(file.read_text())
+    methods = [row["cell"]["method"] for row in body["rows"]]
+    assert methods[:5] == [
+        "generalist",
+        "steering 1",
+        "steering 0.5",
+        "steering 0.1",
+        "lossless",
+    ]
+    assert len(body["manifest"]["models"]) == 2
+    if assisted.missing():
+        assert "assisted generation is left out" in result.stderr
+
+
+def test_a_text_that_no_trace_gives_is_no_measurement():
+    """Something else decided what was kept."""
+    trace, clock = Trace(0.5, 0), Clock()
+    check(Text(tuple(trace.text(9)), clock, 0.0), trace, "steering")
+    check(Text((1, 2, 3), clock, 0.0), None, "steering")
+    with pytest.raises(EngineError, match="steering did not write"):
+        check(Text((1, 2, 3), clock, 0.0), trace, "steering")
+
+
+def test_what_is_missing_is_named(monkeypatch):
+    """With the command that adds it."""
+    monkeypatch.setattr(assisted, "find_spec", lambda name: name != "torch" or None)
+    assert "left out without torch: " in assisted.missing()
+    monkeypatch.setattr(assisted, "find_spec", lambda name: name)
+    assert assisted.missing() == ""
+
+
+def test_the_lists_know_their_items():
+    """`quick` changes what is usual, and what is given stands."""
+    known = {option.name for option in command.params}
+    assert known >= {*bench_speed._USUAL, *bench_speed._QUICK}
