@@ -69,6 +69,7 @@ _HOME = {
     "build": "methods",
     "check_finite": "wire",
     "clipped_share": "methods.steering",
+    "common_prefix": "verifier",
     "count_kept": "verifier",
     "digest": "messages",
     "escaped": "foreign_text",
