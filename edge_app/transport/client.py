@@ -51,6 +51,8 @@ _LARGEST_BODY = 64 << 10
 _CONTROL_BYTES = 16 << 10
 """Pings and framing that may come beside an answer on a WebSocket."""
 _CHUNK = 64 << 10
+_TEXT_DONE, _GOES_ON = 1000, 1001
+"""Codes to close a WebSocket with: the first ends the session on the server."""
 _BROKEN = (HTTPXWSException, httpx.TransportError, httpcore.NetworkError, ProtocolError)
 
 
@@ -318,17 +320,27 @@ class Connection:
         self._received("verdict")
         return answer
 
-    def disconnect(self) -> bool:
-        """Close the WebSocket; the next exchange opens another. Whether there was one,
-        and the server was told in order that it is closed."""
-        there, self._socket, self._awaited = self._socket is not None, None, 0
+    def disconnect(self) -> None:
+        """Close the WebSocket; the next exchange opens another, over which the session
+        goes on."""
+        self._hang_up(_GOES_ON)
+
+    def end(self) -> bool:
+        """Close the WebSocket, which ends the session. Whether there was one, and the
+        server was told in order that it is closed."""
+        return self._hang_up(_TEXT_DONE)
+
+    def _hang_up(self, code: int) -> bool:
+        socket, self._socket, self._awaited = self._socket, None, 0
         exits, self._exits = self._exits, ExitStack()
         try:
             with self._sent("end", (), b""):
+                if socket is not None:
+                    socket.close(code)
                 exits.close()
         except (*_BROKEN, OSError):
             return False  # it was broken, which is why it is closed
-        return there
+        return socket is not None
 
     def close(self) -> None:
         """Close everything."""

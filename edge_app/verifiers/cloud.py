@@ -178,7 +178,7 @@ class CloudVerifier:
         """End the session, on the server too, and the connection."""
         try:
             # The server ends the session of a stream that is closed in order.
-            streamed = self._connection.disconnect()
+            streamed = self._connection.end()
             if self._session_id and not streamed:
                 self._connection.request(
                     "close",

@@ -7,10 +7,13 @@ from websockets.exceptions import ConnectionClosed
 
 from decoding_core.verifier import EngineVerifier
 from decoding_core.wire import Kind
+from edge_app.verifiers.cloud import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,
+    TOKEN,
     FakeEngine,
+    as_text,
     block_after,
     client_of,
     fake_models,
@@ -143,6 +146,31 @@ def test_a_text_with_other_frames_ends_the_stream(server, client):
     with stream(server, session_id) as socket:
         socket.send(frames.encode_block(block))
         assert is_answer(socket.recv(), longer, block)
+
+
+@pytest.mark.parametrize("changes", [{}, {"draft_limit": 6}])
+def test_the_device_keeps_its_session_with_blocks_out(changes):
+    """It hangs up, so that no answer to the old text comes, and not in a way that ends
+    the session. The end of the text does end it."""
+    models = fake_models()
+    first, again = open_request((1,)), open_request((1, 2), **changes)
+    with running(lambda: models) as server:
+        device = CloudVerifier(server.url, TOKEN, lambda _: None)
+        opened = device.open(first)
+        models.generalist.gate.clear()
+        for round_ in range(2):
+            device.submit(block_after((1,) * round_, (1,), round_=round_))
+        assert models.generalist.entered.wait(PATIENCE)
+        assert device.open(again).session_id == opened.session_id
+        models.generalist.gate.set()
+        block = block_after((), (1, 2))
+        device.submit(block)
+        verdict = timeless(device.collect())
+        local = EngineVerifier(FakeEngine(GENERALIST), FakeEngine(BASE))
+        local.open(again)
+        assert as_text(verdict, 2) == as_text(timeless(local.verify(block)), 2)
+        device.close()
+        wait_until(lambda: not len(server.service._sessions))
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ class LosingServer:
             raise SessionLostError("there is no such session")
         self._connected = True
 
-    close = disconnect
+    close = end = disconnect
 
     def _key(self, name, frame):
         block = self.sessions[name].frames.decode_block(frame)

@@ -52,7 +52,7 @@ class FakeConnection(LosingServer):
         super().disconnect()
         return connected
 
-    close = disconnect
+    close = end = disconnect
 
 
 @pytest.fixture
