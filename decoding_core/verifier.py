@@ -35,6 +35,7 @@ from decoding_core.messages import (
     WINDOW,
     Candidates,
     DraftBlock,
+    FrameFormat,
     OpenSession,
     SessionOpened,
     Terms,
@@ -52,7 +53,6 @@ from decoding_core.protocols import (
 )
 from decoding_core.sampling import TIED, ArrayRows, Floats, Ids, Noise
 from decoding_core.settings import START, Threshold
-from decoding_core.wire import FrameFormat
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,17 @@ import numpy as np
 
 from decoding_core.errors import MessageError
 from decoding_core.messages import (
+    VERSION,
     Candidates,
     DraftBlock,
+    Kind,
     OpenSession,
     SessionOpened,
+    Signal,
     Terms,
     Verdict,
+    check_finite,
 )
-from decoding_core.wire import VERSION, Kind, Signal, check_finite
 
 Json = dict[str, Any]
 

@@ -94,3 +94,19 @@ def at_once(code, *runs):
             child.kill()
             child.communicate()
     return said
+
+
+class Elapsed:
+    """Lower bounds of time: no machine is too slow for them."""
+
+    def __init__(self):
+        self._began = time.monotonic()
+
+    def at_least(self, seconds):
+        """Whether so much time has passed since the beginning."""
+        return time.monotonic() - self._began >= seconds
+
+
+def let_pass(seconds):
+    """Be as slow as what a test stands for; that it is slower changes nothing."""
+    time.sleep(seconds)

@@ -14,10 +14,15 @@ import time
 
 from benchmarks.pair.pair import Connect, Pair
 from decoding_core.errors import MessageError
-from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
+from decoding_core.messages import (
+    DraftBlock,
+    FrameFormat,
+    OpenSession,
+    SessionOpened,
+    Verdict,
+)
 from decoding_core.protocols import Verifier
 from decoding_core.verifier import VerifierHere, role_of
-from decoding_core.wire import FrameFormat
 from decoding_core.wire_json import (
     open_from_json,
     open_to_json,

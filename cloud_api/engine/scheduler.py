@@ -37,10 +37,9 @@ from decoding_core.errors import (
     MessageError,
     SessionLostError,
 )
-from decoding_core.messages import Verdict
+from decoding_core.messages import Verdict, check_finite
 from decoding_core.protocols import BatchEngine, Rows
 from decoding_core.verifier import evaluate_rows
-from decoding_core.wire import check_finite
 
 CHUNK = 256
 """Tokens of a long text that are read in one step."""

@@ -22,7 +22,7 @@ from cloud_api.errors import (
     UnauthorizedError,
 )
 from decoding_core import errors
-from decoding_core.wire import VERSION
+from decoding_core.messages import VERSION
 
 MEDIA_TYPE = "application/problem+json"
 

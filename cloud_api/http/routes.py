@@ -11,9 +11,8 @@ from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http.schemas import BlockBody, OpenBody
 from cloud_api.sessions.service import Service, candidate_limit
 from decoding_core import wire_json
-from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, WINDOW
+from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, VERSION, WINDOW
 from decoding_core.protocols import BatchEngine
-from decoding_core.wire import VERSION
 
 router = APIRouter()
 

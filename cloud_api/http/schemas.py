@@ -10,11 +10,11 @@ from decoding_core.messages import (
     DRAFT_LIMIT,
     SETTLED_LIMIT,
     THRESHOLD_LIMIT,
+    VERSION,
     AcceptanceRule,
     BasePlace,
     CandidateRule,
 )
-from decoding_core.wire import VERSION
 
 TEXT_LIMIT = 1 << 18
 """More tokens than any model's context."""

@@ -20,11 +20,9 @@ from starlette.websockets import WebSocketDisconnect
 from cloud_api import logs
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http import problems
-from cloud_api.sessions.service import Service, StreamEnd
-from cloud_api.sessions.state import UNANSWERED
+from cloud_api.sessions.service import UNANSWERED, Service, StreamEnd
 from decoding_core.errors import MessageError, SessionLostError
-from decoding_core.messages import Verdict
-from decoding_core.wire import FrameFormat, Kind, Problem, Signal
+from decoding_core.messages import FrameFormat, Kind, Problem, Signal, Verdict
 
 TEXT_DONE = 1000
 BAD_FRAME = 1008

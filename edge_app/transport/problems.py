@@ -16,7 +16,7 @@ from decoding_core.errors import (
     SessionLostError,
 )
 from decoding_core.foreign_text import one_line
-from decoding_core.wire import Kind, Problem, Signal
+from decoding_core.messages import Kind, Problem, Signal
 
 _MOST_WAIT = 10.0
 """Seconds; what a server asks for is not to be trusted."""

@@ -26,12 +26,15 @@ from decoding_core.errors import (
 from decoding_core.messages import (
     WINDOW,
     DraftBlock,
+    FrameFormat,
+    Kind,
     OpenSession,
+    Problem,
     SessionOpened,
+    Signal,
     Verdict,
 )
 from decoding_core.verifier import VerifierRole, role_of
-from decoding_core.wire import FrameFormat, Kind, Problem, Signal
 from decoding_core.wire_json import open_to_json, opened_from_json
 from edge_app.decoding.events import Emit
 from edge_app.transport.client import Connection, ConnectionLostError

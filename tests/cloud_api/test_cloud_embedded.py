@@ -3,14 +3,13 @@ process give the same verdicts."""
 
 import random
 import threading
-import time
 
 import numpy as np
 import pytest
 from websockets.sync.client import connect
 
 from cloud_api.engine.llama import LlamaOptions, load_models
-from cloud_api.sessions.state import Session
+from cloud_api.sessions.service import Session
 from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import EngineVerifier, role_of
@@ -30,6 +29,7 @@ from tests.cloud_api.cloud_fakes import (
 from tests.fakes import verdict_on
 
 CONTEXT, THREADS = 512, 1
+from tests.waiting import let_pass
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,7 @@ def write_slowly(server, request, seed, blocks=20):
             answer = post_block(client, session_id, block).json()
             text += [*settled, *drafted[: answer["accepted"]]]
             settled = [row["token_ids"][0] for row in answer["rows"]]
-            time.sleep(0.02)  # the time of a draft
+            let_pass(0.02)  # the time of a draft
         client.delete(f"/v1/sessions/{session_id}")
 
 

@@ -21,7 +21,7 @@ from cloud_api.cli import main
 from cloud_api.engine.slots import Models
 from cloud_api.run import is_loopback
 from decoding_core import wire_json
-from decoding_core.wire import Kind, Problem
+from decoding_core.messages import Kind, Problem
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     TOKEN,

@@ -13,15 +13,18 @@ from decoding_core.messages import (
     RATIO_UNIT,
     SETTLED_LIMIT,
     THRESHOLD_LIMIT,
+    VERSION,
     Candidates,
     DraftBlock,
+    FrameFormat,
+    Kind,
     OpenSession,
+    Signal,
     Terms,
     Verdict,
 )
 from decoding_core.methods import available, build_for_server
 from decoding_core.verifier import role_of, verify
-from decoding_core.wire import VERSION, FrameFormat, Kind, Signal
 from decoding_core.wire_json import (
     answer_from_json,
     answer_to_json,

@@ -100,6 +100,9 @@ CASES = {
     ("bench", "loops"): ["--generalist {gguf}"],
     ("bench", "retrieval"): ["--texts {hostile}"],
     ("bench", "samples"): ["--specialist {gguf}"],
+    ("bench", "branches"): ["--writers {hostile}"],
+    ("bench", "speed"): ["--engines {hostile}", "--json {hostile} {hostile}"],
+    ("bench", "verdict"): ["--vocabulary {hostile}"],
     ("bench", "where-time-goes"): ["--json {hostile} {hostile}"],
 }
 """Arguments of each command; {names} are of the world. What hostile words are shown is

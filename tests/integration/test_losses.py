@@ -12,10 +12,9 @@ from contextlib import closing, contextmanager
 import httpx
 import pytest
 
-from decoding_core.messages import OpenSession
+from decoding_core.messages import VERSION, OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
-from decoding_core.wire import VERSION
 from edge_app.decoding.events import EventEmitter, Notice, Sent
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from decoding_core.messages import FrameFormat
 from decoding_core.settings import MethodSettings
-from decoding_core.wire import FrameFormat
 from edge_app.decoding.events import Sent, Settled, SourcesFound
 from edge_app.privacy.ledger import read_ledger
 from edge_app.retrieval.context import PromptBuilder

@@ -5,8 +5,8 @@ import threading
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from decoding_core.messages import Kind
 from decoding_core.verifier import EngineVerifier
-from decoding_core.wire import Kind
 from edge_app.verifiers.cloud import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
     BASE,

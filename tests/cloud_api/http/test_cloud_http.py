@@ -7,7 +7,7 @@ import pytest
 from cloud_api.engine.slots import Models
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
-from decoding_core.wire import VERSION
+from decoding_core.messages import VERSION
 from tests.cloud_api.cloud_fakes import (
     VOCABULARY,
     FakeModel,

@@ -13,10 +13,9 @@ from websockets.sync.client import connect
 
 from cloud_api import app
 from decoding_core import wire_json
-from decoding_core.messages import DraftBlock, Verdict
+from decoding_core.messages import DraftBlock, Kind, Problem, Signal, Verdict
 from decoding_core.methods import available, build_for_server
 from decoding_core.verifier import EngineVerifier
-from decoding_core.wire import Kind, Problem, Signal
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,

@@ -6,10 +6,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cloud_api.sessions.state import UNANSWERED, Join, Session, Verify
-from decoding_core.messages import WINDOW, DraftBlock, Verdict, digest
+from cloud_api.sessions.service import UNANSWERED, Join, Session, Verify
+from decoding_core.messages import (
+    WINDOW,
+    DraftBlock,
+    Kind,
+    Problem,
+    Signal,
+    Verdict,
+    digest,
+)
 from decoding_core.verifier import role_of
-from decoding_core.wire import Kind, Problem, Signal
 from tests.cloud_api.cloud_fakes import block_after, open_request
 
 CONTEXT = 60

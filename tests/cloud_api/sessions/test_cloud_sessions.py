@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cloud_api.sessions.service import Sessions, round_of
-from cloud_api.sessions.state import Session
+from cloud_api.sessions.service import Session, Sessions, round_of
 from decoding_core.errors import CloudBusyError, SessionLostError
 from decoding_core.verifier import role_of
 from tests.cloud_api.cloud_fakes import block_after, open_request

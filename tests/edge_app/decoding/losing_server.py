@@ -10,16 +10,15 @@ import random
 import threading
 from collections import deque
 
-from cloud_api.sessions.state import Session, Verify
+from cloud_api.sessions.service import Session, Verify
 from decoding_core import wire_json
 from decoding_core.errors import (
     CloudBusyError,
     CloudUnreachableError,
     SessionLostError,
 )
-from decoding_core.messages import SessionOpened, Verdict
+from decoding_core.messages import Kind, Problem, SessionOpened, Signal, Verdict
 from decoding_core.verifier import role_of, verify
-from decoding_core.wire import Kind, Problem, Signal
 from edge_app.transport.client import ConnectionLostError
 from tests.fakes import HashEngine
 

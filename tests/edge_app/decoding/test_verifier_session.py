@@ -17,14 +17,16 @@ from decoding_core.errors import (
 from decoding_core.messages import (
     Candidates,
     DraftBlock,
+    Kind,
     OpenSession,
+    Problem,
+    Signal,
     Verdict,
     digest,
 )
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
-from decoding_core.wire import Kind, Problem, Signal
 from edge_app.decoding.events import EventEmitter, Notice
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession

@@ -18,10 +18,9 @@ from decoding_core.errors import (
     MessageError,
     StoppedError,
 )
-from decoding_core.messages import DraftBlock, OpenSession, digest
+from decoding_core.messages import DraftBlock, Kind, OpenSession, Signal, digest
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
-from decoding_core.wire import Kind, Signal
 from edge_app.transport import client
 from edge_app.transport.client import Connection
 from edge_app.transport.problems import error_of, error_of_signal
