@@ -27,9 +27,9 @@ from tests.cloud_api.cloud_fakes import (
     timeless_json,
 )
 from tests.fakes import verdict_on
+from tests.waiting import let_pass
 
 CONTEXT, THREADS = 512, 1
-from tests.waiting import let_pass
 
 
 @pytest.fixture(scope="module")
