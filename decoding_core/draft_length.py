@@ -37,6 +37,8 @@ _WORTH_A_BLOCK = 1.01
 _LONGEST_HANDLING = 0.05
 _AT_ONCE = 1e-6
 """Of the time of a token: an answer that is late by less comes when it is drafted."""
+_TRIED = 6
+"""Blocks drafted ahead by which it is known what that costs; of turns, one will do."""
 _LEAST_CHANCE = 0.05
 """Drafting goes on while what is drafted is kept with this chance at least."""
 
@@ -151,18 +153,46 @@ def plan(costs: Costs, acceptance: float, limit: int, window: Window = "auto") -
     return best[1]
 
 
+class _Measured:
+    """What the parts of a round have taken."""
+
+    def __init__(self) -> None:
+        self.draft = self.handling = 0.0
+        self.blocks: deque[tuple[int, float]] = deque(maxlen=32)
+        """Lengths, and how long the models took."""
+        self.trips: deque[float] = deque(maxlen=32)
+
+    def costs(self) -> Costs:
+        """The least trip, for the others waited for something else too; of the models
+        the line through what they took."""
+        count = len(self.blocks) or 1
+        length = sum(length for length, _ in self.blocks) / count
+        seconds = sum(seconds for _, seconds in self.blocks) / count
+        spread = sum((one - length) ** 2 for one, _ in self.blocks)
+        slope = 0.0
+        if spread > 0.0:
+            both = sum((g - length) * (s - seconds) for g, s in self.blocks)
+            slope = min(max(both / spread, 0.0), seconds / max(length, 1.0))
+        trip = min(self.trips, default=0.0)
+        fixed = seconds - slope * length
+        return Costs(self.draft, fixed, slope, trip, self.handling)
+
+
 class DraftLengths:
-    """Chooses how long drafts are, from what one text's rounds have taken so far."""
+    """Chooses how long drafts are, from what one text's rounds have taken so far.
+
+    Where the window is open too, a text begins in turns. It drafts ahead once that is
+    expected to be faster, and goes back where it was not: where device and verifier
+    share their cores, each is slower while the other works.
+    """
 
     def __init__(self, length: DraftLength, window: Window, limit: int) -> None:
         """`limit` is the longest draft; a length or a window that is set stays."""
-        self._length = length
+        self._length = limit if length == "auto" else min(length, limit)
+        self._fitted = length == "auto"
         self._window = window
-        self._limit = limit
-        self._draft = self._handling = 0.0
         self._kept, self._tried = 6.0, 8.0  # what is believed before anything is seen
-        self._blocks: deque[tuple[int, float]] = deque(maxlen=32)
-        self._trips: deque[float] = deque(maxlen=32)
+        self._turns, self._ahead = _Measured(), _Measured()
         self._plan = self._choose()
 
     @property
@@ -178,76 +208,86 @@ class DraftLengths:
 
     @property
     def costs(self) -> Costs:
-        """What the parts of a round have taken."""
-        count = len(self._blocks) or 1
-        length = sum(length for length, _ in self._blocks) / count
-        seconds = sum(seconds for _, seconds in self._blocks) / count
-        spread = sum((one - length) ** 2 for one, _ in self._blocks)
-        slope = 0.0
-        if spread > 0.0:
-            both = sum((g - length) * (s - seconds) for g, s in self._blocks)
-            slope = min(max(both / spread, 0.0), seconds / max(length, 1.0))
-        trip = min(self._trips, default=0.0)
-        fixed = seconds - slope * length
-        return Costs(self._draft, fixed, slope, trip, self._handling)
+        """What the parts of a round have taken, in the way that is gone now."""
+        return (self._ahead if self.window > 1 else self._turns).costs()
 
-    def next(self, out: int, position: int = 0) -> int:
+    def next(self, out: int) -> int:
         """How long the next block is to be, with so many blocks out."""
-        del position
         return self._plan.later if out else self._plan.first
 
     def worth_a_block(self, waiting: int) -> bool:
         """Whether to begin another block behind so many tokens that wait for their
         verdicts."""
-        return self.acceptance**waiting >= _LEAST_CHANCE
+        return self.window > 1 and self.acceptance**waiting >= _LEAST_CHANCE
 
     def worth_a_token(self, waiting: int, oldest: int, seconds: float) -> bool:
         """Whether to draft another token behind so many, when the verdict on the oldest
         block, of `oldest` tokens, is expected in so many seconds. A verdict that
-        refuses waits until the token is drafted."""
-        late = max(self._draft - max(seconds, 0.0), 0.0)
+        refuses waits until the token is drafted; one that is overdue is not waited
+        for."""
+        draft = self._ahead.draft
+        if not self._ahead.blocks or seconds < -draft:
+            return True
+        late = max(draft - max(seconds, 0.0), 0.0)
         refused = 1.0 - self.acceptance**oldest
-        return self.acceptance**waiting * self._draft >= refused * late
+        return self.acceptance**waiting * draft >= refused * late
 
-    def drafted(self, seconds: float) -> None:
-        """Take in what it took to draft one token."""
-        self._draft = 0.8 * self._draft + 0.2 * seconds if self._draft else seconds
+    def drafted(self, seconds: float, out: int) -> None:
+        """Take in what it took to draft one token, with so many blocks out."""
+        way = self._ahead if out else self._turns
+        way.draft = 0.8 * way.draft + 0.2 * seconds if way.draft else seconds
 
     def handled(self, seconds: float) -> None:
         """Take in what it took to send a block and to take in its verdict."""
+        way = self._ahead if self.window > 1 else self._turns
         # Connecting again would count for many blocks.
-        self._handling += 0.1 * (min(seconds, _LONGEST_HANDLING) - self._handling)
+        way.handling += 0.1 * (min(seconds, _LONGEST_HANDLING) - way.handling)
 
     def verified(self, length: int, kept: int, models: float, waited: float) -> None:
         """Take in a verdict on so many tokens: for how long the models worked for it,
         and for how long it was waited for in all, in seconds."""
         self._kept = 0.98 * self._kept + kept
         self._tried = 0.98 * self._tried + min(kept + 1, length)
-        self._blocks.append((length, models))
-        self._trips.append(max(waited - models, 0.0))
+        way = self._ahead if self.window > 1 else self._turns
+        way.blocks.append((length, models))
+        way.trips.append(max(waited - models, 0.0))
         self._plan = self._choose()
 
     def _choose(self) -> Plan:
-        limit, length = self._limit, self._length
-        if length != "auto":
-            limit = min(length, limit)
-        window = WINDOW if self._window == "auto" else self._window
+        """What takes the least time a token, by what was measured."""
+        limit, window = self._length, self._window
+        turns, ahead = self._turns.blocks, self._ahead.blocks
         if not limit:
             return Plan(0, 0, 1)
-        if not self._blocks:
-            return Plan(min(FIXED_LENGTH, limit), min(FIXED_LENGTH, limit), window)
-        if length != "auto" and self._window != "auto":
-            return Plan(limit, limit, window)
-        costs = self.costs
-        rounded = Costs(
-            *map(_rounded, (costs.draft, costs.verify)),
-            *map(_rounded, (costs.verify_token, costs.round_trip, costs.handling)),
+        if window == "auto" and not turns:
+            window = 1
+        if not (turns or ahead) or (window != "auto" and not self._fitted):
+            length = min(FIXED_LENGTH, limit) if self._fitted else limit
+            return Plan(length, length, WINDOW if window == "auto" else window)
+        if window == 1:
+            return self._planned(self._turns, 1)[0]
+        if window != "auto":
+            return self._planned(self._ahead if ahead else self._turns, window)[0]
+        in_turns, by_turns = self._planned(self._turns, 1)
+        measured = self._ahead if len(ahead) >= _TRIED else self._turns
+        drafted_ahead, by_ahead = min(
+            (self._planned(measured, number) for number in range(2, WINDOW + 1)),
+            key=lambda found: found[1] * _WORTH_A_BLOCK ** found[0].window,
+        )
+        return drafted_ahead if by_ahead * _WORTH_A_BLOCK < by_turns else in_turns
+
+    def _planned(self, measured: _Measured, window: int) -> tuple[Plan, float]:
+        """The best plan under these costs, and its seconds a token."""
+        exact = measured.costs()
+        costs = Costs(
+            *map(_rounded, (exact.draft, exact.verify, exact.verify_token)),
+            *map(_rounded, (exact.round_trip, exact.handling)),
         )
         share = round(self.acceptance * 50) / 50
-        chosen = plan(rounded, share, limit, self._window)
-        if length != "auto":
-            return Plan(limit, limit, chosen.window)
-        return chosen
+        found = Plan(self._length, self._length, window)
+        if self._fitted:
+            found = plan(costs, share, self._length, window)
+        return found, seconds_a_token(costs, share, found)
 
 
 def _rounded(seconds: float) -> float:

@@ -265,7 +265,7 @@ class DecodeLoop:
                     raise ContextFullError("the text no longer fits")
                 self._send(pending, threshold)
                 continue
-            if self._out and not pending and not self._goes_ahead(sent):
+            if self._out and not pending and not lengths.worth_a_block(sent):
                 return
             if self._out and (self._session.ready() or not self._has_time()):
                 return
@@ -278,12 +278,8 @@ class DecodeLoop:
                 self._full = True
                 continue
             if drafted[1:]:  # the first may have read a prompt
-                lengths.drafted(time.perf_counter() - began)
+                lengths.drafted(time.perf_counter() - began, len(self._out))
             self._emitter.drafted(token)
-
-    def _goes_ahead(self, sent: int) -> bool:
-        """Whether to begin another block behind so many tokens that are out."""
-        return self._lengths.window > 1 and self._lengths.worth_a_block(sent)
 
     def _has_time(self) -> bool:
         """Whether to draft one more token before the verdict on the oldest block."""
