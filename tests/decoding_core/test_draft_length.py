@@ -194,7 +194,7 @@ def rounds(lengths, costs, kept, count=64):
     for number in range(count):
         length = (lengths.next(0), lengths.next(1), 1 + number % 5)[number % 3]
         for _ in range(length):
-            lengths.drafted(costs.draft)
+            lengths.drafted(costs.draft, number % 2)
         models = costs.block(length)
         stay = kept(length, number)
         lengths.verified(length, stay, models, models + costs.round_trip)
@@ -204,7 +204,7 @@ def test_costs_are_learnt_from_rounds():
     """Each part apart: blocks of several lengths tell a block's from a token's."""
     lengths = DraftLengths("auto", "auto", LONGEST)
     assert (lengths.next(0), lengths.next(1)) == (FIXED_LENGTH, FIXED_LENGTH)
-    assert lengths.window == WINDOW
+    assert lengths.window == 1
     rounds(lengths, GPU, lambda length, number: length)
     found = lengths.costs
     for name in ("draft", "verify", "verify_token", "round_trip"):
@@ -235,6 +235,42 @@ def test_acceptance_is_learnt_from_rounds(share):
     best = plan(GPU, lengths.acceptance, LONGEST)
     seconds = seconds_a_token(GPU, lengths.acceptance, chosen)
     assert seconds <= 1.05 * seconds_a_token(GPU, lengths.acceptance, best)
+
+
+def slowed(lengths, factor, count=60):
+    """Tell `lengths` of rounds that take so many times as long while both work."""
+    for number in range(count):
+        ahead = lengths.window > 1
+        times = factor if ahead else 1.0
+        for place in range(lengths.next(number % 2)):
+            lengths.drafted(times * GPU.draft, ahead and bool(place or number))
+        length = lengths.next(number % 2)
+        models = times * GPU.block(length)
+        lengths.verified(length, length - 1, models, models + GPU.round_trip)
+
+
+def test_a_text_begins_in_turns_and_drafts_ahead_where_that_is_faster():
+    lengths = DraftLengths("auto", "auto", LONGEST)
+    assert lengths.window == 1
+    slowed(lengths, 1.0)
+    assert lengths.window > 1
+
+
+def test_who_shares_cores_goes_back_to_turns():
+    """Where each is four times as slow while the other works."""
+    lengths = DraftLengths("auto", "auto", LONGEST)
+    slowed(lengths, 4.0)
+    assert lengths.window == 1
+
+
+def test_a_verdict_that_is_overdue_is_not_waited_for():
+    """Only one that is about to come is: a token takes 7 ms."""
+    lengths = DraftLengths("auto", 2, LONGEST)
+    assert lengths.worth_a_token(12, 4, 0.0)  # nothing is known yet
+    rounds(lengths, GPU, lambda length, number: length // 2)
+    assert lengths.worth_a_token(12, 4, 2 * GPU.draft)
+    assert not lengths.worth_a_token(12, 4, 0.1 * GPU.draft)
+    assert lengths.worth_a_token(12, 4, -2 * GPU.draft)
 
 
 @pytest.mark.parametrize(("length", "window"), [(5, 2), (5, "auto"), ("auto", 1)])
