@@ -28,7 +28,10 @@ from functools import lru_cache
 from decoding_core.messages import WINDOW
 from decoding_core.settings import FIXED_LENGTH, DraftLength, Window
 
-_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64)
+_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)
+_NEWLY_PLANNED = (1, 2, 4)
+_PLANNED_EVERY = 8
+"""Verdicts after which a plan is made anew; one takes milliseconds."""
 _NEARLY_ALWAYS = 0.98
 """Acceptance is taken to be no higher: runs without an end have no mean."""
 _HARDLY_EVER = 0.01
@@ -144,6 +147,7 @@ def plan(costs: Costs, acceptance: float, limit: int, window: Window = "auto") -
             Plan(first, later, number)
             for first in lengths
             for later in (lengths if number > 1 else [first])
+            if first <= later  # the verifier is idle when the first one comes
         ]
         timed = [(seconds_a_token(costs, acceptance, one), one) for one in plans]
         least = min(timed, key=lambda pair: pair[0])
@@ -193,6 +197,7 @@ class DraftLengths:
         self._window = window
         self._kept, self._tried = 6.0, 8.0  # what is believed before anything is seen
         self._turns, self._ahead = _Measured(), _Measured()
+        self._verdicts = 0
         self._plan = self._choose()
 
     @property
@@ -251,7 +256,9 @@ class DraftLengths:
         way = self._ahead if self.window > 1 else self._turns
         way.blocks.append((length, models))
         way.trips.append(max(waited - models, 0.0))
-        self._plan = self._choose()
+        self._verdicts += 1
+        if self._verdicts in _NEWLY_PLANNED or not self._verdicts % _PLANNED_EVERY:
+            self._plan = self._choose()
 
     def _choose(self) -> Plan:
         """What takes the least time a token, by what was measured."""
@@ -283,7 +290,7 @@ class DraftLengths:
             *map(_rounded, (exact.draft, exact.verify, exact.verify_token)),
             *map(_rounded, (exact.round_trip, exact.handling)),
         )
-        share = round(self.acceptance * 50) / 50
+        share = round(self.acceptance * 25) / 25
         found = Plan(self._length, self._length, window)
         if self._fitted:
             found = plan(costs, share, self._length, window)
@@ -291,8 +298,7 @@ class DraftLengths:
 
 
 def _rounded(seconds: float) -> float:
-    """About what it was, so that a plan need not be made anew for each verdict."""
+    """Within a twentieth of what it was, so that plans are found again."""
     if seconds < 1e-5:
         return 0.0
-    step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
-    return round(seconds / step) * step
+    return math.exp(round(math.log(seconds) * 10.0) / 10.0)
