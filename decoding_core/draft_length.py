@@ -24,12 +24,13 @@ import math
 from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import median
 
 from decoding_core.messages import WINDOW
 from decoding_core.settings import FIXED_LENGTH, DraftLength, Window
 
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)
-_NEWLY_PLANNED = (1, 2, 4)
+_NEWLY_PLANNED = (1, 2, 3, 5)
 _PLANNED_EVERY = 8
 """Verdicts after which a plan is made anew; one takes milliseconds."""
 _NEARLY_ALWAYS = 0.98
@@ -40,6 +41,7 @@ _WORTH_A_BLOCK = 1.01
 _LONGEST_HANDLING = 0.05
 _AT_ONCE = 1e-6
 """Of the time of a token: an answer that is late by less comes when it is drafted."""
+_FAR_TOO_SLOW = 1.5
 _TRIED = 6
 """Blocks drafted ahead by which it is known what that costs; of turns, one will do."""
 _LEAST_CHANCE = 0.05
@@ -161,14 +163,15 @@ class _Measured:
     """What the parts of a round have taken."""
 
     def __init__(self) -> None:
-        self.draft = self.handling = 0.0
+        self.drafts: deque[float] = deque(maxlen=16)
+        self.handling = 0.0
         self.blocks: deque[tuple[int, float]] = deque(maxlen=32)
         """Lengths, and how long the models took."""
         self.trips: deque[float] = deque(maxlen=32)
 
     def costs(self) -> Costs:
-        """The least trip, for the others waited for something else too; of the models
-        the line through what they took."""
+        """The median draft; the least trip, for the others waited for something else
+        too; of the models the line through what they took."""
         count = len(self.blocks) or 1
         length = sum(length for length, _ in self.blocks) / count
         seconds = sum(seconds for _, seconds in self.blocks) / count
@@ -180,6 +183,11 @@ class _Measured:
         trip = min(self.trips, default=0.0)
         fixed = seconds - slope * length
         return Costs(self.draft, fixed, slope, trip, self.handling)
+
+    @property
+    def draft(self) -> float:
+        """What it takes to draft a token."""
+        return median(self.drafts) if self.drafts else 0.0
 
 
 class DraftLengths:
@@ -239,8 +247,7 @@ class DraftLengths:
 
     def drafted(self, seconds: float, out: int) -> None:
         """Take in what it took to draft one token, with so many blocks out."""
-        way = self._ahead if out else self._turns
-        way.draft = 0.8 * way.draft + 0.2 * seconds if way.draft else seconds
+        (self._ahead if out else self._turns).drafts.append(seconds)
 
     def handled(self, seconds: float) -> None:
         """Take in what it took to send a block and to take in its verdict."""
@@ -253,11 +260,16 @@ class DraftLengths:
         and for how long it was waited for in all, in seconds."""
         self._kept = 0.98 * self._kept + kept
         self._tried = 0.98 * self._tried + min(kept + 1, length)
-        way = self._ahead if self.window > 1 else self._turns
-        way.blocks.append((length, models))
-        way.trips.append(max(waited - models, 0.0))
         self._verdicts += 1
-        if self._verdicts in _NEWLY_PLANNED or not self._verdicts % _PLANNED_EVERY:
+        ahead = self.window > 1
+        if self._verdicts > 1:  # with the first block the models read the prompt
+            way = self._ahead if ahead else self._turns
+            way.blocks.append((length, models))
+            way.trips.append(max(waited - models, 0.0))
+        new = self._verdicts in _NEWLY_PLANNED or (
+            ahead and len(self._ahead.blocks) in _NEWLY_PLANNED
+        )
+        if new or not self._verdicts % _PLANNED_EVERY:
             self._plan = self._choose()
 
     def _choose(self) -> Plan:
@@ -281,6 +293,11 @@ class DraftLengths:
             (self._planned(measured, number) for number in range(2, WINDOW + 1)),
             key=lambda found: found[1] * _WORTH_A_BLOCK ** found[0].window,
         )
+        if ahead and measured is self._turns:
+            # A single block tells when both sides slow each other down badly.
+            share, found = self.acceptance, self._ahead.costs()
+            if seconds_a_token(found, share, drafted_ahead) > _FAR_TOO_SLOW * by_turns:
+                return in_turns
         return drafted_ahead if by_ahead * _WORTH_A_BLOCK < by_turns else in_turns
 
     def _planned(self, measured: _Measured, window: int) -> tuple[Plan, float]:

@@ -277,7 +277,7 @@ class DecodeLoop:
             except ContextFullError:
                 self._full = True
                 continue
-            if drafted[1:]:  # the first may have read a prompt
+            if text or drafted[1:]:  # the first may have read a prompt
                 lengths.drafted(time.perf_counter() - began, len(self._out))
             self._emitter.drafted(token)
 
