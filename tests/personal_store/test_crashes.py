@@ -174,6 +174,7 @@ END"""
     assert done.stdout.rstrip().endswith("[]")
 
 
+@pytest.mark.slow
 def test_four_processes_at_once(tmp_path, monkeypatch):
     """Overlapping mailboxes from four sides into a store that does not exist yet."""
     paths = sources(tmp_path, 4, 120)

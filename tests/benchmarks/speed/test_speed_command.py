@@ -21,6 +21,7 @@ def run(*words):
     return CliRunner().invoke(command, words)
 
 
+@pytest.mark.slow
 def test_a_text_of_each_kind_gives_a_row(tmp_path):
     """The trace's own acceptance, with a relay and without, in a table and as JSON."""
     file = tmp_path / "speed.json"

@@ -53,6 +53,7 @@ def test_it_is_measured_once_and_kept(home, context, monkeypatch):
     assert json.loads((home / "engine-threads.json").read_text())["machine"]
 
 
+@pytest.mark.slow
 def test_measuring_leaves_an_empty_context(context):
     """Whether this machine was free to tell the times or not."""
     found = threads._measure(context, 3, [2, 1])
