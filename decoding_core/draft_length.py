@@ -163,7 +163,7 @@ class _Measured:
     """What the parts of a round have taken."""
 
     def __init__(self) -> None:
-        self.drafts: deque[float] = deque(maxlen=16)
+        self.draft_times: deque[float] = deque(maxlen=16)
         self.handling = 0.0
         self.blocks: deque[tuple[int, float]] = deque(maxlen=32)
         """Lengths, and how long the models took."""
@@ -187,7 +187,7 @@ class _Measured:
     @property
     def draft(self) -> float:
         """What it takes to draft a token."""
-        return median(self.drafts) if self.drafts else 0.0
+        return median(self.draft_times) if self.draft_times else 0.0
 
 
 class DraftLengths:
@@ -247,7 +247,7 @@ class DraftLengths:
 
     def drafted(self, seconds: float, out: int) -> None:
         """Take in what it took to draft one token, with so many blocks out."""
-        (self._ahead if out else self._turns).drafts.append(seconds)
+        (self._ahead if out else self._turns).draft_times.append(seconds)
 
     def handled(self, seconds: float) -> None:
         """Take in what it took to send a block and to take in its verdict."""

@@ -67,12 +67,15 @@ def reference_contexts(specialist, generalist):
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """A real server process with the embedded pair."""
+def server(tmp_path_factory, exact):
+    """A real server process with the embedded pair; a block of one token is read with
+    the bits of a longer one."""
     patch = pytest.MonkeyPatch()
     patch.setenv("SPECSTEER_HOME", str(tmp_path_factory.mktemp("server")))
     patch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
-    with closing(ChildServer(locate("generalist"), locate("specialist"))) as child:
+    with closing(
+        ChildServer(locate("generalist"), locate("specialist"), exact)
+    ) as child:
         child.wait(threading.Event())
         yield child
     patch.undo()
