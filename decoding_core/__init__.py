@@ -12,6 +12,7 @@ _HOME = {
     "BasePlace": "messages",
     "BatchEngine": "protocols",
     "BlockReader": "verifier",
+    "BlocksOut": "verifier",
     "CandidateRule": "messages",
     "Candidates": "messages",
     "ChecksumError": "errors",

@@ -331,19 +331,28 @@ def evaluate_rows(engine: BatchEngine, readings: Sequence[Reading]) -> Sequence[
     return engine.evaluate(readings)
 
 
+class BlocksOut(deque[DraftBlock]):
+    """The blocks that wait for their verdicts, all of one epoch, the oldest first."""
+
+    def add(self, block: DraftBlock) -> None:
+        """Take in a block; those of an epoch before are void. Raises MessageError
+        where the window is full."""
+        if self and self[-1].epoch < block.epoch:
+            self.clear()
+        if len(self) == WINDOW:
+            raise MessageError("too many blocks wait for their verdicts")
+        self.append(block)
+
+
 class VerifierHere(ABC):
     """A verifier in this process: it does its work when a verdict is collected."""
 
     def __init__(self) -> None:
-        self._out: deque[DraftBlock] = deque()
+        self._out = BlocksOut()
 
     def submit(self, block: DraftBlock) -> None:
         """Keep the block; those of an epoch before are void."""
-        while self._out and self._out[-1].epoch < block.epoch:
-            self._out.pop()
-        if len(self._out) == WINDOW:
-            raise MessageError("too many blocks wait for their verdicts")
-        self._out.append(block)
+        self._out.add(block)
 
     def collect(self) -> Verdict:
         """The verdict on the oldest block that waits; raises MessageError if none

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -100,8 +100,8 @@ class WritingService:
             CloudUnreachableError: the server that was started ended.
             StoppedError: the person stopped, or the service was closed.
         """
-        with self._working():
-            config, reaching = self._config, None
+        with self._working(), ExitStack() as before_leaving:
+            config = self._config
             if not offline and not config.server:
                 if self._child is not None and self._child.ended:
                     self._child.close()
@@ -114,6 +114,7 @@ class WritingService:
                 # While the models are loaded.
                 reaching = threading.Thread(target=self._reach, daemon=True)
                 reaching.start()
+                before_leaving.callback(reaching.join)
             if self._context is None:
                 model = LlamaModel(config.specialist, config.engine, self._closing)
                 length = min(model.context_length, LONGEST_CONTEXT)
@@ -127,8 +128,6 @@ class WritingService:
                 self._reranker = LlamaReranker(config.reranker, config.engine)
             if self._child is not None and not offline:
                 self._child.wait(stop)
-            if reaching is not None:
-                reaching.join()
         if offline:
             return "this device alone"
         return self._config.server or "a server on this machine"
@@ -343,18 +342,20 @@ class WritingService:
         self._verifier = None
 
     def _free(self) -> None:
-        self._hang_up()
-        if self._child is not None:
-            self._child.close()
-        for context in (self._context, self._base):
-            if context is not None:
-                context.close()
-        if self._reranker is not None:
-            self._reranker.close()
-        if self._model is not None:
-            self._model.close()
-        self._child = self._context = self._base = self._model = None
-        self._reranker = None
+        try:
+            self._hang_up()
+        finally:  # also where the ledger cannot be written
+            if self._child is not None:
+                self._child.close()
+            for context in (self._context, self._base):
+                if context is not None:
+                    context.close()
+            if self._reranker is not None:
+                self._reranker.close()
+            if self._model is not None:
+                self._model.close()
+            self._child = self._context = self._base = self._model = None
+            self._reranker = None
 
     def _store(self) -> Store:
         """One's own texts, or the sample while there are none."""

@@ -12,7 +12,6 @@ both have in common.
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -24,7 +23,6 @@ from decoding_core.errors import (
     SessionLostError,
 )
 from decoding_core.messages import (
-    WINDOW,
     DraftBlock,
     FrameFormat,
     Kind,
@@ -34,7 +32,7 @@ from decoding_core.messages import (
     Signal,
     Verdict,
 )
-from decoding_core.verifier import VerifierRole, role_of
+from decoding_core.verifier import BlocksOut, VerifierRole, role_of
 from decoding_core.wire_json import open_to_json, opened_from_json
 from edge_app.decoding.events import Emit
 from edge_app.transport.client import Connection, ConnectionLostError
@@ -58,7 +56,7 @@ class CloudVerifier:
         self._role: VerifierRole | None = None
         self._frames: FrameFormat | None = None
         self._session_id = ""
-        self._out: deque[DraftBlock] = deque()
+        self._out = BlocksOut()
         self._answer: Verdict | Signal | None = None  # to the oldest block
         self._error: DecodingError | None = None
         self._tries = 0
@@ -117,14 +115,9 @@ class CloudVerifier:
     def submit(self, block: DraftBlock) -> None:
         """Send one block, over as many sockets as it takes; raises what `collect` does,
         and MessageError where too many wait for their verdicts."""
-        while self._out and self._out[-1].epoch < block.epoch:
-            self._out.pop()
-            self._answer = self._error = None
-        if len(self._out) == WINDOW:
-            raise MessageError("too many blocks wait for their verdicts")
-        if not self._out:
-            self._tries = _MOST_SOCKETS
-        self._out.append(block)
+        self._out.add(block)
+        if len(self._out) == 1:  # nothing that was told before is an answer to it
+            self._tries, self._answer, self._error = _MOST_SOCKETS, None, None
         with self._all_or_none():
             try:
                 self._send(block)

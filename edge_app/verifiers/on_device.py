@@ -7,7 +7,6 @@ chooses the one that a method needs.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -25,6 +24,7 @@ from decoding_core.protocols import Engine, Verifier
 from decoding_core.sampling import log_softmax
 from decoding_core.verifier import (
     BlockReader,
+    BlocksOut,
     VerifierHere,
     VerifierRole,
     count_kept,
@@ -119,7 +119,7 @@ class EdgeBaseVerifier:
         self._inner = inner
         self._base = BlockReader(base)
         self._role: VerifierRole | None = None
-        self._out: deque[DraftBlock] = deque()
+        self._out = BlocksOut()
 
     def open(self, request: OpenSession) -> SessionOpened:
         """Begin a text; raises what the verifier inside raises."""
@@ -130,10 +130,12 @@ class EdgeBaseVerifier:
 
     def submit(self, block: DraftBlock) -> None:
         """Hand the block to the verifier inside; raises what that raises."""
-        while self._out and self._out[-1].epoch < block.epoch:
-            self._out.pop()
-        self._inner.submit(block)
-        self._out.append(block)
+        try:
+            self._inner.submit(block)
+        except BaseException:
+            self._out.clear()
+            raise
+        self._out.add(block)
 
     def collect(self) -> Verdict:
         """The verdict from the answer of the verifier inside and the base's logits; the

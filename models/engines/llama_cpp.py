@@ -249,7 +249,6 @@ class LlamaContext:
         self._memory = self._library.llama_get_memory(self._handle)
         self._batch = _Batch(self._library, _BATCH, model.vocabulary_size)
         self._lock = threading.Lock()
-        self._positions = [0] * slots
         self._tokens: list[list[int]] = [[] for _ in range(slots)]
         self._abort = self._library.ggml_abort_callback(lambda _: self.stop.is_set())
         self._no_abort = self._library.ggml_abort_callback()
@@ -273,7 +272,7 @@ class LlamaContext:
 
     def position(self, slot: int) -> int:
         """How many tokens a slot has read."""
-        return self._positions[slot]
+        return len(self._tokens[slot])
 
     def tokens(self, slot: int) -> list[int]:
         """What a slot has read; not to be changed."""
@@ -312,19 +311,18 @@ class LlamaContext:
             except BaseException:
                 self._batch.clear()
                 for reading in readings:
-                    self._forget(reading.slot, self._positions[reading.slot])
+                    self._forget(reading.slot, len(self._tokens[reading.slot]))
                 raise
             for reading in readings:
-                self._positions[reading.slot] += len(reading.token_ids)
                 self._tokens[reading.slot].extend(reading.token_ids)
         return logits
 
     def rollback(self, slot: int, position: int) -> None:
         """Forget everything in a slot after its first `position` tokens."""
         with self._lock:
-            if not 0 <= position <= self._positions[slot]:
+            if not 0 <= position <= len(self._tokens[slot]):
                 raise EngineError(
-                    f"cannot roll back from {self._positions[slot]} to {position}"
+                    f"cannot roll back from {len(self._tokens[slot])} to {position}"
                 )
             self._forget(slot, position)
 
@@ -355,7 +353,7 @@ class LlamaContext:
             < (self.vocabulary_size)
         ):
             raise EngineError("a token id that is not in the vocabulary")
-        size = self._positions[reading.slot] + count
+        size = len(self._tokens[reading.slot]) + count
         if size > self.context_length:
             raise ContextFullError(
                 f"{size} tokens do not fit into a context of {self.context_length}"
@@ -364,7 +362,7 @@ class LlamaContext:
     def _read(self, reading: Reading, logits: Floats) -> None:
         """Add the tokens of a reading to the batch, and decode that each time it is
         full; the rows go to `logits` (rows, V) as they are decoded."""
-        ids, position = reading.token_ids, self._positions[reading.slot]
+        ids, position = reading.token_ids, len(self._tokens[reading.slot])
         if self._batch.count + len(ids) <= _BATCH:
             self._batch.add(reading.slot, position, ids, logits)
             return
@@ -425,7 +423,6 @@ class LlamaContext:
         done = self._library.llama_memory_seq_rm(self._memory, slot, position, -1)
         if not done:
             raise EngineError("this model cannot forget a part of what it read")
-        self._positions[slot] = position
         del self._tokens[slot][position:]
 
 
