@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
-from cloud_api.engine.llama import LlamaOptions
+from cloud_api.engine.loading import ModelOptions
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import gate_output, one_line
-from models.engines.settings import EngineSettings
 from models.files import find, locate
 from models.folders import state_folder
+from models.running.settings import DEVICES, PRECISIONS, EngineSettings
 
 _LONGEST_TOKEN = 4096
 
@@ -50,12 +50,12 @@ def main() -> None:
 @click.option(
     "--generalist",
     type=click.Path(path_type=Path),
-    help="GGUF file of the large model; default: the embedded one.",
+    help="GGUF file or folder of the large model; default: the embedded one.",
 )
 @click.option(
     "--base",
     type=click.Path(path_type=Path),
-    help="GGUF file of the small model without history; default: the embedded one with "
+    help="The same of the small model, without history; default: the embedded one with "
     "the embedded generalist, else none.",
 )
 @click.option(
@@ -90,6 +90,27 @@ def main() -> None:
     "--threads",
     type=click.IntRange(1),
     help="Threads per model; default: measured once on this machine.",
+)
+@click.option(
+    "--engine",
+    default="auto",
+    show_default=True,
+    help="What runs the models: llama_cpp, transformers; auto: a GGUF file by the "
+    "first, a folder by the second.",
+)
+@click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    type=click.Choice(DEVICES),
+    help="Where transformers computes.",
+)
+@click.option(
+    "--precision",
+    default="auto",
+    show_default=True,
+    type=click.Choice(PRECISIONS),
+    help="In which numbers transformers computes; auto: float32 on a CPU.",
 )
 @click.option(
     "--gpu-layers",
@@ -136,6 +157,9 @@ def serve(
     token: str | None,
     token_from_stdin: bool,
     threads: int | None,
+    engine: str,
+    device: str,
+    precision: str,
     gpu_layers: int,
     flash_attention: bool,
     exact: bool,
@@ -151,12 +175,15 @@ def serve(
     from cloud_api import run
 
     try:
-        options = LlamaOptions(
+        options = ModelOptions(
             find(generalist) if generalist else locate("generalist"),
             _base(base, no_base, own_generalist=generalist is not None),
             sessions,
             context,
             EngineSettings(
+                engine=engine,
+                device=device,
+                precision=precision,
                 threads=threads,
                 gpu_layers=gpu_layers,
                 flash_attention=flash_attention,

@@ -18,7 +18,7 @@ from pathlib import Path
 from cloud_api import logs
 from cloud_api.app import create_app
 from cloud_api.connections import WAITING, VerifierServer
-from cloud_api.engine.llama import LlamaOptions, load_models
+from cloud_api.engine.loading import ModelOptions, load_models
 from cloud_api.errors import ServerError
 from cloud_api.settings import DoorLimits, ServerSettings
 from models.owner_only import may_be_swapped, write_whole
@@ -41,7 +41,7 @@ class Doorway:
     exit_with_stdin: bool
 
 
-def serve(options: LlamaOptions, token: str, doorway: Doorway) -> bool:
+def serve(options: ModelOptions, token: str, doorway: Doorway) -> bool:
     """Run the server until it is stopped; True if the engine thread has ended too.
 
     Raises:

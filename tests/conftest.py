@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from models.engines.settings import default_threads
+from models.running.settings import default_threads
 
 # `--hypothesis-profile=thorough` looks long for what forty examples do not show.
 settings.register_profile("project", deadline=None, max_examples=40)

@@ -36,7 +36,7 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "edge_app personal_store textual httpx requests torch",
         ),
         (
-            "models.engines.probe",
+            "models.running.probe",
             "edge_app personal_store textual httpx requests torch",
         ),
         (

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cloud_api.engine.llama import LlamaOptions, load_models
+from cloud_api.engine.loading import ModelOptions, load_models
 from edge_app import sample
 from models.files import locate
 from personal_store import Store, import_source
@@ -218,7 +218,7 @@ def run_with_a_server(block, place):
     if not (shutil.which("curl") and shutil.which("jq")):
         pytest.skip("curl or jq is not here")
     (place / "state" / "cloud-token").write_text(TOKEN)
-    options = LlamaOptions(locate("generalist"), locate("specialist"))
+    options = ModelOptions(locate("generalist"), locate("specialist"))
     with running(lambda: load_models(options)) as server:
         text = block.text.replace("http://127.0.0.1:8765", server.url)
         done = subprocess.run(

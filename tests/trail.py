@@ -115,7 +115,7 @@ def of_a_block(folder: Path) -> list[str]:
     """The modules of one block in mid-text, on the device and on the server."""
     from click.testing import CliRunner
 
-    from cloud_api.engine.llama import LlamaOptions, load_models
+    from cloud_api.engine.loading import ModelOptions, load_models
     from edge_app.cli import cli
     from edge_app.commands.output import Output
     from models.files import locate
@@ -132,7 +132,7 @@ def of_a_block(folder: Path) -> list[str]:
                 count += 1
                 trail.on = count == 3  # from one block that was shown to the next
 
-        options = LlamaOptions(locate("generalist"), locate("specialist"))
+        options = ModelOptions(locate("generalist"), locate("specialist"))
         Output.add = add  # type: ignore[method-assign]
         try:
             with running(lambda: load_models(options)) as server:

@@ -18,8 +18,8 @@ from benchmarks.options import NEW_FILE
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.settings import MethodSettings
 from edge_app.commands.progress import Progress
-from models.engines.settings import usable_cores
 from models.files import find, locate
+from models.running.settings import usable_cores
 
 _HISTORIES = "0,500,1000,2000,5000,10000"
 _THRESHOLDS = "1,0.5,0.1,0.01"

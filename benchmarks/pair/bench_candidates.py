@@ -22,9 +22,9 @@ from edge_app.evaluation.eval_files import read_files
 from edge_app.evaluation.synthetic_writers import unseen_cases
 from edge_app.retrieval.context import PromptBuilder
 from edge_app.retrieval.passages import find_passages
-from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings, usable_cores
 from models.files import locate
+from models.running.loading import load_model
+from models.running.settings import EngineSettings, usable_cores
 
 COUNTS = (10, 100, 1000)
 _RULES = ("generalist", "contrast", "with base")
@@ -74,10 +74,10 @@ class Trio:
 
     def __init__(self, specialist: Path, generalist: Path, threads: int) -> None:
         settings = EngineSettings(threads=threads)
-        self._small = LlamaModel(specialist, settings)
-        large = LlamaModel(generalist, settings)
+        self._small = load_model(specialist, settings)
+        large = load_model(generalist, settings)
         self._engines = [
-            LlamaContext(model, 1, CONTEXT).sequence()
+            model.open(1, CONTEXT).sequence()
             for model in (self._small, large, self._small)
         ]
 

@@ -25,8 +25,8 @@ from benchmarks.pair.pair import Pair
 from benchmarks.pair.synthetic_writers import emails_asked_for, fingerprint
 from decoding_core.settings import MethodSettings
 from edge_app.evaluation.bootstrap import Resamples
-from models.engines.settings import usable_cores
 from models.files import locate
+from models.running.settings import usable_cores
 from models.synthetic_writers.examples import Example
 
 METHODS = ("specialist", "steering", "generalist")

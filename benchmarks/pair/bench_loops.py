@@ -24,9 +24,9 @@ from benchmarks.options import (
 from benchmarks.pair.synthetic_writers import CONTEXT, fingerprint, prompts_of
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Draw, Noise, Use
-from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings, usable_cores
 from models.files import ROLES, locate
+from models.running.loading import load_model
+from models.running.settings import EngineSettings, usable_cores
 from models.synthetic_writers.examples import unseen_writers
 
 _AT_ONCE = 10
@@ -83,8 +83,8 @@ class Runner:
     """One model, going on with several texts at once."""
 
     def __init__(self, path: Path, threads: int) -> None:
-        self.model = LlamaModel(path, EngineSettings(threads=threads))
-        self._context = LlamaContext(self.model, _AT_ONCE, CONTEXT)
+        self.model = load_model(path, EngineSettings(threads=threads))
+        self._context = self.model.open(_AT_ONCE, CONTEXT)
         self._ends = sorted(self.model.vocabulary.end_ids)
 
     def texts(

@@ -12,8 +12,8 @@ from benchmarks.options import AT_LEAST_ONE, MODEL_FILE, SEED
 from benchmarks.pair.pair import Pair, Written
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Statistics
-from models.engines.settings import usable_cores
 from models.files import locate
+from models.running.settings import usable_cores
 from models.synthetic_writers.examples import Example, unseen_writers
 
 GENRES = ("email", "review", "post", "note")

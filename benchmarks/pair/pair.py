@@ -21,8 +21,8 @@ from edge_app.evaluation.likelihood import Readers
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
 from edge_app.verifiers.on_device import verifier_of
-from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
+from models.running.loading import load_model
+from models.running.settings import EngineSettings
 from models.synthetic_writers.examples import Example
 
 Connect = Callable[[Emit], Verifier]
@@ -55,14 +55,14 @@ class Pair:
         settings = EngineSettings(threads=threads)
         self._stop = stop or threading.Event()
         with ExitStack() as opened:
-            self.small = opened.enter_context(closing(LlamaModel(specialist, settings)))
-            large = opened.enter_context(closing(LlamaModel(generalist, settings)))
+            self.small = opened.enter_context(closing(load_model(specialist, settings)))
+            large = opened.enter_context(closing(load_model(generalist, settings)))
             self.context_length = min(
                 context, self.small.context_length, large.context_length
             )
             sequences = []
             for model in (self.small, self.small, large):
-                room = LlamaContext(model, 1, self.context_length)
+                room = model.open(1, self.context_length)
                 room.stop = self._stop
                 sequences.append(opened.enter_context(closing(room)).sequence())
             self._private, self._base, self._large = sequences

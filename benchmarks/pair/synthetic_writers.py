@@ -6,14 +6,14 @@ import hashlib
 from pathlib import Path
 
 from edge_app.retrieval.context import PromptBuilder, Prompts
-from models.engines.llama_cpp import LlamaModel
+from models.running.interface import Model
 from models.synthetic_writers.examples import Example, unseen_writers
 from personal_store import Passage
 
 CONTEXT = 2048
 
 
-def prompts_of(model: LlamaModel, example: Example, max_tokens: int) -> Prompts:
+def prompts_of(model: Model, example: Example, max_tokens: int) -> Prompts:
     """Both prompts of a request, the history as it was found, best first."""
     builder = PromptBuilder(model.vocabulary.tokenize, model.chat_template, CONTEXT)
     found = [

@@ -17,7 +17,7 @@ from benchmarks.quality.sweep import Arm
 from benchmarks.quality.wire import framed, over_socket
 from edge_app.retrieval.context import LONGEST_CONTEXT, Prompts
 from edge_app.transport.child_server import ChildServer
-from models.engines.settings import EngineSettings
+from models.running.settings import EngineSettings
 
 
 @dataclass(frozen=True, slots=True)

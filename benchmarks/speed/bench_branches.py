@@ -24,8 +24,8 @@ from decoding_core.protocols import BatchEngine, Reading
 from decoding_core.sampling import Floats, log_softmax
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Drafted, Event, Settled, Verified
-from models.engines.llama_cpp import LlamaModel
 from models.files import locate
+from models.running.loading import load_model
 
 METHODS = ("steering", "lossless")
 TRIPS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.2)
@@ -227,7 +227,7 @@ def command(
     and what really came is ranked among these. Then the loop runs in simulated time
     with such hits and without, for the times of this machine and for those of a GPU.
     """
-    small = LlamaModel(locate("specialist"))
+    small = load_model(locate("specialist"))
     examples = emails_asked_for(writers, 0)
     prompts = [prompts_of(small, example, tokens) for example in examples]
     order = PairOrder(

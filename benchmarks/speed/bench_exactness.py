@@ -7,9 +7,10 @@ from statistics import median
 
 import click
 
-from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
-from models.engines.settings import EngineSettings
 from models.files import ROLES, locate
+from models.running.interface import SlotEngine
+from models.running.loading import load_model
+from models.running.settings import EngineSettings
 
 _PAST = 400
 _STEPS = 200
@@ -27,9 +28,7 @@ def command() -> None:
     print("model        plain ms  exact ms  ratio")
     for role in ROLES:
         plain, exact = (
-            LlamaContext(
-                LlamaModel(locate(role), EngineSettings(exact=exact))
-            ).sequence()
+            load_model(locate(role), EngineSettings(exact=exact)).open().sequence()
             for exact in (False, True)
         )
         for sequence in (plain, exact):
@@ -39,7 +38,7 @@ def command() -> None:
         print(f"{role:12}{one:9.2f}{two:10.2f}{two / one:7.2f}")
 
 
-def _step(sequence: LlamaSequence) -> float:
+def _step(sequence: SlotEngine) -> float:
     started = time.perf_counter()
     sequence.evaluate([5])
     seconds = time.perf_counter() - started

@@ -24,9 +24,10 @@ from edge_app.decoding.events import Event, Settled
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import ServiceConfig, WritingService
 from edge_app.tui.app import SpecSteerApp
-from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.prompts import Request
+from models.running.interface import TextSlots
+from models.running.loading import load_model
 
 _REQUEST = Request(sample.REQUEST, "email", sample.RECIPIENT)
 _LONG = 800
@@ -61,7 +62,7 @@ def stop_of_a_text(service: WritingService, seed: int, *, offline: bool) -> floa
     return time.perf_counter() - wished[0]
 
 
-def stop_of_reading(context: LlamaContext) -> float:
+def stop_of_reading(context: TextSlots) -> float:
     """Seconds from the wish to stop to the end of a pass over a long prompt."""
     sequence, wished = context.sequence(), [0.0]
     sequence.rollback(0)
@@ -109,10 +110,10 @@ def esc_in_the_app(service: WritingService, folder: Path) -> float:
 
 
 @contextmanager
-def reading() -> Iterator[LlamaContext]:
+def reading() -> Iterator[TextSlots]:
     """A context of the specialist with room for a long prompt."""
-    model = LlamaModel(locate("specialist"))
-    context = LlamaContext(model, 1, 2048)
+    model = load_model(locate("specialist"))
+    context = model.open(1, 2048)
     context.stop = threading.Event()
     with closing(model), closing(context):
         yield context

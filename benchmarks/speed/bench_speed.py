@@ -34,9 +34,9 @@ from edge_app import sample
 from edge_app.commands.progress import Progress
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.sample.filling import make_ready
-from models.engines.settings import usable_cores
 from models.files import locate
 from models.prompts import Request
+from models.running.settings import usable_cores
 from personal_store import Store
 
 KINDS = ("embedded", "random", "paced")
@@ -461,12 +461,12 @@ def measured_alone(pair: Pair) -> Unloaded:
 def embedded(options: Mapping[str, Any], acceptance: Sequence[float]) -> list[Pair]:
     """The embedded pair, on the sample letter and what is found for it."""
     del acceptance
-    from models.engines.llama_cpp import LlamaModel
+    from models.running.loading import load_model
 
     with (
         tempfile.TemporaryDirectory() as folder,
         Store.open(Path(folder) / "store.db") as store,
-        closing(LlamaModel(locate("specialist"))) as model,
+        closing(load_model(locate("specialist"))) as model,
     ):
         make_ready(store)
         passages = store.search(

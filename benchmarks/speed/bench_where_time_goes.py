@@ -27,10 +27,11 @@ from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.sample.filling import make_ready
 from edge_app.transport.child_server import ChildServer
 from edge_app.verifiers.cloud import CloudVerifier
-from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
+from models.running.interface import Model, TextSlots
+from models.running.loading import load_model
+from models.running.settings import EngineSettings
 from personal_store import Store
 
 _TOKENS = 200
@@ -54,8 +55,8 @@ class Row:
 class Bench:
     """What all runs share."""
 
-    model: LlamaModel
-    context: LlamaContext
+    model: Model
+    context: TextSlots
     prompts: Prompts
     child: ChildServer
     ledger: Path
@@ -118,8 +119,8 @@ def command(target: Path | None) -> None:
     processes, a real socket, the embedded pair. The specialist's and the server's
     seconds are those spent waiting for them; what is left is the loop's own.
     """
-    model = LlamaModel(locate("specialist"), EngineSettings())
-    context = LlamaContext(model)
+    model = load_model(locate("specialist"), EngineSettings())
+    context = model.open()
     with (
         tempfile.TemporaryDirectory() as folder,
         closing(ChildServer(locate("generalist"), locate("specialist"))) as child,

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.cost.report import Rows
 from benchmarks.speed.figures import PARTS, Row, Unloaded, bar
 from decoding_core.errors import InvalidSettingsError
-from models.engines.settings import usable_cores
+from models.running.settings import usable_cores
 from personal_store.extras import how_to_add
 
 GENERALIST = "generalist"

@@ -65,7 +65,7 @@ def _library(_: Settings) -> str:
 
 
 def _extra_buffers(_: Settings) -> str:
-    from models.engines.probe import probe
+    from models.running.probe import probe
 
     answer = probe()
     return f"{'on' if answer.works else 'off'}: {answer.reason}"
@@ -74,20 +74,17 @@ def _extra_buffers(_: Settings) -> str:
 def _models(settings: Settings) -> str:
     from edge_app.commands.service_config import service_config
     from models.catalogue import cards
-    from models.engines.llama_cpp import LlamaModel
+    from models.running.interface import check_one_vocabulary
+    from models.running.loading import load_model
 
     chosen = service_config(settings)
     for card in cards():
         if card.path in (chosen.specialist, chosen.generalist):
             card.check()
-    specialist = LlamaModel(chosen.specialist, chosen.engine)
-    generalist = LlamaModel(chosen.generalist, chosen.engine)
+    specialist = load_model(chosen.specialist, chosen.engine)
+    generalist = load_model(chosen.generalist, chosen.engine)
     try:
-        if specialist.vocabulary_id != generalist.vocabulary_id:
-            raise DecodingError(
-                f"{chosen.specialist} and {chosen.generalist} have different "
-                "vocabularies; choose two models of one family"
-            )
+        check_one_vocabulary(specialist, generalist)
         return (
             f"{specialist.name} and {generalist.name}, "
             f"vocabulary {specialist.vocabulary_id[:8]} of {specialist.vocabulary_size}"
@@ -99,7 +96,7 @@ def _models(settings: Settings) -> str:
 
 def _threads(settings: Settings) -> str:
     from edge_app.commands.service_config import service_config
-    from models.engines.threads import describe_threads
+    from models.running.threads import describe_threads
 
     if settings.threads is not None:
         return f"{settings.threads} a model, as settings.toml says"

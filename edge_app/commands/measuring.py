@@ -169,7 +169,7 @@ def opened_pair(
 ) -> Pair:
     """The pair, closed by who opened it; a reranker with it, by `opened`."""
     from edge_app.evaluation.pair import Pair
-    from models.engines.llama_reranker import LlamaReranker
+    from models.running.llama_reranker import LlamaReranker
 
     reranker = None
     if models.reranker is not None:

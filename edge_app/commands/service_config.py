@@ -13,9 +13,9 @@ from edge_app.config.settings import (
 )
 from edge_app.service.service import ServiceConfig
 from edge_app.transport.addresses import is_this_machine
-from models.engines.adapter import PersonalAdapter, refuse_adapter
 from models.files import find, locate
 from models.folders import state_folder
+from models.running.adapter import PersonalAdapter, refuse_adapter
 
 
 def service_config(
@@ -51,7 +51,7 @@ def service_config(
         server=address,
         token=token,
         token_in_clear=settings.token_in_clear,
-        engine=settings.engine(),
+        engine=settings.engine_settings(),
         personalisation=settings.personalisation,
         reranker=find(_expanded(settings.reranker)) if settings.reranker else None,
     )

@@ -114,12 +114,17 @@ class _Write(click.Command):
     is_flag=True,
     help="Send it to an http address, too: you know who listens there.",
 )
-@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
+@click.option(
+    "--specialist",
+    type=click.Path(path_type=Path),
+    help="A GGUF file, or a folder with a model.",
+)
 @click.option(
     "--generalist",
     type=click.Path(path_type=Path),
-    help="A GGUF file for the server that is started here.",
+    help="The same for the server that is started here.",
 )
+@click.option("--engine", help="What runs them: llama_cpp, transformers. auto")
 @click.option("--offline", is_flag=True, help="Write on this device alone.")
 @click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
 @click.option(
@@ -146,6 +151,10 @@ def command(request: str, **options: Any) -> None:
     settings = read_settings()
     if options["token"]:
         settings = replace(settings, token=options["token"])
+    if options["engine"]:
+        from models.running.loading import check_engine  # --help does without
+
+        settings = replace(settings, engine=check_engine(options["engine"]))
     if options["token_in_clear"]:
         settings = replace(settings, token_in_clear=True)
     wanted = _write_request(request, options, settings)

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
-from models.engines.settings import EngineSettings
 from models.folders import state_folder
+from models.running.settings import EngineSettings
 
 _SEEDS = 1 << 53
 """A seed that nobody can guess: see docs/privacy.md. JSON keeps 53 bits."""
@@ -29,8 +29,14 @@ class Settings:
     token_in_clear: bool = False
     """Send the token also where the address is not encrypted."""
     specialist: str = ""
-    """Path of a GGUF file; empty: the embedded model."""
+    """Path of a GGUF file or of a model's folder; empty: the embedded model."""
     generalist: str = ""
+    engine: str = "auto"
+    """What runs the models: llama_cpp, transformers; auto: by their files."""
+    device: str = "auto"
+    """Where transformers computes: cpu, cuda, mps; auto: where it is fast."""
+    precision: str = "auto"
+    """In which numbers transformers computes: float32, bfloat16; auto: either."""
     threads: int | None = None
     """None: measured once on this machine."""
     gpu_layers: int = 0
@@ -51,9 +57,12 @@ class Settings:
     )
     """Table `[method]`: threshold, strength, draft_length, temperature and so on."""
 
-    def engine(self) -> EngineSettings:
+    def engine_settings(self) -> EngineSettings:
         """How the specialist is run."""
         return EngineSettings(
+            engine=self.engine,
+            device=self.device,
+            precision=self.precision,
             threads=self.threads,
             gpu_layers=self.gpu_layers,
             flash_attention=self.flash_attention,
@@ -118,7 +127,7 @@ def check_settings(text: str, path: Path) -> Settings:
     try:
         method = _replaced(Settings().method, table)
         settings = _replaced(Settings(method=method), body)
-        settings.engine()  # checks what it is made of
+        settings.engine_settings()  # checks what it is made of
     except InvalidSettingsError as error:
         raise InvalidSettingsError(f"{path}: {error}") from error
     return settings

@@ -7,7 +7,6 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from decoding_core.errors import VocabularyMismatchError
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.likelihood import Readers, read
 from edge_app.retrieval import personalisation
@@ -20,9 +19,10 @@ from edge_app.retrieval.passages import (
 )
 from edge_app.service.profiles import Profiler, summariser
 from models.chat import render
-from models.engines.llama_cpp import LlamaContext, LlamaModel, LlamaSequence
-from models.engines.settings import EngineSettings
 from models.prompts import Message
+from models.running.interface import Model, SlotEngine, check_one_vocabulary
+from models.running.loading import load_model
+from models.running.settings import EngineSettings
 
 STRENGTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 THRESHOLDS = (0.5, 0.1)
@@ -90,21 +90,17 @@ class Pair:
         self._stop = stop or threading.Event()
         with ExitStack() as opened:
             self._small = opened.enter_context(
-                closing(LlamaModel(specialist, settings))
+                closing(load_model(specialist, settings))
             )
-            large = opened.enter_context(closing(LlamaModel(generalist, settings)))
-            if self._small.vocabulary_id != large.vocabulary_id:
-                raise VocabularyMismatchError(
-                    f"{specialist} and {generalist} have different vocabularies; "
-                    "choose two models of one family"
-                )
+            large = opened.enter_context(closing(load_model(generalist, settings)))
+            check_one_vocabulary(self._small, large)
             # Two contexts, not two sequences of one: a text alone in its cache.
             self._specialist = self._sequence(opened, self._small)
             self._base = self._sequence(opened, self._small)
             self._generalist = self._sequence(opened, large)
             self._opened = opened.pop_all()
         self._end = end_of_turn(self._small)
-        write = summariser(self._small, self._specialist.context, self._stop)
+        write = summariser(self._small, self._specialist.slots, self._stop)
         self._context = RetrievalContext(Profiler(write, str(specialist)), reranker)
 
     def measure(self, case: Case, how: Measuring) -> Measured:
@@ -128,7 +124,7 @@ class Pair:
         builder = PromptBuilder(
             vocabulary.tokenize,
             self._small.chat_template,
-            self._specialist.context.context_length,
+            self._specialist.slots.context_length,
         )
         prompts = builder.build(
             case.request,
@@ -163,14 +159,14 @@ class Pair:
         """Free the models."""
         self._opened.close()
 
-    def _sequence(self, opened: ExitStack, model: LlamaModel) -> LlamaSequence:
+    def _sequence(self, opened: ExitStack, model: Model) -> SlotEngine:
         length = min(model.context_length, LONGEST_CONTEXT)
-        context = opened.enter_context(closing(LlamaContext(model, 1, length)))
+        context = opened.enter_context(closing(model.open(1, length)))
         context.stop = self._stop
         return context.sequence()
 
 
-def end_of_turn(model: LlamaModel) -> int | None:
+def end_of_turn(model: Model) -> int | None:
     """The token with which the chat template ends an answer; None if it has none."""
     turns = [Message("user", "Q"), Message("assistant", "A")]
     segments = render(model.chat_template, turns)

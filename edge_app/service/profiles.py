@@ -23,9 +23,9 @@ from edge_app.retrieval.passages import Searchable
 from edge_app.service.requests import WriteRequest
 from edge_app.service.text_job import TextJob
 from edge_app.verifiers.on_device import OfflineVerifier
-from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.owner_only import write_whole
 from models.prompts import Request
+from models.running.interface import Model, TextSlots
 from personal_store import Passage
 
 TEXTS = 12
@@ -142,9 +142,7 @@ class Profiler:
         return profile
 
 
-def summariser(
-    model: LlamaModel, context: LlamaContext, stop: threading.Event
-) -> Summarise:
+def summariser(model: Model, context: TextSlots, stop: threading.Event) -> Summarise:
     """Writes summaries with a specialist, as it writes texts: greedily, nothing sent.
 
     It raises StoppedError when the person stops.

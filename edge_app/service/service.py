@@ -41,10 +41,11 @@ from edge_app.transport.addresses import check_token_goes_safely, is_this_machin
 from edge_app.transport.child_server import ChildServer
 from edge_app.verifiers.cloud import CloudVerifier
 from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
-from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.llama_reranker import LlamaReranker
-from models.engines.settings import EngineSettings, default_threads
-from models.engines.threads import fit_threads
+from models.running.interface import Model, TextSlots
+from models.running.llama_reranker import LlamaReranker
+from models.running.loading import load_model
+from models.running.settings import EngineSettings, default_threads
+from models.running.threads import fit_threads
 from personal_store import Store, import_source
 
 _MOMENT = 0.1  # seconds
@@ -80,9 +81,9 @@ class WritingService:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._child: ChildServer | None = None
-        self._model: LlamaModel | None = None
-        self._context: LlamaContext | None = None
-        self._base: LlamaContext | None = None
+        self._model: Model | None = None
+        self._context: TextSlots | None = None
+        self._base: TextSlots | None = None
         self._reranker: LlamaReranker | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
@@ -116,9 +117,9 @@ class WritingService:
                 reaching.start()
                 before_leaving.callback(reaching.join)
             if self._context is None:
-                model = LlamaModel(config.specialist, config.engine, self._closing)
+                model = load_model(config.specialist, config.engine, self._closing)
                 length = min(model.context_length, LONGEST_CONTEXT)
-                self._model, self._context = model, LlamaContext(model, 1, length)
+                self._model, self._context = model, model.open(1, length)
             # A server on this machine verifies while this process drafts.
             shares = not offline and is_this_machine(
                 config.server or "http://127.0.0.1"
@@ -220,7 +221,7 @@ class WritingService:
 
         def base() -> Engine:  # a second cache over the specialist's weights
             if self._base is None:
-                self._base = LlamaContext(model, 1, engine.context_length)
+                self._base = model.open(1, engine.context_length)
             self._base.stop = stop
             return self._base.sequence()
 

@@ -22,7 +22,7 @@ from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.requests import WriteRequest
-from models.engines.llama_cpp import LlamaContext, LlamaModel
+from models.running.interface import Model, TextSlots
 from personal_store import Passage
 
 
@@ -33,8 +33,8 @@ class TextJob:
     `method` is the one that the settings of the request name.
     """
 
-    model: LlamaModel
-    context: LlamaContext
+    model: Model
+    context: TextSlots
     request: WriteRequest
     method: Method
     emit: Emit

@@ -25,8 +25,8 @@ from decoding_core.errors import (
 )
 from edge_app.transport.client import Connection
 from models import python_child
-from models.engines.settings import EngineSettings
-from models.engines.threads import threads_beside
+from models.running.settings import EngineSettings
+from models.running.threads import threads_beside
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
@@ -50,6 +50,8 @@ class ChildServer:
         # This process drafts while the child verifies.
         threads = engine.threads or threads_beside(base)
         options = ["--threads", str(threads)]
+        options += ["--engine", engine.engine, "--device", engine.device]
+        options += ["--precision", engine.precision]
         options += ["--gpu-layers", str(engine.gpu_layers)]
         options += ["--flash-attention"] * engine.flash_attention
         options += ["--exact", "--sessions", "1"] * engine.exact

@@ -1,16 +1,11 @@
-"""llama.cpp behind our interfaces, on its low-level API alone.
+"""GGUF files by llama.cpp, on its low-level API alone.
 
-`LlamaModel` holds the weights of a GGUF file and its `LlamaVocabulary`, loaded once. A
-`LlamaContext` holds the key-value caches of several texts over one model, one per slot:
-it is the `BatchEngine` of the server. A `LlamaSequence` is a single slot of a context:
-it is the `Engine` of the device. Whatever would trip an assertion in C, and so end the
-process, is checked here first.
+Whatever would trip an assertion in C, and so end the process, is checked here first.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import threading
 from collections import deque
@@ -30,9 +25,11 @@ from decoding_core.errors import (
 )
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
-from models.engines.settings import EngineSettings
 from models.files import find
 from models.gguf_header import check_vocabulary, read_header
+from models.running.adapter import PersonalAdapter, refuse_adapter
+from models.running.interface import Model, TextSlots, Vocabulary
+from models.running.settings import EngineSettings
 
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an assertion starts gdb
 
@@ -48,6 +45,8 @@ _NO_ROOM, _ABORTED = 1, 2
 """What `llama_decode` returns, besides 0."""
 _WARNING, _CONTINUED = 3, 5
 """Levels of llama.cpp's log."""
+_UNUSED = 1 << 1
+"""LLAMA_TOKEN_ATTR_UNUSED: what fills an embedding up to a round size."""
 _complaints: deque[str] = deque(maxlen=8)
 
 
@@ -70,8 +69,17 @@ def last_complaint() -> str:
     return _complaints[-1] if _complaints else "llama.cpp gave no reason"
 
 
-class LlamaModel:
+def load(
+    path: Path, settings: EngineSettings, stop: threading.Event | None = None
+) -> Model:
+    """The model at `path`; raises as `LlamaModel` does."""
+    return LlamaModel(path, settings, stop)
+
+
+class LlamaModel(Model):
     """The weights and the vocabulary of a GGUF file."""
+
+    vocabulary: LlamaVocabulary
 
     def __init__(
         self,
@@ -96,7 +104,7 @@ class LlamaModel:
         extra_buffers = self.settings.extra_buffers
         if extra_buffers is None:
             # The probe runs a model in a child process, with this module.
-            from models.engines.probe import extra_buffers_work
+            from models.running.probe import extra_buffers_work
 
             extra_buffers = extra_buffers_work()
         parameters = self._library.llama_model_default_params()
@@ -118,15 +126,18 @@ class LlamaModel:
         self.vocabulary = LlamaVocabulary(self.handle)
         self.context_length: int = self._library.llama_model_n_ctx_train(self.handle)
 
-    @property
-    def vocabulary_id(self) -> str:
-        """Hash of the token list."""
-        return self.vocabulary.id
-
-    @property
-    def vocabulary_size(self) -> int:
-        """How many tokens the model knows."""
-        return self.vocabulary.size
+    def open(
+        self,
+        slots: int = 1,
+        context_length: int | None = None,
+        *,
+        adapter: PersonalAdapter | None = None,
+        owns_model: bool = False,
+    ) -> LlamaContext:
+        """A `LlamaContext`; raises as that does."""
+        if adapter is not None:
+            refuse_adapter(adapter)
+        return LlamaContext(self, slots, context_length, owns_model=owns_model)
 
     def close(self) -> None:
         """Free the weights; contexts over them must be closed before."""
@@ -135,30 +146,30 @@ class LlamaModel:
             self.handle = None
 
 
-class LlamaVocabulary:
-    """The vocabulary of a loaded model: text to token ids, ids to bytes. Not to be used
-    after the model was closed."""
+class LlamaVocabulary(Vocabulary):
+    """The vocabulary of a loaded model."""
 
     def __init__(self, model: Any) -> None:
         self._library = load_library()
         self._vocabulary = self._library.llama_model_get_vocab(model)
-        self.size: int = self._library.llama_vocab_n_tokens(self._vocabulary)
+        self.padded_size: int = self._library.llama_vocab_n_tokens(self._vocabulary)
+        """How many logits llama.cpp gives."""
+        size, attributes = self.padded_size, self._library.llama_vocab_get_attr
+        while size > 1 and attributes(self._vocabulary, size - 1) & _UNUSED:
+            size -= 1
+        self.size = size
         self._pieces: dict[int, bytes] = {}
-
-    @cached_property
-    def id(self) -> str:
-        """Hash of the token list; two models fit only if theirs are equal."""
-        sha = hashlib.sha256()
-        for token in range(self.size):
-            text = self._library.llama_vocab_get_text(self._vocabulary, token) or b""
-            sha.update(len(text).to_bytes(4, "little") + text)
-        return sha.hexdigest()[:32]
 
     @cached_property
     def end_ids(self) -> frozenset[int]:
         """Tokens that end a text."""
         ends = self._library.llama_vocab_is_eog
         return frozenset(t for t in range(self.size) if ends(self._vocabulary, t))
+
+    def token(self, token_id: int) -> bytes:
+        """The name of a token in the model's token list."""
+        name = self._library.llama_vocab_get_text(self._vocabulary, token_id)
+        return bytes(name or b"")
 
     def tokenize(self, text: str, control: bool = False) -> list[int]:
         """Ids of a text; only with `control` may it name control tokens."""
@@ -188,18 +199,9 @@ class LlamaVocabulary:
                 return self._pieces[token_id]
         raise EngineError(f"token {token_id} is longer than any token should be")
 
-    def detokenize(self, token_ids: Sequence[int]) -> str:
-        """Text of token ids; broken characters become U+FFFD."""
-        data = b"".join(self.piece(token) for token in token_ids)
-        return data.decode("utf-8", "replace")
 
-
-class LlamaContext:
-    """The caches of several texts over one model: a `BatchEngine`.
-
-    The caches share one pool of cells. Not safe for two threads at once; it takes a
-    lock, so that a second thread waits.
-    """
+class LlamaContext(TextSlots):
+    """The caches of several texts over one model; they share one pool of cells."""
 
     def __init__(
         self,
@@ -220,14 +222,8 @@ class LlamaContext:
             raise InvalidSettingsError(
                 f"a context holds 1 to {_MOST_SLOTS} sequences, not {slots}"
             )
-        self.model = model
-        self.slots = slots
-        self.context_length = context_length or model.context_length
-        self.vocabulary_size = model.vocabulary_size
-        """How many tokens the model knows."""
-        self.stop = threading.Event()
-        """Set it to abort a long evaluation from another thread."""
-        self._owns_model = owns_model
+        super().__init__(model, slots, context_length, owns_model=owns_model)
+        self._row = model.vocabulary.padded_size
         self._library = load_library()
         self._exact = model.settings.exact
         parameters = self._library.llama_context_default_params()
@@ -248,118 +244,31 @@ class LlamaContext:
             )
         self._memory = self._library.llama_get_memory(self._handle)
         self._batch = _Batch(self._library, _BATCH, model.vocabulary_size)
-        self._lock = threading.Lock()
-        self._tokens: list[list[int]] = [[] for _ in range(slots)]
         self._abort = self._library.ggml_abort_callback(lambda _: self.stop.is_set())
         self._no_abort = self._library.ggml_abort_callback()
         self._abortable = False
         self._view = self._batch.no_rows
         self._address = 0
 
-    @property
-    def name(self) -> str:
-        """The model's name, for the screen."""
-        return self.model.name
+    def _use_threads(self, single: int, several: int) -> None:
+        self._library.llama_set_n_threads(self._handle, single, several)
 
-    @property
-    def vocabulary_id(self) -> str:
-        """Hash of the model's token list."""
-        return self.model.vocabulary_id
+    def _read(self, readings: Sequence[Reading], logits: Sequence[Floats]) -> None:
+        """Read on in as few decodes as the batch size allows."""
+        try:
+            if len(readings) == 1:
+                self._add(readings[0], logits[0])
+            else:
+                # llama.cpp splits a batch least where slots follow each other.
+                for reading, rows in sorted(
+                    zip(readings, logits, strict=True), key=lambda one: one[0].slot
+                ):
+                    self._add(reading, rows)
+            self._decode()
+        finally:
+            self._batch.clear()
 
-    def sequence(self, slot: int = 0) -> LlamaSequence:
-        """One slot as an `Engine`."""
-        return LlamaSequence(self, slot)
-
-    def position(self, slot: int) -> int:
-        """How many tokens a slot has read."""
-        return len(self._tokens[slot])
-
-    def tokens(self, slot: int) -> list[int]:
-        """What a slot has read; not to be changed."""
-        return self._tokens[slot]
-
-    def use_threads(self, single: int, several: int) -> None:
-        """Set how many threads read a single token, and how many several at once."""
-        with self._lock:
-            if self._handle is None:
-                raise EngineError("the context is closed")
-            self._library.llama_set_n_threads(self._handle, single, several)
-
-    def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
-        """Read on in several slots, in as few decodes as the batch size allows; logits
-        (rows, V) for each reading.
-
-        Raises:
-            ContextFullError: one does not fit; nothing was read.
-            StoppedError: `stop` was set; nothing was read.
-        """
-        with self._lock:
-            for reading in readings:
-                self._check(reading)
-            size = self.vocabulary_size
-            logits = [np.empty((one.rows, size), np.float32) for one in readings]
-            try:
-                if len(readings) == 1:
-                    self._read(readings[0], logits[0])
-                else:
-                    # llama.cpp splits a batch least where slots follow each other.
-                    for reading, rows in sorted(
-                        zip(readings, logits, strict=True), key=lambda one: one[0].slot
-                    ):
-                        self._read(reading, rows)
-                self._decode()
-            except BaseException:
-                self._batch.clear()
-                for reading in readings:
-                    self._forget(reading.slot, len(self._tokens[reading.slot]))
-                raise
-            for reading in readings:
-                self._tokens[reading.slot].extend(reading.token_ids)
-        return logits
-
-    def rollback(self, slot: int, position: int) -> None:
-        """Forget everything in a slot after its first `position` tokens."""
-        with self._lock:
-            if not 0 <= position <= len(self._tokens[slot]):
-                raise EngineError(
-                    f"cannot roll back from {len(self._tokens[slot])} to {position}"
-                )
-            self._forget(slot, position)
-
-    def interrupt(self) -> None:
-        """Abort a long evaluation, from another thread."""
-        self.stop.set()
-
-    def close(self) -> None:
-        """Free the caches, and the weights if this context owns them."""
-        with self._lock:
-            if self._handle is not None:
-                self._library.llama_free(self._handle)
-                self._handle = None
-        if self._owns_model:
-            self.model.close()
-
-    def _check(self, reading: Reading) -> None:
-        """Raise what speaks against a reading before llama.cpp sees it."""
-        if self._handle is None:
-            raise EngineError("the context is closed")
-        count = len(reading.token_ids)
-        if not 1 <= reading.rows <= count:
-            raise EngineError(f"{reading.rows} rows of logits from {count} tokens")
-        if (
-            not 0
-            <= min(reading.token_ids)
-            <= max(reading.token_ids)
-            < (self.vocabulary_size)
-        ):
-            raise EngineError("a token id that is not in the vocabulary")
-        size = len(self._tokens[reading.slot]) + count
-        if size > self.context_length:
-            raise ContextFullError(
-                f"{size} tokens do not fit into a context of {self.context_length}"
-            )
-
-    def _read(self, reading: Reading, logits: Floats) -> None:
+    def _add(self, reading: Reading, logits: Floats) -> None:
         """Add the tokens of a reading to the batch, and decode that each time it is
         full; the rows go to `logits` (rows, V) as they are decoded."""
         ids, position = reading.token_ids, len(self._tokens[reading.slot])
@@ -414,8 +323,8 @@ class LlamaContext:
         found = self._library.llama_get_logits(self._handle)
         address = ctypes.addressof(found.contents)
         if address != self._address or rows > len(self._view):
-            shape = rows, self.vocabulary_size
-            self._view = np.ctypeslib.as_array(found, shape)
+            whole = np.ctypeslib.as_array(found, (rows, self._row))
+            self._view = whole[:, : self.vocabulary_size]
             self._address = address
         return self._view
 
@@ -423,42 +332,10 @@ class LlamaContext:
         done = self._library.llama_memory_seq_rm(self._memory, slot, position, -1)
         if not done:
             raise EngineError("this model cannot forget a part of what it read")
-        del self._tokens[slot][position:]
 
-
-class LlamaSequence:
-    """One slot of a context: an `Engine`."""
-
-    def __init__(self, context: LlamaContext, slot: int) -> None:
-        self.context = context
-        self.slot = slot
-
-    @property
-    def tokens(self) -> list[int]:
-        """What it has read; not to be changed."""
-        return self.context.tokens(self.slot)
-
-    @property
-    def position(self) -> int:
-        """How many tokens it has read."""
-        return self.context.position(self.slot)
-
-    @property
-    def vocabulary_id(self) -> str:
-        """Hash of the model's token list."""
-        return self.context.vocabulary_id
-
-    def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
-        """Read `token_ids` (T,); logits (rows, V) after each of the last `rows`."""
-        return self.context.evaluate([Reading(self.slot, token_ids, rows)])[0]
-
-    def rollback(self, position: int) -> None:
-        """Forget everything after the first `position` tokens."""
-        self.context.rollback(self.slot, position)
-
-    def close(self) -> None:
-        """Forget everything; the slot may hold another text."""
-        self.context.rollback(self.slot, 0)
+    def _free(self) -> None:
+        self._library.llama_free(self._handle)
+        self._handle = None
 
 
 class _Batch:

@@ -29,8 +29,8 @@ from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from edge_app.decoding.events import EventEmitter, Tally
 from edge_app.decoding.loop import decode_loop
 from models.engines.llama_cpp import LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import locate
+from models.running.settings import EngineSettings
 from tests.fakes import HashEngine, opened_session, verdict_on
 
 QWEN = "qwen3-0.6b/32b"

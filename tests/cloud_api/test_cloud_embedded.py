@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from websockets.sync.client import connect
 
-from cloud_api.engine.llama import LlamaOptions, load_models
+from cloud_api.engine.loading import ModelOptions, load_models
 from cloud_api.sessions.service import Session
 from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import EngineVerifier, role_of
 from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import locate
+from models.running.settings import EngineSettings
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     client_of,
@@ -45,7 +45,7 @@ def models():
 
 
 def running_pair(slots, patience=0.0):
-    options = LlamaOptions(
+    options = ModelOptions(
         locate("generalist"),
         locate("specialist"),
         slots,

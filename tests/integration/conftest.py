@@ -7,8 +7,8 @@ import pytest
 from edge_app.config.settings import store_path
 from edge_app.transport.child_server import ChildServer
 from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import locate
+from models.running.settings import EngineSettings
 from personal_store import Store, import_source
 
 

@@ -21,11 +21,11 @@ from edge_app.service.requests import WriteRequest
 from edge_app.service.text_job import TextJob
 from edge_app.transport.child_server import ChildServer
 from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.probe import probe
-from models.engines.settings import EngineSettings
 from models.files import locate
 from models.gguf_header import read_header
 from models.prompts import Request
+from models.running.probe import probe
+from models.running.settings import EngineSettings
 
 CLEAR = "--token-in-clear"
 LONG = (

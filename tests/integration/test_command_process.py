@@ -13,7 +13,7 @@ import pytest
 
 from edge_app.config.settings import ledger_path
 from edge_app.privacy.ledger import read_ledger
-from models.engines.probe import probe
+from models.running.probe import probe
 from tests.waiting import PATIENCE, wait_until
 
 CLEAR = "--token-in-clear"

@@ -19,10 +19,10 @@ from edge_app.service.text_job import TextJob
 from edge_app.verifiers.cloud import CloudVerifier
 from edge_app.verifiers.on_device import EdgeBaseVerifier
 from models.engines.llama_cpp import LlamaContext
-from models.engines.probe import probe
-from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
+from models.running.probe import probe
+from models.running.settings import EngineSettings
 
 CLEAR = "--token-in-clear"
 ON_THE_SERVER = [

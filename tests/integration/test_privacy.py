@@ -16,9 +16,9 @@ from edge_app.service.profiles import Summary
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import ServiceConfig, WritingService
 from edge_app.transport import client
-from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
+from models.running.settings import EngineSettings
 from personal_store import Store, import_source
 
 MARKER = "Quixotzebrim"

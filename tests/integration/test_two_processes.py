@@ -22,9 +22,9 @@ from edge_app.service.service import ServiceConfig, WritingService
 from edge_app.service.text_job import TextJob
 from edge_app.transport.child_server import ChildServer
 from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
+from models.running.settings import EngineSettings
 from tests.edge_app.decoding.losing_server import Hurried
 
 PLAIN = EngineSettings(extra_buffers=False)

@@ -5,8 +5,8 @@ import pytest
 from decoding_core.errors import ChecksumError, ModelNotFoundError
 from models.catalogue import cards, find_card
 from models.engines.llama_cpp import LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import ROLES, locate
+from models.running.settings import EngineSettings
 
 
 @pytest.mark.parametrize("card", cards(), ids=lambda card: card.name)

@@ -22,13 +22,13 @@ from typing import Any, Literal
 
 from benchmarks.speed.rig.engines import Pace, PacedBatch, TracedBatch
 from benchmarks.speed.rig.trace import Role, Trace, TraceLogits
-from cloud_api.engine.llama import LlamaOptions, load_models
+from cloud_api.engine.loading import ModelOptions, load_models
 from cloud_api.engine.slots import Models
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
 from decoding_core.protocols import BatchEngine
 from edge_app.transport.client import Connection
 from models import python_child
-from models.engines.settings import EngineSettings
+from models.running.settings import EngineSettings
 
 Kind = Literal["embedded", "random", "paced"]
 
@@ -75,10 +75,10 @@ class PairOrder:
         """The specialist."""
         if self.paces is not None:
             return self._paced("specialist", self.paces.specialist)
-        from models.engines.llama_cpp import LlamaContext, LlamaModel
+        from models.running.loading import load_model
 
-        model = LlamaModel(Path(self.specialist), EngineSettings(threads=self.threads))
-        context = LlamaContext(model, 1, self.context, owns_model=True)
+        model = load_model(Path(self.specialist), EngineSettings(threads=self.threads))
+        context = model.open(1, self.context, owns_model=True)
         return self._traced("specialist", context)
 
     def server(self, slots: int = 1) -> Models:
@@ -89,7 +89,7 @@ class PairOrder:
                 self._paced("base", self.paces.base, slots),
             )
         loaded = load_models(
-            LlamaOptions(
+            ModelOptions(
                 Path(self.generalist),
                 Path(self.specialist),
                 slots,

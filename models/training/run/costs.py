@@ -11,8 +11,8 @@ from torch import Tensor
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.sampling import Floats, log_softmax
-from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
+from models.running.loading import load_model
+from models.running.settings import EngineSettings
 from models.training.config import Export, Recipe
 from models.training.data.mixture import Rows
 from models.training.data.tokenizer import PAD
@@ -60,8 +60,8 @@ def table(
 
 def nats_per_token(path: Path, rows: Rows, threads: int = 2) -> float:
     """Nats per token of rows (N, T + 1), padding left out, as llama.cpp reads them."""
-    model = LlamaModel(path, EngineSettings(threads=threads))
-    context = LlamaContext(model, 1, rows.shape[1])
+    model = load_model(path, EngineSettings(threads=threads))
+    context = model.open(1, rows.shape[1])
     sequence, nats, count = context.sequence(), 0.0, 0
     for row in rows:
         logits = sequence.evaluate(row[:-1].tolist(), len(row) - 1)

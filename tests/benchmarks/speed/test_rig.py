@@ -25,7 +25,7 @@ from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import EventEmitter, Tally
 from edge_app.decoding.loop import decode_loop
 from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
+from models.running.settings import EngineSettings
 from tests.fakes import opened_session
 
 PUBLIC, PRIVATE = 5, 9

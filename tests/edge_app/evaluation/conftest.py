@@ -6,8 +6,8 @@ from contextlib import closing
 import pytest
 
 from edge_app.evaluation.pair import Pair
-from models.engines.settings import EngineSettings
 from models.files import locate
+from models.running.settings import EngineSettings
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from edge_app.evaluation.cases import Case, History
 from edge_app.evaluation.pair import Measuring, Pair
 from models.chat import prompt_ids
 from models.engines.llama_cpp import LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request, public_messages
+from models.running.settings import EngineSettings
 
 TEXT = "Hullo Ana,\n\nThank you for the pier photos. Héllo!\n\nBest,\nTess"
 HOW = Measuring(strengths=(0.0, 1.0), thresholds=(0.5,))

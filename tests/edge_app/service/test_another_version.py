@@ -14,9 +14,9 @@ from edge_app.service.requests import WriteRequest
 from edge_app.service.service import ServiceConfig, WritingService
 from edge_app.verifiers import cloud
 from models.engines.llama_cpp import LlamaContext
-from models.engines.settings import EngineSettings
 from models.files import locate
 from models.prompts import Request
+from models.running.settings import EngineSettings
 from personal_store import Store, import_source
 from tests.edge_app.decoding.losing_server import LosingServer
 from tests.fakes import HashEngine

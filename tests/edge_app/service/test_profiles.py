@@ -21,8 +21,8 @@ from edge_app.service.profiles import (
     summariser,
 )
 from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import locate
+from models.running.settings import EngineSettings
 from personal_store import Passage
 
 SAID = (

@@ -7,8 +7,8 @@ import pytest
 from decoding_core.errors import DecodingError, StoppedError
 from edge_app.service.service import ServiceConfig, WritingService
 from models.engines.llama_cpp import LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import locate
+from models.running.settings import EngineSettings
 
 
 @pytest.fixture

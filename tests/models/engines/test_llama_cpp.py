@@ -13,8 +13,8 @@ from decoding_core.errors import (
 )
 from decoding_core.protocols import Reading
 from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
 from models.files import locate
+from models.running.settings import EngineSettings
 
 AWKWARD = [
     "Hullo Ana,\n\nThank you for the photos.",

@@ -9,7 +9,7 @@ gguf = pytest.importorskip("gguf")
 
 from decoding_core.errors import InvalidSettingsError  # noqa: E402
 from models.engines.llama_cpp import LlamaContext, LlamaModel  # noqa: E402
-from models.engines.settings import EngineSettings  # noqa: E402
+from models.running.settings import EngineSettings  # noqa: E402
 from models.training.config import Export, Recipe, Shape  # noqa: E402
 from models.training.data import tokenizer  # noqa: E402
 from models.training.export.export import export, write_full  # noqa: E402

@@ -11,8 +11,8 @@ llama_cpp = pytest.importorskip("llama_cpp")
 
 from models.chat import prompt_ids, render  # noqa: E402
 from models.engines.llama_cpp import LlamaModel  # noqa: E402
-from models.engines.settings import EngineSettings  # noqa: E402
 from models.prompts import Message  # noqa: E402
+from models.running.settings import EngineSettings  # noqa: E402
 from models.training.config import EMBEDDED, WORK, Shape  # noqa: E402
 from models.training.data import tokenizer  # noqa: E402
 

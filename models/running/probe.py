@@ -22,14 +22,14 @@ import numpy as np
 from decoding_core.sampling import Floats
 from models import python_child
 from models.engines.llama_cpp import LlamaContext, LlamaModel, load_library
-from models.engines.settings import EngineSettings
 from models.files import locate
 from models.folders import state_folder
 from models.owner_only import write_whole
+from models.running.settings import EngineSettings
 
 OVERRIDE = "SPECSTEER_EXTRA_BUFFERS"
 _SECONDS = 60
-_TRIAL = "models.engines.probe:trial"
+_TRIAL = "models.running.probe:trial"
 _TOLERANCE = 1.0
 """Logits differ by less with other kernels, which round otherwise; by far more with a
 broken one."""

@@ -25,7 +25,7 @@ class PersonalAdapter:
 
 
 class Adaptable(Protocol):
-    """A context that can wear an adapter; `LlamaContext` is to become one."""
+    """A context that can wear an adapter; `TextSlots` is to become one."""
 
     def wear(self, adapter: PersonalAdapter | None) -> None:
         """Forget what was read, and read on with the adapter, or with none.

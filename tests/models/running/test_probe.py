@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from models.engines import probe as probing
-from models.engines.probe import Answer
+from models.running import probe as probing
+from models.running.probe import Answer
 
 
 @pytest.fixture(autouse=True)

@@ -16,11 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
-from models.engines.llama_cpp import LlamaContext
-from models.engines.probe import machine_and_build
-from models.engines.settings import default_threads, usable_cores
 from models.folders import state_folder
 from models.owner_only import write_whole
+from models.running.interface import TextSlots
+from models.running.probe import machine_and_build
+from models.running.settings import default_threads, usable_cores
 
 OVERRIDE = "SPECSTEER_THREADS"
 _SECONDS = 0.3
@@ -53,7 +53,7 @@ def physical_cores() -> int:
     return len(siblings) or usable_cores()
 
 
-def fit_threads(context: LlamaContext, tokens: int, most: int | None = None) -> int:
+def fit_threads(context: TextSlots, tokens: int, most: int | None = None) -> int:
     """Set the threads of an empty context to the best number for passes of so many
     tokens, measured if it is not known yet; that number. `most` leaves cores to another
     model that runs at the same time. A number that was set is left as it is.
@@ -145,7 +145,7 @@ def _candidates(most: int) -> list[int]:
     return counts
 
 
-def _measure(context: LlamaContext, tokens: int, counts: list[int]) -> Milliseconds:
+def _measure(context: TextSlots, tokens: int, counts: list[int]) -> Milliseconds:
     """The times of these numbers of threads, the largest first, as far as time and
     sense allow; empty where other programs wanted the cores too. The context is empty
     again afterwards."""

@@ -1,4 +1,4 @@
-"""The models that the server runs: GGUF files, loaded by llama.cpp."""
+"""The models that the server runs, and how they are loaded."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cloud_api.engine.slots import Models
-from decoding_core.errors import VocabularyMismatchError
-from models.engines.settings import EngineSettings, usable_cores
+from models.running.settings import EngineSettings, usable_cores
 
 _BLOCK = 8
 """Tokens of a usual block: what the server's models read most of the time."""
@@ -15,7 +14,7 @@ _LONGEST_CONTEXT = 8192  # caches for all that a large model can read would fill
 
 
 @dataclass(frozen=True, slots=True)
-class LlamaOptions:
+class ModelOptions:
     """Which models the server runs, and how."""
 
     generalist: Path
@@ -27,7 +26,7 @@ class LlamaOptions:
     engine: EngineSettings = field(default_factory=EngineSettings)
 
 
-def load_models(options: LlamaOptions) -> Models:
+def load_models(options: ModelOptions) -> Models:
     """Load the generalist, and the base where it is to run here.
 
     Raises:
@@ -35,23 +34,18 @@ def load_models(options: LlamaOptions) -> Models:
         VocabularyMismatchError: they do not share a vocabulary.
         EngineError: there is no memory for the texts.
     """
-    # llama.cpp costs a second to import; the server must listen before that.
-    from models.engines.llama_cpp import LlamaContext, LlamaModel
-    from models.engines.threads import fit_threads
+    # An engine costs a second to import; the server must listen before that.
+    from models.running.interface import check_one_vocabulary
+    from models.running.loading import load_model
+    from models.running.threads import fit_threads
 
-    loaded = [LlamaModel(options.generalist, options.engine)]
+    loaded = [load_model(options.generalist, options.engine)]
     if options.base is not None:
-        loaded.append(LlamaModel(options.base, options.engine))
-        if len({model.vocabulary_id for model in loaded}) > 1:
-            raise VocabularyMismatchError(
-                f"{options.generalist} and {options.base} have different vocabularies; "
-                "give a generalist and a base that share one"
-            )
+        loaded.append(load_model(options.base, options.engine))
+        check_one_vocabulary(*loaded)
     trained = min(model.context_length for model in loaded)
     length = options.context_length or min(trained, _LONGEST_CONTEXT)
-    contexts = [
-        LlamaContext(model, options.slots, length, owns_model=True) for model in loaded
-    ]
+    contexts = [model.open(options.slots, length, owns_model=True) for model in loaded]
     threads = [fit_threads(context, _BLOCK) for context in contexts]
     # llama.cpp's threads spin while they wait for each other: with fewer cores than
     # threads, two models at once are slower than one after the other.

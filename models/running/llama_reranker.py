@@ -16,9 +16,9 @@ import numpy as np
 
 from decoding_core.errors import EngineError, ModelError
 from models.engines.llama_cpp import LlamaModel, last_complaint, load_library
-from models.engines.settings import EngineSettings
 from models.files import find
 from models.gguf_header import read_header
+from models.running.settings import EngineSettings
 
 RANK = 4
 """LLAMA_POOLING_TYPE_RANK, as files name it."""

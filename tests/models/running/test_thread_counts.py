@@ -3,17 +3,17 @@ import json
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
-from models.engines import threads
 from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.engines.settings import EngineSettings
-from models.engines.threads import (
+from models.files import locate
+from models.running import threads
+from models.running.settings import EngineSettings
+from models.running.threads import (
     best_of,
     describe_threads,
     fit_threads,
     known_times,
     threads_beside,
 )
-from models.files import locate
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from decoding_core.errors import InvalidSettingsError
 
+DEVICES = ("auto", "cpu", "cuda", "mps")
+PRECISIONS = ("auto", "float32", "bfloat16")
 _MOST_THREADS = 512  # llama.cpp's own limit, which it does not check
 
 
@@ -27,6 +29,14 @@ def default_threads() -> int:
 class EngineSettings:
     """Settings of an engine; equal on device and server where figures must agree."""
 
+    engine: str = "auto"
+    """A module of `models.engines`; auto: the one that the model's files ask for."""
+    device: str = "auto"
+    """Where the transformers engine computes: cpu, cuda, mps; auto: where it is fast.
+    """
+    precision: str = "auto"
+    """In which numbers the transformers engine computes: float32, bfloat16; auto:
+    float32 on a CPU, bfloat16 elsewhere."""
     threads: int | None = None
     """None: what `threads.fit_threads` finds, and half of the cores until it is asked.
     """
@@ -48,10 +58,19 @@ class EngineSettings:
     def __post_init__(self) -> None:
         _check("threads", self.thread_count, 1, _MOST_THREADS)
         _check("gpu_layers", self.gpu_layers, -1, 10_000)
+        _choose("device", self.device, DEVICES)
+        _choose("precision", self.precision, PRECISIONS)
 
 
 def _check(name: str, value: int, lowest: int, highest: int) -> None:
     if not lowest <= value <= highest:
         raise InvalidSettingsError(
             f"{name} must lie between {lowest} and {highest}, not {value}"
+        )
+
+
+def _choose(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InvalidSettingsError(
+            f"{name} must be one of {', '.join(choices)}, not {value!r}"
         )

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from decoding_core.errors import ModelError, ModelNotFoundError
-from models.engines.llama_reranker import LlamaReranker, check_reranker
-from models.engines.settings import EngineSettings
 from models.files import locate
 from models.gguf_header import read_header
+from models.running.llama_reranker import LlamaReranker, check_reranker
+from models.running.settings import EngineSettings
 
 WIDTH, CONTEXT, EPSILON = 32, 64, 1e-6
 BEGIN, END, BETWEEN = 1, 2, 3

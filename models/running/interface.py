@@ -1,0 +1,313 @@
+"""What every engine gives: a model, its vocabulary, and caches of texts over it.
+
+A `Model` holds the weights of a file or folder, loaded once. Its `TextSlots` hold the
+caches of several texts, one per slot: they are the `BatchEngine` of the server. A
+`SlotEngine` is a single slot: it is the `Engine` of the device. An engine is a module
+of `models.engines` that gives both; who runs a model names these and no engine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from decoding_core.errors import ContextFullError, EngineError, VocabularyMismatchError
+from decoding_core.foreign_text import escaped, one_line
+from decoding_core.protocols import Reading
+from decoding_core.sampling import Floats
+from models.running.adapter import PersonalAdapter
+from models.running.settings import EngineSettings
+
+
+class Vocabulary(ABC):
+    """Text to token ids, ids to bytes. Not to be used after its model was closed.
+
+    Padding behind the last real token is no part of it: families round the size of
+    their embedding up, each size of model to another number.
+    """
+
+    size: int
+    """How many tokens there are, padding left out."""
+
+    @cached_property
+    def id(self) -> str:
+        """Hash of the token list; two models fit only if theirs are equal."""
+        sha = hashlib.sha256()
+        for token_id in range(self.size):
+            name = self.token(token_id)
+            sha.update(len(name).to_bytes(4, "little") + name)
+        return sha.hexdigest()[:32]
+
+    @property
+    @abstractmethod
+    def end_ids(self) -> frozenset[int]:
+        """Tokens that end a text."""
+
+    @abstractmethod
+    def token(self, token_id: int) -> bytes:
+        """The name of a token in the model's token list."""
+
+    @abstractmethod
+    def tokenize(self, text: str, control: bool = False) -> list[int]:
+        """Ids of a text; only with `control` may it name control tokens."""
+
+    @abstractmethod
+    def piece(self, token_id: int) -> bytes:
+        """UTF-8 bytes of a token, perhaps a part of a character; b"" for control.
+
+        Raises:
+            EngineError: there is no such token.
+        """
+
+    def detokenize(self, token_ids: Sequence[int]) -> str:
+        """Text of token ids; broken characters become U+FFFD."""
+        data = b"".join(self.piece(token) for token in token_ids)
+        return data.decode("utf-8", "replace")
+
+
+class Model(ABC):
+    """Weights and a vocabulary."""
+
+    path: Path
+    name: str
+    """For the screen; whoever made the file wrote it."""
+    chat_template: str
+    """In Jinja's language; empty where the model brings none."""
+    vocabulary: Vocabulary
+    context_length: int
+    """How many tokens the model was trained to read."""
+    settings: EngineSettings
+
+    @property
+    def vocabulary_id(self) -> str:
+        """Hash of the token list."""
+        return self.vocabulary.id
+
+    @property
+    def vocabulary_size(self) -> int:
+        """How many tokens the model knows."""
+        return self.vocabulary.size
+
+    @abstractmethod
+    def open(
+        self,
+        slots: int = 1,
+        context_length: int | None = None,
+        *,
+        adapter: PersonalAdapter | None = None,
+        owns_model: bool = False,
+    ) -> TextSlots:
+        """Make room for `slots` texts, each of up to `context_length` tokens (None: as
+        many as the model was trained to read), read with `adapter`. Closing the slots
+        also closes the model if `owns_model`.
+
+        Raises:
+            InvalidSettingsError: more slots than the engine can hold, or an adapter
+                where the engine knows none.
+            EngineError: the memory cannot be had.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the weights; slots over them must be closed before."""
+
+
+class TextSlots(ABC):
+    """The caches of several texts over one model: a `BatchEngine`.
+
+    Not safe for two threads at once; it takes a lock, so that a second thread waits.
+    What a slot has read is kept here, once; an engine adds how it reads and forgets.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        slots: int,
+        context_length: int | None,
+        *,
+        owns_model: bool = False,
+    ) -> None:
+        self.model = model
+        self.slots = slots
+        self.context_length = context_length or model.context_length
+        self.vocabulary_size = model.vocabulary_size
+        """How many tokens the model knows."""
+        self.stop = threading.Event()
+        """Set it to abort a long evaluation from another thread."""
+        self._owns_model = owns_model
+        self._open = True
+        self._lock = threading.Lock()
+        self._tokens: list[list[int]] = [[] for _ in range(slots)]
+
+    @property
+    def name(self) -> str:
+        """The model's name, for the screen."""
+        return self.model.name
+
+    @property
+    def vocabulary_id(self) -> str:
+        """Hash of the model's token list."""
+        return self.model.vocabulary_id
+
+    def sequence(self, slot: int = 0) -> SlotEngine:
+        """One slot as an `Engine`."""
+        return SlotEngine(self, slot)
+
+    def position(self, slot: int) -> int:
+        """How many tokens a slot has read."""
+        return len(self._tokens[slot])
+
+    def tokens(self, slot: int) -> list[int]:
+        """What a slot has read; not to be changed."""
+        return self._tokens[slot]
+
+    def use_threads(self, single: int, several: int) -> None:
+        """Set how many threads read a single token, and how many several at once."""
+        with self._lock:
+            if not self._open:
+                raise EngineError("the context is closed")
+            self._use_threads(single, several)
+
+    def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
+        """Read on in several slots, in as few passes as the engine can; logits
+        (rows, V) for each reading, as float32.
+
+        Raises:
+            ContextFullError: one does not fit; nothing was read.
+            StoppedError: `stop` was set; nothing was read.
+        """
+        with self._lock:
+            for reading in readings:
+                self._check(reading)
+            size = self.vocabulary_size
+            logits = [np.empty((one.rows, size), np.float32) for one in readings]
+            try:
+                self._read(readings, logits)
+            except BaseException:
+                for reading in readings:
+                    self._forget(reading.slot, len(self._tokens[reading.slot]))
+                raise
+            for reading in readings:
+                self._tokens[reading.slot].extend(reading.token_ids)
+        return logits
+
+    def rollback(self, slot: int, position: int) -> None:
+        """Forget everything in a slot after its first `position` tokens."""
+        with self._lock:
+            if not 0 <= position <= len(self._tokens[slot]):
+                raise EngineError(
+                    f"cannot roll back from {len(self._tokens[slot])} to {position}"
+                )
+            self._forget(slot, position)
+            del self._tokens[slot][position:]
+
+    def interrupt(self) -> None:
+        """Abort a long evaluation, from another thread."""
+        self.stop.set()
+
+    def close(self) -> None:
+        """Free the caches, and the weights if these slots own them."""
+        with self._lock:
+            if self._open:
+                self._open = False
+                self._free()
+        if self._owns_model:
+            self.model.close()
+
+    def _check(self, reading: Reading) -> None:
+        """Raise what speaks against a reading before the engine sees it."""
+        if not self._open:
+            raise EngineError("the context is closed")
+        ids, count = reading.token_ids, len(reading.token_ids)
+        if not 1 <= reading.rows <= count:
+            raise EngineError(f"{reading.rows} rows of logits from {count} tokens")
+        if not 0 <= min(ids) <= max(ids) < self.vocabulary_size:
+            raise EngineError("a token id that is not in the vocabulary")
+        size = len(self._tokens[reading.slot]) + count
+        if size > self.context_length:
+            raise ContextFullError(
+                f"{size} tokens do not fit into a context of {self.context_length}"
+            )
+
+    @abstractmethod
+    def _read(self, readings: Sequence[Reading], logits: Sequence[Floats]) -> None:
+        """Read on, and fill the logits (rows, V) of each reading."""
+
+    @abstractmethod
+    def _forget(self, slot: int, position: int) -> None:
+        """Drop what the engine's cache holds of a slot from a position on."""
+
+    @abstractmethod
+    def _use_threads(self, single: int, several: int) -> None:
+        """What `use_threads` says, while the slots are open."""
+
+    @abstractmethod
+    def _free(self) -> None:
+        """Free the caches; called once."""
+
+
+class SlotEngine:
+    """One slot of `TextSlots`: an `Engine`."""
+
+    def __init__(self, slots: TextSlots, slot: int) -> None:
+        self.slots = slots
+        self.slot = slot
+
+    @property
+    def tokens(self) -> list[int]:
+        """What it has read; not to be changed."""
+        return self.slots.tokens(self.slot)
+
+    @property
+    def position(self) -> int:
+        """How many tokens it has read."""
+        return self.slots.position(self.slot)
+
+    @property
+    def vocabulary_id(self) -> str:
+        """Hash of the model's token list."""
+        return self.slots.vocabulary_id
+
+    def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
+        """Read `token_ids` (T,); logits (rows, V) after each of the last `rows`."""
+        return self.slots.evaluate([Reading(self.slot, token_ids, rows)])[0]
+
+    def rollback(self, position: int) -> None:
+        """Forget everything after the first `position` tokens."""
+        self.slots.rollback(self.slot, position)
+
+    def close(self) -> None:
+        """Forget everything; the slot may hold another text."""
+        self.slots.rollback(self.slot, 0)
+
+
+def check_one_vocabulary(first: Model, second: Model) -> None:
+    """Raise VocabularyMismatchError, with the first token that differs, where two
+    models do not share a vocabulary."""
+    if first.vocabulary_id == second.vocabulary_id:
+        return
+    one, other = first.vocabulary, second.vocabulary
+    both = min(one.size, other.size)
+    at = next((i for i in range(both) if one.token(i) != other.token(i)), both)
+
+    def named(vocabulary: Vocabulary) -> str:
+        if at >= vocabulary.size:
+            return "missing"
+        name = vocabulary.token(at).decode("utf-8", "replace")
+        return f"'{one_line(escaped(name))[:_LONGEST_NAME]}'"
+
+    raise VocabularyMismatchError(
+        f"{first.path} and {second.path} have different vocabularies: token {at} is "
+        f"{named(one)} in the first and {named(other)} in the second; choose two "
+        "models of one family"
+    )
+
+
+_LONGEST_NAME = 40
+"""Characters of a token that a sentence shows."""

@@ -1,0 +1,58 @@
+"""Which engine runs a model: a module of `models.engines`, found by its name.
+
+An engine's module has a function `load(path, settings, stop)`; the listing of the
+folder says which engines there are.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import threading
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from decoding_core.errors import InvalidSettingsError
+from models import engines
+from models.files import find
+from models.running.interface import Model
+from models.running.settings import EngineSettings
+
+
+@cache
+def available() -> tuple[str, ...]:
+    """Names of the engines, from the listing of their folder."""
+    return tuple(sorted(one.name for one in pkgutil.iter_modules(engines.__path__)))
+
+
+def check_engine(name: str) -> str:
+    """`name`, if it is that of an engine, or `auto`; raises InvalidSettingsError."""
+    if name != "auto" and name not in available():
+        names = ", ".join(("auto", *available()))
+        raise InvalidSettingsError(
+            f"there is no engine '{name}'; choose one of: {names}"
+        )
+    return name
+
+
+def load_model(
+    path: Path,
+    settings: EngineSettings | None = None,
+    stop: threading.Event | None = None,
+) -> Model:
+    """Load the model at `path`, a file or a folder; another thread may set `stop` to
+    give it up.
+
+    Raises:
+        ModelError: it is missing, damaged, or no model that the engine runs.
+        InvalidSettingsError: there is no such engine.
+        StoppedError: `stop` was set.
+    """
+    settings = settings or EngineSettings()
+    path = find(path)
+    name = check_engine(settings.engine)
+    if name == "auto":
+        name = "llama_cpp" if path.is_file() else "transformers"
+    engine: Any = import_module(f"{engines.__name__}.{name}")
+    return cast(Model, engine.load(path, settings, stop))
