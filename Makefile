@@ -1,5 +1,6 @@
 # make run     set everything up and write (the app in a terminal, a letter without)
 # make test    set everything up and pass the tests
+# make engines the tests of all engines, with the extra that transformers needs
 # make slow    the tests that take long: more methods, seeds, kills and sizes
 # make check   format, lint, types, contracts, tests with their coverage
 # make coverage  the tests, and which lines and branches none of them passes
@@ -21,8 +22,8 @@ BENCH ?= where-time-goes
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
-.PHONY: run test slow soak check coverage lint format models mutants bench docs clean setup setup-dev
-.PHONY: setup-train
+.PHONY: run test engines slow soak check coverage lint format models mutants bench docs clean setup setup-dev
+.PHONY: setup-train setup-torch
 
 run: setup
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/specsteer; else $(BIN)/specsteer demo; fi
@@ -30,6 +31,9 @@ run: setup
 # Without compiled files, every process would compile the sources and tests again.
 test: setup-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+
+engines: setup-torch
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest tests/models -m "slow or not slow"
 
 slow: setup-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m slow
@@ -76,6 +80,7 @@ docs: setup-dev $(VENV)/.docs
 setup: $(VENV)/.runtime
 setup-dev: $(VENV)/.dev
 setup-train: $(VENV)/.train
+setup-torch: $(VENV)/.torch
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -96,6 +101,10 @@ $(VENV)/.dev: $(VENV)/.runtime
 
 $(VENV)/.docs: $(VENV)/.dev
 	@$(INSTALL) '.[docs]'
+	@touch $@
+
+$(VENV)/.torch: $(VENV)/.dev
+	@$(INSTALL) '.[torch]'
 	@touch $@
 
 $(VENV)/.train: $(VENV)/.runtime

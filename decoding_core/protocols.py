@@ -146,6 +146,14 @@ class LogitRows(Protocol):
         is none of those; never too small."""
 
 
+@runtime_checkable
+class WholeRows(Protocol):
+    """What `LogitRows` may offer besides, where the rows of two engines meet."""
+
+    def whole(self) -> Floats:
+        """The rows (N, V) as an array."""
+
+
 Rows = Floats | LogitRows
 """Rows of logits (N, V), whole or where the engine has them."""
 

@@ -50,6 +50,7 @@ from decoding_core.protocols import (
     Reading,
     Rows,
     RowsEngine,
+    WholeRows,
 )
 from decoding_core.sampling import TIED, ArrayRows, Floats, Ids, Noise
 from decoding_core.settings import START, Threshold
@@ -135,6 +136,9 @@ def verify(
 ) -> Verdict:
     """The verdict on `block` from `role.rows` rows of logits (R, V); no base where none
     is used."""
+    if base_logits is not None and type(base_logits) is not type(generalist_logits):
+        # Of two engines: compared in this memory, where rows can be had whole.
+        generalist_logits, base_logits = _whole(generalist_logits), _whole(base_logits)
     generalist = _Opinion(generalist_logits, role.terms.temperature)
     base = None
     if base_logits is not None:
@@ -156,6 +160,10 @@ def verify(
         for i in role.positions(kept, len(block.drafted))
     )
     return Verdict(block.epoch, block.round, kept, rows, ratio_sum)
+
+
+def _whole(rows: Rows) -> Rows:
+    return rows.whole() if isinstance(rows, WholeRows) else rows
 
 
 class _Opinion:

@@ -28,7 +28,7 @@ from decoding_core.sampling import Floats
 from models.files import find
 from models.gguf_header import check_vocabulary, read_header
 from models.running.adapter import PersonalAdapter, refuse_adapter
-from models.running.interface import Model, TextSlots, Vocabulary
+from models.running.interface import Model, TextSlots, Vocabulary, is_padding
 from models.running.settings import EngineSettings
 
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an assertion starts gdb
@@ -47,6 +47,8 @@ _WARNING, _CONTINUED = 3, 5
 """Levels of llama.cpp's log."""
 _UNUSED = 1 << 1
 """LLAMA_TOKEN_ATTR_UNUSED: what fills an embedding up to a round size."""
+_CACHED = {"auto": 1, "float32": 0, "bfloat16": 30}
+"""In which type of ggml the cache is kept; usually float16."""
 _complaints: deque[str] = deque(maxlen=8)
 
 
@@ -154,11 +156,14 @@ class LlamaVocabulary(Vocabulary):
         self._vocabulary = self._library.llama_model_get_vocab(model)
         self.padded_size: int = self._library.llama_vocab_n_tokens(self._vocabulary)
         """How many logits llama.cpp gives."""
-        size, attributes = self.padded_size, self._library.llama_vocab_get_attr
-        while size > 1 and attributes(self._vocabulary, size - 1) & _UNUSED:
-            size -= 1
-        self.size = size
+        self.size = self.padded_size
+        while self.size > 1 and self._is_padding(self.size - 1):
+            self.size -= 1
         self._pieces: dict[int, bytes] = {}
+
+    def _is_padding(self, token_id: int) -> bool:
+        attributes = self._library.llama_vocab_get_attr(self._vocabulary, token_id)
+        return bool(attributes & _UNUSED) or is_padding(token_id, self.token(token_id))
 
     @cached_property
     def end_ids(self) -> frozenset[int]:
@@ -235,6 +240,7 @@ class LlamaContext(TextSlots):
         parameters.n_threads = parameters.n_threads_batch = model.settings.thread_count
         parameters.flash_attn_type = int(model.settings.flash_attention)
         parameters.offload_kqv = model.settings.gpu_layers != 0
+        parameters.type_k = parameters.type_v = _CACHED[model.settings.precision]
         parameters.no_perf = True
         self._handle = self._library.llama_init_from_model(model.handle, parameters)
         if not self._handle:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -23,6 +24,17 @@ from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
 from models.running.adapter import PersonalAdapter
 from models.running.settings import EngineSettings
+
+
+def padding_name(token_id: int) -> bytes:
+    """What stands in a token list for a number that no token has, as llama.cpp's
+    converter writes it."""
+    return b"[PAD%d]" % token_id
+
+
+def is_padding(token_id: int, name: bytes) -> bool:
+    """Whether a token of that name only fills the list up."""
+    return name == padding_name(token_id)
 
 
 class Vocabulary(ABC):
@@ -182,19 +194,10 @@ class TextSlots(ABC):
             ContextFullError: one does not fit; nothing was read.
             StoppedError: `stop` was set; nothing was read.
         """
-        with self._lock:
-            for reading in readings:
-                self._check(reading)
+        with self._reading(readings):
             size = self.vocabulary_size
             logits = [np.empty((one.rows, size), np.float32) for one in readings]
-            try:
-                self._read(readings, logits)
-            except BaseException:
-                for reading in readings:
-                    self._forget(reading.slot, len(self._tokens[reading.slot]))
-                raise
-            for reading in readings:
-                self._tokens[reading.slot].extend(reading.token_ids)
+            self._read(readings, logits)
         return logits
 
     def rollback(self, slot: int, position: int) -> None:
@@ -219,6 +222,22 @@ class TextSlots(ABC):
                 self._free()
         if self._owns_model:
             self.model.close()
+
+    @contextmanager
+    def _reading(self, readings: Sequence[Reading]) -> Iterator[None]:
+        """Hold the lock while the engine reads; what it has read counts only when it
+        has read all."""
+        with self._lock:
+            for reading in readings:
+                self._check(reading)
+            try:
+                yield
+            except BaseException:
+                for reading in readings:
+                    self._forget(reading.slot, len(self._tokens[reading.slot]))
+                raise
+            for reading in readings:
+                self._tokens[reading.slot].extend(reading.token_ids)
 
     def _check(self, reading: Reading) -> None:
         """Raise what speaks against a reading before the engine sees it."""

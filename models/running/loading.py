@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from decoding_core.errors import InvalidSettingsError
+from decoding_core.errors import InvalidSettingsError, ModelError
 from models import engines
 from models.files import find
 from models.running.interface import Model
@@ -54,5 +54,11 @@ def load_model(
     name = check_engine(settings.engine)
     if name == "auto":
         name = "llama_cpp" if path.is_file() else "transformers"
-    engine: Any = import_module(f"{engines.__name__}.{name}")
+    try:
+        engine: Any = import_module(f"{engines.__name__}.{name}")
+    except ModuleNotFoundError as error:
+        raise ModelError(
+            f"{path} needs the engine '{name}', and that needs {error.name}, which is "
+            "not installed; install it with: python -m pip install 'specsteer[torch]'"
+        ) from error
     return cast(Model, engine.load(path, settings, stop))

@@ -35,8 +35,9 @@ class EngineSettings:
     """Where the transformers engine computes: cpu, cuda, mps; auto: where it is fast.
     """
     precision: str = "auto"
-    """In which numbers the transformers engine computes: float32, bfloat16; auto:
-    float32 on a CPU, bfloat16 elsewhere."""
+    """In which numbers transformers computes, and llama.cpp keeps what a text has read:
+    float32, bfloat16; auto: float32 by transformers on a CPU and bfloat16 elsewhere,
+    float16 in llama.cpp's cache."""
     threads: int | None = None
     """None: what `threads.fit_threads` finds, and half of the cores until it is asked.
     """

@@ -406,6 +406,29 @@ def test_rows_that_stay_where_they_are_give_the_same_verdict(method, rule):
     assert all(rows is None or rows.handed_out < 100 for rows in far)
 
 
+class Whole(Frugal):
+    """And can be had whole."""
+
+    def whole(self):
+        return self.rows.logits
+
+
+@pytest.mark.parametrize("far", ["generalist", "base"])
+def test_rows_of_two_engines_are_compared(far):
+    """One in this memory, the other elsewhere."""
+    role = role_of(Terms("steering", candidates=5, candidate_rule="contrast"))
+    large, base = np.random.default_rng(3).normal(0, 2, (2, 4, 900)).astype("f4")
+    one = block(drafted=(4, 5, 6), threshold=0.9)
+    rows = {"generalist": large, "base": base}
+    rows[far] = Whole(rows[far])
+
+    plain, found = verify(one, large, base, role), verify(one, *rows.values(), role)
+
+    assert (found.accepted, found.ratio_sum) == (plain.accepted, plain.ratio_sum)
+    np.testing.assert_array_equal(found.rows[0].token_ids, plain.rows[0].token_ids)
+    assert found.rows[0].tail_log_ratio == plain.rows[0].tail_log_ratio
+
+
 def test_an_engine_that_offers_rows_is_asked_for_them():
     """Any other hands out its logits."""
 

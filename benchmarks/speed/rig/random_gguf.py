@@ -30,6 +30,8 @@ _SPARE = 1 << 30
 """Bytes that are left free on the disk."""
 _PIECE = 1 << 16
 """Blocks that are made at a time."""
+_NORMAL, _UNUSED = 1, 5
+"""Kinds of tokens."""
 _UINT, _INT, _FLOAT, _STRING, _ARRAY = 4, 5, 6, 8, 9
 
 
@@ -41,6 +43,8 @@ class RandomModel:
     shape: Shape
     tied: bool
     """Whether the embeddings are the output's weights too."""
+    padding: int = 0
+    """How many tokens at the end only fill the vocabulary up."""
 
     @property
     def file_name(self) -> str:
@@ -70,7 +74,11 @@ class RandomModel:
 
     def header(self) -> dict[str, tuple[int, Any]]:
         """Type and value of each entry of the header."""
-        s, tokens = self.shape, [f"<{i}>" for i in range(self.shape.vocabulary)]
+        s = self.shape
+        real = s.vocabulary - self.padding
+        tokens = [f"<{i}>" for i in range(real)]
+        tokens += [f"[PAD{i}]" for i in range(real, s.vocabulary)]
+        kinds = [_NORMAL] * real + [_UNUSED] * self.padding
         return {
             "general.architecture": (_STRING, "qwen3"),
             "general.name": (_STRING, f"random {self.name}"),
@@ -88,7 +96,7 @@ class RandomModel:
             "tokenizer.ggml.model": (_STRING, "gpt2"),
             "tokenizer.ggml.pre": (_STRING, "qwen2"),
             "tokenizer.ggml.tokens": (_ARRAY, (_STRING, tokens)),
-            "tokenizer.ggml.token_type": (_ARRAY, (_INT, [1] * len(tokens))),
+            "tokenizer.ggml.token_type": (_ARRAY, (_INT, kinds)),
             "tokenizer.ggml.merges": (_ARRAY, (_STRING, ["a b"])),
             "tokenizer.ggml.bos_token_id": (_UINT, 0),
             "tokenizer.ggml.eos_token_id": (_UINT, 0),
