@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.pair.synthetic_writers import CONTEXT, prompts_of
@@ -14,7 +14,16 @@ from decoding_core.methods import build
 from decoding_core.protocols import Verifier
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
-from edge_app.decoding.events import Emit, EventEmitter, FinishReason, Statistics, Tally
+from edge_app.decoding.events import (
+    Emit,
+    Event,
+    EventEmitter,
+    FinishReason,
+    Settled,
+    Statistics,
+    Tally,
+    emit_to,
+)
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import VerifierSession
 from edge_app.evaluation.likelihood import Readers
@@ -36,6 +45,7 @@ class Written:
     text: str
     statistics: Statistics
     ended: FinishReason
+    token_ids: tuple[int, ...]
 
 
 class Pair:
@@ -49,10 +59,12 @@ class Pair:
         *,
         context: int = CONTEXT,
         stop: threading.Event | None = None,
+        settings: EngineSettings | None = None,
     ) -> None:
         """Load the models, each with room for `context` tokens, or as many as it can
-        read; `stop` aborts a text. Raises ModelError when one cannot be used."""
-        settings = EngineSettings(threads=threads)
+        read; `stop` aborts a text; `settings` are taken but for their threads. Raises
+        ModelError when one cannot be used."""
+        settings = replace(settings or EngineSettings(), threads=threads)
         self._stop = stop or threading.Event()
         with ExitStack() as opened:
             self.small = opened.enter_context(closing(load_model(specialist, settings)))
@@ -91,7 +103,13 @@ class Pair:
         method = build(settings)
         prompts = as_read(prompts, method)
         tally, vocabulary = Tally(), self.small.vocabulary
-        emitter = EventEmitter(tally.add, vocabulary.piece)
+        token_ids: list[int] = []
+
+        def record(event: Event) -> None:
+            if isinstance(event, Settled):
+                token_ids.extend(token.id for token in event.tokens)
+
+        emitter = EventEmitter(emit_to(tally.add, record), vocabulary.piece)
         terms = settings.terms()
         verifier = verifier_of(
             role_of(terms, method),
@@ -122,7 +140,7 @@ class Pair:
                 pass
         finally:
             verifier.close()
-        return Written(emitter.text(), tally.statistics(), loop.ended)
+        return Written(emitter.text(), tally.statistics(), loop.ended, tuple(token_ids))
 
     def verifier(self) -> Verifier:
         """A verifier in this process, with generalist and base."""

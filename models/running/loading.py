@@ -59,6 +59,6 @@ def load_model(
     except ModuleNotFoundError as error:
         raise ModelError(
             f"{path} needs the engine '{name}', and that needs {error.name}, which is "
-            "not installed; install it with: python -m pip install 'specsteer[torch]'"
+            "not installed; 'make setup-torch' in the project's folder adds it"
         ) from error
     return cast(Model, engine.load(path, settings, stop))

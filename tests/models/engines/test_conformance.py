@@ -275,5 +275,24 @@ def test_an_engine_that_is_not_installed_is_named(tmp_path, monkeypatch):
     """With the words that install it."""
     monkeypatch.setitem(__import__("sys").modules, "models.engines.transformers", None)
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelError, match=r"install it with: .*specsteer\[torch\]"):
+    with pytest.raises(ModelError, match="'make setup-torch' in"):
         load_model(tmp_path)
+
+
+def test_the_engines_agree_on_the_same_numbers(tmp_path, ids):
+    """Logits within 1e-3 of each other, from a file whose weights are float32."""
+    settings_of("transformers")
+    from benchmarks.engines.dequantise import dequantise
+
+    path = tmp_path / "f32.gguf"
+    dequantise(locate("specialist"), path)
+    found = []
+    for engine in available():
+        model = load_model(path, settings_of(engine, precision="float32"))
+        slots = model.open(2, 512)
+        readings = [Reading(0, ids[:90], 60), Reading(1, ids[200:204], 4)]
+        found.append([rows.copy() for rows in slots.evaluate(readings)])
+        slots.close()
+        model.close()
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)

@@ -1,6 +1,6 @@
 """A GGUF file with its weights as float32.
 
-    python -m models.training.export.dequantise SMALL.gguf SMALL-f32.gguf
+    python -m benchmarks.engines.dequantise SMALL.gguf SMALL-f32.gguf
 
 Two engines that read the same numbers can be compared; quantised weights are multiplied
 differently by each (llama.cpp rounds what they are multiplied with, too).

@@ -1,6 +1,6 @@
 """A GGUF file as a folder of Hugging Face's libraries, its weights as float32.
 
-    python -m models.training.export.hugging_face SMALL.gguf FOLDER
+    python -m benchmarks.engines.hugging_face SMALL.gguf FOLDER
 
 So one model can be run by each engine, and by a server that reads such folders.
 """
