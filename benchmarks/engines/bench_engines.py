@@ -100,8 +100,20 @@ def exported(folder: Path) -> dict[str, dict[str, Path]]:
 
 
 @click.command("engines")
-@click.option("--texts", type=AT_LEAST_ONE, default=5, show_default=True)
-@click.option("--max-tokens", type=AT_LEAST_ONE, default=120, show_default=True)
+@click.option(
+    "--texts",
+    type=AT_LEAST_ONE,
+    default=5,
+    show_default=True,
+    help="Emails that are written.",
+)
+@click.option(
+    "--max-tokens",
+    type=AT_LEAST_ONE,
+    default=120,
+    show_default=True,
+    help="Of an email.",
+)
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Of the writers.")
 @click.option(
     "--threads", type=AT_LEAST_ONE, default=usable_cores(), help="Of each model."
