@@ -198,7 +198,7 @@ class TransformersVocabulary(Vocabulary):
         name = self._names.get(token_id, "")
         if token_id in self._control or not name:
             return b""
-        if self._in_bytes:
+        if self._in_bytes and all(sign in _BYTES for sign in name):
             return bytes(_BYTES[sign] for sign in name)
         if len(name) == 6 and name.startswith("<0x") and name.endswith(">"):
             return bytes.fromhex(name[3:5])
