@@ -169,11 +169,11 @@ def opened_pair(
 ) -> Pair:
     """The pair, closed by who opened it; a reranker with it, by `opened`."""
     from edge_app.evaluation.pair import Pair
-    from models.running.llama_reranker import LlamaReranker
+    from models.running.loading import load_reranker
 
     reranker = None
     if models.reranker is not None:
-        reranker = LlamaReranker(models.reranker, models.engine)
+        reranker = load_reranker(models.reranker, models.engine)
         opened.callback(reranker.close)
     return Pair(models.specialist, models.generalist, models.engine, stop, reranker)
 

@@ -41,9 +41,8 @@ from edge_app.transport.addresses import check_token_goes_safely, is_this_machin
 from edge_app.transport.child_server import ChildServer
 from edge_app.verifiers.cloud import CloudVerifier
 from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
-from models.running.interface import Model, TextSlots
-from models.running.llama_reranker import LlamaReranker
-from models.running.loading import load_model
+from models.running.interface import Model, TextScorer, TextSlots
+from models.running.loading import load_model, load_reranker
 from models.running.settings import EngineSettings, default_threads
 from models.running.threads import fit_threads
 from personal_store import Store, import_source
@@ -84,7 +83,7 @@ class WritingService:
         self._model: Model | None = None
         self._context: TextSlots | None = None
         self._base: TextSlots | None = None
-        self._reranker: LlamaReranker | None = None
+        self._reranker: TextScorer | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
         self._early: list[Event] = []
@@ -126,7 +125,7 @@ class WritingService:
             )
             fit_threads(self._context, 1, default_threads() if shares else None)
             if self._reranker is None and config.reranker is not None:
-                self._reranker = LlamaReranker(config.reranker, config.engine)
+                self._reranker = load_reranker(config.reranker, config.engine)
             if self._child is not None and not offline:
                 self._child.wait(stop)
         if offline:

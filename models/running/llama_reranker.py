@@ -18,6 +18,7 @@ from decoding_core.errors import EngineError, ModelError
 from models.engines.llama_cpp import LlamaModel, last_complaint, load_library
 from models.files import find
 from models.gguf_header import read_header
+from models.running.interface import TextScorer
 from models.running.settings import EngineSettings
 
 RANK = 4
@@ -43,7 +44,7 @@ def check_reranker(path: Path) -> None:
         )
 
 
-class LlamaReranker:
+class LlamaReranker(TextScorer):
     """Scores texts by a reranker; satisfies `edge_app.retrieval.passages.Reranker`."""
 
     def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:

@@ -16,7 +16,7 @@ from typing import Any, cast
 from decoding_core.errors import InvalidSettingsError, ModelError
 from models import engines
 from models.files import find
-from models.running.interface import Model
+from models.running.interface import Model, TextScorer
 from models.running.settings import EngineSettings
 
 
@@ -62,3 +62,15 @@ def load_model(
             "not installed; 'make setup-torch' in the project's folder adds it"
         ) from error
     return cast(Model, engine.load(path, settings, stop))
+
+
+def load_reranker(path: Path, settings: EngineSettings | None = None) -> TextScorer:
+    """Load the reranker at `path`; llama.cpp alone runs such models here.
+
+    Raises:
+        ModelError: it is missing, damaged or no reranker.
+        EngineError: the memory cannot be had.
+    """
+    from models.running.llama_reranker import LlamaReranker
+
+    return LlamaReranker(path, settings)

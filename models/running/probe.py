@@ -21,7 +21,6 @@ import numpy as np
 
 from decoding_core.sampling import Floats
 from models import python_child
-from models.engines.llama_cpp import LlamaContext, LlamaModel, load_library
 from models.files import locate
 from models.folders import state_folder
 from models.owner_only import write_whole
@@ -69,6 +68,8 @@ def probe() -> Answer:
 
 def machine_and_build() -> str:
     """A hash of what a measured fact is kept for: this machine and this llama.cpp."""
+    from models.engines.llama_cpp import load_library  # other engines do without
+
     library = load_library()
     facts = [
         platform.node(),
@@ -105,6 +106,8 @@ def _try_in_child(model: Path) -> Answer:
 def trial() -> int:
     """What the child process runs, and may crash in: 0 when a block and a single step
     give the same logits with and without extra buffers."""
+    from models.engines.llama_cpp import LlamaContext, LlamaModel
+
     path = Path(sys.argv[1])
     logits: list[Floats] = []
     for extra_buffers in (False, True):
