@@ -40,6 +40,7 @@ _HOME = {
     "close_to_others": "owner_only",
     "create": "owner_only",
     "default_threads": "running.settings",
+    "describe_accelerators": "running.accelerators",
     "describe_threads": "running.threads",
     "exposure": "owner_only",
     "find": "files",

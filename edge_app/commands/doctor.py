@@ -35,6 +35,7 @@ def command() -> None:
     checks: dict[str, Callable[[Settings], str]] = {
         "python": lambda _: f"{platform.python_version()} on {platform.machine()}",
         "llama.cpp": _library,
+        "accelerator": _accelerator,
         "extra buffers": _extra_buffers,
         "models": _models,
         "threads": _threads,
@@ -62,6 +63,12 @@ def _library(_: Settings) -> str:
     library = load_library()
     features = library.llama_print_system_info().decode().replace(" = 1", "")
     return f"llama-cpp-python {library.__version__}; {features.strip(' |')}"
+
+
+def _accelerator(settings: Settings) -> str:
+    from models.running.accelerators import describe_accelerators
+
+    return describe_accelerators(settings.engine_settings())
 
 
 def _extra_buffers(_: Settings) -> str:
