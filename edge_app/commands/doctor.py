@@ -81,6 +81,7 @@ def _extra_buffers(_: Settings) -> str:
 def _models(settings: Settings) -> str:
     from edge_app.commands.service_config import service_config
     from models.catalogue import cards
+    from models.local.pulled import check_pulled
     from models.running.interface import check_one_vocabulary
     from models.running.loading import load_model
 
@@ -88,6 +89,8 @@ def _models(settings: Settings) -> str:
     for card in cards():
         if card.path in (chosen.specialist, chosen.generalist):
             card.check()
+    for path in (chosen.specialist, chosen.generalist):
+        check_pulled(path)
     specialist = load_model(chosen.specialist, chosen.engine)
     generalist = load_model(chosen.generalist, chosen.engine)
     try:
