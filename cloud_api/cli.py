@@ -114,10 +114,9 @@ def main() -> None:
 )
 @click.option(
     "--gpu-layers",
-    default=0,
-    show_default=True,
     type=click.IntRange(-1),
-    help="Layers to run on Metal or CUDA, -1 for all; needs a llama.cpp that has it.",
+    help="Layers that llama.cpp runs on Metal or CUDA, -1 for all; default: all where "
+    "it was built for such a device and finds one.",
 )
 @click.option(
     "--flash-attention",
@@ -160,7 +159,7 @@ def serve(
     engine: str,
     device: str,
     precision: str,
-    gpu_layers: int,
+    gpu_layers: int | None,
     flash_attention: bool,
     exact: bool,
     announce: Path | None,

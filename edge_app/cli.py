@@ -23,6 +23,7 @@ _COMMANDS = {
     "sent": "edge_app.commands.sent",
     "evaluate": "edge_app.commands.evaluate",
     "tune": "edge_app.commands.tune",
+    "models": "edge_app.commands.models",
     "profile": "edge_app.commands.profile",
     "status": "edge_app.commands.status",
     "show": "edge_app.commands.show",

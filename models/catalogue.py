@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, Literal
 
 from decoding_core.errors import ChecksumError, ModelNotFoundError
 
@@ -15,7 +16,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """One entry of the catalogue."""
+    """A model that comes with the project."""
 
     name: str
     role: str
@@ -53,11 +54,63 @@ class ModelCard:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class HubModel:
+    """A model of the catalogue that a hub has."""
+
+    name: str
+    family: str
+    size: str
+    """Number of parameters, as in the model's name."""
+    repository: str
+    file: str
+    quantisation: str
+    gigabytes: float
+    """Size of the file in 10^9 bytes, rounded."""
+    cache: int
+    """What each token takes of memory, in KiB."""
+    licence: str
+    names: Literal["seen", "from memory", "checked"]
+    """Where repository and file name come from; `checked` with a hub."""
+    sha256: str
+    """Empty where it is not known."""
+
+    def memory(self, context_length: int, texts: int = 1) -> int:
+        """Bytes for the weights and the caches of so many texts, about."""
+        return int(self.gigabytes * 1e9) + texts * context_length * (self.cache << 10)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPair:
+    """Two models of one family; the files are compared when they are there."""
+
+    specialist: str
+    generalist: str
+    note: str
+    """What is peculiar about it; often empty."""
+
+
 @cache
 def cards() -> tuple[ModelCard, ...]:
-    """All entries of the catalogue."""
-    body = tomllib.loads((_FOLDER / "catalogue.toml").read_text(encoding="utf-8"))
-    return tuple(ModelCard(**entry) for entry in body["model"])
+    """The models that come with the project."""
+    return tuple(ModelCard(**entry) for entry in _read()["model"])
+
+
+@cache
+def hub_models() -> tuple[HubModel, ...]:
+    """The models that `specsteer models pull` knows by name."""
+    return tuple(HubModel(**entry) for entry in _read()["hub_model"])
+
+
+@cache
+def known_pairs() -> tuple[KnownPair, ...]:
+    """Pairs of them that fit together as far as is known."""
+    return tuple(KnownPair(**entry) for entry in _read()["pair"])
+
+
+def _read() -> dict[str, list[dict[str, Any]]]:
+    text = (_FOLDER / "catalogue.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
 def find_card(role: str) -> ModelCard:

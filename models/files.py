@@ -47,7 +47,8 @@ def find(path: Path) -> Path:
 
 def hub_cache() -> Path:
     """Where Hugging Face's libraries keep what they downloaded."""
-    home = os.environ.get("HF_HOME") or "~/.cache/huggingface"
+    caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    home = os.environ.get("HF_HOME") or f"{caches}/huggingface"
     return Path(os.environ.get("HF_HUB_CACHE") or f"{home}/hub").expanduser()
 
 

@@ -192,7 +192,10 @@ def is_slow(block):
     """Whether it loads models, measures or calls a server."""
     lines = [split(line) for line in block.lines]
     return any(
-        words[:1] == ["curl"] or not OF_MODELS.isdisjoint(words[1:2]) for words in lines
+        words[:1] == ["curl"]
+        or not OF_MODELS.isdisjoint(words[1:2])
+        or words[1:3] == ["models", "check"]
+        for words in lines
     )
 
 

@@ -35,6 +35,7 @@ def command() -> None:
     checks: dict[str, Callable[[Settings], str]] = {
         "python": lambda _: f"{platform.python_version()} on {platform.machine()}",
         "llama.cpp": _library,
+        "accelerator": _accelerator,
         "extra buffers": _extra_buffers,
         "models": _models,
         "threads": _threads,
@@ -64,6 +65,12 @@ def _library(_: Settings) -> str:
     return f"llama-cpp-python {library.__version__}; {features.strip(' |')}"
 
 
+def _accelerator(settings: Settings) -> str:
+    from models.running.accelerators import describe_accelerators
+
+    return describe_accelerators(settings.engine_settings())
+
+
 def _extra_buffers(_: Settings) -> str:
     from models.running.probe import probe
 
@@ -74,6 +81,7 @@ def _extra_buffers(_: Settings) -> str:
 def _models(settings: Settings) -> str:
     from edge_app.commands.service_config import service_config
     from models.catalogue import cards
+    from models.local.pulled import check_pulled
     from models.running.interface import check_one_vocabulary
     from models.running.loading import load_model
 
@@ -81,6 +89,8 @@ def _models(settings: Settings) -> str:
     for card in cards():
         if card.path in (chosen.specialist, chosen.generalist):
             card.check()
+    for path in (chosen.specialist, chosen.generalist):
+        check_pulled(path)
     specialist = load_model(chosen.specialist, chosen.engine)
     generalist = load_model(chosen.generalist, chosen.engine)
     try:

@@ -39,7 +39,8 @@ class Settings:
     """In which numbers transformers computes: float32, bfloat16; auto: either."""
     threads: int | None = None
     """None: measured once on this machine."""
-    gpu_layers: int = 0
+    gpu_layers: int | None = None
+    """Of llama.cpp, on Metal or CUDA; None: all where its build finds such a device."""
     flash_attention: bool = False
     """As on the server; slower on CPUs."""
     exact: bool = False

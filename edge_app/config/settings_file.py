@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import tomlkit
@@ -20,6 +20,32 @@ def write_method(changes: Mapping[str, float], path: Path | None = None) -> Path
     Raises:
         InvalidSettingsError: the file cannot be read, or the values are none.
     """
+
+    def change(body: tomlkit.TOMLDocument, path: Path) -> None:
+        table = body.setdefault("method", tomlkit.table())
+        if not isinstance(table, Table | InlineTable):
+            raise InvalidSettingsError(f"{path}: [method] is a table, not {table!r}")
+        for name, value in changes.items():
+            table[name] = value
+
+    return _changed(change, path)
+
+
+def write_models(specialist: str, generalist: str, path: Path | None = None) -> Path:
+    """Set the paths of both models, empty for the embedded ones; the file that was
+    written, whole or not at all. Raises as `write_method` does."""
+
+    def change(body: tomlkit.TOMLDocument, _: Path) -> None:
+        body["specialist"] = specialist  # above the first table, where it is new
+        body["generalist"] = generalist
+
+    return _changed(change, path)
+
+
+def _changed(
+    change: Callable[[tomlkit.TOMLDocument, Path], None], path: Path | None
+) -> Path:
+    """Read the file, change it, and put it back; the file that was written."""
     path = (path or settings_path()).resolve()
     before = ""
     if path.exists():
@@ -27,11 +53,7 @@ def write_method(changes: Mapping[str, float], path: Path | None = None) -> Path
             before = file.read()
     try:
         body = tomlkit.parse(before)
-        table = body.setdefault("method", tomlkit.table())
-        if not isinstance(table, Table | InlineTable):
-            raise InvalidSettingsError(f"{path}: [method] is a table, not {table!r}")
-        for name, value in changes.items():
-            table[name] = value
+        change(body, path)
     except TOMLKitError as error:
         raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
     text = tomlkit.dumps(body)

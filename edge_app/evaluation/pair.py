@@ -9,6 +9,7 @@ from pathlib import Path
 
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.likelihood import Readers, read
+from edge_app.evaluation.speed import Speed, speed_of
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, PromptBuilder
 from edge_app.retrieval.passages import (
@@ -154,6 +155,11 @@ class Pair:
             kept=tuple(map(float, opinions.kept.sum(axis=1))),
             emitted=tuple(tuple(map(float, row)) for row in emitted),
         )
+
+    def speeds(self) -> tuple[Speed, Speed]:
+        """How fast the small and the large model are on this machine, measured for some
+        seconds each. Raises StoppedError where the person stopped."""
+        return speed_of(self._specialist), speed_of(self._generalist)
 
     def close(self) -> None:
         """Free the models."""

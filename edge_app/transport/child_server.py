@@ -52,7 +52,8 @@ class ChildServer:
         options = ["--threads", str(threads)]
         options += ["--engine", engine.engine, "--device", engine.device]
         options += ["--precision", engine.precision]
-        options += ["--gpu-layers", str(engine.gpu_layers)]
+        if engine.gpu_layers is not None:
+            options += ["--gpu-layers", str(engine.gpu_layers)]
         options += ["--flash-attention"] * engine.flash_attention
         options += ["--exact", "--sessions", "1"] * engine.exact
         self._process = python_child.start(

@@ -27,6 +27,7 @@ from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
 from models.files import find
 from models.gguf_header import check_vocabulary, read_header
+from models.running.accelerators import layers_on_accelerator
 from models.running.adapter import PersonalAdapter, refuse_adapter
 from models.running.interface import Model, TextSlots, Vocabulary, is_padding
 from models.running.settings import EngineSettings
@@ -110,7 +111,8 @@ class LlamaModel(Model):
 
             extra_buffers = extra_buffers_work()
         parameters = self._library.llama_model_default_params()
-        parameters.n_gpu_layers = self.settings.gpu_layers
+        self.gpu_layers = layers_on_accelerator(self.settings)
+        parameters.n_gpu_layers = self.gpu_layers
         parameters.use_extra_bufts = extra_buffers
         # Called for every tensor, so often a load can be given up. The name keeps the
         # callback alive until the load is over.
@@ -124,7 +126,8 @@ class LlamaModel(Model):
         if not self.handle and stop.is_set():
             raise StoppedError("stopped while the model was loading")
         if not self.handle:
-            raise ModelError(f"llama.cpp cannot load {path}: {last_complaint()}")
+            how = "; gpu_layers = 0 runs it on the CPU" if self.gpu_layers else ""
+            raise ModelError(f"llama.cpp cannot load {path}: {last_complaint()}{how}")
         self.vocabulary = LlamaVocabulary(self.handle)
         self.context_length: int = self._library.llama_model_n_ctx_train(self.handle)
 
@@ -239,7 +242,7 @@ class LlamaContext(TextSlots):
         parameters.kv_unified = True
         parameters.n_threads = parameters.n_threads_batch = model.settings.thread_count
         parameters.flash_attn_type = int(model.settings.flash_attention)
-        parameters.offload_kqv = model.settings.gpu_layers != 0
+        parameters.offload_kqv = model.gpu_layers != 0
         parameters.type_k = parameters.type_v = _CACHED[model.settings.precision]
         parameters.no_perf = True
         self._handle = self._library.llama_init_from_model(model.handle, parameters)

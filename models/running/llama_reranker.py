@@ -65,7 +65,7 @@ class LlamaReranker(TextScorer):
         parameters.n_seq_max = 1
         parameters.n_threads = parameters.n_threads_batch = settings.thread_count
         parameters.flash_attn_type = int(settings.flash_attention)
-        parameters.offload_kqv = settings.gpu_layers != 0
+        parameters.offload_kqv = self._model.gpu_layers != 0
         parameters.embeddings = True
         parameters.pooling_type = RANK
         parameters.no_perf = True

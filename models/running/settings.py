@@ -41,8 +41,9 @@ class EngineSettings:
     threads: int | None = None
     """None: what `threads.fit_threads` finds, and half of the cores until it is asked.
     """
-    gpu_layers: int = 0
-    """Layers to run on Metal or CUDA, -1 for all; needs a build that has it."""
+    gpu_layers: int | None = None
+    """Layers that llama.cpp runs on Metal or CUDA, -1 for all. None: all where its
+    build finds such a device, else none."""
     flash_attention: bool = False
     """Off on CPUs, where it is up to four times slower at long context."""
     extra_buffers: bool | None = None
@@ -58,7 +59,7 @@ class EngineSettings:
 
     def __post_init__(self) -> None:
         _check("threads", self.thread_count, 1, _MOST_THREADS)
-        _check("gpu_layers", self.gpu_layers, -1, 10_000)
+        _check("gpu_layers", self.gpu_layers or 0, -1, 10_000)
         _choose("device", self.device, DEVICES)
         _choose("precision", self.precision, PRECISIONS)
 

@@ -1,9 +1,10 @@
+import re
 from dataclasses import replace
 
 import pytest
 
 from decoding_core.errors import ChecksumError, ModelNotFoundError
-from models.catalogue import cards, find_card
+from models.catalogue import cards, find_card, hub_models, known_pairs
 from models.engines.llama_cpp import LlamaModel
 from models.files import ROLES, locate
 from models.running.settings import EngineSettings
@@ -37,3 +38,21 @@ def test_another_file_is_told_from_a_missing_one():
         replace(card, sha256="0" * 64).check()
     with pytest.raises(ModelNotFoundError, match="no model file"):
         replace(card, file="embedded/none.gguf").check()
+
+
+def test_pairs_of_the_catalogue_are_of_one_family_and_the_second_is_larger():
+    known = {one.name: one for one in hub_models()}
+    for pair in known_pairs():
+        small, large = known[pair.specialist], known[pair.generalist]
+        assert small.family == large.family
+        assert large.gigabytes > 1.5 * small.gigabytes
+    assert len(known) == len(hub_models())
+
+
+@pytest.mark.parametrize("one", hub_models(), ids=lambda one: one.name)
+def test_what_a_hub_has_is_named_as_hubs_name_it(one):
+    assert re.fullmatch(r"[\w.-]+/[\w.-]+", one.repository)
+    assert re.fullmatch(r"[\w.-]+\.gguf", one.file)
+    assert one.quantisation.lower() in one.file.lower()
+    assert one.size.lower() in one.file.lower()
+    assert re.fullmatch(r"([0-9a-f]{64})?", one.sha256)

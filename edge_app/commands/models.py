@@ -1,0 +1,306 @@
+"""`specsteer models`: which models there are, which fit together, and getting them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decoding_core.errors import (
+    InvalidSettingsError,
+    ModelError,
+    VocabularyMismatchError,
+)
+from decoding_core.foreign_text import one_line
+from edge_app.commands.models_output import (
+    check_as_object,
+    echo_catalogue,
+    echo_check,
+    echo_json,
+    echo_local,
+    fitting_pairs,
+    gigabytes,
+    list_as_object,
+)
+from edge_app.commands.progress import Progress
+from edge_app.commands.selecting import assume_yes, confirmed
+from edge_app.commands.stopping import stoppable
+from edge_app.config.settings import read_settings
+from models.catalogue import HubModel, cards, hub_models
+from models.local.describing import ModelDescription, describe, first_difference
+from models.local.finding import FoundModel, found_models, resolve
+from models.local.memory import machine_memory, pair_memory
+from models.local.pulled import (
+    check_pulled,
+    folder_of,
+    pulled_folder,
+    read_note,
+    remove_pulled,
+)
+
+if TYPE_CHECKING:
+    from models.hub.pulling import Offer
+
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+_PAIR = (
+    click.argument("small", metavar="SMALL"),
+    click.argument("large", metavar="LARGE"),
+)
+
+
+@click.group("models")
+def command() -> None:
+    """Find, get, check and choose the pair of models.
+
+    A model is named by the catalogue, by 'specsteer models list', or by its path: a
+    GGUF file, or a folder of the transformers engine.
+
+    \b
+        specsteer models list
+        specsteer models pull qwen3-0.6b qwen3-8b
+        specsteer models check qwen3-0.6b qwen3-8b
+        specsteer models use qwen3-0.6b qwen3-8b
+    """
+
+
+@command.command("list")
+@click.option("--all", "every", is_flag=True, help="Also what is no language model.")
+@_AS_JSON
+def list_models(every: bool, as_json: bool) -> None:
+    """Show the models on this machine, which pairs fit, and the catalogue.
+
+    Looked through are what came with this program, what it pulled, and the folders of
+    Ollama, LM Studio, Hugging Face's libraries and llama.cpp. Only headers are read.
+    """
+    described: list[tuple[FoundModel, ModelDescription]] = []
+    passed_by: list[tuple[FoundModel, str]] = []
+    with Progress("reading headers") as progress:
+        found = found_models()
+        for done, one in enumerate(found, 1):
+            try:
+                described.append((one, describe(one.path)))
+            except ModelError as error:
+                passed_by.append((one, str(error)))
+            progress.show(done, len(found))
+    pairs = fitting_pairs(described)
+    if as_json:
+        echo_json(list_as_object(described, pairs, passed_by))
+        return
+    echo_local(described, pairs)
+    if every:
+        for one, why in passed_by:
+            click.echo(one_line(f"left out  {one.name}: {why}"))
+    elif passed_by:
+        click.echo(f"\n{len(passed_by)} others are left out; --all says why")
+    echo_catalogue()
+
+
+@command.command("check")
+@_PAIR[0]
+@_PAIR[1]
+@click.option("--sample", is_flag=True, help="Measure on the sample letters.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1, 3600),
+    default=60.0,
+    show_default=True,
+    help="How long to measure, after loading.",
+)
+@_AS_JSON
+def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -> None:
+    """Compare the vocabularies of two models, and measure them together.
+
+    Said are the speed of both, how many drafted tokens the large one would keep, and
+    what your history is worth to the small one (S against B) and to both joined (T
+    against L, the large one alone), on your own last texts; while there are too few, on
+    the sample letters. All runs on this device.
+    """
+    paths = resolve(small), resolve(large)
+    described = _compared(*paths)
+    for path in paths:
+        _check_pulled(path)
+    settings = read_settings()
+    from edge_app.evaluation.pair import Measuring, Pair
+    from edge_app.evaluation.pair_check import check_pair
+
+    threshold = settings.method.threshold
+    how = Measuring(
+        strengths=(settings.method.strength,),
+        thresholds=(0.5 if threshold == "auto" else threshold,),
+        max_tokens=150,
+        personalisation=settings.personalisation,
+    )
+    with ExitStack() as opened:
+        stop = opened.enter_context(stoppable())
+        cases, whose = _texts(opened, sample=sample)
+        click.echo("loading both models", err=True)
+        pair = opened.enter_context(
+            closing(Pair(*paths, settings.engine_settings(), stop))
+        )
+        with Progress("measuring") as progress:
+            found = check_pair(pair, cases, how, seconds, stop, progress.show)
+    if as_json:
+        echo_json(check_as_object(described, found, how.thresholds[0], whose))
+    else:
+        echo_check(described, found, how.thresholds[0], whose)
+
+
+@command.command("pull")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@assume_yes
+def pull(names: tuple[str, ...], yes: bool) -> None:
+    """Get models from a hub: names of the catalogue, ORG/REPOSITORY/FILE.gguf, or
+    ORG/REPOSITORY.
+
+    What was begun is gone on with, also after a kill. The checksum is compared before
+    the file takes its name. The licence is shown, and asked for once.
+
+    HF_ENDPOINT names another hub than Hugging Face, HF_TOKEN holds a token for private
+    and gated models. docs/privacy.md says what the hub is told.
+    """
+    from models.hub import pulling
+
+    for name in names:
+        if name in {card.name for card in cards()}:
+            click.echo(f"{name} came with this program", err=True)
+            continue
+        known = {one.name: one for one in hub_models()}.get(name)
+        offer = _offer(name, known)
+        folder, licence = folder_of(offer.repository), offer.licence or "not named"
+        size = gigabytes(offer.size)
+        click.echo(f"{name}: {size} from {pulling.hub_address()}", err=True)
+        address = f", {offer.licence_address}" if offer.licence_address else ""
+        if known and known.licence:
+            address += f" (the catalogue says: {known.licence})"
+        click.echo(f"licence: {licence}{address}", err=True)
+        note = read_note(folder)
+        agreed = note is not None and note.agreed and note.licence == offer.licence
+        if not agreed and not confirmed("Agree to it and pull?", yes=yes):
+            raise click.exceptions.Exit(1)
+        with Progress(f"pulling {name}", in_bytes=True) as progress:
+            path = pulling.pull(offer, progress.show)
+        kept = read_note(folder)
+        brought = [file.name for file in offer.files]
+        whose = {kept.files[one].checked for one in brought} if kept else {""}
+        click.echo(path)
+        if "" in whose:
+            click.echo("the hub names no checksum for some files; sizes fit", err=True)
+        else:
+            click.echo(
+                f"checksum as the {' and the '.join(sorted(whose))} names it", err=True
+            )
+
+
+@command.command("use")
+@_PAIR[0]
+@_PAIR[1]
+@click.option("--force", is_flag=True, help="Also a pair that does not fit.")
+def use(small: str, large: str, force: bool) -> None:
+    """Write a pair into settings.toml; comments and other lines stay."""
+    from edge_app.config.settings_file import write_models
+
+    paths = resolve(small), resolve(large)
+    try:
+        described = _compared(*paths)
+        needed, memory = pair_memory(*described), machine_memory()
+        if described[0].file_bytes >= described[1].file_bytes:
+            raise InvalidSettingsError(f"{large} is not the larger of both")
+        if memory.fit(needed) == "too large":
+            raise InvalidSettingsError(
+                f"the pair takes about {gigabytes(needed)}, and this machine has "
+                f"{gigabytes(memory.total)}"
+            )
+        for path in paths:
+            _check_pulled(path)
+    except (VocabularyMismatchError, InvalidSettingsError) as error:
+        if not force:
+            raise type(error)(f"{error}; --force writes it all the same") from error
+        click.echo(f"warning: {one_line(str(error))}", err=True)
+    embedded = {card.path for card in cards()}
+    specialist, generalist = ("" if p in embedded else str(p) for p in paths)
+    written = write_models(specialist, generalist)
+    click.echo(f"written to {written}: specialist = {small}, generalist = {large}")
+    server = read_settings().server
+    if server:
+        click.echo(
+            f"settings.toml names the server {server}, which has a generalist of its "
+            f"own; {small} must be the base that it runs",
+            err=True,
+        )
+
+
+@command.command("remove")
+@click.argument("name")
+@assume_yes
+def remove(name: str, yes: bool) -> None:
+    """Remove a model that was pulled, or what a broken pull left of it."""
+    known = {one.name: one for one in hub_models()}.get(name)
+    named = f"{known.repository}/{known.file}" if known else name
+    path = pulled_folder() / named  # a broken pull has left no file of that name
+    if not folder_of("/".join(named.split("/")[:2])).is_dir() or "/" not in named:
+        if known:
+            raise ModelError(f"{name} was not pulled")
+        path = resolve(name)
+    settings = read_settings()
+    if str(path) in (settings.specialist, settings.generalist):
+        click.echo(
+            "settings.toml names it: 'specsteer models use' names others", err=True
+        )
+    if not confirmed(f"Remove {path}?", yes=yes):
+        raise click.exceptions.Exit(1)
+    click.echo(f"removed {path}: {gigabytes(remove_pulled(path))} are free")
+
+
+def _compared(small: Path, large: Path) -> tuple[ModelDescription, ModelDescription]:
+    """What both say of themselves; raises VocabularyMismatchError with the first token
+    that differs where they are no pair."""
+    one, other = describe(small), describe(large)
+    if one.vocabulary_id != other.vocabulary_id:
+        raise VocabularyMismatchError(
+            f"{small} and {large} have different vocabularies: "
+            f"{first_difference(small, large)}; choose two models of one family"
+        )
+    return one, other
+
+
+def _check_pulled(path: Path) -> None:
+    with Progress("comparing the checksum", in_bytes=True) as progress:
+        check_pulled(path, progress.show)
+
+
+def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
+    """Texts to measure, and whose they are; the sample where there are no others."""
+    from edge_app.commands.measuring import cases_of
+    from edge_app.evaluation.cases import CasesError
+
+    asked = {"users": None, "queries": None, "synthetic": None, "seed": 0}
+    if not sample:
+        try:
+            return cases_of(opened, (), {**asked, "sample": False}), "your texts"
+        except (CasesError, InvalidSettingsError):
+            click.echo("too few texts of your own: the sample is measured", err=True)
+    return cases_of(opened, (), {**asked, "sample": True}), "the sample letters"
+
+
+def _offer(name: str, known: HubModel | None) -> Offer:
+    from models.hub.pulling import ask_hub
+
+    if known is None:
+        repository, file = "/".join(name.split("/")[:2]), "/".join(name.split("/")[2:])
+        if "/" not in name:
+            raise ModelError(
+                f"the catalogue has no {name}; 'specsteer models list' shows it, and "
+                "ORG/REPOSITORY or ORG/REPOSITORY/FILE.gguf names what a hub has"
+            )
+        return ask_hub(repository, file)
+    try:
+        return ask_hub(known.repository, known.file, known.sha256)
+    except ModelError as error:
+        if known.names == "checked":
+            raise
+        raise type(error)(
+            f"{error}. The catalogue's name for {name} could not be checked with a hub "
+            "when it was written; give ORG/REPOSITORY/FILE.gguf to pull another file"
+        ) from error

@@ -1,0 +1,1 @@
+"""Models from a hub: asked for by name, pulled, checked."""

@@ -1,0 +1,1 @@
+"""The models that lie on this machine: found, described, and compared by headers."""

@@ -1,0 +1,167 @@
+"""`specsteer models`: a pair is compared, written into the settings, and refused."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from edge_app.commands import models as command
+from edge_app.config.settings import read_settings, settings_path
+from models.files import locate
+from models.local.describing import describe
+from models.local.memory import MachineMemory
+from models.local.pulled import folder_of
+from tests.models.local.test_finding import header_only
+
+TOKENS = [f"t{at}" for at in range(30)]
+PAIR = ("embedded-specialist", "embedded-generalist")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Two files of one vocabulary, and one of another."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    small = header_only(tmp_path / "small.gguf", TOKENS, unused=2)
+    large = header_only(tmp_path / "large.gguf", TOKENS, unused=9)
+    other = header_only(tmp_path / "other.gguf", ["x", *TOKENS[1:]])
+    return small, large, other
+
+
+def test_use_writes_the_pair_and_leaves_the_rest_alone(run, files):
+    settings_path().write_text(
+        "# mine\nthreads = 2 # two\n\n[method]\nseed = 1 # why\n"
+    )
+    done = run("models", "use", *files[:2])
+    assert done.exit_code == 0, done.output
+    text = settings_path().read_text()
+    assert text.startswith("# mine\nthreads = 2 # two\nspecialist = ")
+    assert text.endswith("\n[method]\nseed = 1 # why\n")
+    settings = read_settings()
+    assert (settings.specialist, settings.generalist) == tuple(map(str, files[:2]))
+    run("models", "use", *PAIR)
+    assert read_settings().specialist == ""
+
+
+def test_a_pair_of_two_families_is_refused_unless_told(run, files):
+    small, _, other = files
+    for name in ("use", "check"):
+        done = run("models", name, small, other)
+        assert done.exit_code == 1
+        assert "token 0 is 't0' in the first and 'x' in the second" in done.stderr
+    assert not settings_path().exists()
+    done = run("models", "use", small, other, "--force")
+    assert done.exit_code == 0
+    assert "warning: " in done.stderr
+    assert read_settings().generalist == str(other)
+
+
+def test_a_pair_that_is_too_large_is_refused(run, files, monkeypatch):
+    tiny = MachineMemory(1000, 1000)
+    monkeypatch.setattr(command, "machine_memory", lambda: tiny)
+    done = run("models", "use", *files[:2])
+    assert done.exit_code == 1
+    assert "this machine has" in done.stderr
+
+
+def test_the_larger_one_comes_second(run, files):
+    done = run("models", "use", files[1], files[0])
+    assert done.exit_code == 1
+    assert "is not the larger of both" in done.stderr
+    assert run("models", "use", files[1], files[0], "--force").exit_code == 0
+
+
+def test_the_list_for_programs(run, files, monkeypatch):
+    done = run("models", "list", "--json")
+    body = json.loads(done.stdout)
+    assert {one["name"] for one in body["models"]} == set(PAIR)
+    assert [(one["small"], one["large"]) for one in body["pairs"]] == [PAIR]
+    names = {one["name"] for one in body["catalogue"]}
+    for pair in body["catalogue pairs"]:
+        assert {pair["specialist"], pair["generalist"]} <= names
+    assert len(body["catalogue pairs"]) >= 10
+    for one in body["catalogue"]:
+        assert one["licence"]
+        assert one["names"] in ("seen", "from memory", "checked")
+
+
+def test_the_list_for_people_names_each_fact(run, files):
+    done = run("models", "list")
+    for words in (*PAIR, "Q4_0", "memory of this machine", "Apache-2.0", "seen"):
+        assert words in done.stdout
+
+
+def test_remove_leaves_what_others_put_there(run, files):
+    done = run("models", "remove", files[0], "--yes")
+    assert done.exit_code == 1
+    assert "remove it with the program that put it there" in done.stderr
+    assert files[0].exists()
+    done = run("models", "remove", "qwen3-8b", "--yes")
+    assert "was not pulled" in done.stderr
+
+
+def test_remove_takes_what_a_broken_pull_left(run, files):
+    folder = folder_of("Qwen/Qwen3-8B-GGUF")
+    folder.mkdir(parents=True)
+    (folder / ".Qwen3-8B-Q4_K_M.gguf.0123.part").write_bytes(b"half")
+    done = run("models", "remove", "qwen3-8b", "--yes")
+    assert done.exit_code == 0, done.output
+    assert not folder.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["../..", "maker/repo/../../../..", "{models}/../.."])
+def test_remove_goes_nowhere_else(run, files, home, name):
+    """Whatever the name says."""
+    repository = folder_of("maker/repo")
+    repository.mkdir(parents=True)
+    for left in (repository / "a.gguf", home / "store.db", files[0]):
+        left.write_bytes(b"x")
+    done = run("models", "remove", name.format(models=repository.parent), "--yes")
+    assert done.exit_code == 1
+    assert (repository / "a.gguf").exists()
+    assert (home / "store.db").exists()
+    assert files[0].exists()
+
+
+def test_remove_takes_one_model_of_several(run, files):
+    folder = folder_of("maker/repo")
+    for name in ("a-00001-of-00002.gguf", "a-00002-of-00002.gguf", "b.gguf"):
+        header_only(folder / name, TOKENS)
+    kept = {"size": 1, "sha256": "0" * 64, "checked": "hub"}
+    files = {path.name: kept for path in folder.iterdir()}
+    note = {"repository": "maker/repo", "files": files}
+    (folder / "pulled.json").write_text(json.dumps(note))
+    done = run("models", "remove", "maker/repo/a-00001-of-00002.gguf", "--yes")
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in folder.iterdir()} == {"b.gguf", "pulled.json"}
+    assert set(json.loads((folder / "pulled.json").read_text())["files"]) == {"b.gguf"}
+    done = run("models", "remove", "maker/repo", "--yes")
+    assert done.exit_code == 0, done.output
+    assert not folder.exists()
+
+
+def test_a_catalogue_name_means_the_pulled_file(run, files):
+    path = folder_of("Qwen/Qwen3-8B-GGUF") / "Qwen3-8B-Q4_K_M.gguf"
+    path.parent.mkdir(parents=True)
+    files[1].rename(path)
+    done = run("models", "use", files[0], "qwen3-8b")
+    assert done.exit_code == 0, done.output
+    assert read_settings().generalist == str(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_check_measures_the_embedded_pair_on_the_sample(run, form):
+    done = run("models", "check", *PAIR, "--seconds", "20", *form)
+    assert done.exit_code == 0, done.output
+    assert "the sample is measured" in done.stderr
+    if not form:
+        for words in ("one, of 8,192 tokens", "tokens/s", "nats a text", "threshold"):
+            assert words in done.stdout
+        return
+    body = json.loads(done.stdout)
+    assert body["worth"]["texts"] >= 3
+    assert 0 < body["worth"]["kept"]["value"] < 1
+    assert body["worth"]["steering"]["low"] < body["worth"]["steering"]["high"] < 0
+    assert min(body["specialist"].values()) > 0
+    small = replace(describe(locate("specialist")), path=str(locate("specialist")))
+    assert body["models"][0]["vocabulary_id"] == small.vocabulary_id

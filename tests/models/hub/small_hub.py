@@ -1,0 +1,232 @@
+"""A small hub of models on loopback, as Hugging Face's answers to its own client.
+
+Large files are answered with a redirect to another address, the way a hub sends one to
+its store, so that a test sees which of the two is told a token.
+"""
+
+import hashlib
+import json
+import re
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+
+
+@dataclass
+class Repository:
+    """What the hub has under a name."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    small: set[str] = field(default_factory=set)
+    """Names of files that lie in git itself, without an LFS checksum."""
+    card: dict[str, str] = field(default_factory=lambda: {"license": "apache-2.0"})
+    refusal: tuple[int, str] | None = None
+    """Status and error code for whoever has no token."""
+
+
+@dataclass
+class Seen:
+    """A request that came."""
+
+    method: str
+    path: str
+    host: str
+    range: str
+    authorization: str
+    agent: str
+
+
+class SmallHub:
+    """Its repositories, what was asked, and what it does wrong on purpose."""
+
+    def __init__(self):
+        self.repositories: dict[str, Repository] = {}
+        self.seen: list[Seen] = []
+        self.sent = 0
+        """Bytes of files."""
+        self.hold_after: int | None = None
+        """The next file stops after so many bytes until `go_on` is set."""
+        self.go_on = threading.Event()
+        self.tampered = False
+        """Every file comes with another last byte."""
+        self.hangs = False
+        """Nothing is answered about repositories until `go_on` is set."""
+        self.terse = False
+        """The list of files holds their names alone."""
+        self.silent = False
+        """Nothing is told of a repository; its files are there all the same."""
+        self.longer = b""
+        """What every file has more at its end than the hub says."""
+        self.url = ""
+
+    def has(self, name, files, **more):
+        self.repositories[name] = Repository(files, **more)
+
+    def ranges(self):
+        """The `Range` headers of the files that were fetched from the store."""
+        return [s.range for s in self.seen if s.path.startswith("/store/")]
+
+
+def lfs(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def git_id(content):
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers for the hub that its server holds."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.answer()
+
+    def do_HEAD(self):
+        self.answer()
+
+    def answer(self):
+        path = self.path.partition("?")[0]
+        get = self.headers.get
+        self.server.hub.seen.append(
+            Seen(
+                self.command,
+                path,
+                get("Host", ""),
+                get("Range", ""),
+                get("Authorization", ""),
+                get("User-Agent", ""),
+            )
+        )
+        if match := re.fullmatch(r"/api/models/([^/]+/[^/]+)", path):
+            self.tell(match[1])
+        elif match := re.fullmatch(r"/([^/]+/[^/]+)/resolve/[^/]+/(.+)", path):
+            self.lead(match[1], match[2])
+        elif match := re.fullmatch(r"/store/([^/]+/[^/]+)/(.+)", path):
+            self.give(self.server.hub.repositories[match[1]].files[match[2]])
+        else:
+            self.refuse(404, "")
+
+    def may(self, name):
+        known = self.server.hub.repositories.get(name)
+        if known is None:
+            return self.refuse(401, "RepoNotFound")
+        if known.refusal and not self.headers.get("Authorization"):
+            return self.refuse(*known.refusal)
+        return known
+
+    def tell(self, name):
+        if self.server.hub.hangs:
+            self.server.hub.go_on.wait(120)
+            self.close_connection = True
+            return
+        if self.server.hub.silent:
+            self.refuse(404, "RepoNotFound")
+            return
+        known = self.may(name)
+        if known is None:
+            return
+        siblings = []
+        for file, content in known.files.items():
+            one = {"rfilename": file, "size": len(content)}
+            one["blobId"] = git_id(content)
+            if file not in known.small:
+                one["lfs"] = {
+                    "sha256": lfs(content),
+                    "size": len(content),
+                    "pointerSize": 134,
+                }
+            siblings.append(one)
+        if self.server.hub.terse:
+            siblings = [{"rfilename": one["rfilename"]} for one in siblings]
+        body = {"id": name, "sha": REVISION, "siblings": siblings}
+        body["cardData"] = known.card
+        self.whole(200, json.dumps(body).encode(), "application/json")
+
+    def lead(self, name, file):
+        known = self.may(name)
+        if known is None:
+            return
+        if file not in known.files:
+            self.refuse(404, "EntryNotFound")
+            return
+        content = known.files[file]
+        self.send_response(302)
+        port = self.server.server_address[1]
+        self.send_header("Location", f"http://localhost:{port}/store/{name}/{file}")
+        self.send_header("X-Repo-Commit", REVISION)
+        self.send_header("X-Linked-Etag", f'"{lfs(content)}"')
+        self.send_header("X-Linked-Size", str(len(content)))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def give(self, content):
+        start = 0
+        if match := re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", "")):
+            start = int(match[1])
+        content += self.server.hub.longer
+        if self.server.hub.tampered:
+            content = content[:-1] + bytes([content[-1] ^ 1])
+        rest = content[start:]
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(rest)))
+        if start:
+            end = len(content) - 1
+            self.send_header("Content-Range", f"bytes {start}-{end}/{len(content)}")
+        self.end_headers()
+        held, self.server.hub.hold_after = self.server.hub.hold_after, None
+        if held is not None:
+            self.wfile.write(rest[:held])
+            self.server.hub.sent += held
+            self.server.hub.go_on.wait(120)
+            rest = rest[held:]
+        try:
+            self.wfile.write(rest)
+            self.server.hub.sent += len(rest)
+        except OSError:  # who asked was killed
+            self.close_connection = True
+
+    def refuse(self, status, code):
+        self.whole(status, b"", "text/plain", {"X-Error-Code": code})
+
+    def whole(self, status, body, kind, more=None):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in (more or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def small_hub():
+    """A hub that answers on loopback until the block ends."""
+    hub = SmallHub()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.hub = hub
+    hub.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield hub
+    finally:
+        hub.go_on.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def model_bytes(role="specialist"):
+    """A real GGUF file."""
+    from models.files import locate
+
+    return Path(locate(role)).read_bytes()

@@ -1,0 +1,299 @@
+"""Models come from a hub whole and right, or not at all; the client is the real one."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("huggingface_hub", reason="the extra 'hub' is not installed")
+
+from edge_app.cli import cli
+from models.catalogue import hub_models
+from models.hub import pulling
+from models.local.describing import describe
+from models.local.pulled import folder_of, pulled_folder, read_note
+from tests.models.hub.small_hub import REVISION, lfs, model_bytes, small_hub
+from tests.waiting import PATIENCE, ROOT, wait_until
+
+REPOSITORY, FILE = "maker/Tiny-GGUF", "tiny-q4_0.gguf"
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    with small_hub() as one:
+        monkeypatch.setenv("HF_ENDPOINT", one.url)
+        for name in ("HF_TOKEN", "HF_HUB_OFFLINE"):
+            monkeypatch.delenv(name, raising=False)
+        yield one
+    from huggingface_hub import close_session
+
+    close_session()
+
+
+def specsteer(*words):
+    return CliRunner(charset="utf-8").invoke(
+        cli, ["models", *words], prog_name="specsteer", catch_exceptions=False
+    )
+
+
+def sentence(done):
+    """The error, which is one line and no traceback."""
+    assert done.exit_code == 1, done.output
+    assert done.stderr.count("Error: ") == 1
+    line = done.stderr.rpartition("Error: ")[2].strip()
+    assert "\n" not in line
+    return line
+
+
+def test_a_model_is_pulled_checked_and_kept_with_its_checksum(hub):
+    content = model_bytes()
+    hub.has(REPOSITORY, {FILE: content, "README.md": b"# Tiny"}, small={"README.md"})
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert done.exit_code == 0, done.output
+    path = folder_of(REPOSITORY) / FILE
+    assert path.read_bytes() == content
+    assert done.stdout.strip() == str(path)
+    assert "licence: apache-2.0" in done.stderr
+    assert "checksum as the hub names it" in done.stderr
+    note = read_note(folder_of(REPOSITORY))
+    assert (note.revision, note.files[FILE].sha256) == (REVISION, lfs(content))
+    assert describe(path).vocabulary_size == 8192
+    assert {s.path for s in hub.seen} == {
+        f"/api/models/{REPOSITORY}",
+        f"/{REPOSITORY}/resolve/{REVISION}/{FILE}",
+        f"/store/{REPOSITORY}/{FILE}",
+    }
+    assert {s.agent for s in hub.seen} == {"specsteer"}
+
+    listed = specsteer("list")
+    assert f"{REPOSITORY}/{FILE}" in listed.output
+
+    sent = hub.sent
+    again = specsteer(
+        "pull", f"{REPOSITORY}/{FILE}"
+    )  # agreed to once, and here already
+    assert again.exit_code == 0
+    assert hub.sent == sent
+
+    path.write_bytes(content[:-1] + b"?")
+    changed = specsteer("check", f"{REPOSITORY}/{FILE}", "embedded-generalist")
+    assert "its checksum has changed" in sentence(changed)
+
+    gone = specsteer("remove", f"{REPOSITORY}/{FILE}", "--yes")
+    assert gone.exit_code == 0, gone.output
+    assert list(pulled_folder().rglob("*")) == []
+
+
+def test_a_pull_that_was_killed_half_way_goes_on(hub, home):
+    """A real process, killed for good while the hub holds the second half back."""
+    content = model_bytes("generalist")
+    hub.has(REPOSITORY, {FILE: content})
+    hub.hold_after = 22 << 20
+    words = ["-m", "edge_app.cli", "models", "pull", f"{REPOSITORY}/{FILE}", "--yes"]
+    process = subprocess.Popen(
+        [sys.executable, *words],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "SPECSTEER_HOME": str(home)},
+    )
+
+    def kept():
+        assert process.poll() is None, process.stderr.read()
+        return sum(part.stat().st_size for part in pulled_folder().rglob(".*.part"))
+
+    wait_until(lambda: kept() >= 20 << 20, "half of the file did not come")
+    half = kept()
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=PATIENCE)
+    hub.go_on.set()
+    assert not (folder_of(REPOSITORY) / FILE).exists()
+
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}")
+    assert done.exit_code == 0, done.output
+    assert hub.ranges() == ["", f"bytes={half}-"]
+    assert (folder_of(REPOSITORY) / FILE).read_bytes() == content
+    assert list(pulled_folder().rglob("*.part")) == []
+
+
+def test_a_file_with_another_checksum_is_refused_and_deleted(hub):
+    hub.has(REPOSITORY, {FILE: model_bytes()})
+    hub.tampered = True
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "another checksum than the hub names, so it was deleted" in sentence(done)
+    assert [
+        p for p in folder_of(REPOSITORY).rglob("*") if p.name != "pulled.json"
+    ] == []
+
+
+@pytest.mark.parametrize("mirror", ["terse", "silent"])
+def test_of_a_mirror_that_tells_little_each_file_is_asked(hub, mirror):
+    """Its size and checksum stand in the headers then."""
+    content = model_bytes()
+    hub.has(REPOSITORY, {FILE: content})
+    setattr(hub, mirror, True)
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert done.exit_code == 0, done.output
+    note = read_note(folder_of(REPOSITORY))
+    assert (note.revision, note.files[FILE].sha256) == (REVISION, lfs(content))
+    hub.tampered = True
+    specsteer("remove", f"{REPOSITORY}/{FILE}", "--yes")
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "another checksum than the hub names" in sentence(done)
+
+
+def test_more_than_the_hub_named_is_not_taken(hub):
+    hub.has(REPOSITORY, {FILE: model_bytes()})
+    hub.longer = b"x" * 9
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "came with another size" in sentence(done)
+    assert not (folder_of(REPOSITORY) / FILE).exists()
+
+
+def test_what_the_catalogue_names_must_be_what_the_hub_has(hub):
+    known = next(one for one in hub_models() if one.sha256)
+    hub.has(known.repository, {known.file: model_bytes()})
+    done = specsteer("pull", known.name, "--yes")
+    assert "than the catalogue names" in sentence(done)
+    assert not folder_of(known.repository).exists()
+
+
+@pytest.mark.parametrize(
+    ("refusal", "words"),
+    [
+        ((401, "GatedRepo"), "accept its terms"),
+        ((403, "GatedRepo"), "accept its terms"),
+        ((401, "RepoNotFound"), "HF_TOKEN must hold a token"),
+        ((403, ""), "HF_TOKEN holds no token that may read it"),
+        ((429, ""), "asked too often"),
+        ((503, ""), "answers with status 503"),
+    ],
+)
+def test_what_a_hub_refuses_is_said_in_a_sentence(hub, refusal, words, monkeypatch):
+    hub.has(REPOSITORY, {FILE: model_bytes()}, refusal=refusal)
+    assert words in sentence(specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes"))
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert done.exit_code == 0, done.output
+    assert "hf_secret" not in done.output
+    told = [s.path for s in hub.seen if s.authorization]
+    assert told
+    assert not [path for path in told if path.startswith("/store/")]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("maker/Nothing/x.gguf", "shows no repository maker/Nothing"),
+        (f"{REPOSITORY}/other.gguf", f"give one of: {REPOSITORY}/{FILE}"),
+        (REPOSITORY, "holds several models; give one of"),
+        ("maker/Empty", "no GGUF file and no safetensors"),
+        ("qwen3-8b", "could not be checked with a hub when it was written"),
+        ("nothing", "the catalogue has no nothing"),
+        ("../../etc/passwd", "is no name of a model on a hub"),
+        ("maker/Tiny-GGUF/../x.gguf", "is no name of a model on a hub"),
+    ],
+)
+def test_what_is_not_there_is_said_in_a_sentence(hub, name, words):
+    hub.has(REPOSITORY, {FILE: b"GGUF", "second.gguf": b"GGUF"})
+    hub.has("maker/Empty", {"README.md": b"#"})
+    assert words in sentence(specsteer("pull", name, "--yes"))
+    assert not pulled_folder().exists()
+
+
+def test_without_a_network_nothing_is_lost(hub, monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "cannot be reached" in sentence(done)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "http://[bad", "ftp://x"])
+def test_what_is_no_address_is_refused(hub, monkeypatch, address):
+    monkeypatch.setenv("HF_ENDPOINT", address)
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "HF_ENDPOINT is no address" in sentence(done)
+
+
+def test_a_hub_that_does_not_answer_is_not_waited_for(hub, monkeypatch):
+    monkeypatch.setattr(pulling, "_SECONDS", 0.1)
+    hub.hangs = True
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "cannot be reached" in sentence(done)
+
+
+def test_what_is_no_hub_is_called_so(hub, monkeypatch):
+    hub.has(REPOSITORY, {FILE: b"GGUF"})
+    monkeypatch.setattr("tests.models.hub.small_hub.REVISION", "main")
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "is no hub of models" in sentence(done)
+
+
+def test_a_full_disk_is_said_before_anything_is_pulled(hub, monkeypatch):
+    hub.has(REPOSITORY, {FILE: model_bytes()})
+    usage = shutil.disk_usage("/")._replace(free=1 << 20)
+    monkeypatch.setattr(pulling.shutil, "disk_usage", lambda _: usage)
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "has no room" in sentence(done)
+    assert hub.sent == 0
+
+
+def test_nothing_is_pulled_before_the_licence_is_agreed_to(hub):
+    card = {"license": "other", "license_name": "llama3.2", "license_link": "LICENSE"}
+    hub.has(REPOSITORY, {FILE: model_bytes()}, card=card)
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}")  # no terminal to ask in
+    assert "--yes does it" in sentence(done)
+    assert "licence: llama3.2, LICENSE" in done.stderr
+    assert hub.sent == 0
+
+
+def test_a_token_does_not_go_in_clear(hub, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    monkeypatch.setenv("HF_ENDPOINT", "http://hub.example.org")
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "would be sent in clear" in sentence(done)
+
+
+def test_all_parts_of_a_split_model_come(hub):
+    parts = {f"q4/tiny-0000{n}-of-00002.gguf": bytes([n]) * 9 for n in (1, 2)}
+    hub.has(REPOSITORY, {**parts, "mmproj-tiny.gguf": b"x"})
+    done = specsteer("pull", REPOSITORY, "--yes")
+    assert done.exit_code == 0, done.output
+    for name, content in parts.items():
+        assert (folder_of(REPOSITORY) / name).read_bytes() == content
+    assert not (folder_of(REPOSITORY) / "mmproj-tiny.gguf").exists()
+
+
+def test_a_folder_for_transformers_comes_without_what_could_run(hub):
+    small = {
+        "config.json": b"{}",
+        "tokenizer.json": b"{}",
+        "run.py": b"",
+        "x.bin": b"x",
+    }
+    weights = {"model.safetensors": b"weights"}
+    hub.has(REPOSITORY, {**small, **weights}, small=set(small))
+    done = specsteer("pull", REPOSITORY, "--yes")
+    assert done.exit_code == 0, done.output
+    there = {p.name for p in folder_of(REPOSITORY).iterdir()}
+    assert there == {
+        "config.json",
+        "tokenizer.json",
+        "model.safetensors",
+        "pulled.json",
+    }
+    assert done.stdout.strip() == str(folder_of(REPOSITORY))
+
+
+def test_two_pulls_of_one_file_do_not_meet(hub):
+    hub.has(REPOSITORY, {FILE: model_bytes()})
+    offer = pulling.ask_hub(REPOSITORY, FILE)
+    folder_of(REPOSITORY).mkdir(parents=True)
+    part = folder_of(REPOSITORY) / pulling.part_of_pull(FILE, offer.files[0].sha256)
+    with part.open("wb") as other:
+        pulling._lock(other, part)
+        done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert "another pull of" in sentence(done)

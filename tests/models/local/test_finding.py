@@ -1,0 +1,398 @@
+"""What other programs have put on this machine is found, and told by headers alone."""
+
+import json
+import os
+import struct
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoding_core.errors import ModelError, ModelNotFoundError
+from edge_app.cli import cli
+from models.files import locate
+from models.gguf_header import read_header
+from models.local import finding, memory
+from models.local.describing import (
+    describe,
+    first_difference,
+    part_names,
+    token_names,
+)
+from models.local.finding import found_models, resolve
+from models.local.memory import MachineMemory, machine_memory, pair_memory
+from models.running.loading import load_model
+from tests.models.test_gguf_header import (
+    ARRAY,
+    STRING,
+    U32,
+    entry,
+    gguf,
+    listed,
+    number,
+    text,
+)
+
+SMALL, LARGE = locate("specialist"), locate("generalist")
+HASH = "a" * 64
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A home folder in which nobody has put a model."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (
+        *("OLLAMA_MODELS", "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"),
+        *("LLAMA_CACHE", "XDG_CACHE_HOME"),
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(finding, "_OLLAMA_OF_THE_SYSTEM", tmp_path / "system")
+    return tmp_path
+
+
+def linked(path, to=SMALL):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(to)
+    return path
+
+
+def ollama(folder, name, tag, digest=HASH, where="registry.ollama.ai/library", **more):
+    manifest = folder / "manifests" / where / name / tag
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    layer = {
+        "mediaType": "application/vnd.ollama.image.model",
+        "digest": f"sha256:{digest}",
+    }
+    template = {"mediaType": "application/vnd.ollama.image.template"}
+    manifest.write_text(json.dumps({"layers": [template, {**layer, **more}]}))
+
+
+def header_only(path, tokens, *, name="Made", unused=0, family="qwen2", more=()):
+    """A file whose header names a model, and nothing behind it."""
+    names = [*tokens, *(f"[PAD{len(tokens) + at}]" for at in range(unused))]
+    kinds = [1] * len(tokens) + [5] * unused
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(
+        gguf(
+            entry("general.architecture", STRING, text(family)),
+            entry("general.name", STRING, text(name)),
+            entry("general.file_type", U32, number(15, 4)),
+            entry(f"{family}.block_count", U32, number(24, 4)),
+            entry(f"{family}.context_length", U32, number(32768, 4)),
+            entry(f"{family}.embedding_length", U32, number(896, 4)),
+            entry(f"{family}.attention.head_count", U32, number(14, 4)),
+            entry(f"{family}.attention.head_count_kv", U32, number(2, 4)),
+            entry(
+                "tokenizer.ggml.tokens",
+                ARRAY,
+                listed(STRING, len(names), b"".join(map(text, names))),
+            ),
+            entry(
+                "tokenizer.ggml.token_type",
+                ARRAY,
+                listed(U32, len(kinds), struct.pack(f"<{len(kinds)}I", *kinds)),
+            ),
+            *more,
+        )
+    )
+    return path
+
+
+def names():
+    return {one.name for one in found_models()}
+
+
+EMBEDDED = {"embedded-specialist", "embedded-generalist"}
+
+
+def test_on_a_machine_without_others_the_embedded_pair_is_there(machine):
+    assert names() == EMBEDDED
+
+
+def test_the_folders_of_four_programs(machine):
+    models = machine / ".ollama/models"
+    header_only(models / f"blobs/sha256-{HASH}", "ab")
+    ollama(models, "qwen3", "0.6b")
+    ollama(models, "Gone", "latest", "b" * 64)
+    other = "c" * 64
+    header_only(models / f"blobs/sha256-{other}", "ab")
+    ollama(models, "Tiny", "Q4", other, "hf.co/maker")
+    studio = machine / ".lmstudio/models/maker/Tiny-GGUF"
+    header_only(studio / "tiny.gguf", "ab")
+    header_only(studio / "big-00001-of-00002.gguf", "ab")
+    (studio / "big-00002-of-00002.gguf").write_bytes(b"rest")
+    header_only(machine / ".cache/lm-studio/models/old/o/old.gguf", "ab")
+    repository = machine / ".cache/huggingface/hub/models--maker--Some-GGUF"
+    blob = header_only(repository / "blobs/1234", "ab")
+    linked(repository / "snapshots/abc/some.gguf", blob)
+    linked(repository / "snapshots/older/some.gguf", blob)
+    (repository / "refs").mkdir()
+    (repository / "refs/main").write_text("abc")
+    header_only(machine / ".cache/llama.cpp/maker_tiny.gguf", "ab")
+    assert names() - EMBEDDED == {
+        "ollama:qwen3:0.6b",
+        "ollama:hf.co/maker/Tiny:Q4",
+        "lmstudio:maker/Tiny-GGUF/tiny.gguf",
+        "lmstudio:maker/Tiny-GGUF/big-00001-of-00002.gguf",
+        "lmstudio:old/o/old.gguf",
+        "hf:maker/Some-GGUF/some.gguf",
+        "llama.cpp:maker_tiny.gguf",
+    }
+    assert resolve("ollama:qwen3:0.6b") == models / f"blobs/sha256-{HASH}"
+    big = describe(resolve("lmstudio:maker/Tiny-GGUF/big-00001-of-00002.gguf"))
+    assert big.file_bytes == (studio / "big-00001-of-00002.gguf").stat().st_size + 4
+
+
+def test_folders_that_the_environment_names(machine, monkeypatch):
+    for variable, path in {
+        "LLAMA_CACHE": "l/l.gguf",
+        "HF_HUB_CACHE": "h/models--a--b/snapshots/1/h.gguf",
+        "OLLAMA_MODELS": f"o/blobs/sha256-{HASH}",
+    }.items():
+        header_only(machine / path, "ab")
+        monkeypatch.setenv(variable, str(machine / path[0]))
+    ollama(machine / "o", "m", "1")
+    assert names() - EMBEDDED == {"llama.cpp:l.gguf", "hf:a/b/h.gguf", "ollama:m:1"}
+
+
+def test_files_that_are_linked_in_are_listed_and_make_one_pair(machine):
+    linked(machine / ".lmstudio/models/maker/repo/small.gguf", SMALL)
+    linked(machine / f".ollama/models/blobs/sha256-{HASH}", LARGE)
+    ollama(machine / ".ollama/models", "large", "1b")
+    linked(machine / ".cache/huggingface/hub/models--a--b/snapshots/1/l.gguf", LARGE)
+    assert names() - EMBEDDED == {
+        "lmstudio:maker/repo/small.gguf",
+        "ollama:large:1b",
+        "hf:a/b/l.gguf",
+    }
+    done = CliRunner().invoke(cli, ["models", "list", "--json"], catch_exceptions=False)
+    (pair,) = json.loads(done.stdout)["pairs"]
+    assert (pair["small"], pair["large"]) == (
+        "embedded-specialist",
+        "embedded-generalist",
+    )
+
+
+def test_nothing_in_a_foreign_folder_stops_the_list(machine):
+    """Broken, hostile or of another kind: it is passed by, and told when asked for."""
+    studio = machine / ".lmstudio/models/maker/repo"
+    pooled = entry("qwen2.pooling_type", U32, number(3, 4))
+    header_only(studio / "vectors.gguf", "ab", more=[pooled])
+    state = entry("qwen2.ssm.state_size", U32, number(128, 4))
+    header_only(studio / "recurrent.gguf", "ab", more=[state])
+    header_only(studio / "mmproj-tiny.gguf", "ab", family="clip")
+    header_only(studio / "Qwen3-Reranker.gguf", "ab")
+    header_only(studio / "lacks-00001-of-00002.gguf", "ab")
+    header_only(studio / "\x1b[31mred\u202e.gguf", "ab", name="\x1b[2J\nboo")
+    (studio / "empty.gguf").write_bytes(b"")
+    (studio / "cut.gguf").write_bytes(SMALL.read_bytes()[:5000])
+    (studio / "dead.gguf").symlink_to(machine / "nowhere")
+    (studio / "ring").symlink_to(studio)
+    os.mkfifo(studio / "pipe.gguf")
+    (studio / "folder.gguf").mkdir()
+    manifests = machine / ".ollama/models/manifests/registry.ollama.ai/library/m"
+    manifests.mkdir(parents=True)
+    for at, content in enumerate((b"{", b"[]", b'{"layers": 3}', b"[" * 100_000)):
+        (manifests / str(at)).write_bytes(content)
+    ollama(machine / ".ollama/models", "up", "1", "../../../../etc/passwd")
+    done = CliRunner(charset="utf-8").invoke(
+        cli, ["models", "list", "--all"], catch_exceptions=False
+    )
+    assert done.exit_code == 0
+    assert "\x1b" not in done.output
+    assert "\u202e" not in done.output
+    table, _, rest = done.stdout.partition("left out  ")
+    assert "\ufffd[31mred.gguf" in table
+    for name in (
+        *("vectors", "recurrent", "mmproj-tiny", "Qwen3-Reranker", "empty", "cut"),
+        "lacks-00001-of-00002",
+    ):
+        assert name not in table
+        assert f"lmstudio:maker/repo/{name}.gguf: " in rest
+    for name in ("dead", "pipe", "folder"):
+        assert name not in done.stdout
+
+
+def test_a_header_says_what_the_engine_says():
+    for path in (SMALL, LARGE):
+        about, model = describe(path), load_model(path)
+        try:
+            assert about.vocabulary_id == model.vocabulary_id
+            assert about.vocabulary_size == model.vocabulary_size
+            assert about.context_length == model.context_length
+        finally:
+            model.close()
+    assert about.quantisation == "Q4_0"
+    assert about.has_template
+    assert about.cache_bytes == 22 * 3 * (64 + 64) * 2
+
+
+def test_padding_does_not_part_a_family(tmp_path):
+    """As in Qwen2.5, whose sizes round their embedding up to different numbers."""
+    tokens = [f"t{at}" for at in range(50)]
+    small = header_only(tmp_path / "small.gguf", tokens, unused=14)
+    large = header_only(tmp_path / "large.gguf", tokens, unused=78)
+    other = header_only(tmp_path / "other.gguf", [*tokens[:40], "x\x1b", *tokens[41:]])
+    named = header_only(tmp_path / "named.gguf", [*tokens, "[PAD50]", "[PAD51]"])
+    longer = header_only(tmp_path / "longer.gguf", [*tokens, "more"])
+    assert describe(small).vocabulary_id == describe(large).vocabulary_id
+    assert describe(small).vocabulary_size == 50
+    assert describe(named).vocabulary_id == describe(small).vocabulary_id
+    assert first_difference(small, large) == ""
+    assert "token 40 is 't40' in the first" in first_difference(small, other)
+    assert "\x1b" not in first_difference(small, other)
+    assert "token 50 is missing in the first" in first_difference(small, longer)
+
+
+def test_a_folder_for_transformers_is_one_of_them(machine):
+    """Its vocabulary is that of a GGUF file made from it."""
+    tokens = read_header(SMALL)["tokenizer.ggml.tokens"]
+    folder = machine / ".cache/huggingface/hub/models--maker--Tiny/snapshots/1"
+    folder.mkdir(parents=True)
+    added = [{"id": at, "content": tokens[at]} for at in range(4)]
+    rest = {token: at for at, token in enumerate(tokens) if at >= 4}
+    write(folder / "tokenizer.json", {"model": {"vocab": rest}, "added_tokens": added})
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "num_hidden_layers": 22,
+        "num_attention_heads": 9,
+        "num_key_value_heads": 3,
+        "hidden_size": 576,
+        "max_position_embeddings": 2048,
+        "dtype": "bfloat16",
+    }
+    write(folder / "config.json", config)
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    (folder / "model.safetensors").write_bytes(b"x" * 1000)
+    assert names() - EMBEDDED == {"hf:maker/Tiny"}
+    about = describe(resolve("hf:maker/Tiny"))
+    assert about.vocabulary_id == describe(SMALL).vocabulary_id
+    assert about.cache_bytes == 2 * describe(LARGE).cache_bytes  # float32
+    assert (about.file_bytes, about.loaded_bytes) == (1000, 2000)
+    assert (about.quantisation, about.has_template) == ("bfloat16", True)
+    assert token_names(folder) == token_names(SMALL)
+    write(folder / "config.json", {**config, "layer_types": ["linear_attention"]})
+    with pytest.raises(ModelError, match="cannot forget"):
+        describe(folder)
+    write(folder / "config.json", {**config, "architectures": ["BertModel"]})
+    with pytest.raises(ModelError, match="no language model"):
+        describe(folder)
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"model": {"vocab": {"a": -7}}}'])
+def test_a_broken_folder_is_refused_with_a_sentence(tmp_path, body):
+    write(tmp_path / "config.json", {"architectures": ["LlamaForCausalLM"]})
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    (tmp_path / "tokenizer.json").write_bytes(body)
+    with pytest.raises(ModelError, match=r"damaged|names its tokens"):
+        describe(tmp_path)
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda one: st.lists(one, max_size=3) | st.dictionaries(st.text(), one, max_size=3),
+    max_leaves=6,
+)
+CONFIG = (
+    *("text_config", "num_attention_heads", "head_dim", "hidden_size", "layer_types"),
+    *("num_key_value_heads", "num_hidden_layers", "quantization_config", "dtype"),
+    *("model_type", "max_position_embeddings"),
+)
+
+
+@given(
+    st.fixed_dictionaries({}, optional=dict.fromkeys(CONFIG, ODD)),
+    st.fixed_dictionaries({}, optional={"model": ODD, "added_tokens": ODD}),
+    st.dictionaries(st.text(max_size=3), ODD, max_size=3),
+)
+def test_whatever_a_folder_holds_is_described_or_refused(config, tokenizer, vocabulary):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tokenizer.setdefault("model", {"vocab": vocabulary})
+        write(folder / "config.json", {"architectures": ["AForCausalLM"], **config})
+        write(folder / "tokenizer.json", tokenizer)
+        (folder / "model.safetensors").write_bytes(b"x")
+        with suppress(ModelError):
+            assert describe(folder).memory(8192) >= 0
+
+
+HEADER = [
+    *("general.type", "general.name", "general.file_type", "general.size_label"),
+    *("tokenizer.chat_template", "tokenizer.ggml.token_type", "x.pooling_type"),
+    *("x.block_count", "x.attention.head_count", "x.attention.head_count_kv"),
+    *("x.embedding_length", "x.attention.key_length", "x.context_length"),
+]
+VALUES = st.sampled_from(
+    [
+        (STRING, text("x")),
+        (U32, number(0, 4)),
+        (U32, number(2**32 - 1, 4)),
+        (6, struct.pack("<f", float("nan"))),
+        (ARRAY, listed(STRING, 1, text("x"))),
+        (ARRAY, listed(U32, 2, number(7, 4) * 2)),
+        (ARRAY, listed(6, 1, struct.pack("<f", 1.5))),
+        (ARRAY, listed(U32, 0, b"")),
+    ]
+)
+
+
+@given(st.dictionaries(st.sampled_from(HEADER), VALUES))
+def test_whatever_a_header_holds_is_described_or_refused(values):
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "x.gguf"
+        tokens = entry("tokenizer.ggml.tokens", ARRAY, listed(STRING, 1, text("a")))
+        family = entry("general.architecture", STRING, text("x"))
+        rest = [entry(key, *value) for key, value in values.items()]
+        path.write_bytes(gguf(family, tokens, *rest))
+        with suppress(ModelError):
+            assert describe(path).memory(8192) >= 0
+
+
+def test_a_name_that_is_none_is_told_what_comes_near(machine):
+    with pytest.raises(ModelNotFoundError, match="did you mean embedded-specialist"):
+        resolve("embeded-specialist")
+    with pytest.raises(ModelNotFoundError, match="models pull qwen3-8b"):
+        resolve("qwen3-8b")
+    assert resolve(str(SMALL)) == SMALL
+
+
+def test_parts_of_a_model():
+    assert part_names("a.gguf") == ["a.gguf"]
+    assert part_names("a-00001-of-00003.gguf")[2] == "a-00003-of-00003.gguf"
+
+
+def test_memory_of_a_pair_is_weights_and_caches():
+    small, large = describe(SMALL), describe(LARGE)
+    length, texts = 2048, memory.TEXTS_OF_A_SERVER
+    caches = length * ((1 + texts) * small.cache_bytes + texts * large.cache_bytes)
+    assert pair_memory(small, large) == small.file_bytes + large.file_bytes + caches
+
+
+def test_a_server_makes_room_for_as_many_texts_as_are_counted():
+    from cloud_api.engine.loading import ModelOptions
+
+    assert ModelOptions(LARGE, None).slots == memory.TEXTS_OF_A_SERVER
+
+
+def test_what_the_machine_has(tmp_path, monkeypatch):
+    found = machine_memory()
+    assert 0 < found.available <= found.total
+    limit = tmp_path / "memory.max"
+    limit.write_text("1000\n")
+    monkeypatch.setattr(memory, "_LIMIT", limit)
+    assert machine_memory() == MachineMemory(1000, 1000)
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "none")
+    limit.write_text("max\n")
+    assert machine_memory().total > 1000
+    asked = MachineMemory(total=100, available=50)
+    assert [asked.fit(n) for n in (50, 100, 101)] == ["fits", "tight", "too large"]
+    assert MachineMemory(0, 0).fit(1) is None
+
+
+def write(path, body):
+    path.write_text(json.dumps(body))

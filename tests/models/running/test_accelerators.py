@@ -1,0 +1,94 @@
+"""What computes besides the processor is used where llama.cpp was built for it."""
+
+import re
+import shlex
+import sys
+
+import pytest
+
+from models.files import locate
+from models.running import accelerators
+from models.running.accelerators import describe_accelerators, layers_on_accelerator
+from models.running.loading import load_model
+from models.running.settings import EngineSettings
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """One without any accelerator; `card` puts the driver of one there."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(accelerators, "_NVIDIA_CARDS", tmp_path / "gpus")
+    monkeypatch.setattr(accelerators.platform, "system", lambda: "Linux")
+
+    class Machine:
+        def nvidia_smi(self):
+            path = tmp_path / "nvidia-smi"
+            path.write_text("#!/bin/sh\nexit 9\n")
+            path.chmod(0o700)
+
+        def card(self, model):
+            folder = tmp_path / "gpus" / "0000:01:00.0"
+            folder.mkdir(parents=True)
+            (folder / "information").write_text(f"Model: \t {model}\nIRQ:  1\n")
+
+        def apple(self):
+            monkeypatch.setattr(accelerators.platform, "system", lambda: "Darwin")
+            monkeypatch.setattr(accelerators.platform, "machine", lambda: "arm64")
+
+        def built_for_it(self):
+            monkeypatch.setattr(accelerators, "build_finds_device", lambda: True)
+
+    return Machine()
+
+
+def test_without_one_all_runs_on_the_cpu(machine):
+    assert layers_on_accelerator(EngineSettings()) == 0
+    assert "models run on the CPU" in describe_accelerators(EngineSettings())
+
+
+def test_a_build_without_cuda_is_told_how_to_get_it(machine):
+    machine.nvidia_smi()
+    machine.card("NVIDIA \x1b[31mL4")
+    said = describe_accelerators(EngineSettings())
+    assert "\x1b" not in said
+    assert "L4) is here, and llama.cpp was built without CUDA" in said
+    command = said.partition("To rebuild: ")[2]
+    setting, python, *words = shlex.split(command)
+    assert (setting, python) == ("CMAKE_ARGS=-DGGML_CUDA=on", sys.executable)
+    assert words[:3] == ["-m", "pip", "install"]
+    assert re.fullmatch(r"llama-cpp-python==\d+\.\d+\.\d+", words[-1])
+    assert layers_on_accelerator(EngineSettings()) == 0
+
+
+def test_nvidia_smi_alone_is_taken_for_a_sign(machine):
+    machine.nvidia_smi()
+    assert "names no card" in describe_accelerators(EngineSettings())
+
+
+def test_apple_silicon_is_asked_for_metal(machine):
+    machine.apple()
+    assert 'CMAKE_ARGS="-DGGML_METAL=on"' in describe_accelerators(EngineSettings())
+
+
+def test_where_the_build_has_it_all_layers_run_there_but_what_is_set_wins(machine):
+    machine.card("NVIDIA L4")
+    machine.built_for_it()
+    assert layers_on_accelerator(EngineSettings()) == -1
+    assert describe_accelerators(EngineSettings()).endswith("all layers run there")
+    for layers, words in ((0, "no layer"), (7, "7 layers"), (-1, "all layers")):
+        settings = EngineSettings(gpu_layers=layers)
+        assert layers_on_accelerator(settings) == layers
+        said = f"{words} run there, as gpu_layers says"
+        assert describe_accelerators(settings).endswith(said)
+    assert layers_on_accelerator(EngineSettings(exact=True)) == 0
+
+
+def test_the_engine_is_told(machine, monkeypatch):
+    """A build for the CPU takes the wish and runs all the same."""
+    machine.built_for_it()
+    monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
+    model = load_model(locate("specialist"))
+    try:
+        assert model.gpu_layers == -1
+    finally:
+        model.close()
