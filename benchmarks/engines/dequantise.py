@@ -14,6 +14,8 @@ from pathlib import Path
 import gguf
 import numpy as np
 
+from decoding_core.foreign_text import gate_output
+
 
 def dequantise(source: Path, target: Path) -> None:
     """Write the model at `source` to `target`, all tensors as float32, everything else
@@ -40,6 +42,7 @@ def dequantise(source: Path, target: Path) -> None:
 
 def main() -> int:
     """Dequantise the file that the command line names."""
+    gate_output()
     if len(sys.argv) != 3:
         sys.stderr.write("usage: dequantise SOURCE.gguf TARGET.gguf\n")
         return 2

@@ -13,6 +13,8 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from decoding_core.foreign_text import gate_output
+
 
 def export_folder(source: Path, folder: Path) -> None:
     """Write config, weights and tokenizer of the model at `source` into `folder`."""
@@ -33,6 +35,7 @@ def export_folder(source: Path, folder: Path) -> None:
 
 def main() -> int:
     """Export the file that the command line names."""
+    gate_output()
     if len(sys.argv) != 3:
         sys.stderr.write("usage: hugging_face SOURCE.gguf FOLDER\n")
         return 2

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests.waiting import PATIENCE
+
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -125,7 +127,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def tell(self, name):
         if self.server.hub.hangs:
-            self.server.hub.go_on.wait(120)
+            self.server.hub.go_on.wait(PATIENCE)
             self.close_connection = True
             return
         if self.server.hub.silent:
@@ -186,7 +188,7 @@ class Handler(BaseHTTPRequestHandler):
         if held is not None:
             self.wfile.write(rest[:held])
             self.server.hub.sent += held
-            self.server.hub.go_on.wait(120)
+            self.server.hub.go_on.wait(PATIENCE)
             rest = rest[held:]
         try:
             self.wfile.write(rest)
