@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "ChatTemplate": "chat",
     "DEVICES": "running.settings",
     "EngineSettings": "running.settings",
     "Example": "synthetic_writers.examples",
@@ -25,6 +26,7 @@ _HOME = {
     "LONGEST_TEXT": "local.memory",
     "LlamaContext": "engines.llama_cpp",
     "LlamaModel": "engines.llama_cpp",
+    "LlamaReranker": "running.llama_reranker",
     "Message": "prompts",
     "Model": "running.interface",
     "ModelDescription": "local.describing",
@@ -39,6 +41,7 @@ _HOME = {
     "TEXTS_OF_A_SERVER": "local.memory",
     "TextScorer": "running.interface",
     "TextSlots": "running.interface",
+    "ThoughtRemover": "thinking",
     "Tokenize": "excerpts",
     "ask_hub": "hub.pulling",
     "cards": "catalogue",
@@ -50,6 +53,7 @@ _HOME = {
     "default_threads": "running.settings",
     "describe": "local.describing",
     "describe_accelerators": "running.accelerators",
+    "describe_template": "chat",
     "describe_threads": "running.threads",
     "exposure": "owner_only",
     "find": "files",
@@ -65,6 +69,7 @@ _HOME = {
     "locate": "files",
     "machine_memory": "local.memory",
     "make_folder": "owner_only",
+    "mark_ids": "thinking",
     "may_be_swapped": "owner_only",
     "open_private": "owner_only",
     "open_to_append": "owner_only",

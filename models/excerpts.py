@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from models.chat import prompt_ids
+from models.chat import ChatTemplate, prompt_ids
 from models.prompts import Excerpt, Request, private_messages
 
 PASSAGE_TOKENS = 240
@@ -23,7 +23,7 @@ class PromptPacker:
     """Puts past texts into the prompts of one model."""
 
     tokenize: Tokenize
-    template: str
+    template: ChatTemplate
 
     def private_ids(
         self, request: Request, excerpts: Sequence[Excerpt], background: str

@@ -57,6 +57,15 @@ def check_vocabulary(path: Path, header: dict[str, Any]) -> None:
         seen.add(token)
 
 
+def template_source(header: dict[str, Any]) -> str:
+    """The chat template in a header; of several the one for plain conversations, and
+    never one for tools, documents or a reranker. Empty where there is none."""
+    for name in ("", ".default", ".chat"):
+        if source := header.get(f"tokenizer.chat_template{name}"):
+            return str(source)
+    return ""
+
+
 class _TooMuchError(Exception):
     """The end of a sentence about the header."""
 

@@ -2,27 +2,43 @@
 
 Jinja's sandbox keeps a template from our objects. It bounds neither time nor memory, so
 the system does: nested loops and `'a' * 10**9` end this process, not the program.
+
+A template finds here what published ones are written for: the variables, filters and
+tags of Hugging Face's transformers (`apply_chat_template`), less what reads the clock.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import TemplateError
+from jinja2 import TemplateError, meta
+from jinja2.ext import Extension
+from jinja2.nodes import Node
+from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 if sys.platform != "win32":
     import resource
 
+if TYPE_CHECKING:
+    from models.chat import Asked, Told
+
 _MEMORY = 512 << 20
 """Bytes of address space, of which Python and Jinja take a tenth."""
+_SWITCHES = {"enable_thinking": False, "thinking": False, "thinking_budget": 0}
+"""What tells a model not to think aloud, by the names of the families that have it:
+Qwen, GLM, SmolLM3 and Gemma 4; Granite and DeepSeek; Seed-OSS."""
+
+Messages = Sequence[Mapping[str, str]]
 
 
 def main() -> int:
-    """Render what standard input asks for, in JSON: a template, which messages there
-    are, how long a text may be, how many seconds of computing it may take."""
-    asked = json.load(sys.stdin)
+    """Render what standard input asks for, in JSON."""
+    asked: Asked = json.load(sys.stdin)
     if sys.platform != "win32":
         # Beyond these the system ends the process, or refuses it memory.
         seconds = asked["seconds"]
@@ -30,33 +46,91 @@ def main() -> int:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if sys.platform == "linux":  # macOS does not heed it
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    answers = []
+    told: Told = {"texts": [], "folded": False, "switches": []}
     for messages in asked["conversations"]:
-        try:
-            text = _rendered(asked["template"], messages, asked["longest"])
-            text.encode()  # a template can write halves of characters
-            answers.append([text, ""])
-        except MemoryError:
-            answers.append(["", "it takes too much memory"])
-        except Exception as error:  # noqa: BLE001  (a template can raise anything)
-            why = str(error)[:200] or type(error).__name__
-            answers.append(["", why.encode("utf-8", "replace").decode()])
-    json.dump(answers, sys.stdout)
+        text, why = _attempt(asked, messages, told)
+        if (why or not _is_whole(text, messages)) and (folded := _folded(messages)):
+            other, failed = _attempt(asked, folded, told)
+            if not failed and _is_whole(other, messages):
+                text, why, told["folded"] = other, "", True
+        told["texts"].append((text, why))
+    json.dump(told, sys.stdout)
     return 0
 
 
-def _rendered(template: str, messages: list[dict[str, str]], longest: int) -> str:
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+def _attempt(asked: Asked, messages: Messages, told: Told) -> tuple[str, str]:
+    """The text of a conversation, or why there is none."""
+    try:
+        text = _rendered(asked, messages, told)
+        text.encode()  # a template can write halves of characters
+        return text, ""
+    except MemoryError:
+        return "", "it takes too much memory"
+    except Exception as error:  # noqa: BLE001  (a template can raise anything)
+        why = str(error)[:200] or type(error).__name__
+        return "", why.encode("utf-8", "replace").decode()
+
+
+def _is_whole(text: str, messages: Messages) -> bool:
+    return all(text.count(message["content"]) == 1 for message in messages)
+
+
+def _folded(messages: Messages) -> Messages:
+    """The same with what the system says before the first words of the user; nothing
+    where there is no such pair."""
+    if [message["role"] for message in messages[:2]] != ["system", "user"]:
+        return []
+    both = f"{messages[0]['content']}\n\n{messages[1]['content']}"
+    return [{"role": "user", "content": both}, *messages[2:]]
+
+
+def _rendered(asked: Asked, messages: Messages, told: Told) -> str:
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=[_Generation, "jinja2.ext.loopcontrols"],
+    )
+    day = datetime.fromisoformat(asked["day"])
+    environment.filters["tojson"] = _tojson
     environment.globals["raise_exception"] = _refuse
+    environment.globals["strftime_now"] = lambda form: day.strftime(form)
+    found = meta.find_undeclared_variables(environment.parse(asked["template"]))
+    switches = {name: off for name, off in _SWITCHES.items() if name in found}
+    told["switches"] = list(switches)
     written, length = [], 0
-    for piece in environment.from_string(template).generate(
-        messages=messages, add_generation_prompt=True, bos_token="", eos_token=""
+    for piece in environment.from_string(asked["template"]).generate(
+        messages=messages,
+        tools=None,
+        documents=None,
+        add_generation_prompt=True,
+        bos_token=asked["bos_token"],
+        eos_token=asked["eos_token"],
+        **switches,
     ):
         written.append(piece)
         length += len(piece)
-        if length > longest:
-            raise TemplateError(f"it writes more than {longest} characters of its own")
+        if length > asked["longest"]:
+            raise TemplateError(
+                f"it writes more than {asked['longest']} characters of its own"
+            )
     return "".join(written)
+
+
+class _Generation(Extension):
+    """`{% generation %}`, by which training tells an answer from the rest: its body."""
+
+    tags = {"generation"}  # noqa: RUF012  (as Jinja has it)
+
+    def parse(self, parser: Parser) -> list[Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def _tojson(value: Any, **form: Any) -> str:
+    # Jinja's own writes for HTML: it would alter quotes, and hide placeholders.
+    known = {"indent", "separators", "sort_keys"}
+    chosen = {name: one for name, one in form.items() if name in known}
+    return json.dumps(value, ensure_ascii=False, **chosen)
 
 
 def _refuse(reason: object) -> None:

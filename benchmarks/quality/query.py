@@ -8,7 +8,7 @@ from typing import Literal
 
 from decoding_core.errors import ContextFullError
 from edge_app.retrieval.context import Prompts
-from models.chat import prompt_ids
+from models.chat import ChatTemplate, prompt_ids
 from models.excerpts import Tokenize
 from models.prompts import Message
 
@@ -25,7 +25,7 @@ class Room:
 
     tokenize: Tokenize
     detokenize: Callable[[Sequence[int]], str]
-    template: str
+    template: ChatTemplate
     context_length: int
     max_tokens: int
     """Kept free for the text."""

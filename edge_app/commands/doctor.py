@@ -81,6 +81,7 @@ def _extra_buffers(_: Settings) -> str:
 def _models(settings: Settings) -> str:
     from edge_app.commands.service_config import service_config
     from models.catalogue import cards
+    from models.chat import describe_template
     from models.local.pulled import check_pulled
     from models.running.interface import check_one_vocabulary
     from models.running.loading import load_model
@@ -97,7 +98,9 @@ def _models(settings: Settings) -> str:
         check_one_vocabulary(specialist, generalist)
         return (
             f"{specialist.name} and {generalist.name}, "
-            f"vocabulary {specialist.vocabulary_id[:8]} of {specialist.vocabulary_size}"
+            f"vocabulary {specialist.vocabulary_id[:8]} of "
+            f"{specialist.vocabulary_size}; chat template: "
+            + describe_template(specialist.chat_template)
         )
     finally:
         specialist.close()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from decoding_core.errors import ContextFullError
 from edge_app.decoding.events import Source
-from models.chat import prompt_ids
+from models.chat import ChatTemplate, prompt_ids
 from models.excerpts import PromptPacker, Tokenize
 from models.prompts import Request, public_messages
 from personal_store import Passage
@@ -35,7 +35,7 @@ class PromptBuilder:
     """Builds prompts for one model."""
 
     tokenize: Tokenize
-    template: str
+    template: ChatTemplate
     context_length: int
 
     def build(

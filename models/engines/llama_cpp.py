@@ -25,8 +25,9 @@ from decoding_core.errors import (
 )
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
+from models.chat import ChatTemplate
 from models.files import find
-from models.gguf_header import check_vocabulary, read_header
+from models.gguf_header import check_vocabulary, read_header, template_source
 from models.running.accelerators import layers_on_accelerator
 from models.running.adapter import PersonalAdapter, refuse_adapter
 from models.running.interface import Model, TextSlots, Vocabulary, is_padding
@@ -48,6 +49,8 @@ _WARNING, _CONTINUED = 3, 5
 """Levels of llama.cpp's log."""
 _UNUSED = 1 << 1
 """LLAMA_TOKEN_ATTR_UNUSED: what fills an embedding up to a round size."""
+_NO_TEXT = 1 << 0 | 1 << 3
+"""LLAMA_TOKEN_ATTR_UNKNOWN and _CONTROL: what a text must not name."""
 _CACHED = {"auto": 1, "float32": 0, "bfloat16": 30}
 """In which type of ggml the cache is kept; usually float16."""
 _complaints: deque[str] = deque(maxlen=8)
@@ -102,7 +105,6 @@ class LlamaModel(Model):
         check_vocabulary(path, header)
         self.path = path
         self.name: str = str(header.get("general.name") or path.stem)
-        self.chat_template: str = str(header.get("tokenizer.chat_template") or "")
         self._library = load_library()
         extra_buffers = self.settings.extra_buffers
         if extra_buffers is None:
@@ -129,6 +131,11 @@ class LlamaModel(Model):
             how = "; gpu_layers = 0 runs it on the CPU" if self.gpu_layers else ""
             raise ModelError(f"llama.cpp cannot load {path}: {last_complaint()}{how}")
         self.vocabulary = LlamaVocabulary(self.handle)
+        self.chat_template = ChatTemplate(
+            template_source(header),
+            self.vocabulary.controls(),
+            *self.vocabulary.documents(),
+        )
         self.context_length: int = self._library.llama_model_n_ctx_train(self.handle)
 
     def open(
@@ -178,6 +185,27 @@ class LlamaVocabulary(Vocabulary):
         """The name of a token in the model's token list."""
         name = self._library.llama_vocab_get_text(self._vocabulary, token_id)
         return bytes(name or b"")
+
+    def controls(self) -> dict[str, int]:
+        """The ids of the tokens that are no text, by their names."""
+        attributes, found = self._library.llama_vocab_get_attr, {}
+        for token_id in range(self.size):
+            if attributes(self._vocabulary, token_id) & _NO_TEXT:
+                found[self.token(token_id).decode("utf-8", "replace")] = token_id
+        return found
+
+    def documents(self) -> tuple[str, str, bool]:
+        """The names of the tokens that begin and end a document, empty where there is
+        none, and whether the model is to read the first before every prompt."""
+        library = self._library
+        bos, eos = (
+            self.token(token).decode("utf-8", "replace") if token >= 0 else ""
+            for token in (
+                library.llama_vocab_bos(self._vocabulary),
+                library.llama_vocab_eos(self._vocabulary),
+            )
+        )
+        return bos, eos, bool(library.llama_vocab_get_add_bos(self._vocabulary))
 
     def tokenize(self, text: str, control: bool = False) -> list[int]:
         """Ids of a text; only with `control` may it name control tokens."""

@@ -27,6 +27,7 @@ from decoding_core.errors import (
 )
 from decoding_core.protocols import LogitRows, Reading
 from decoding_core.sampling import Floats, Ids
+from models.chat import ChatTemplate
 from models.running.adapter import PersonalAdapter, refuse_adapter
 from models.running.interface import (
     Model,
@@ -129,7 +130,9 @@ class TransformersModel(Model):
         template = tokenizer.chat_template
         if isinstance(template, dict):
             template = template.get("default")
-        self.chat_template = template or ""
+        self.chat_template = ChatTemplate(
+            template or "", self.vocabulary.controls(), *self.vocabulary.documents()
+        )
         self.context_length = int(self.config.max_position_embeddings)
 
     def open(
@@ -163,6 +166,7 @@ class TransformersVocabulary(Vocabulary):
             size -= 1
         self.size = size
         self._ends = {*end_ids, tokenizer.eos_token_id}
+        self._documents = tokenizer.bos_token or "", tokenizer.eos_token or ""
         added = self._backend.get_added_tokens_decoder()
         self._control = {i for i, token in added.items() if token.special}
         self._whole = {i: t.content for i, t in added.items() if not t.special}
@@ -182,6 +186,17 @@ class TransformersVocabulary(Vocabulary):
         """The name of a token in the model's token list."""
         name = self._names.get(token_id)
         return padding_name(token_id) if name is None else name.encode()
+
+    def controls(self) -> dict[str, int]:
+        """The ids of the tokens that are no text, by their names."""
+        return {self._names[one]: one for one in sorted(self._control)}
+
+    def documents(self) -> tuple[str, str, bool]:
+        """The names of the tokens that begin and end a document, empty where there is
+        none, and whether the model is to read the first before every prompt."""
+        bos, eos = self._documents
+        begins = self._backend.encode("", add_special_tokens=True).ids[:1]
+        return bos, eos, begins == [self._backend.token_to_id(bos)]
 
     def tokenize(self, text: str, control: bool = False) -> list[int]:
         """Ids of a text; only with `control` may it name control tokens."""

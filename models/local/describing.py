@@ -18,7 +18,7 @@ from typing import Any
 
 from decoding_core.errors import ModelError, ModelNotFoundError
 from decoding_core.foreign_text import one_line
-from models.gguf_header import read_header
+from models.gguf_header import read_header, template_source
 from models.running.interface import is_padding, padding_name
 
 _QUANTISATIONS = {
@@ -194,7 +194,7 @@ def _describe_gguf(path: Path) -> ModelDescription:
         loaded_bytes=size,
         context_length=_whole(header.get(f"{family}.context_length")),
         cache_bytes=_cache_of_gguf(header, family),
-        has_template=bool(header.get("tokenizer.chat_template")),
+        has_template=bool(template_source(header)),
         vocabulary_size=len(names),
         vocabulary_id=token_list_id(names),
     )

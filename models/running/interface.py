@@ -22,6 +22,7 @@ from decoding_core.errors import ContextFullError, EngineError, VocabularyMismat
 from decoding_core.foreign_text import escaped, one_line
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
+from models.chat import ChatTemplate
 from models.running.adapter import PersonalAdapter
 from models.running.settings import EngineSettings
 
@@ -89,8 +90,8 @@ class Model(ABC):
     path: Path
     name: str
     """For the screen; whoever made the file wrote it."""
-    chat_template: str
-    """In Jinja's language; empty where the model brings none."""
+    chat_template: ChatTemplate
+    """Its own, or a plain one where it brings none."""
     vocabulary: Vocabulary
     context_length: int
     """How many tokens the model was trained to read."""

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from decoding_core.errors import ModelError
 from models import gguf_header
 from models.files import locate
-from models.gguf_header import MOST_HELD, check_vocabulary, read_header
+from models.gguf_header import (
+    MOST_HELD,
+    check_vocabulary,
+    read_header,
+    template_source,
+)
 
 STRING, ARRAY, U8, U32, F32, BOOL = 8, 9, 0, 4, 6, 7
 
@@ -199,3 +204,12 @@ def test_no_damage_crashes_the_reader(changes):
     flat = [x for v in header.values() for x in (v if isinstance(v, list) else [v])]
     assert sum(map(sys.getsizeof, flat)) <= reader.held + 80 * len(flat)
     assert reader.held <= min(MOST_HELD, 200 * len(data))
+
+
+def test_the_template_for_conversations_is_found_among_several():
+    """None of those for tools or for a reranker."""
+    name = "tokenizer.chat_template"
+    both = {f"{name}.tool_use": "tools", f"{name}.rerank": "rerank"}
+    assert template_source(both) == ""
+    assert template_source({**both, f"{name}.default": "one"}) == "one"
+    assert template_source({f"{name}.default": "one", name: "own"}) == "own"

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from models.chat import prompt_ids
+from models.chat import ChatTemplate, prompt_ids
 from models.prompts import Message
 from models.synthetic_writers import synthetic
 from models.training.data import corpus
@@ -18,11 +18,12 @@ SPLIT = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-CHAT_TEMPLATE = (
+CHAT_TEMPLATE = ChatTemplate(
     "{% for m in messages %}"
     "{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' + '\\n' }}"
     "{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
+    {name: number for number, name in enumerate(SPECIALS)},
 )
 _WRITERS = 4000
 _BYTES_A_GENRE = 6_000_000

@@ -72,7 +72,7 @@ def write_full(
     writer.add_add_bos_token(False)
     writer.add_add_eos_token(False)
     writer.add_add_space_prefix(False)
-    writer.add_chat_template(tokenizer.CHAT_TEMPLATE)
+    writer.add_chat_template(tokenizer.CHAT_TEMPLATE.source)
     for tensor_name, values in tensors(weights):
         writer.add_tensor(tensor_name, values)
     writer.write_header_to_file()

@@ -3,9 +3,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.query import Room
+from models.chat import ChatTemplate
 
 DATA = Path(__file__).parent / "data"
-TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>"
+TEMPLATE = ChatTemplate(
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>", {}
+)
 
 
 @pytest.fixture

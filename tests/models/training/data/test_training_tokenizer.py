@@ -157,7 +157,7 @@ def test_the_template_reads_alike_in_llama_cpp(vocabulary, model, messages):
     ids of the prompt are those of that text."""
     template = model.chat_template
     text = "".join(segment.text for segment in render(template, messages))
-    assert text == rendered_by_llama_cpp(template, messages)
+    assert text == rendered_by_llama_cpp(template.source, messages)
     ids = prompt_ids(model.vocabulary.tokenize, template, messages)
     assert ids == prompt_ids(vocabulary.ids, tokenizer.CHAT_TEMPLATE, messages)
     assert ids == vocabulary.ids(text, control=True)
