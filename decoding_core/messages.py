@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Literal
 
@@ -161,6 +161,19 @@ class Candidates:
                 "the server names tokens that this device's model does not have; it is "
                 "faulty, so choose another with --server, or write with --offline"
             )
+
+    def without(self, token_ids: Collection[int]) -> Candidates:
+        """The row less these tokens, unless that leaves nothing."""
+        kept = ~np.isin(self.token_ids, list(token_ids))
+        if kept.all() or not kept.any():
+            return self
+        base = self.base_logprobs
+        return replace(
+            self,
+            token_ids=self.token_ids[kept],
+            generalist_logprobs=self.generalist_logprobs[kept],
+            base_logprobs=None if base is None else base[kept],
+        )
 
     @property
     def base(self) -> NDArray[np.float32]:

@@ -77,6 +77,7 @@ class Remembered:
 
     def __init__(self, logits: Floats) -> None:
         self._logits = logits
+        self.never_ids: list[int] = []
 
     def logits_at(self, _text_ids: object, index: int) -> Floats:
         """Logits (V,) at drafted position `index`."""

@@ -14,8 +14,8 @@ Source of the device's rejection: Leviathan et al. 2023 (arXiv 2211.17192).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -47,7 +47,10 @@ class Drafter:
         draw: Draw,
         *,
         shares_noise: bool = False,
+        never_ids: Collection[int] = (),
     ) -> None:
+        """`never_ids` are tokens that are never to be drawn."""
+        self.never_ids = list(never_ids)
         self._engine = engine
         self._prompt = list(prompt_ids)
         self._draw = draw
@@ -85,9 +88,11 @@ class Drafter:
             return self.logits[index]
         if self._after is None and self._follows and self.token_ids:
             self._after = self._engine.evaluate([self.token_ids[-1]])[0]
+            self._after[self.never_ids] = -np.inf
         elif self._after is None:
             token_ids = [*self._prompt, *text_ids, *self.token_ids]
             self._after = read_text(self._engine, token_ids)[0]
+            self._after[self.never_ids] = -np.inf
             self._follows = True
         return self._after
 
@@ -201,6 +206,9 @@ class ComparingDecider(Decider):
             if own is not None:
                 for row in verdict.rows:
                     row.check(len(own))
+            if never := self._drafter.never_ids:
+                rows = tuple(row.without(never) for row in verdict.rows)
+                verdict = replace(verdict, rows=rows)
         try:
             return self._decide(draft, verdict, most)
         except ContextFullError:

@@ -19,6 +19,7 @@ from statistics import median
 from typing import Any, Literal
 
 from decoding_core.messages import Origin, TokenBlock
+from models.thinking import ThoughtRemover
 
 FinishReason = Literal["end", "length", "stopped", "full", "refused"]
 """The model ended the text; it reached the limit; the person stopped; no room; the
@@ -118,7 +119,8 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Tokens that will not change any more."""
+    """Tokens that will not change any more; those of a block of thoughts are left
+    out."""
 
     tokens: tuple[Token, ...]
 
@@ -199,20 +201,28 @@ def to_json(event: Event) -> str:
 
 
 class TextDecoder:
-    """Decodes pieces of UTF-8; a character that spans tokens belongs to the last."""
+    """Decodes pieces of UTF-8; a character that spans tokens belongs to the last. A
+    block of thoughts that a text begins with is none of it."""
 
     def __init__(self, piece: Callable[[int], bytes]) -> None:
         self._piece = piece
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._thoughts = ThoughtRemover()
+
+    @property
+    def thinking(self) -> bool:
+        """Whether the last token belongs to a block of thoughts."""
+        return self._thoughts.thinking
 
     def push(self, token_id: int) -> str:
         """Text that the token completes; may be empty."""
-        return self._decoder.decode(self._piece(token_id))
+        return self._thoughts.push(self._decoder.decode(self._piece(token_id)))
 
     def fork(self) -> TextDecoder:
         """A decoder in the same state, for tokens that may yet be refused."""
         copy = TextDecoder(self._piece)
         copy._decoder.setstate(self._decoder.getstate())
+        copy._thoughts = self._thoughts.fork()
         return copy
 
 
@@ -231,7 +241,8 @@ class EventEmitter:
         """A token was drafted."""
         text = self._waiting.push(token_id)
         self._texts.append(text)
-        self._emit(Drafted(token_id, text))
+        if not self._waiting.thinking:
+            self._emit(Drafted(token_id, text))
 
     def shortened(self, length: int) -> None:
         """All but the draft's first `length` tokens was given up before it was sent."""
@@ -255,16 +266,22 @@ class EventEmitter:
 
     def settled(self, block: TokenBlock) -> None:
         """Tokens are fixed; what is drafted behind them still waits."""
-        tokens = [
-            Token(token_id, self._settled.push(token_id), origin)
-            for token_id, origin in zip(block.token_ids, block.origins, strict=True)
-        ]
+        tokens = []
+        for token_id, origin in zip(block.token_ids, block.origins, strict=True):
+            text = self._settled.push(token_id)
+            if not self._settled.thinking:
+                tokens.append(Token(token_id, text, origin))
         self.tokens += tokens
         drafted = sum(origin in ("accepted", "local") for origin in block.origins)
         del self._texts[:drafted]
         if not self._texts:
             self._waiting = self._settled.fork()
         self._emit(Settled(tuple(tokens)))
+
+    @property
+    def thinking(self) -> bool:
+        """Whether the text has not begun, as the model still thinks aloud."""
+        return self._settled.thinking
 
     def notice(self, sentence: str) -> None:
         """Something the person must know."""

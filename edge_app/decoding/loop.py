@@ -77,16 +77,20 @@ def decode_loop(
     *,
     max_tokens: int,
     end_ids: Collection[int] = (),
+    never_ids: Collection[int] = (),
     stop: threading.Event | None = None,
 ) -> DecodeLoop:
-    """The loop that writes one text with a method, which `settings` name.
+    """The loop that writes one text with a method, which `settings` name; a text holds
+    none of `never_ids`.
 
     `engine` is the specialist, which reads the private prompt; the session has been
     opened with the public one. Draft and target are drawn by one `Draw`, so that noise
     which both share is computed once.
     """
     draw, shares_noise = settings.draw(), method.shares_noise
-    drafter = Drafter(engine, private_ids, draw, shares_noise=shares_noise)
+    drafter = Drafter(
+        engine, private_ids, draw, shares_noise=shares_noise, never_ids=never_ids
+    )
     role = role_of(settings.terms(), method)
     length = settings.draft_length
     alone: Decider = NobodyDecides(FIXED_LENGTH if length == "auto" else length)

@@ -23,6 +23,7 @@ from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.requests import WriteRequest
 from models.running.interface import Model, TextSlots
+from models.thinking import mark_ids
 from personal_store import Passage
 
 
@@ -97,11 +98,17 @@ class TextJob:
                 emitter,
                 max_tokens=request.max_tokens,
                 end_ids=vocabulary.end_ids,
+                never_ids=mark_ids(vocabulary),
                 stop=self.stop,
             )
             for _ in loop.blocks():
                 if self.stop.is_set():
                     return "stopped"
+            if emitter.thinking:
+                emitter.notice(
+                    "the model thought aloud until the end and wrote no text: allow it "
+                    "more with --max-tokens, or choose a model that does not think"
+                )
         except StoppedError:
             return "stopped"
         finally:

@@ -7,7 +7,7 @@ from decoding_core.messages import OpenSession
 from decoding_core.methods import available, build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier
+from decoding_core.verifier import EngineVerifier, role_of
 from edge_app.decoding.events import (
     Drafted,
     EventEmitter,
@@ -18,7 +18,7 @@ from edge_app.decoding.events import (
 )
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.verifiers.on_device import OfflineVerifier
+from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
 from tests.fakes import DyingVerifier, HashEngine, TableEngine
 
 PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
@@ -29,12 +29,20 @@ class Writing:
     """A loop over fakes, and what it told."""
 
     def __init__(
-        self, settings, small, verifier, max_tokens=20, end_ids=(END,), **options
+        self,
+        settings,
+        small,
+        verifier,
+        max_tokens=20,
+        end_ids=(END,),
+        never_ids=(),
+        piece=lambda i: f"<{i}>".encode(),
+        **options,
     ):
         self.events = []
         self.stop = threading.Event()
         self.engine = small
-        self.emitter = EventEmitter(self.events.append, lambda i: f"<{i}>".encode())
+        self.emitter = EventEmitter(self.events.append, piece)
         session = VerifierSession(
             verifier,
             OpenSession(PUBLIC, (), "fake", settings.terms()),
@@ -52,6 +60,7 @@ class Writing:
             self.emitter,
             max_tokens=max_tokens,
             end_ids=end_ids,
+            never_ids=never_ids,
             stop=self.stop,
         )
 
@@ -334,3 +343,48 @@ def test_a_full_context_ends_the_text():
     tokens = writing.run()
     assert writing.loop.ended == "full"
     assert 0 < len(tokens) <= 10
+
+
+NEVER = (3, 7)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("method", [*available()])
+def test_tokens_that_mark_a_block_of_thoughts_are_never_drawn(method, temperature):
+    """By no method, whoever drafts and whoever decides."""
+    if (method, temperature) == ("rejection", 0.0):
+        pytest.skip("it draws above 0 alone")
+    settings = MethodSettings(method=method, temperature=temperature)
+    role, seen = role_of(settings.terms(), build(settings)), set()
+    for seed in "abcd":
+        small, base = HashEngine("small" + seed), HashEngine("base" + seed)
+        server = EngineVerifier(HashEngine("large" + seed), base)
+        verifier = verifier_of(
+            role, lambda server=server: server, lambda base=base: base
+        )
+        writing = Writing(settings, small, verifier, never_ids=NEVER, max_tokens=40)
+        seen |= set(writing.run())
+    assert not seen & set(NEVER)
+    assert len(seen) > 8
+
+
+def test_thoughts_are_neither_shown_nor_counted():
+    """A model that writes marks of several tokens, which cannot be forbidden: they are
+    cut off as they come, in drafts too."""
+    pieces = dict(enumerate(["<thi", "nk>", "so", "</think>", "\n", "Hi", " Ana", "."]))
+    script = [*range(8), END]
+    writing = Writing(
+        MethodSettings(draft_length=3),
+        TableEngine(script, len(PRIVATE)),
+        OfflineVerifier(),
+        piece=lambda token: pieces.get(token, "").encode(),
+    )
+    writing.run()
+    assert writing.emitter.text() == "Hi Ana."
+    shown = [e.text for e in writing.events if isinstance(e, Drafted)]
+    assert "".join(shown) == "Hi Ana."
+    tally = Tally()
+    for event in writing.events:
+        tally.add(event)
+    # The first half of the mark could still have been text.
+    assert tally.statistics().local == len(["<thi", "Hi", " Ana", ".", "end"])
