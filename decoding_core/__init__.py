@@ -52,6 +52,8 @@ _HOME = {
     "RunningThreshold": "verifier",
     "SETTLED_LIMIT": "messages",
     "START": "settings",
+    "STEPS_LIMIT": "messages",
+    "STRENGTH_LIMIT": "messages",
     "SessionLostError": "errors",
     "SessionOpened": "messages",
     "Signal": "messages",

@@ -54,6 +54,10 @@ DRAFT_LIMIT = 64
 """The longest draft any server takes."""
 THRESHOLD_LIMIT = 1e6
 """The highest threshold."""
+STRENGTH_LIMIT = 100.0
+"""The highest strength, and the highest that CoSteer's loop may amount to."""
+STEPS_LIMIT = 1000
+"""The most steps of CoSteer's loop."""
 RATIO_UNIT = 2.0**-20
 """Sums of multiples of this are exact in a double, in any order."""
 NOTHING_LEFT_OUT = float(np.finfo(np.float32).min)
@@ -80,6 +84,11 @@ class Terms:
     """On the edge, the server runs no base and verifies nothing."""
     bonus: bool = False
     """Whether a token may be drawn after a block that was kept whole."""
+    costeer_steps: int = 20
+    """T: of CoSteer's loop, by which the server knows what its strength amounts to."""
+    costeer_alpha: float = 2.0
+    costeer_lambda: float = 2.0
+    costeer_eta: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)

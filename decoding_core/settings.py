@@ -8,6 +8,8 @@ from typing import Literal
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import (
     DRAFT_LIMIT,
+    STEPS_LIMIT,
+    STRENGTH_LIMIT,
     THRESHOLD_LIMIT,
     WINDOW,
     AcceptanceRule,
@@ -58,18 +60,30 @@ class MethodSettings:
     plausibility: float = 0.1
     """Share of the specialist's largest probability below which `contrast` draws no
     token; 0 cuts none."""
+    costeer_steps: int = 20
+    """T: how often `costeer` goes through its loop; `lightcosteer` does once."""
+    costeer_alpha: float = 2.0
+    """How much each step learns from those before; `lightcosteer` has none before."""
+    costeer_lambda: float = 2.0
+    """How strongly each step is held near the generalist."""
+    costeer_eta: float = 10.0
+    """How far a step may go from the one before."""
 
     def __post_init__(self) -> None:
         check_draw(self.temperature, self.top_p, self.seed)
         if self.threshold != "auto":
             _check("threshold", self.threshold, 0.0, THRESHOLD_LIMIT)
-        _check("strength", self.strength, 0.0, 100.0)
+        _check("strength", self.strength, 0.0, STRENGTH_LIMIT)
         _check("plausibility", self.plausibility, 0.0, 1.0)
         if self.draft_length != "auto":
             _check("draft length", self.draft_length, 1, DRAFT_LIMIT)
         if self.window != "auto":
             _check("window", self.window, 1, WINDOW)
         _check("candidates", self.candidates, 1, 1 << 20)
+        _check("costeer steps", self.costeer_steps, 1, STEPS_LIMIT)
+        _check("costeer alpha", self.costeer_alpha, 0.0, 100.0)
+        _check("costeer lambda", self.costeer_lambda, 0.0, 100.0)
+        _check("costeer eta", self.costeer_eta, 0.01, 1e6)
         if self.base == "edge" and self.candidate_rule == "contrast":
             raise InvalidSettingsError(
                 "candidates by contrast need the base on the server: choose base "
@@ -105,6 +119,10 @@ class MethodSettings:
             draft_limit=self.draft_limit,
             base=self.base,
             bonus=self.bonus_from != "none",
+            costeer_steps=self.costeer_steps,
+            costeer_alpha=self.costeer_alpha,
+            costeer_lambda=self.costeer_lambda,
+            costeer_eta=self.costeer_eta,
         )
 
 

@@ -28,6 +28,7 @@ from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import VerifierSession
 from edge_app.evaluation.likelihood import Readers
 from edge_app.retrieval.context import Prompts
+from edge_app.service.profiles import Summarise, summariser
 from edge_app.service.text_job import as_read
 from edge_app.verifiers.on_device import verifier_of
 from models.running.loading import load_model
@@ -152,6 +153,10 @@ class Pair:
         """The three models, to read a true text after its prompts."""
         ids = prompts.public_ids, prompts.private_ids
         return Readers(self._base, self._private, self._large, *ids)
+
+    def summariser(self) -> Summarise:
+        """Writes profiles with the specialist, as the app does."""
+        return summariser(self.small, self._private.slots, self._stop)
 
     def close(self) -> None:
         """Free the models."""

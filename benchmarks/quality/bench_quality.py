@@ -18,6 +18,7 @@ from decoding_core.settings import FIXED_LENGTH, MethodSettings
 from edge_app.commands.progress import Progress
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings
+from edge_app.retrieval import personalisation
 from models.folders import state_folder
 
 if TYPE_CHECKING:
@@ -89,6 +90,45 @@ _FILE = click.Path(path_type=Path)
     help="One or more, with commas; auto is one too.",
 )
 @click.option(
+    "--costeer-steps",
+    "steps",
+    default=str(MethodSettings().costeer_steps),
+    show_default=True,
+    metavar="NUMBERS",
+    help="T, for costeer; one or more, with commas.",
+)
+@click.option(
+    "--costeer-alpha",
+    default=MethodSettings().costeer_alpha,
+    show_default=True,
+    help="Of its loop.",
+)
+@click.option(
+    "--costeer-lambda",
+    default=MethodSettings().costeer_lambda,
+    show_default=True,
+    help="Of its loop; for lightcosteer too.",
+)
+@click.option(
+    "--costeer-eta",
+    default=MethodSettings().costeer_eta,
+    show_default=True,
+    help="Of its loop; for lightcosteer too.",
+)
+@click.option(
+    "--personalisation",
+    "histories",
+    default=personalisation.USUAL,
+    show_default=True,
+    metavar="NAMES",
+    help="How past texts of histories are chosen: all, or names with commas.",
+)
+@click.option(
+    "--reranker",
+    type=_FILE,
+    help="A GGUF reranker; a row more for what it chooses.",
+)
+@click.option(
     "--draft-length",
     default=FIXED_LENGTH,
     show_default=True,
@@ -151,6 +191,10 @@ def command(**options: Any) -> None:
         specsteer bench quality --data dev_questions.json --methods steering,generalist
         specsteer bench quality --data eval/ --methods steering \\
             --threshold 1,0.5,0.1,0.01,auto --plots plots/
+        specsteer bench quality --data eval/ --methods costeer \\
+            --costeer-steps 1,2,5,10,20,50,100
+        specsteer bench quality --data eval/ --methods specialist,steering \\
+            --personalisation bm25,noise,profile
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
     from benchmarks.quality import metrics, plots, sweep
@@ -175,6 +219,9 @@ def command(**options: Any) -> None:
             seed=options["seed"],
             draft_length=options["draft_length"],
             candidates=options["candidates"],
+            costeer_alpha=options["costeer_alpha"],
+            costeer_lambda=options["costeer_lambda"],
+            costeer_eta=options["costeer_eta"],
         ),
         [
             "auto" if word == "auto" else _number("threshold", word)
@@ -182,6 +229,8 @@ def command(**options: Any) -> None:
         ],
         [_number("strength", word) for word in _words("strength", options)],
         may_refuse=options["methods"].strip() == sweep.ALL,
+        steps=[int(_number("costeer-steps", w)) for w in _words("steps", options)],
+        histories=sweep.histories(options["histories"], options["reranker"]),
     )
     wishes = [word.strip() for word in options["wishes"].split(",") if word.strip()]
     queries = read_sets(options["data"], options["users"], options["queries"], wishes)
@@ -199,9 +248,11 @@ def command(**options: Any) -> None:
             passages=options["passages"],
             threads=options["threads"] or found.engine.thread_count,
             socket=options["socket"],
+            seed=options["seed"],
         )
         models = {"specialist": found.specialist, "generalist": found.generalist}
-        lab = opened.enter_context(closing(Lab(models, how, stop)))
+        reranker = options["reranker"]
+        lab = opened.enter_context(closing(Lab(models, how, stop, reranker)))
         scorer = None
         if options["scorer"]:
             scorer = metrics.find_scorer(options["scorer"])
@@ -262,7 +313,7 @@ def _show(
         click.echo("\n" + click.wrap_text(sentence, 80), err=True)
     if options["json_file"] is not None:
         left = {"json_file", "plots", "cache", "markdown", "fresh"}
-        left |= {"specialist", "generalist"}
+        left |= {"specialist", "generalist", "reranker"}
         asked = {name: value for name, value in options.items() if name not in left}
         asked["data"] = [str(path) for path in options["data"]]
         asked["queries left out"] = runner.crowded

@@ -42,8 +42,12 @@ _DECIDES = (
     "edge_app/evaluation/likelihood.py",
     "edge_app/decoding/events.py",
     "edge_app/retrieval/passages.py",
+    "edge_app/retrieval/personalisation/*.py",
+    "edge_app/service/profiles.py",
+    "edge_app/service/text_job.py",
     "models/*.py",
     "models/engines/*.py",
+    "models/running/*.py",
     "personal_store/search/retrieval.py",
     "personal_store/text/tokens.py",
 )

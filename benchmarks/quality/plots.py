@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.quality.summary import Row
 from decoding_core.errors import InvalidSettingsError
+from edge_app.retrieval.personalisation import USUAL
 from personal_store.extras import how_to_add
 
 _QUALITY = ("rougeL", "accuracy", "mae", "score", "nats")
@@ -18,7 +19,9 @@ _WORDS = {
     "score": "score",
     "nats": "nats per byte",
     "kept": "accepted / drafted",
+    "steps": "T of CoSteer",
 }
+_SETTINGS = ("threshold", "strength", "steps")
 _MARKS = "osD^vP*X<>"
 _STILL = {"svg": {"Date": None}, "png": {"Software": None}}
 """So that the same figures give the same bytes."""
@@ -40,7 +43,7 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     """Write each picture as PNG and SVG; the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
-    for setting in ("threshold", "strength"):
+    for setting in _SETTINGS:
         shown = ["kept", *_there(rows)] if setting == "threshold" else _there(rows)
         lines = {name: sweep(rows, setting, name) for name in shown}
         lines = {name: found for name, found in lines.items() if found}
@@ -54,9 +57,9 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
                 _marks(found), found, strict=True
             ):
                 axis.plot(values, heights, marker=mark, label=label)
-            if setting == "threshold" and all(min(one[1]) > 0 for one in found):
+            if setting != "strength" and all(min(one[1]) > 0 for one in found):
                 axis.set_xscale("log")
-            axis.set_xlabel(setting)
+            axis.set_xlabel(_WORDS.get(setting, setting))
             axis.set_ylabel(_WORDS[name])
         axes[0][0].legend(fontsize="x-small")
         files += _save(figure, folder / setting)
@@ -80,11 +83,12 @@ def sweep(rows: Sequence[Row], setting: str, figure: str) -> list[Line]:
     groups: dict[str, dict[float, float]] = {}
     for row in rows:
         value = getattr(row.arm, setting)
-        if isinstance(value, float) and figure in row.figures:
-            other = "strength" if setting == "threshold" else "threshold"
-            name = f"{row.dataset}, {row.arm.method}"
-            fixed = getattr(row.arm, other)
-            name += "" if fixed is None else f", {other} {fixed}"
+        if isinstance(value, float | int) and figure in row.figures:
+            others = {one: getattr(row.arm, one) for one in _SETTINGS if one != setting}
+            if row.arm.history != USUAL:
+                others["history"] = row.arm.history
+            fixed = (f"{one} {now}" for one, now in others.items() if now is not None)
+            name = ", ".join([row.dataset, row.arm.method, *fixed])
             groups.setdefault(name, {})[value] = row.figures[figure].value
     return [
         (name, sorted(found), [found[value] for value in sorted(found)])

@@ -8,6 +8,7 @@ from typing import Literal
 
 from decoding_core.errors import ContextFullError
 from edge_app.retrieval.context import Prompts
+from edge_app.retrieval.passages import RetrievalQuery, Retrieved, Searchable
 from models.chat import ChatTemplate, prompt_ids
 from models.excerpts import Tokenize
 from models.prompts import Message
@@ -31,6 +32,8 @@ class Room:
     """Kept free for the text."""
     passages: int
     """Past texts to look for."""
+    find: Callable[[Searchable, RetrievalQuery], Retrieved]
+    """Chooses the past texts of a history, and what is read beside them."""
 
     @property
     def limit(self) -> int:
@@ -83,3 +86,5 @@ class Query:
     """Among which a choice is made."""
     wish: str = ""
     """What only the private prompt asks for, such as `concise`."""
+    searches: bool = False
+    """Whether its past texts are chosen by `Room.find`; else as its authors did."""

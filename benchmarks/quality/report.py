@@ -10,10 +10,11 @@ from benchmarks.quality.cache import code_id, versions
 from benchmarks.quality.lab import Lab
 from benchmarks.quality.runner import Result
 from benchmarks.quality.summary import Row
-from benchmarks.quality.sweep import Arm
 from decoding_core.foreign_text import one_line
+from decoding_core.settings import MethodSettings
 from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES
 from edge_app.evaluation.table import Rows, aligned
+from edge_app.retrieval.personalisation import USUAL
 
 Object = dict[str, Any]
 
@@ -51,7 +52,7 @@ COLUMNS = (
     Column("bytes", "B/token", 1.0, 0),
     Column("nats", "nats/B", 1.0, 3),
 )
-_NAMES = ["set", "method", "threshold", "strength"]
+_NAMES = ["set", "method"]
 _NAMES_IN_JSON = {
     "meteor": "meteor (no synonyms)",
     "kept": "accepted / drafted",
@@ -81,13 +82,26 @@ def refusals(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(row.arm.refusal for row in rows if row.arm.refusal))
 
 
-def settings_of(arm: Arm) -> tuple[str, str]:
-    """Threshold and strength in words; a dash where they make no difference."""
-    threshold, strength = arm.threshold, arm.strength
-    words = "-" if threshold is None else str(threshold)
-    if isinstance(threshold, float):
-        words = f"{threshold:g}"
-    return words, "-" if strength is None else f"{strength:g}"
+def settings_of(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """The settings of all rows in words, by heading; a dash where one makes no
+    difference. Which past texts are read, and CoSteer's steps, only where some row
+    has others than the usual ones."""
+    found: dict[str, list[float | str | None]] = {
+        "threshold": [row.arm.threshold for row in rows],
+        "strength": [row.arm.strength for row in rows],
+        "T": [row.arm.steps for row in rows],
+        "history": [row.arm.history for row in rows],
+    }
+    usual = {"T": MethodSettings().costeer_steps, "history": USUAL}
+    return {
+        name: ["-" if one is None else _in_words(one) for one in values]
+        for name, values in found.items()
+        if name not in usual or set(values) - {None, usual[name]}
+    }
+
+
+def _in_words(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _shown(rows: Sequence[Row]) -> list[Column]:
@@ -97,13 +111,15 @@ def _shown(rows: Sequence[Row]) -> list[Column]:
 
 
 def _heading(rows: Sequence[Row]) -> list[str]:
-    return [*_NAMES, "texts", *(column.heading for column in _shown(rows))]
+    columns = (column.heading for column in _shown(rows))
+    return [*_NAMES, *settings_of(rows), "texts", *columns]
 
 
 def _cells(rows: Sequence[Row]) -> Rows:
     columns, found = _shown(rows), []
-    for row in rows:
-        cells = [row.dataset, row.arm.method, *settings_of(row.arm), str(row.texts)]
+    settings = zip(*settings_of(rows).values(), strict=True)
+    for row, chosen in zip(rows, settings, strict=True):
+        cells = [row.dataset, row.arm.method, *chosen, str(row.texts)]
         for column in columns:
             figure = row.figures.get(column.figure)
             cells.append(
@@ -135,6 +151,8 @@ def document(
                 "method": one.arm.method,
                 "threshold": one.arm.threshold,
                 "strength": one.arm.strength,
+                "steps": one.arm.steps,
+                "history": one.arm.history,
                 **outcome,
                 "score": one.score,
                 "nats": one.nats,
@@ -156,6 +174,7 @@ def document(
             {
                 "set": row.dataset,
                 "method": row.arm.method,
+                "history": row.arm.history,
                 "settings": asdict(row.arm.settings),
                 "cannot write": row.arm.refusal or None,
                 "texts": row.texts,

@@ -14,6 +14,7 @@ from benchmarks.quality.metrics import NamedScorer
 from benchmarks.quality.query import Query
 from benchmarks.quality.sweep import Arm
 from decoding_core.errors import ContextFullError, StoppedError
+from edge_app.retrieval.personalisation import USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +72,30 @@ class Runner:
         self, query: Query, done: int, total: int, progress: Callable[[int, int], None]
     ) -> Iterator[Result]:
         asked = Asked(query, self._lab)
-        likelihood = None
-        if query.text:
+        there = asked.histories(self._arms)
+        likelihoods = {}
+        for history in there if query.text else ():
             keys = {"targets": [target.key for target in self._targets]}
             found = self._kept(
-                asked.depends("nats") | keys, lambda: asked.measured(self._targets)
+                asked.depends("nats", history) | keys,
+                partial(asked.measured, self._targets, history),
             )
-            likelihood = likely.Likelihood.of(found)
+            likelihoods[history] = likely.Likelihood.of(found)
         for count, arm in enumerate(self._arms):
             if self._lab.stop.is_set():
                 raise StoppedError("stopped")
+            history = arm.history or USUAL
+            if history not in there:
+                continue
             outcome = None
             if not arm.refusal:
-                depends = asked.depends("text") | {"settings": asdict(arm.settings)}
+                depends = asked.depends("text", history)
+                depends |= {"settings": asdict(arm.settings)}
                 depends["wire"] = "socket" if self._lab.how.socket else "frames"
                 outcome = Outcome(**self._kept(depends, partial(asked.written, arm)))
             score = None if outcome is None else self._score(asked, arm, outcome)
             target = likely.target_of(arm.settings)
+            likelihood = likelihoods.get(history)
             nats = likelihood.nats.get(target.key) if target and likelihood else None
             size = likelihood.size if likelihood else 0
             yield Result(query, arm, outcome, score, size, nats)
@@ -98,7 +106,8 @@ class Runner:
         scorer = self._scorer
         if scorer is None:
             return None
-        depends = asked.depends("score") | {"settings": asdict(arm.settings)}
+        depends = asked.depends("score", arm.history or USUAL)
+        depends |= {"settings": asdict(arm.settings)}
         depends |= {"scorer": scorer.name, "text": outcome.text}
         found = self._kept(
             depends, lambda: {"score": scorer.score(asked.query, outcome.text)}

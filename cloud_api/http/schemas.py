@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from decoding_core.messages import (
     DRAFT_LIMIT,
     SETTLED_LIMIT,
+    STEPS_LIMIT,
+    STRENGTH_LIMIT,
     THRESHOLD_LIMIT,
     VERSION,
     AcceptanceRule,
@@ -43,10 +45,14 @@ class TermsBody(_Body):
     seed: Count63
     candidates: int = Field(ge=1, le=1 << 20)
     candidate_rule: CandidateRule
-    strength: float = Field(ge=0, le=100)
+    strength: float = Field(ge=0, le=STRENGTH_LIMIT)
     draft_limit: int = Field(ge=1, le=DRAFT_LIMIT)
     base: BasePlace
     bonus: bool
+    costeer_steps: int = Field(20, ge=1, le=STEPS_LIMIT)
+    costeer_alpha: float = Field(2, ge=0, le=100)
+    costeer_lambda: float = Field(2, ge=0, le=100)
+    costeer_eta: float = Field(10, ge=0.01, le=1e6)
 
 
 class OpenBody(_Body):

@@ -79,5 +79,9 @@ def build_for_server(terms: Terms) -> Method:
             draft_length=terms.draft_limit,
             base=terms.base,
             bonus_from="steered" if terms.bonus else "none",
+            costeer_steps=terms.costeer_steps,
+            costeer_alpha=terms.costeer_alpha,
+            costeer_lambda=terms.costeer_lambda,
+            costeer_eta=terms.costeer_eta,
         )
     )

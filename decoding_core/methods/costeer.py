@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from decoding_core.base import BaseMethod
-from decoding_core.messages import Candidates
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.messages import STRENGTH_LIMIT, Candidates
 from decoding_core.methods.steering import steered
 from decoding_core.residual import truncation_bound
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 
 STEPS = 20
+"""The papers' T."""
 
 
 def steps_as_strength(
@@ -33,6 +35,27 @@ def steps_as_strength(
     return last
 
 
+def looped_strength(settings: MethodSettings, steps: int) -> float:
+    """c_T * beta, with the settings' alpha, lambda and eta.
+
+    Raises:
+        InvalidSettingsError: it is more than any strength may be.
+    """
+    found = settings.strength * steps_as_strength(
+        steps,
+        alpha=settings.costeer_alpha,
+        lam=settings.costeer_lambda,
+        eta=settings.costeer_eta,
+    )
+    if not found <= STRENGTH_LIMIT:
+        raise InvalidSettingsError(
+            f"these settings of costeer amount to a strength of {found:.4g}, and "
+            f"{STRENGTH_LIMIT:g} is the highest: take fewer steps, a lower alpha or "
+            "strength, or a higher lambda"
+        )
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Method(BaseMethod):
     """Step-by-step steering with CoSteer's strength."""
@@ -40,14 +63,14 @@ class Method(BaseMethod):
     strength: float = steps_as_strength(STEPS)
 
     name: ClassVar[str] = "costeer"
-    summary: ClassVar[str] = "every token is steered, 20 steps; a trip each"
+    summary: ClassVar[str] = "every token is steered, in steps; a trip each"
     decided_by: ClassVar[Literal["server", "device", "nobody"]] = "server"
     drafts: ClassVar[bool] = False
 
     @classmethod
     def from_settings(cls, settings: MethodSettings) -> Method:
         """The method; the strength counts as the paper's beta."""
-        return cls(settings.strength * steps_as_strength(STEPS))
+        return cls(looped_strength(settings, settings.costeer_steps))
 
     def target(self, specialist: Floats, row: Candidates) -> Floats:
         """The steered distribution on the row's candidates."""

@@ -1,4 +1,5 @@
-"""LightCoSteer: CoSteer with one step, which is a strength of 0.476190 times beta.
+"""LightCoSteer: CoSteer with one step, a strength of beta / (lambda + 1 / eta), which
+is 0.476190 times beta unless set otherwise.
 
 Source: CoSteer (arXiv 2507.04756), its light variant.
 """
@@ -26,4 +27,4 @@ class Method(costeer.Method):
     @classmethod
     def from_settings(cls, settings: MethodSettings) -> Method:
         """The method; the strength counts as the paper's beta."""
-        return cls(settings.strength * costeer.steps_as_strength(STEPS))
+        return cls(costeer.looped_strength(settings, STEPS))

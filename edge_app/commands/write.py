@@ -91,6 +91,10 @@ class _Write(click.Command):
     help="Lower keeps more of your own words; or 'auto'. 0.5",
 )
 @click.option("--strength", type=float, help="How strongly your history counts. 1.0")
+@click.option("--costeer-steps", type=int, metavar="T", help="Of costeer. 20")
+@click.option("--costeer-alpha", type=float, help="Gain from earlier steps. 2")
+@click.option("--costeer-lambda", type=float, help="Nearness to the generalist. 2")
+@click.option("--costeer-eta", type=float, help="Reach of one step. 10")
 @click.option(
     "--draft-length",
     type=_NumberOrAuto(int),
@@ -218,6 +222,7 @@ def _write_request(
             raise InvalidSettingsError(wrong) from error
     names = (
         *("method", "base", "threshold", "strength", "draft_length", "window"),
+        *("costeer_steps", "costeer_alpha", "costeer_lambda", "costeer_eta"),
         *("temperature", "top_p", "seed"),
     )
     chosen = {name: options[name] for name in names if options[name] is not None}

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 
+from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import DraftBlock
 from decoding_core.methods import build, costeer, lightcosteer
 from decoding_core.sampling import log_softmax
@@ -99,3 +100,42 @@ def test_the_bound_is_near_where_little_is_left_out():
     block = DraftBlock(0, 0, 0, 0, (), ())
     row = verify(block, large[None], base[None], role_of(settings.terms())).rows[0]
     assert build(settings).truncation_bound(small, row) < 0.01
+
+
+CHANGED = {"costeer_steps": 7, "costeer_alpha": 0.5, "costeer_lambda": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "steps", "loops"),
+    [
+        ({"costeer_steps": 50}, 50, {}),
+        (CHANGED | {"costeer_eta": 2.0}, 7, {"alpha": 0.5, "lam": 3.0, "eta": 2.0}),
+    ],
+)
+def test_device_and_server_take_the_loop_from_the_settings(changes, steps, loops):
+    """Both know what it amounts to: the server by the terms of the session. The light
+    one has one step, whatever is set."""
+    for name, taken in (("costeer", steps), ("lightcosteer", 1)):
+        settings = MethodSettings(method=name, strength=1.5, **changes)
+        expected = 1.5 * costeer.steps_as_strength(taken, **loops)
+        assert build(settings).delta_weight == pytest.approx(expected, rel=1e-15)
+        role = role_of(settings.terms())
+        assert role.method.delta_weight == build(settings).delta_weight
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"costeer_steps": 0}, "steps must lie between 1 and 1000"),
+        ({"costeer_alpha": -1.0}, "alpha must lie between 0 and 100"),
+        ({"costeer_lambda": float("nan")}, "lambda must lie between 0 and 100"),
+        ({"costeer_eta": 0.0}, "eta must lie between 0.01 and 1e"),
+        ({"costeer_alpha": 90.0, "costeer_steps": 1000}, "take fewer steps"),
+        ({"costeer_alpha": 100.0, "costeer_lambda": 0.0}, "strength of"),
+        ({"strength": 90.0}, "strength of 160.5, and 100 is the highest"),
+    ],
+)
+def test_a_loop_that_cannot_be_is_refused(changes, words):
+    """With the range, or with what it would amount to."""
+    with pytest.raises(InvalidSettingsError, match=words):
+        build(MethodSettings(method="costeer", **changes))

@@ -11,7 +11,7 @@ from benchmarks.quality.sets.files import File, Row
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.eval_files import read_files
 from edge_app.retrieval.context import PromptBuilder, Prompts
-from edge_app.retrieval.passages import find_passages
+from edge_app.retrieval.passages import RetrievalQuery
 
 
 def is_history(row: Row) -> bool:
@@ -32,16 +32,18 @@ def history_queries(file: File) -> Iterator[Query]:
             source=file.sha256,
             text=case.text,
             beginning=case.beginning,
+            searches=True,
         )
 
 
 def _prompts(case: Case, room: Room) -> Prompts:
     """The prompts of the app, with how the text begins at their ends."""
     beginning = room.tokenize(case.beginning, False)
+    retrieved = room.find(case.history(), RetrievalQuery(case.request, room.passages))
     built = PromptBuilder(room.tokenize, room.template, room.context_length).build(
         case.request,
-        find_passages(case.history(), case.request, limit=room.passages),
-        case.background,
+        retrieved.passages,
+        retrieved.beside(case.background),
         room.max_tokens + len(beginning),
     )
     return replace(

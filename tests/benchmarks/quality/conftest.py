@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.query import Room
+from edge_app.retrieval.passages import Retrieved, best
 from models.chat import ChatTemplate
 
 DATA = Path(__file__).parent / "data"
@@ -29,6 +30,7 @@ def room():
             context_length=limit + 16,
             max_tokens=0,
             passages=passages,
+            find=lambda texts, query: Retrieved(best(texts, query, None)),
         )
 
     return make

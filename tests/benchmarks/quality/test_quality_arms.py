@@ -1,12 +1,13 @@
 """Arms of a sweep, their targets, and the messages between the models."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.quality.likely import Target, nats_of, target_of
-from benchmarks.quality.sweep import arms, names
+from benchmarks.quality.sweep import RERANKED, arms, histories, names
 from benchmarks.quality.wire import FramedVerifier
 from decoding_core.errors import InvalidSettingsError, UnknownMethodError
 from decoding_core.messages import Candidates, DraftBlock, OpenSession, digest
@@ -170,3 +171,38 @@ def test_messages_change_nothing_and_are_counted(name):
     assert sizes[Received, "block"] >= 28
     assert sizes[Sent, "open"] > 100
     assert len(heard) == 4
+
+
+def test_histories_are_rows_of_what_reads_them():
+    """Of each way to choose past texts, for methods to which it makes a difference; T
+    for CoSteer alone."""
+    found = arms(
+        names("all"),
+        WARM,
+        [0.5],
+        [1.0],
+        may_refuse=True,
+        steps=[1, 20],
+        histories=["bm25", "noise"],
+    )
+    by_method = {}
+    for arm in found:
+        by_method.setdefault(arm.method, []).append((arm.steps, arm.history))
+    both = [(None, "bm25"), (None, "noise")]
+    deaf = {"generalist", "specialist_without_history"}
+    assert {one for one in by_method if by_method[one] == [(None, None)]} == deaf
+    assert by_method["speculative"] == by_method["lightcosteer"] == both
+    assert by_method["costeer"] == [
+        *((1, "bm25"), (1, "noise"), (20, "bm25"), (20, "noise"))
+    ]
+    strengths = [target_of(one.settings).value for one in found if one.steps]
+    assert strengths == pytest.approx([0.476190] * 2 + [1.783257] * 2, abs=1e-6)
+
+
+def test_a_reranker_is_a_row_only_where_one_is_given():
+    """Of the texts that bm25 finds."""
+    assert histories("bm25, noise", None) == ["bm25", "noise"]
+    assert histories("bm25", Path("rank.gguf")) == ["bm25", RERANKED]
+    assert set(histories("all", None)) >= {"bm25", "noise", "profile", "none"}
+    with pytest.raises(InvalidSettingsError, match="no personalisation 'pag'"):
+        histories("pag", None)

@@ -17,6 +17,7 @@ from decoding_core.methods import available
 from edge_app.cli import cli
 from edge_app.commands import installed
 from personal_store.extras import how_to_add
+from tests.models.running.test_llama_reranker import write_reranker
 
 ROOT = Path(module.__file__).parents[2]
 FEW = ("--max-tokens", "5", "--threads", "1", "--passages", "1")
@@ -68,6 +69,26 @@ def told(path):
     for text in body["texts"]:
         text.pop("seconds", None)
     return body
+
+
+@pytest.mark.slow
+def test_ways_to_choose_past_texts_are_rows(run, walks, data, tmp_path):
+    """For histories alone, and for what reads them; a reranker is one more where one
+    is given."""
+    reranker = write_reranker(tmp_path / "rank.gguf")
+    ratings = data / "lamp" / "LaMP_3_dev_questions.json"
+    methods = "--methods", "specialist,generalist,costeer", "--costeer-steps", "1,20"
+    arguments = ["--data", walks, "--data", ratings, "--users", 1, *FEW, *methods]
+    chosen = "--personalisation", "bm25,noise,profile", "--reranker", reranker
+    shown = run(*arguments, *chosen).stdout.splitlines()
+    assert shown[0].split()[2:6] == ["threshold", "strength", "T", "history"]
+    rows = [tuple(line.split()[:6]) for line in shown[1:]]
+    ways = ["bm25", "noise", "profile", "bm25+reranker"]
+    assert [row[5] for row in rows if row[:2] == ("walks", "specialist")] == ways
+    steered = [row[4:] for row in rows if row[:2] == ("walks", "costeer")]
+    assert steered == [(t, way) for t in ("1", "20") for way in ways]
+    assert len([row for row in rows if row[:2] == ("walks", "generalist")]) == 1
+    assert len([row for row in rows if row[0] != "walks"]) == 4
 
 
 @pytest.mark.slow

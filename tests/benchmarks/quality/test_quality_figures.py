@@ -10,7 +10,7 @@ from benchmarks.quality.metrics import find_scorer, meteor, scores, stars
 from benchmarks.quality.query import Query
 from benchmarks.quality.report import markdown, plain, settings_of
 from benchmarks.quality.runner import Result
-from benchmarks.quality.summary import macro_f1, rows_of
+from benchmarks.quality.summary import Row, macro_f1, rows_of
 from benchmarks.quality.sweep import Arm
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
@@ -154,10 +154,23 @@ def test_tables_show_what_there_is():
 
 
 def test_settings_in_words():
-    """A dash where a setting makes no difference."""
-    settings = MethodSettings()
-    assert settings_of(Arm(settings, "auto", 0.25)) == ("auto", "0.25")
-    assert settings_of(Arm(settings, 0.5, None)) == ("0.5", "-")
+    """A dash where a setting makes no difference; the rarer ones only where one is not
+    the usual."""
+
+    def said(*arms):
+        settings = MethodSettings()
+        return settings_of(
+            [Row("set", Arm(settings, *arm), 1, 1, {}) for arm in arms],
+        )
+
+    shown = {"threshold": ["auto", "0.5"], "strength": ["0.25", "-"]}
+    usual = ("auto", 0.25, "", 20, "bm25"), (0.5, None, "", None, None)
+    assert said(*usual) == shown
+    other = (0.5, None, "", 5, "noise")
+    assert said(usual[0], other) == shown | {
+        "T": ["20", "5"],
+        "history": ["bm25", "noise"],
+    }
 
 
 def by_length(answer):

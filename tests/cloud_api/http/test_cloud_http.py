@@ -107,6 +107,11 @@ def test_the_models_and_limits_are_told(client):
         (with_terms(temperature=11.0), (422, "invalid-request")),
         (with_terms(rule="never"), (422, "invalid-request")),
         (with_terms(seed=-1), (422, "invalid-request")),
+        (with_terms(costeer_steps=0), (422, "invalid-request")),
+        (
+            with_terms(method="costeer", costeer_steps=1000, costeer_alpha=90.0),
+            (422, "invalid-settings"),
+        ),
         ([], (422, "invalid-request")),
     ],
 )
