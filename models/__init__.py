@@ -27,6 +27,7 @@ _HOME = {
     "LlamaContext": "engines.llama_cpp",
     "LlamaModel": "engines.llama_cpp",
     "LlamaReranker": "running.llama_reranker",
+    "MARKS": "thinking",
     "Message": "prompts",
     "Model": "running.interface",
     "ModelDescription": "local.describing",

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any, Literal
 
 from decoding_core.messages import Origin, TokenBlock
-from models.thinking import ThoughtRemover
+from models.thinking import MARKS
 
 FinishReason = Literal["end", "length", "stopped", "full", "refused"]
 """The model ended the text; it reached the limit; the person stopped; no room; the
@@ -198,6 +198,60 @@ def to_json(event: Event) -> str:
         raise TypeError(f"{type(value).__name__} is not part of an event")
 
     return json.dumps({"event": type(event).__name__, **asdict(event)}, default=plain)
+
+
+class ThoughtRemover:
+    """Takes a block of thoughts off the beginning of a text that comes in pieces."""
+
+    __slots__ = ("_end", "_held", "_state")
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._end = ""
+        self._state = "beginning"
+
+    @property
+    def thinking(self) -> bool:
+        """Whether what came last belongs to the block, or to the space behind it."""
+        return self._state in ("block", "behind")
+
+    def push(self, text: str) -> str:
+        """What of the text so far is now known to be none of the block. A text that
+        ends with the beginning of a mark, and nothing before it, loses that."""
+        if self._state == "text":
+            return text
+        self._held += text
+        space = ""
+        if self._state == "beginning":
+            words = self._held.lstrip()
+            space = self._held[: len(self._held) - len(words)]
+            self._held = words
+            for opening, end in MARKS:
+                # One that the prompt closed may be closed once more.
+                if words.startswith((opening, end)):
+                    self._state, self._end = "block", end
+            marks = (mark for both in MARKS for mark in both)
+            if words and self._state == "beginning":
+                waits = any(mark.startswith(words) for mark in marks)
+                self._state = "beginning" if waits else "text"
+        if self._state == "block":
+            _, closed, behind = self._held.partition(self._end)
+            if closed:
+                self._held, self._state = behind, "behind"
+        if self._state == "behind":
+            self._held = self._held.lstrip()
+            if self._held:
+                self._state = "text"
+        if self._state == "text":
+            text, self._held = space + self._held, ""
+            return text
+        return space
+
+    def fork(self) -> ThoughtRemover:
+        """One in the same state, for a text that may yet change."""
+        copy = ThoughtRemover()
+        copy._held, copy._end, copy._state = self._held, self._end, self._state
+        return copy
 
 
 class TextDecoder:

@@ -1,0 +1,61 @@
+"""A block of thoughts is taken off the beginning of a text."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edge_app.decoding.events import ThoughtRemover
+from models.thinking import MARKS
+
+
+def shown(pieces):
+    """What is left of a text that comes in pieces, at its end."""
+    remover = ThoughtRemover()
+    return "".join(remover.push(piece) for piece in pieces)
+
+
+@given(
+    st.sampled_from(MARKS),
+    st.text("abc <>/\n", max_size=20),
+    st.text("abc <>/\n", max_size=20),
+    st.lists(st.integers(0, 60), max_size=8),
+)
+def test_a_block_of_thoughts_is_none_of_the_text(mark, thoughts, text, cuts):
+    """However it is cut into pieces; the space behind it goes along."""
+    whole = f"{mark[0]}{thoughts}{mark[1]}\n\n{text}"
+    bounds = [0, *sorted(min(cut, len(whole)) for cut in cuts), len(whole)]
+    pieces = [whole[a:b] for a, b in pairwise(bounds)]
+    assert shown(pieces) == text.lstrip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Hi <think>x</think>", "<thin", "<b>x</b>", "  <3", "< think", ""],
+)
+def test_other_texts_come_as_they_are(text):
+    """A mark further on is text, and so is one that is none. What may become a mark
+    waits."""
+    remover = ThoughtRemover()
+    assert remover.push(text) == ("" if text == "<thin" else text)
+    assert not remover.thinking
+    assert remover.push(" end") == (text if text == "<thin" else "") + " end"
+
+
+def test_a_block_that_is_closed_once_more_is_none_of_the_text():
+    """The prompt had closed it."""
+    assert shown(["\n</th", "ink>", "\n\n", "Hi"]) == "\nHi"
+
+
+def test_a_block_without_end_shows_nothing():
+    """And says that it goes on."""
+    remover = ThoughtRemover()
+    assert [remover.push(piece) for piece in ("\n", "<think>", "so ", "…")] == [
+        *("\n", "", "", "")
+    ]
+    assert remover.thinking
+    fork = remover.fork()
+    assert fork.push("</think> Hi") == "Hi"
+    assert remover.thinking
+    assert not fork.thinking
