@@ -42,7 +42,6 @@ _HOME = {
     "TEXTS_OF_A_SERVER": "local.memory",
     "TextScorer": "running.interface",
     "TextSlots": "running.interface",
-    "ThoughtRemover": "thinking",
     "Tokenize": "excerpts",
     "ask_hub": "hub.pulling",
     "cards": "catalogue",
