@@ -17,12 +17,15 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "ADAPTER_FILE": "running.adapter",
+    "AdapterRecipe": "adapters.recipe",
     "DEVICES": "running.settings",
     "EngineSettings": "running.settings",
     "Example": "synthetic_writers.examples",
     "FoundModel": "local.finding",
     "HubModel": "catalogue",
     "LONGEST_TEXT": "local.memory",
+    "Lesson": "adapters.recipe",
     "LlamaContext": "engines.llama_cpp",
     "LlamaModel": "engines.llama_cpp",
     "Message": "prompts",
@@ -31,6 +34,7 @@ _HOME = {
     "Offer": "hub.pulling",
     "PRECISIONS": "running.settings",
     "PersonalAdapter": "running.adapter",
+    "Piece": "synthetic_writers.synthetic",
     "PromptPacker": "excerpts",
     "ROLES": "files",
     "Request": "prompts",
@@ -75,14 +79,15 @@ _HOME = {
     "pulled_folder": "local.pulled",
     "read_header": "gguf_header",
     "read_note": "local.pulled",
-    "refuse_adapter": "running.adapter",
     "remove_pulled": "local.pulled",
     "render": "chat",
     "resolve": "local.finding",
     "state_folder": "folders",
+    "texts_of_unseen_writer": "synthetic_writers.examples",
     "threads_beside": "running.threads",
     "unseen_writers": "synthetic_writers.examples",
     "usable_cores": "running.settings",
+    "write_lora": "adapters.gguf_lora",
     "write_whole": "owner_only",
 }
 """Which module each name comes from."""
