@@ -25,6 +25,7 @@ _COMMANDS = {
     "tune": "edge_app.commands.tune",
     "models": "edge_app.commands.models",
     "profile": "edge_app.commands.profile",
+    "adapter": "edge_app.commands.adapter",
     "status": "edge_app.commands.status",
     "show": "edge_app.commands.show",
     "me": "edge_app.commands.me",
@@ -86,8 +87,13 @@ class _Commands(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="specsteer")
+@click.option(
+    "--lora",
+    metavar="NAME",
+    help="Open the app with a personal adapter; 'off' for none.",
+)
 @click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli(ctx: click.Context, lora: str | None) -> None:
     """Write in your own voice; your past writing never leaves this device.
 
     Without a command the app opens. Begin with your letters:
@@ -99,6 +105,8 @@ def cli(ctx: click.Context) -> None:
     Exit status: 0 done, 1 an error that is explained, 2 wrong usage, 3 no server
     where one was asked for, 130 stopped.
     """
+    if ctx.invoked_subcommand is not None and lora is not None:
+        raise click.UsageError("--lora goes behind the command, as in write --lora")
     if ctx.invoked_subcommand is None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise click.UsageError(
@@ -106,7 +114,7 @@ def cli(ctx: click.Context) -> None:
             )
         from edge_app.commands.app import open_app  # Textual takes 0.2 s to load
 
-        open_app()
+        open_app(lora)
 
 
 def main() -> None:

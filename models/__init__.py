@@ -17,6 +17,8 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "ADAPTER_FILE": "running.adapter",
+    "AdapterRecipe": "adapters.recipe",
     "ChatTemplate": "chat",
     "DEVICES": "running.settings",
     "EngineSettings": "running.settings",
@@ -24,6 +26,7 @@ _HOME = {
     "FoundModel": "local.finding",
     "HubModel": "catalogue",
     "LONGEST_TEXT": "local.memory",
+    "Lesson": "adapters.recipe",
     "LlamaContext": "engines.llama_cpp",
     "LlamaModel": "engines.llama_cpp",
     "LlamaReranker": "running.llama_reranker",
@@ -34,6 +37,7 @@ _HOME = {
     "Offer": "hub.pulling",
     "PRECISIONS": "running.settings",
     "PersonalAdapter": "running.adapter",
+    "Piece": "synthetic_writers.synthetic",
     "PromptPacker": "excerpts",
     "ROLES": "files",
     "Request": "prompts",
@@ -80,14 +84,15 @@ _HOME = {
     "pulled_folder": "local.pulled",
     "read_header": "gguf_header",
     "read_note": "local.pulled",
-    "refuse_adapter": "running.adapter",
     "remove_pulled": "local.pulled",
     "render": "chat",
     "resolve": "local.finding",
     "state_folder": "folders",
+    "texts_of_unseen_writer": "synthetic_writers.examples",
     "threads_beside": "running.threads",
     "unseen_writers": "synthetic_writers.examples",
     "usable_cores": "running.settings",
+    "write_lora": "adapters.gguf_lora",
     "write_whole": "owner_only",
 }
 """Which module each name comes from."""

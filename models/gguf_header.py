@@ -1,4 +1,4 @@
-"""The key-value part of a GGUF file, read without llama.cpp.
+"""The header of a GGUF file, its values and its tensors, read without llama.cpp.
 
 llama.cpp ends the process on some files, such as those that list a token twice; this
 reads enough to refuse them with a sentence. The file is not trusted, so what is held of
@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from decoding_core.errors import ModelError
 
@@ -21,12 +22,41 @@ _SCALARS = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B",
     10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
-_BOOLEAN, _STRING, _ARRAY = 7, 8, 9
+_UNSIGNED, FLOAT, _BOOLEAN, STRING, _ARRAY = 4, 6, 7, 8, 9
 _MOST_KEYS = 4096
+_MOST_TENSORS = 1 << 16
+_LONGEST_NAME, _MOST_DIMENSIONS = 63, 4
+"""ggml's own limits on a tensor."""
 _LONGEST_STRING = 4 << 20
+_Part = TypeVar("_Part")
 MOST_HELD = 128 << 20
 """Bytes of memory. The largest vocabularies, of 262,144 tokens and 514,906 merges, take
 70 million."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    """Where a tensor lies in a GGUF file."""
+
+    shape: tuple[int, ...]
+    """ggml's order: the dimension that is contiguous in memory comes first."""
+    kind: int
+    """ggml's number of the type, 0 for float32."""
+    offset: int
+    """Bytes from the beginning of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class GGUFLayout:
+    """All that a GGUF file holds, but for the numbers in its tensors."""
+
+    values: dict[str, Any]
+    kinds: dict[str, int]
+    """The type of each value, as GGUF numbers them: llama.cpp ends the process where
+    one is not what it expects."""
+    tensors: dict[str, TensorInfo]
+    size: int
+    """Bytes of the file."""
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -35,9 +65,22 @@ def read_header(path: Path) -> dict[str, Any]:
     Raises:
         ModelError: it is damaged, or holds more than the header of any model.
     """
+    return _read(path, lambda reader: reader.header())
+
+
+def read_layout(path: Path) -> GGUFLayout:
+    """The metadata of the file at `path`, and where its tensors lie.
+
+    Raises:
+        ModelError: it is damaged, or holds more than the header of any model.
+    """
+    return _read(path, lambda reader: reader.layout())
+
+
+def _read(path: Path, part: Callable[[_Reader], _Part]) -> _Part:
     with path.open("rb", buffering=1 << 20) as file:
         try:
-            return _Reader(file, os.fstat(file.fileno()).st_size).header()
+            return part(_Reader(file, os.fstat(file.fileno()).st_size))
         except (EOFError, KeyError) as error:
             reason = f"{path} is damaged: its header cannot be read"
             raise ModelError(reason) from error
@@ -78,11 +121,15 @@ class _Reader:
     size: int
     """Bytes of the file."""
     held: int = 0
+    tensors: int = 0
+    """How many tensors the file says that it holds."""
+    kinds: dict[str, int] = field(default_factory=dict)
 
     def header(self) -> dict[str, Any]:
         if self._bytes(4) != b"GGUF":
             raise EOFError
-        self._bytes(12)  # version, number of tensors
+        self._bytes(4)  # version
+        self.tensors = self._number(8)
         count = self._number(8)
         if count > _MOST_KEYS:
             raise _TooMuchError(f"has more than {_MOST_KEYS} entries")
@@ -91,11 +138,31 @@ class _Reader:
             key = self._string()
             if key in header:
                 raise EOFError  # llama.cpp takes no such file
-            header[key] = self._value(self._number(4))
+            self.kinds[key] = self._number(4)
+            header[key] = self._value(self.kinds[key])
         return header
 
+    def layout(self) -> GGUFLayout:
+        values = self.header()
+        if self.tensors > _MOST_TENSORS:
+            raise _TooMuchError(f"lists more than {_MOST_TENSORS} tensors")
+        found: dict[str, TensorInfo] = {}
+        for _ in range(self.tensors):
+            name, dimensions = self._string(), self._number(4)
+            wrong = len(name.encode("utf-8", "replace")) > _LONGEST_NAME
+            if wrong or name in found or not 1 <= dimensions <= _MOST_DIMENSIONS:
+                raise EOFError
+            shape = tuple(self._number(8) for _ in range(dimensions))
+            found[name] = TensorInfo(shape, self._number(4), self._number(8))
+        alignment = values.get("general.alignment", 32)
+        if self.kinds.get("general.alignment", _UNSIGNED) != _UNSIGNED or alignment < 1:
+            raise EOFError
+        start = -(-self.file.tell() // alignment) * alignment
+        tensors = {n: replace(t, offset=t.offset + start) for n, t in found.items()}
+        return GGUFLayout(values, self.kinds, tensors, self.size)
+
     def _value(self, kind: int) -> Any:
-        if kind == _STRING:
+        if kind == STRING:
             return self._string()
         if kind != _ARRAY:
             value = self._numbers(kind, 1)[0]
@@ -103,7 +170,7 @@ class _Reader:
         item, length = self._number(4), self._number(8)
         if item == _ARRAY:
             raise _TooMuchError("holds lists of lists")
-        if item != _STRING:
+        if item != STRING:
             return self._numbers(item, length)
         if 8 * length > self.size:  # each begins with its length
             raise EOFError

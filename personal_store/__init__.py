@@ -107,6 +107,7 @@ _HOME = {
     "in_trash": "lifecycle.trash",
     "in_words": "ingest.guards",
     "is_behind": "lifecycle.late_cleaning",
+    "is_encrypted": "database.encryption",
     "is_full": "errors",
     "is_imported": "ingest.importing",
     "is_untidy": "lifecycle.forgetting",

@@ -16,10 +16,11 @@ from models.prompts import Request
 from personal_store import Store
 
 
-def open_app() -> None:
-    """Open the app; ends the process with its exit code."""
+def open_app(lora: str | None = None) -> None:
+    """Open the app, with the adapter of that name or path where one is given, and not
+    that of the settings; ends the process with its exit code."""
     settings = read_settings()
-    service = WritingService(service_config(settings, may_sample=True))
+    service = WritingService(service_config(settings, lora=lora, may_sample=True))
     with Store.open(store_path()) as store:
         has_letters = bool(store.counts()["own"])
     first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)

@@ -21,6 +21,7 @@ from edge_app.commands.measuring import (
     numbers_of,
     opened_pair,
     tell_what_is_missing,
+    tell_what_was_learnt,
     texts_and_models,
 )
 from edge_app.commands.stopping import stoppable
@@ -87,6 +88,7 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
         stop = opened.enter_context(stoppable())
         cases = cases_of(opened, paths, options)
         models = models_of(options, settings)
+        tell_what_was_learnt(cases, models)
         pair = opened.enter_context(closing(opened_pair(opened, models, stop)))
         result = measure_all(pair, cases, how, stop)
     files = {"specialist": models.specialist, "generalist": models.generalist}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from edge_app.adapters.kept import that_may_hold, without
+from edge_app.commands.asking import confirm
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
 from edge_app.config.settings import store_path
@@ -52,6 +54,7 @@ def command(everything: bool, yes: bool, **options: Any) -> None:
         if not everything:  # pieces of texts are looked for, so they must be there
             clean_all_waiting(store.db, ids)
         traces = Traces.of(store.db, ids)
+        texts = {i: p.text for i in ids if (p := store.passage(i)) is not None}
         with Progress("forgetting") as progress:
             if everything:
                 proof = forget_everything(store.db, path, progress.show)
@@ -65,6 +68,7 @@ def command(everything: bool, yes: bool, **options: Any) -> None:
                 f"{file} holds pieces of them" for file in traces.found_in(others)
             )
             proof = replace(proof, left=proof.left + left)
+    _offer_adapters({i: texts.get(i, "") for i in ids}, path.name, yes=yes)
     tell_proof(proof, f"forgot {len(ids):,}; ")
 
 
@@ -79,6 +83,33 @@ def tell_proof(proof: Proof, done: str) -> None:
         )
         sys.exit(1)
     click.echo(done + proof.sentence())
+
+
+def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> None:
+    """Adapters that were trained on forgotten texts may hold what those said: offer to
+    delete them, or say how. What is left of the texts in those that stay is how many
+    they were."""
+    for adapter, held in that_may_hold(forgotten, store):
+        about = adapter.about
+        if about is None:
+            words = (
+                f"the adapter '{adapter.name}' cannot be read, and may hold any text"
+            )
+        else:
+            texts = "1 of them" if len(held) == 1 else f"{len(held):,} of them"
+            words = (
+                f"the adapter '{adapter.name}' was trained on {texts}, and may hold "
+            )
+            words += "what they say"
+            adapter.keep(without(about, held))
+        if yes or not sys.stdin.isatty():
+            click.echo(
+                f"{words}: 'specsteer adapter remove {adapter.name}' deletes it",
+                err=True,
+            )
+        elif confirm(f"{words}. Delete it?"):
+            adapter.remove()
+            click.echo(f"the adapter '{adapter.name}' is deleted", err=True)
 
 
 def _drop_profile(path: Path, ids: Sequence[int]) -> None:

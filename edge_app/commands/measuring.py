@@ -17,6 +17,7 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.settings import MethodSettings
+from edge_app.adapters.kept import kept_at
 from edge_app.commands.progress import Progress
 from edge_app.config.settings import Settings, sample_store_path, store_path
 from edge_app.retrieval import personalisation
@@ -66,6 +67,11 @@ _TEXTS_AND_MODELS = (
     ),
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
     click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file."),
+    click.option(
+        "--lora",
+        metavar="NAME",
+        help="A personal adapter, by its name or path; 'off' for none. off",
+    ),
     click.option("--generalist", type=click.Path(path_type=Path), help="A GGUF file."),
 )
 
@@ -161,6 +167,7 @@ def models_of(options: dict[str, Any], settings: Settings) -> ServiceConfig:
         server="",  # both models read here
         specialist=options["specialist"],
         generalist=options["generalist"],
+        lora=options["lora"],
     )
 
 
@@ -175,7 +182,32 @@ def opened_pair(
     if models.reranker is not None:
         reranker = load_reranker(models.reranker, models.engine)
         opened.callback(reranker.close)
-    return Pair(models.specialist, models.generalist, models.engine, stop, reranker)
+    return Pair(
+        *(models.specialist, models.generalist, models.engine, stop, reranker),
+        models.adapter,
+    )
+
+
+def tell_what_was_learnt(cases: Sequence[Case], models: ServiceConfig) -> None:
+    """Say on stderr how many of one's own texts the adapter was trained on."""
+    from edge_app.evaluation.held_out import SAMPLE, YOURS
+
+    kept = None if models.adapter is None else kept_at(models.adapter.path)
+    if kept is None or kept.about is None:
+        return
+    about = kept.about
+    here = {store_path().name: YOURS, sample_store_path().name: SAMPLE}
+    learnt = [
+        case
+        for case in cases
+        if case.group == here.get(about.store) and int(case.name) in about.texts
+    ]
+    if learnt:
+        click.echo(
+            f"the adapter {kept.name} was trained on {len(learnt)} of these "
+            f"{len(cases)} texts: what those cost says nothing of others",
+            err=True,
+        )
 
 
 def measure_all(

@@ -97,6 +97,8 @@ class Output:
             count = len(self.sources)
             texts = "1 text" if count == 1 else f"{count} texts"
             said.insert(0, f"read {texts} ({self._found.personalisation})")
+        if self._found.adapter:
+            said.insert(0, f"with the adapter {self._found.adapter}")
         self._say(" · ".join(said))
 
     @property
@@ -131,6 +133,7 @@ class Output:
                 "max_tokens": request.max_tokens,
                 "history": request.use_history,
                 "personalisation": self._found.personalisation,
+                "adapter": self._found.adapter,
                 "offline": request.offline,
             },
             "ended": self._finished.reason if self._finished else "failed",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
+from edge_app.adapters.kept import wanted
 from edge_app.config.settings import (
     Settings,
     ledger_path,
@@ -15,7 +16,7 @@ from edge_app.service.service import ServiceConfig
 from edge_app.transport.addresses import is_this_machine
 from models.files import find, locate
 from models.folders import state_folder
-from models.running.adapter import PersonalAdapter, refuse_adapter
+from models.running.adapter import PersonalAdapter
 
 
 def service_config(
@@ -24,6 +25,7 @@ def service_config(
     server: str | None = None,
     specialist: Path | None = None,
     generalist: Path | None = None,
+    lora: str | None = None,
     sample: bool = False,
     may_sample: bool = False,
 ) -> ServiceConfig:
@@ -35,8 +37,7 @@ def service_config(
         ModelError: a model's file is missing or none.
         InvalidSettingsError: a setting asks for what cannot be.
     """
-    if settings.lora:
-        refuse_adapter(PersonalAdapter(_expanded(settings.lora)))
+    worn = wanted(settings.lora if lora is None else lora)
     address = settings.server if server is None else server
     token, kept = settings.token, state_folder() / "cloud-token"
     if not token and is_this_machine(address) and kept.is_file():
@@ -47,6 +48,7 @@ def service_config(
         generalist=_model("generalist", generalist, settings.generalist),
         store=sample_store_path() if sample else store_path(),
         ledger=ledger_path(),
+        adapter=PersonalAdapter(worn, settings.lora_scale) if worn else None,
         sample_store=sample_store_path() if sample or may_sample else None,
         server=address,
         token=token,

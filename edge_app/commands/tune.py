@@ -24,6 +24,7 @@ from edge_app.commands.measuring import (
     numbers_of,
     opened_pair,
     tell_what_is_missing,
+    tell_what_was_learnt,
     texts_and_models,
 )
 from edge_app.commands.output import CYAN, echo_ours, may_style, styled
@@ -97,6 +98,7 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
         stop = opened.enter_context(stoppable())
         cases = cases_of(opened, paths, {**options, "synthetic": None})
         models = models_of(options, settings)
+        tell_what_was_learnt(cases, models)
         pair = opened.enter_context(closing(opened_pair(opened, models, stop)))
         result = measure_all(pair, cases, how, stop)
     files = {"specialist": models.specialist, "generalist": models.generalist}

@@ -134,6 +134,11 @@ class _Write(click.Command):
 @click.option(
     "--personalisation", help="What of your texts is read; listed below. bm25"
 )
+@click.option(
+    "--lora",
+    metavar="NAME",
+    help="A personal adapter, by its name or path; 'off' for none. off",
+)
 @click.option("--no-history", is_flag=True, help="Do not read your own texts.")
 @click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
 @click.option("--plain", is_flag=True, help="A line per sentence, for screen readers.")
@@ -202,6 +207,7 @@ def _service(settings: Settings, options: dict[str, Any]) -> WritingService:
             server=server,
             specialist=options["specialist"],
             generalist=options["generalist"],
+            lora=options["lora"],
             sample=options["sample"],
         )
     )

@@ -50,7 +50,9 @@ class Settings:
     reranker: str = ""
     """Path of a GGUF reranker that chooses among the texts found; empty: none."""
     lora: str = ""
-    """Path of a personal LoRA; not possible yet, and refused."""
+    """Name or path of a LoRA that the specialist wears; empty or "off": none."""
+    lora_scale: float = 1.0
+    """How strongly it counts."""
     method: MethodSettings = field(
         default_factory=lambda: MethodSettings(
             temperature=0.7, top_p=0.95, seed=secrets.randbelow(_SEEDS)

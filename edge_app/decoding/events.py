@@ -55,6 +55,8 @@ class SourcesFound:
     sources: tuple[Source, ...]
     personalisation: str = ""
     """How they were chosen."""
+    adapter: str = ""
+    """Name of the LoRA that the specialist wears; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ read but not counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from edge_app.evaluation.cases import Case, CasesError, History, opened
 from models.prompts import Request
@@ -16,7 +17,7 @@ from personal_store.search.ranking import SAME_TEXT, Entry
 from personal_store.text.tokens import shingles
 
 YOURS, SAMPLE = "your texts", "sample letters"
-_FEWEST_WORDS = 12
+FEWEST_WORDS = 12
 """Shorter texts say little and are not measured."""
 _FEWEST_BEFORE = 3
 """Texts that must have been there when a text was written."""
@@ -39,12 +40,18 @@ def held_out(store: Store, count: int, group: str = YOURS) -> list[Case]:
         usable = [
             (place, entry)
             for place, entry in enumerate(line)
-            if entry.kind == kind and len(entry.terms) >= _FEWEST_WORDS
+            if entry.kind == kind and len(entry.terms) >= FEWEST_WORDS
         ]
         last += [one for one in usable[-count:] if one[0] >= _FEWEST_BEFORE]
     ids = {entry.id for _, entry in last}
     ratings = {one.id: one.rating for one in store.records() if one.id in ids}
-    cases = [_case(store, group, line[:place], entry, ratings) for place, entry in last]
+    cases = [
+        case_of(
+            *(store, group, entry, ratings.get(entry.id)),
+            partial(earlier, line[:place], entry),
+        )
+        for place, entry in last
+    ]
     kept = [case for case in cases if case is not None]
     if not kept:
         raise CasesError(
@@ -67,17 +74,19 @@ def earlier(before: Sequence[Entry], entry: Entry) -> list[Entry]:
     ]
 
 
-def _case(
+def case_of(
     store: Store,
     group: str,
-    before: Sequence[Entry],
     entry: Entry,
-    ratings: Mapping[int, float | None],
+    rating: float | None,
+    others: Callable[[], Sequence[Entry]],
 ) -> Case | None:
+    """A stored text as it would have been asked for, with `others` as its history; None
+    where nothing of it is left to be predicted."""
     passage = store.passage(entry.id)
     if passage is None:
         return None
-    parts, rating = [passage.subject.strip()], ratings.get(entry.id)
+    parts = [passage.subject.strip()]
     if rating is not None:
         parts.append(f"{rating:g} stars")
     asked, beginning = ", ".join(part for part in parts if part), ""
@@ -89,7 +98,7 @@ def _case(
         return None
 
     def history() -> History:
-        return History(earlier(before, entry), store.passage)
+        return History(others(), store.passage)
 
     return Case(
         group=group,

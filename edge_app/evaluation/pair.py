@@ -21,6 +21,7 @@ from edge_app.retrieval.passages import (
 from edge_app.service.profiles import Profiler, summariser
 from models.chat import render
 from models.prompts import Message
+from models.running.adapter import PersonalAdapter
 from models.running.interface import Model, SlotEngine, check_one_vocabulary
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
@@ -81,8 +82,10 @@ class Pair:
         settings: EngineSettings,
         stop: threading.Event | None = None,
         reranker: Reranker | None = None,
+        adapter: PersonalAdapter | None = None,
     ) -> None:
-        """Load the models; `stop` aborts a reading from a signal or another thread.
+        """Load the models; `stop` aborts a reading from a signal or another thread. The
+        specialist wears the adapter, the base none.
 
         Raises:
             ModelError: one cannot be used.
@@ -96,7 +99,7 @@ class Pair:
             large = opened.enter_context(closing(load_model(generalist, settings)))
             check_one_vocabulary(self._small, large)
             # Two contexts, not two sequences of one: a text alone in its cache.
-            self._specialist = self._sequence(opened, self._small)
+            self._specialist = self._sequence(opened, self._small, adapter)
             self._base = self._sequence(opened, self._small)
             self._generalist = self._sequence(opened, large)
             self._opened = opened.pop_all()
@@ -165,9 +168,12 @@ class Pair:
         """Free the models."""
         self._opened.close()
 
-    def _sequence(self, opened: ExitStack, model: Model) -> SlotEngine:
+    def _sequence(
+        self, opened: ExitStack, model: Model, adapter: PersonalAdapter | None = None
+    ) -> SlotEngine:
         length = min(model.context_length, LONGEST_CONTEXT)
-        context = opened.enter_context(closing(model.open(1, length)))
+        context = model.open(1, length, adapter=adapter)
+        opened.callback(context.close)
         context.stop = self._stop
         return context.sequence()
 

@@ -41,6 +41,7 @@ from edge_app.transport.addresses import check_token_goes_safely, is_this_machin
 from edge_app.transport.child_server import ChildServer
 from edge_app.verifiers.cloud import CloudVerifier
 from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
+from models.running.adapter import PersonalAdapter
 from models.running.interface import Model, TextScorer, TextSlots
 from models.running.loading import load_model, load_reranker
 from models.running.settings import EngineSettings, default_threads
@@ -68,6 +69,8 @@ class ServiceConfig:
     """What of the history is read where a request does not say."""
     reranker: Path | None = None
     """A GGUF reranker that chooses among the texts found."""
+    adapter: PersonalAdapter | None = None
+    """A LoRA that the specialist wears; no base and no server is given it."""
     token_in_clear: bool = False
     """Whether `token` may be sent to `server` without encryption."""
 
@@ -118,7 +121,8 @@ class WritingService:
             if self._context is None:
                 model = load_model(config.specialist, config.engine, self._closing)
                 length = min(model.context_length, LONGEST_CONTEXT)
-                self._model, self._context = model, model.open(1, length)
+                self._model = model
+                self._context = model.open(1, length, adapter=config.adapter)
             # A server on this machine verifies while this process drafts.
             shares = not offline and is_this_machine(
                 config.server or "http://127.0.0.1"
@@ -167,7 +171,8 @@ class WritingService:
             emit = emit_to(tally.add, ledger.add, emit)
             if notice is not None:
                 emit(notice)
-            reason = self._written(request, role, emit, stop)
+            nobody = history == "nobody"
+            reason = self._written(request, role, emit, stop, learnt=not nobody)
             emit(Finished(reason, tally.statistics()))
 
     def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
@@ -192,20 +197,24 @@ class WritingService:
         role: VerifierRole,
         emit: Emit,
         stop: threading.Event,
+        *,
+        learnt: bool,
     ) -> FinishReason:
-        """Why the text ended, after it was written with what the history holds."""
-        model, engine = self._model, self._context
+        """Why the text ended, after it was written with what the history holds, and by
+        what was `learnt` of it where an adapter is worn."""
+        model, context = self._model, self._context
         assert model is not None
-        assert engine is not None
+        assert context is not None
         query = RetrievalQuery(
             request.brief, excluded=request.excluded, seed=request.settings.seed
         )
         try:
             with self._store() as store:
                 profiler = self._profiler(store, emit, stop)
-                context = RetrievalContext(profiler, self._reranker)
                 choice = personalisation.build(request.personalisation)
-                retrieved = choice.find(store, query, context)
+                retrieved = choice.find(
+                    store, query, RetrievalContext(profiler, self._reranker)
+                )
         except StoppedError:
             return "stopped"
         request = replace(request, background=retrieved.beside(request.background))
@@ -218,13 +227,19 @@ class WritingService:
             verifier.attach(emit, stop)
             return verifier
 
-        def base() -> Engine:  # a second cache over the specialist's weights
-            if self._base is None:
-                self._base = model.open(1, engine.context_length)
-            self._base.stop = stop
-            return self._base.sequence()
+        def base_slots(length: int = context.context_length) -> TextSlots:
+            if self._base is None:  # a second cache over the same weights; no adapter
+                self._base = model.open(1, length)
+            return self._base
+
+        def base() -> Engine:
+            slots = base_slots()
+            slots.stop = stop
+            return slots.sequence()
 
         verifier: Verifier = OfflineVerifier()
+        if context.adapter is not None and not learnt:
+            context = base_slots()
         if not (request.offline and role.uses_generalist):
             verifier = verifier_of(role, connect, base)
         patience = Patience()
@@ -232,7 +247,7 @@ class WritingService:
             patience = Patience(pauses=())  # nobody starts it again in mid-text
         # Its session stays open: another version reads on from where the two differ.
         job = TextJob(
-            *(model, engine, request, role.method, emit, stop, patience),
+            *(model, context, request, role.method, emit, stop, patience),
             keeps_session=True,
         )
         return job.run(verifier, retrieved.passages)

@@ -63,7 +63,10 @@ class TextJob:
             prompts = builder.build(
                 request.brief, passages, request.background, request.max_tokens
             )
-            self.emit(SourcesFound(prompts.sources, request.personalisation))
+            worn = self.context.adapter
+            adapter = "" if worn is None else worn.name
+            reads = request.personalisation
+            self.emit(SourcesFound(prompts.sources, reads, adapter))
             prompts = as_read(prompts, self.method)
 
             emitter = EventEmitter(self.emit, vocabulary.piece)

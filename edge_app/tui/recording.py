@@ -61,7 +61,9 @@ def from_json(line: str) -> Event:
     match name:
         case "SourcesFound":
             sources = tuple(Source(**source) for source in fields["sources"])
-            return SourcesFound(sources, fields.get("personalisation", ""))
+            return SourcesFound(
+                sources, fields.get("personalisation", ""), fields.get("adapter", "")
+            )
         case "Settled":
             return Settled(tuple(Token(**token) for token in fields["tokens"]))
         case "Verified":

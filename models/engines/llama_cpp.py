@@ -25,11 +25,17 @@ from decoding_core.errors import (
 )
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
+from models.adapters.gguf_lora import check_fits, check_numbers, read_file
 from models.chat import ChatTemplate
 from models.files import find
-from models.gguf_header import check_vocabulary, read_header, template_source
+from models.gguf_header import (
+    check_vocabulary,
+    read_header,
+    read_layout,
+    template_source,
+)
 from models.running.accelerators import layers_on_accelerator
-from models.running.adapter import PersonalAdapter, refuse_adapter
+from models.running.adapter import PersonalAdapter
 from models.running.interface import Model, TextSlots, Vocabulary, is_padding
 from models.running.settings import EngineSettings
 
@@ -147,9 +153,9 @@ class LlamaModel(Model):
         owns_model: bool = False,
     ) -> LlamaContext:
         """A `LlamaContext`; raises as that does."""
-        if adapter is not None:
-            refuse_adapter(adapter)
-        return LlamaContext(self, slots, context_length, owns_model=owns_model)
+        return LlamaContext(
+            self, slots, context_length, adapter=adapter, owns_model=owns_model
+        )
 
     def close(self) -> None:
         """Free the weights; contexts over them must be closed before."""
@@ -245,13 +251,15 @@ class LlamaContext(TextSlots):
         slots: int = 1,
         context_length: int | None = None,
         *,
+        adapter: PersonalAdapter | None = None,
         owns_model: bool = False,
     ) -> None:
-        """Make room for `slots` texts, each of up to `context_length` tokens. Closing
-        the context also closes the model if `owns_model`.
+        """Make room for `slots` texts, each of up to `context_length` tokens, read with
+        `adapter`. Closing the context also closes the model if `owns_model`.
 
         Raises:
             InvalidSettingsError: more slots than llama.cpp can hold.
+            ModelError: the adapter is missing, damaged or made for another model.
             EngineError: the memory cannot be had.
         """
         if not 1 <= slots <= _MOST_SLOTS:
@@ -273,12 +281,20 @@ class LlamaContext(TextSlots):
         parameters.offload_kqv = model.gpu_layers != 0
         parameters.type_k = parameters.type_v = _CACHED[model.settings.precision]
         parameters.no_perf = True
+        # Before the context, which else has no room for its computations.
+        self.adapter = adapter
+        self._lora = None if adapter is None else self._load_adapter(model, adapter)
         self._handle = self._library.llama_init_from_model(model.handle, parameters)
         if not self._handle:
+            self._free_adapter()
             raise EngineError(
                 f"no memory for {slots} texts of {self.context_length} tokens: "
                 f"{last_complaint()}"
             )
+        if adapter is not None:
+            one = (self._library.llama_adapter_lora_p_ctypes * 1)(self._lora)
+            scales = (ctypes.c_float * 1)(adapter.scale)
+            self._library.llama_set_adapters_lora(self._handle, one, 1, scales)
         self._memory = self._library.llama_get_memory(self._handle)
         self._batch = _Batch(self._library, _BATCH, model.vocabulary_size)
         self._abort = self._library.ggml_abort_callback(lambda _: self.stop.is_set())
@@ -373,6 +389,27 @@ class LlamaContext(TextSlots):
     def _free(self) -> None:
         self._library.llama_free(self._handle)
         self._handle = None
+        self._free_adapter()
+
+    def _load_adapter(self, model: LlamaModel, adapter: PersonalAdapter) -> Any:
+        """The adapter as llama.cpp holds it, once it is sure that this ends no process.
+
+        Raises:
+            ModelError: it is missing, damaged or made for another model.
+        """
+        path = adapter.file
+        file = read_file(path)
+        check_fits(file, read_layout(model.path), model.path.name)
+        check_numbers(file)
+        loaded = self._library.llama_adapter_lora_init(model.handle, str(path).encode())
+        if not loaded:
+            raise ModelError(f"llama.cpp cannot read {path}: {last_complaint()}")
+        return loaded
+
+    def _free_adapter(self) -> None:
+        if self._lora is not None:
+            self._library.llama_adapter_lora_free(self._lora)
+            self._lora = None
 
 
 class _Batch:

@@ -11,6 +11,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +29,7 @@ from decoding_core.errors import (
 from decoding_core.protocols import LogitRows, Reading
 from decoding_core.sampling import Floats, Ids
 from models.chat import ChatTemplate
-from models.running.adapter import PersonalAdapter, refuse_adapter
+from models.running.adapter import PersonalAdapter
 from models.running.interface import (
     Model,
     TextSlots,
@@ -42,6 +43,8 @@ os.environ.setdefault("TQDM_DISABLE", "1")  # else a GGUF file is read with a ba
 
 import torch
 import transformers
+
+from models.adapters.torch_lora import TorchLora
 
 _BATCH = 512
 """Tokens of a text that one pass reads at most."""
@@ -143,10 +146,10 @@ class TransformersModel(Model):
         adapter: PersonalAdapter | None = None,
         owns_model: bool = False,
     ) -> TransformersSlots:
-        """`TransformersSlots`; raises InvalidSettingsError for an adapter."""
-        if adapter is not None:
-            refuse_adapter(adapter)
-        return TransformersSlots(self, slots, context_length, owns_model=owns_model)
+        """`TransformersSlots`; raises ModelError for an adapter that does not fit."""
+        return TransformersSlots(
+            self, slots, context_length, adapter=adapter, owns_model=owns_model
+        )
 
     def close(self) -> None:
         """Free the weights."""
@@ -239,9 +242,14 @@ class TransformersSlots(TextSlots):
         slots: int,
         context_length: int | None,
         *,
+        adapter: PersonalAdapter | None = None,
         owns_model: bool = False,
     ) -> None:
         super().__init__(model, slots, context_length, owns_model=owns_model)
+        self.adapter = adapter
+        self._lora: TorchLora | None = None
+        if adapter is not None:
+            self._lora = TorchLora(model.weights, adapter, model.path.name)
         self._weights, self._config = model.weights, model.config
         self._device = model.device
         self._cache = _Cache(lambda: self.stop.is_set())
@@ -297,7 +305,8 @@ class TransformersSlots(TextSlots):
         if self._device == "cpu":
             torch.set_num_threads(self._threads[length > 1])
         self._cache.spans, self._cache.stoppable = spans, length > _STOPPABLE
-        with torch.inference_mode():
+        worn = nullcontext() if self._lora is None else self._lora.worn()
+        with torch.inference_mode(), worn:
             answer = self._weights(
                 input_ids=tokens.to(self._device),
                 position_ids=places,
@@ -340,6 +349,8 @@ class TransformersSlots(TextSlots):
 
     def _free(self) -> None:
         self._cache.clear()
+        if self._lora is not None:
+            self._lora.take_off()
         self._weights = None
 
 

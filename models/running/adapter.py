@@ -1,6 +1,6 @@
-"""A personal LoRA: weights trained on one writer's texts. An interface for now.
+"""A personal LoRA: weights trained on one writer's texts.
 
-llama.cpp holds adapters per context, and what a context read with one adapter is worth
+An engine holds adapters per context, and what a context read with one adapter is worth
 nothing with another. So an adapter belongs to the specialist's own context and is put
 on before its first token; the base, a second context over the same weights, wears none:
 that difference is the personal delta, as a history in the prompt is.
@@ -8,36 +8,38 @@ that difference is the personal delta, as a history in the prompt is.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from decoding_core.errors import InvalidSettingsError
+
+ADAPTER_FILE = "adapter.gguf"
+"""The name of the GGUF file in the folder of an adapter that was trained here."""
+_STRONGEST = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class PersonalAdapter:
-    """A LoRA in a GGUF file."""
+    """A LoRA: a GGUF file, or a folder as peft writes it, which may hold both."""
 
     path: Path
     scale: float = 1.0
-    """How strongly it counts."""
+    """How strongly it counts; 0 is as without it."""
 
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.scale) and abs(self.scale) <= _STRONGEST):
+            raise InvalidSettingsError(
+                f"lora_scale must lie between {-_STRONGEST:g} and {_STRONGEST:g}, not "
+                f"{self.scale}"
+            )
 
-class Adaptable(Protocol):
-    """A context that can wear an adapter; `TextSlots` is to become one."""
+    @property
+    def name(self) -> str:
+        """For the screen: that of the folder, or of the file."""
+        return self.path.name if self.path.is_dir() else self.path.stem
 
-    def wear(self, adapter: PersonalAdapter | None) -> None:
-        """Forget what was read, and read on with the adapter, or with none.
-
-        Raises:
-            ModelError: the adapter is missing, or made for another model.
-        """
-
-
-def refuse_adapter(adapter: PersonalAdapter) -> None:
-    """Say that no engine here is `Adaptable` yet; raises InvalidSettingsError."""
-    raise InvalidSettingsError(
-        f"a personal LoRA cannot be used yet; take the line that names {adapter.path} "
-        "out of settings.toml"
-    )
+    @property
+    def file(self) -> Path:
+        """The GGUF file."""
+        return self.path / ADAPTER_FILE if self.path.is_dir() else self.path

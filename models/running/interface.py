@@ -121,8 +121,8 @@ class Model(ABC):
         also closes the model if `owns_model`.
 
         Raises:
-            InvalidSettingsError: more slots than the engine can hold, or an adapter
-                where the engine knows none.
+            InvalidSettingsError: more slots than the engine can hold.
+            ModelError: the adapter is missing, damaged or made for another model.
             EngineError: the memory cannot be had.
         """
 
@@ -165,6 +165,8 @@ class TextSlots(ABC):
         """How many tokens the model knows."""
         self.stop = threading.Event()
         """Set it to abort a long evaluation from another thread."""
+        self.adapter: PersonalAdapter | None = None
+        """The LoRA that all slots are read with; None: the weights as they are."""
         self._owns_model = owns_model
         self._open = True
         self._lock = threading.Lock()

@@ -95,6 +95,14 @@ def unseen_writers(count: int, seed: int = 0, task: str | None = None) -> list[E
     return [_with_history(rng, task or rng.choice(_TASKS)) for _ in range(count)]
 
 
+def texts_of_unseen_writer(count: int, seed: int = 0) -> list[Piece]:
+    """`count` texts by one writer that training has not met, of all tasks."""
+    rng = Random(_UNSEEN + seed)
+    writer = synthetic.new_writer(rng)
+    tasks = [rng.choice(_TASKS) for _ in range(count)]
+    return [next(synthetic.pieces(writer, rng, task, 1)) for task in tasks]
+
+
 def synthetic_examples(rng: Random, private: float) -> Iterator[Example]:
     """Endless examples by writers who are each met once, a share with history."""
     while True:

@@ -16,6 +16,7 @@ from models.gguf_header import (
     MOST_HELD,
     check_vocabulary,
     read_header,
+    read_layout,
     template_source,
 )
 
@@ -213,3 +214,48 @@ def test_the_template_for_conversations_is_found_among_several():
     assert template_source(both) == ""
     assert template_source({**both, f"{name}.default": "one"}) == "one"
     assert template_source({f"{name}.default": "one", name: "own"}) == "own"
+
+
+def laid_out(*tensors, count=None, entries=()):
+    """A file of one list of tensors: name, shape, kind and offset of each."""
+    count = len(tensors) if count is None else count
+    head = b"GGUF" + number(3, 4) + number(count) + number(len(entries))
+    lines = [
+        text(name) + number(len(shape), 4) + b"".join(map(number, shape))
+        + number(kind, 4) + number(offset)
+        for name, shape, kind, offset in tensors
+    ]  # fmt: skip
+    return head + b"".join(entries) + b"".join(lines)
+
+
+def test_tensors_are_found_where_they_lie(file):
+    """Behind the header, at the alignment that it names."""
+    wide = entry("general.alignment", U32, number(64, 4))
+    path = file(laid_out(("a", (8, 2), 0, 0), ("b", (4,), 1, 64), entries=[wide]), 500)
+    layout = read_layout(path)
+    assert layout.kinds == {"general.alignment": U32}
+    assert (layout.tensors["a"].shape, layout.tensors["b"].kind) == ((8, 2), 1)
+    a, b = (layout.tensors[name].offset for name in "ab")
+    assert (a % 64, b - a, layout.size) == (0, 64, 500)
+    real = read_layout(locate("specialist"))
+    last = max(real.tensors.values(), key=lambda one: one.offset)
+    assert len(real.tensors) == 110
+    assert last.offset < real.size
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        laid_out(("a", (8,), 0, 0), ("a", (8,), 0, 0)),
+        laid_out(("a", (8,), 0, 0), count=2),
+        laid_out(("a" * 64, (8,), 0, 0)),
+        laid_out(("a", (), 0, 0)),
+        laid_out(("a", (1,) * 5, 0, 0)),
+        laid_out(entries=[entry("general.alignment", STRING, text("x"))]),
+        laid_out(entries=[entry("general.alignment", U32, number(0, 4))]),
+        laid_out(count=1 << 40),
+    ],
+)
+def test_a_list_of_tensors_that_cannot_be_is_refused(file, data):
+    with pytest.raises(ModelError):
+        read_layout(file(data))

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from decoding_core.errors import InvalidSettingsError
-from edge_app.commands.service_config import service_config
-from edge_app.config.settings import Settings, settings_path, store_path
+from edge_app.config.settings import settings_path, store_path
 from edge_app.retrieval.personalisation import available
 from edge_app.service import profiles
 from edge_app.service.profiles import profile_path, read_profile
@@ -119,16 +117,6 @@ def test_a_model_that_is_no_reranker_is_refused(run, letters, set_up):
     assert len(result.stderr.splitlines()) == 1
     set_up('reranker = "none.gguf"')
     assert "there is no model file at none.gguf" in run(*ALONE, "x").stderr
-
-
-def test_a_personal_lora_is_refused(run, set_up):
-    """As long as nothing here can wear one."""
-    with pytest.raises(InvalidSettingsError, match="cannot be used yet"):
-        service_config(Settings(lora="mine.gguf"))
-    set_up('lora = "mine.gguf"')
-    result = run(*ALONE, "x")
-    assert result.exit_code == 1
-    assert "mine.gguf out of settings.toml" in result.stderr
 
 
 @pytest.mark.slow

@@ -22,9 +22,11 @@ from decoding_core.errors import (
 from decoding_core.protocols import Reading, RowsEngine
 from decoding_core.sampling import TIED, ArrayRows
 from models.files import locate
+from models.running.adapter import PersonalAdapter
 from models.running.interface import check_one_vocabulary
 from models.running.loading import available, check_engine, load_model
 from models.running.settings import EngineSettings
+from tests.loras import random_lora
 
 NEEDS = {"transformers": ("torch", "transformers", "gguf")}
 CLOSE = {"llama_cpp": 3.0, "transformers": 1e-3}
@@ -296,3 +298,73 @@ def test_the_engines_agree_on_the_same_numbers(tmp_path, ids):
         model.close()
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def adapter(tmp_path_factory):
+    return random_lora().write(tmp_path_factory.mktemp("loras") / "mine.gguf")
+
+
+def test_an_adapter_is_worn_by_its_own_slots_alone(engine, model, slots, ids, adapter):
+    """The specialist has it, the base over the same weights has not, whoever reads
+    first; at the scale 0 it is as if there were none."""
+    before = slots.sequence().evaluate(ids[:30], 30)
+    worn = model.open(2, 256, adapter=PersonalAdapter(adapter))
+    changed = worn.sequence().evaluate(ids[:30], 30)
+    slots.rollback(0, 0)
+    np.testing.assert_array_equal(slots.sequence().evaluate(ids[:30], 30), before)
+    assert np.abs(changed - before).mean() > 0.2
+    assert (worn.adapter.name, slots.adapter) == ("mine", None)
+    worn.rollback(0, 10)
+    close_to(engine, worn.sequence().evaluate(ids[10:30], 20), changed[10:])
+    half = model.open(1, 256, adapter=PersonalAdapter(adapter, 0.5))
+    between = half.sequence().evaluate(ids[:30], 30)
+    assert np.abs(between - before).mean() < np.abs(changed - before).mean()
+    none = model.open(1, 256, adapter=PersonalAdapter(adapter, 0.0))
+    close_to(engine, none.sequence().evaluate(ids[:30], 30), before)
+    for one in (worn, half, none):
+        one.close()
+    slots.rollback(0, 0)
+    np.testing.assert_array_equal(slots.sequence().evaluate(ids[:30], 30), before)
+
+
+def test_an_adapter_that_does_not_fit_is_refused(model, tmp_path):
+    """In a sentence, before the engine sees it; the process lives."""
+    wide = random_lora()
+    for name in [one for one in wide.tensors if "blk.3.ffn_up.weight.lora_b" in one]:
+        wide.tensors[name] = wide.tensors[name].repeat(2, axis=0)
+    foreign = random_lora()
+    foreign.values["general.architecture"] = 8, "gemma3"
+    cut = random_lora().write(tmp_path / "cut.gguf")
+    cut.write_bytes(cut.read_bytes()[:-300])
+    for path, sentence in (
+        (wide.write(tmp_path / "wide.gguf"), "fits no weight there"),
+        (foreign.write(tmp_path / "foreign.gguf"), "of the architecture 'gemma3'"),
+        (cut, "damaged"),
+        (tmp_path / "none.gguf", "there is no adapter"),
+        (tmp_path, "there is no adapter"),
+    ):
+        with pytest.raises(ModelError, match=sentence):
+            model.open(1, 256, adapter=PersonalAdapter(path))
+    slots = model.open(1, 256)
+    assert slots.sequence().evaluate([5]).shape == (1, 8192)
+    slots.close()
+
+
+@pytest.mark.slow
+def test_the_engines_agree_on_an_adapter(tmp_path, adapter):
+    """As they do without one."""
+    pytest.importorskip("gguf")
+    from benchmarks.engines.dequantise import dequantise
+
+    dequantise(locate("specialist"), tmp_path / "f32.gguf")
+    logits = []
+    for engine in available():
+        settings = settings_of(engine, precision="float32")
+        model = load_model(tmp_path / "f32.gguf", settings)
+        tokens = model.vocabulary.tokenize(TEXT)
+        slots = model.open(1, 512, adapter=PersonalAdapter(adapter))
+        logits.append(slots.sequence().evaluate(tokens, len(tokens)))
+        slots.close()
+        model.close()
+    assert np.abs(logits[0] - logits[1]).max() < 1e-3

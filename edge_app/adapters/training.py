@@ -1,0 +1,251 @@
+"""Training an adapter on one's own texts: prompts as for writing, the loss on held-out
+texts before and after, and all of it to be stopped and gone on with.
+
+Nothing leaves the device, and no text is written down: an unfinished training goes on
+from the store, and is refused where its texts have changed since.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from decoding_core.errors import ContextFullError, InvalidSettingsError, StoppedError
+from edge_app.adapters.kept import AdapterRecord, KeptAdapter, Score, new_key, text_hash
+from edge_app.adapters.texts import DividedTexts
+from edge_app.evaluation.bootstrap import Resamples
+from edge_app.evaluation.cases import Case
+from edge_app.evaluation.pair import end_of_turn
+from edge_app.retrieval import personalisation
+from edge_app.retrieval.context import LONGEST_CONTEXT, PromptBuilder
+from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery
+from models.adapters.gguf_lora import write_lora
+from models.adapters.recipe import AdapterRecipe, Lesson
+from models.running.interface import Model
+from models.running.loading import load_model
+from models.running.settings import EngineSettings
+from personal_store.extras import how_to_add
+
+TrainedWith = Literal["request", "passages", "both"]
+"""What stands before a text that is learnt: the request alone, the request with
+retrieved passages, or the one and the other in turn."""
+_SAVED_EVERY = 20.0
+"""Seconds of learning that a power cut may cost."""
+_MARGIN = 32
+"""Tokens of a context that are kept free."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """What is trained, and how."""
+
+    specialist: Path
+    recipe: AdapterRecipe
+    reads: TrainedWith = "both"
+    personalisation: str = personalisation.USUAL
+    max_tokens: int = 400
+    """Where a longer text is cut."""
+    device: str = "auto"
+    engine: EngineSettings = field(default_factory=EngineSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Token ids of the texts, with both prompts of each."""
+
+    lessons: Sequence[Lesson]
+    held_out: Sequence[Lesson]
+    """The prompt of the request alone, then that with passages."""
+    numbers: Sequence[int]
+    """The learnt texts in the store."""
+    crowded: int
+    """How many texts were left out: their request left no room for them."""
+
+
+def check_extra() -> None:
+    """Raise InvalidSettingsError where the libraries that train are missing."""
+    _extra()
+
+
+def build_examples(
+    plan: TrainingPlan, texts: DividedTexts, stop: threading.Event
+) -> Examples:
+    """The texts as the specialist reads them.
+
+    Raises:
+        ModelError: the specialist cannot be used.
+        ContextFullError: no text fits.
+        StoppedError: the person stopped.
+    """
+    with closing(load_model(plan.specialist, plan.engine, stop)) as model:
+        end = end_of_turn(model)
+        made = [
+            [_lesson(model, end, case, plan, stop) for case in cases]
+            for cases in (texts.learnt, texts.held_out)
+        ]
+    learnt, held_out = ([one for one in part if one is not None] for part in made)
+    if not learnt or not held_out:
+        raise ContextFullError(
+            "no text fits into the specialist together with its request; a lower "
+            "--max-tokens makes room"
+        )
+    numbers = [
+        int(case.name)
+        for case, one in zip(texts.learnt, made[0], strict=True)
+        if one is not None
+    ]
+    chosen = {"request": slice(1), "passages": slice(1, 2), "both": slice(2)}[
+        plan.reads
+    ]
+    lessons = [replace(one, prompts=one.prompts[chosen]) for one in learnt]
+    crowded = sum(one is None for part in made for one in part)
+    return Examples(lessons, held_out, numbers, crowded)
+
+
+def train_adapter(
+    plan: TrainingPlan,
+    texts: DividedTexts,
+    found: Examples,
+    adapter: KeptAdapter,
+    store: str,
+    notice: Callable[[str], None],
+    progress: Callable[[int, int], None],
+    stop: threading.Event,
+) -> KeptAdapter:
+    """Train an adapter, from where it was left; the finished one. `notice` is called
+    with sentences, `progress` with steps done and in all.
+
+    Raises:
+        StoppedError: the person stopped; what was learnt is saved.
+        InvalidSettingsError: an unfinished training of that name is another one.
+        ModelError: the model cannot be trained.
+    """
+    about = adapter.about
+    if about is None or not adapter.checkpoint.exists():
+        key = new_key()
+        about = AdapterRecord(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            specialist=plan.specialist.name,
+            store=store,
+            reads=plan.reads,
+            recipe=asdict(plan.recipe),
+            key=key,
+            texts={i: text_hash(key, texts.texts[i]) for i in found.numbers},
+            held_out=len(found.held_out),
+        )
+    run = _extra().AdapterTraining(
+        plan.specialist,
+        found.lessons,
+        plan.recipe,
+        adapter.checkpoint,
+        device=plan.device,
+        threads=plan.engine.thread_count,
+        stop=stop,
+    )
+    adapter = adapter.keep(about)
+    if run.step:
+        notice(f"goes on after step {run.step} of {run.steps}")
+    try:
+        if "before" not in run.kept:
+            run.kept["before"] = _costs(run, found.held_out)
+            run.save()
+        saved = time.monotonic()
+        while not run.finished:
+            run.advance()
+            progress(run.step, run.steps)
+            if time.monotonic() - saved > _SAVED_EVERY:
+                run.save()
+                saved = time.monotonic()
+        run.save()
+        after = _costs(run, found.held_out)
+    except StoppedError as error:
+        if "before" in run.kept:
+            run.save()
+        raise StoppedError(
+            f"stopped after step {run.step} of {run.steps}, which is kept; the same "
+            "command goes on from there"
+        ) from error
+    lengths = np.array([len(one.text) for one in found.held_out], float)
+    scores = {
+        name: _score(np.array(before), np.array(costs), lengths)
+        for name, before, costs in zip(
+            ("request", "passages"), run.kept["before"], after, strict=True
+        )
+    }
+    write_lora(adapter.weights, run.lora(), run.architecture, run.heads, adapter.name)
+    adapter = adapter.keep(
+        replace(about, scores=scores, seconds=run.seconds, finished=True)
+    )
+    adapter.checkpoint.unlink()
+    return adapter
+
+
+def _lesson(
+    model: Model, end: int | None, case: Case, plan: TrainingPlan, stop: threading.Event
+) -> Lesson | None:
+    """A text with both prompts, as they are for writing; None where it does not fit."""
+    if stop.is_set():
+        raise StoppedError("stopped while the texts were read; nothing was begun")
+    vocabulary = model.vocabulary
+    beginning = vocabulary.tokenize(case.beginning)
+    whole = vocabulary.tokenize(case.text)
+    ids = whole[: plan.max_tokens]
+    if len(ids) == len(whole) and end is not None:
+        ids = [*ids, end]
+    choice = personalisation.build(plan.personalisation)
+    retrieved = choice.find(
+        case.history(), RetrievalQuery(case.request), RetrievalContext(_no_profile)
+    )
+    length = min(model.context_length, LONGEST_CONTEXT) - _MARGIN
+    builder = PromptBuilder(vocabulary.tokenize, model.chat_template, length)
+    room = plan.max_tokens + len(beginning)
+    try:
+        prompts = builder.build(case.request, retrieved.passages, "", room)
+    except ContextFullError:
+        return None
+    public, private = (
+        (*prompt, *beginning) for prompt in (prompts.public_ids, prompts.private_ids)
+    )
+    return Lesson((public, private), tuple(ids))
+
+
+def _no_profile(_texts: object, _excluded: object) -> str:
+    raise InvalidSettingsError(
+        "a written profile is not part of what an adapter is trained with; choose "
+        "another --personalisation"
+    )
+
+
+def _costs(run: Any, held_out: Sequence[Lesson]) -> list[list[float]]:
+    """Nats of each held-out text: after the request alone, and with passages."""
+    return [[run.nats(one.prompts[i], one.text) for one in held_out] for i in (0, 1)]
+
+
+def _score(before: Any, after: Any, lengths: Any) -> Score:
+    tokens = float(lengths.sum())
+    change = Resamples(range(len(before)), seed=0).ratio(after, before, 1.0)
+    return Score(
+        float(before.sum()) / tokens,
+        float(after.sum()) / tokens,
+        change.low,
+        change.high,
+    )
+
+
+def _extra() -> Any:
+    """The module that trains; raises InvalidSettingsError where an extra is missing."""
+    try:
+        from models.adapters import training
+    except ImportError as error:
+        raise InvalidSettingsError(
+            f"training an adapter needs more libraries: {how_to_add('adapter')}"
+        ) from error
+    return training

@@ -1,0 +1,359 @@
+"""`specsteer adapter`: a personal LoRA of one's own texts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from decoding_core.errors import InvalidSettingsError, StoppedError
+from decoding_core.foreign_text import one_line
+from edge_app.adapters.kept import (
+    OFF,
+    AdapterRecord,
+    KeptAdapter,
+    Score,
+    kept_adapters,
+    named,
+    training_alone,
+)
+from edge_app.commands.progress import Progress
+from edge_app.commands.selecting import assume_yes, condition, confirmed, filtering
+from edge_app.commands.stopping import stoppable
+from edge_app.config.settings import (
+    Settings,
+    read_settings,
+    sample_store_path,
+    store_path,
+)
+from edge_app.sample.filling import make_ready
+from personal_store import Store
+from personal_store.database.encryption import is_encrypted
+
+_STOPPED = 130
+_NAME, _SAMPLE = "mine", "sample"
+_WHAT_IS_READ = {
+    "request": "the request alone",
+    "passages": "with retrieved passages",
+}
+
+
+@click.group("adapter")
+def command() -> None:
+    """Train the small model on your own texts, and keep what it learnt.
+
+    An adapter is a small file beside the model: with it the small model sounds like you
+    before it has read a text of yours. It is made on this device and never leaves it.
+
+    \b
+        specsteer adapter train
+        specsteer write --lora mine --to Ana "Thank her for the photos"
+        specsteer adapter show mine
+        specsteer adapter remove mine
+    """
+
+
+@command.command("train")
+@click.option("--name", help=f"What to call it. {_NAME}; {_SAMPLE} with --sample")
+@click.option("--sample", is_flag=True, help="Learn the sample letters, not yours.")
+@filtering
+@click.option(
+    "--texts",
+    type=click.IntRange(1),
+    default=500,
+    show_default=True,
+    help="How many to learn at most: the newest.",
+)
+@click.option(
+    "--held-out",
+    type=click.IntRange(1),
+    default=30,
+    show_default=True,
+    help="How many to measure with at most; never more than a fifth.",
+)
+@click.option(
+    "--hold-out",
+    "by",
+    type=click.Choice(["time", "random"]),
+    default="time",
+    show_default=True,
+    help="Measure with the newest texts, or with some by chance.",
+)
+@click.option(
+    "--reads",
+    type=click.Choice(["request", "passages", "both"]),
+    default="both",
+    show_default=True,
+    help="What stands before a text while it is learnt: the request, retrieved "
+    "passages too (RAFT), or both in turn.",
+)
+@click.option(
+    "--rank", type=int, default=8, show_default=True, help="How much it can hold."
+)
+@click.option(
+    "--passes",
+    type=int,
+    default=5,
+    show_default=True,
+    help="How often each text is read.",
+)
+@click.option(
+    "--rate", type=float, default=1e-3, show_default=True, help="How fast it learns."
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1, 4096),
+    default=400,
+    show_default=True,
+    help="Where a longer text is cut.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--device", help="Where it learns: cpu, cuda, mps, auto. auto")
+@click.option(
+    "--precision",
+    type=click.Choice(["float32", "bfloat16"]),
+    help="Of the model's weights; bfloat16 halves the memory. float32",
+)
+@click.option("--personalisation", help="How passages are found. bm25")
+@click.option(
+    "--specialist", type=click.Path(path_type=Path), help="A GGUF file or a folder."
+)
+@click.option("--fresh", is_flag=True, help="Delete the one of that name, begin anew.")
+def train_command(**options: Any) -> None:
+    """Train an adapter on your own texts, on this device.
+
+    Some texts are held out: what they cost before and after says what was gained.
+    Ctrl-C, or a power cut, loses half a minute at most; the same command goes on. An
+    adapter may hold what stands in your texts; 'specsteer forget' tells of it.
+
+    \b
+        specsteer adapter train
+        specsteer adapter train --name work --person "Ana Ruiz" --since 2020-01-01
+        specsteer adapter train --reads passages --passes 3
+    """
+    # torch and llama.cpp take seconds to load, which --help does without.
+    from edge_app.adapters.texts import TextChoice, divided
+    from edge_app.adapters.training import (
+        TrainingPlan,
+        build_examples,
+        check_extra,
+        train_adapter,
+    )
+    from edge_app.commands.service_config import service_config
+    from models.adapters.recipe import AdapterRecipe
+
+    check_extra()
+    settings = read_settings()
+    adapter = named(options["name"] or (_SAMPLE if options["sample"] else _NAME))
+    chosen = service_config(
+        settings, server="", specialist=options["specialist"], lora=OFF
+    )
+    plan = TrainingPlan(
+        chosen.specialist,
+        AdapterRecipe(
+            rank=options["rank"],
+            alpha=2.0 * options["rank"],
+            passes=options["passes"],
+            rate=options["rate"],
+            seed=options["seed"],
+            precision=options["precision"] or _usual_precision(settings),
+        ),
+        options["reads"],
+        options["personalisation"] or settings.personalisation,
+        options["max_tokens"],
+        options["device"] or settings.device,
+        chosen.engine,
+    )
+    path = sample_store_path() if options["sample"] else store_path()
+    with ExitStack() as opened:
+        stop = opened.enter_context(stoppable())
+        opened.enter_context(training_alone(adapter))
+        if options["fresh"]:
+            adapter = adapter.emptied()
+        elif adapter.usable:
+            raise InvalidSettingsError(
+                f"there is an adapter '{adapter.name}' already: --fresh trains it "
+                "anew, --name gives another name"
+            )
+        store = opened.enter_context(Store.open(path))
+        if options["sample"]:
+            make_ready(store)
+        which = condition(options)
+        texts = divided(
+            store,
+            TextChoice(
+                None if which.says_nothing() else frozenset(which.find(store.db)),
+                options["texts"],
+                options["held_out"],
+                options["by"],
+                options["seed"],
+            ),
+        )
+        if is_encrypted(path):
+            click.echo(
+                "your store is encrypted, an adapter is not: whoever can read its file "
+                "may learn from it what your texts say",
+                err=True,
+            )
+        try:
+            found = build_examples(plan, texts, stop)
+            click.echo(
+                f"learning {len(found.lessons)} texts with {chosen.specialist.name}, "
+                f"{len(found.held_out)} are held out",
+                err=True,
+            )
+            if found.crowded:
+                click.echo(f"{found.crowded} texts are too long for it", err=True)
+            with Progress("learning") as progress:
+                adapter = train_adapter(
+                    *(plan, texts, found, adapter, path.name),
+                    notice=lambda sentence: click.echo(sentence, err=True),
+                    progress=progress.show,
+                    stop=stop,
+                )
+        except StoppedError as error:
+            click.echo(str(error), err=True)
+            sys.exit(_STOPPED)
+    _show(adapter)
+    click.echo(
+        f"'specsteer write --lora {adapter.name}' uses it; the line lora = "
+        f'"{adapter.name}" in settings.toml makes that usual',
+        err=True,
+    )
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="JSON, one object for each.")
+def list_command(as_json: bool) -> None:
+    """List your adapters, and trainings that are not finished."""
+    found = kept_adapters()
+    if as_json:
+        for one in found:
+            click.echo(json.dumps(_as_object(one)))
+        return
+    if not found:
+        click.echo("there are none; 'specsteer adapter train' makes one", err=True)
+    for one in found:
+        click.echo(f"{one.name}: {_in_a_line(one)}")
+
+
+@command.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def show_command(name: str, as_json: bool) -> None:
+    """Show what an adapter was made of, and what it is worth."""
+    adapter = _there(name)
+    if as_json:
+        click.echo(json.dumps(_as_object(adapter)))
+    else:
+        _show(adapter)
+
+
+@command.command("remove")
+@click.argument("name")
+@assume_yes
+def remove_command(name: str, yes: bool) -> None:
+    """Delete an adapter, or an unfinished training."""
+    adapter = _there(name)
+    if not confirmed(f"Delete the adapter '{adapter.name}'?", yes=yes):
+        return
+    adapter.remove()
+    click.echo(f"the adapter '{adapter.name}' is deleted", err=True)
+    if read_settings().lora == adapter.name:
+        click.echo(
+            f'settings.toml still names it: set lora to "{OFF}", or take the line out',
+            err=True,
+        )
+
+
+def _usual_precision(settings: Settings) -> str:
+    return "float32" if settings.precision == "auto" else settings.precision
+
+
+def _there(name: str) -> KeptAdapter:
+    adapter = named(name)
+    if not adapter.folder.is_dir():
+        raise InvalidSettingsError(
+            f"there is no adapter '{adapter.name}'; 'specsteer adapter list' shows "
+            "yours"
+        )
+    return adapter
+
+
+def _in_a_line(adapter: KeptAdapter) -> str:
+    about = adapter.about
+    if about is None:
+        return "cannot be read; 'specsteer adapter remove' deletes it"
+    model = one_line(about.specialist)
+    words = f"{_texts(about)}, {about.created[:10]}, {model}"
+    if not about.finished:
+        return f"not finished: {words}; 'specsteer adapter train' goes on with it"
+    score = about.scores.get("passages") or about.scores.get("request")
+    return words if score is None else f"{words}, {_change(score, about.held_out)}"
+
+
+def _show(adapter: KeptAdapter) -> None:
+    about = adapter.about
+    click.echo(f"{adapter.name}: {_in_a_line(adapter)}")
+    if about is None or not about.finished:
+        return
+    for name, score in about.scores.items():
+        click.echo(
+            f"  {about.held_out} held-out texts, {_WHAT_IS_READ[name]}: "
+            f"{score.before:.3f} nats a token before, {score.after:.3f} after, "
+            f"{_change(score, about.held_out)}"
+        )
+    recipe = about.recipe
+    click.echo(
+        f"  trained for {about.seconds:,.0f} s; reads {about.reads}, rank "
+        f"{recipe['rank']}, {recipe['passes']} passes; {adapter.weights}"
+    )
+    gone = _gone(about)
+    if gone:
+        texts = "1 of its texts is" if gone == 1 else f"{gone} of its texts are"
+        click.echo(
+            f"  {texts} no longer in your store: train anew with --fresh, or remove it"
+        )
+
+
+def _texts(about: AdapterRecord) -> str:
+    return "1 text" if about.trained_on == 1 else f"{about.trained_on:,} texts"
+
+
+def _change(score: Score, texts: int) -> str:
+    """Such as: -12.3 % (-15.0 to -9.1)."""
+    from edge_app.evaluation.report import FEWEST_UNITS
+
+    value = f"{100 * (score.after / score.before - 1):+.1f} %"
+    if score.low is None or score.high is None:
+        return value
+    verdict = "" if score.low > 0 or score.high < 0 else ", which may be chance"
+    if texts < FEWEST_UNITS:
+        verdict = ", of too few texts to tell"
+    return f"{value} ({100 * score.low:+.1f} to {100 * score.high:+.1f}){verdict}"
+
+
+def _gone(about: AdapterRecord) -> int:
+    """How many of its texts its store holds no more."""
+    path = (
+        sample_store_path() if about.store == sample_store_path().name else store_path()
+    )
+    if not path.exists():
+        return about.trained_on
+    with Store.open(path) as store:
+        return about.forgotten + len(about.texts.keys() - store.kinds().keys())
+
+
+def _as_object(adapter: KeptAdapter) -> dict[str, Any]:
+    """What JSON says of an adapter; no hash of a text is in it."""
+    body: dict[str, Any] = {"name": adapter.name, "folder": str(adapter.folder)}
+    if adapter.about is not None:
+        about = asdict(adapter.about)
+        del about["key"]
+        body |= about | {"texts": sorted(adapter.about.texts)}
+    return body

@@ -1,0 +1,98 @@
+"""A LoRA on a network of torch that others read without it.
+
+The network's weights stay as they are: what the LoRA adds is computed beside each of
+its matrices while `worn`, in that thread alone. So the specialist and the base share
+one copy of the weights, and may read at the same time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from decoding_core.errors import ModelError
+from decoding_core.foreign_text import one_line
+from models.adapters.gguf_lora import read_file, read_lora
+from models.adapters.lora import ARCHITECTURES, Heads, Lora
+from models.adapters.peft_folder import CONFIG, read_peft
+from models.running.adapter import PersonalAdapter
+
+
+class TorchLora:
+    """A LoRA beside the matrices of a network."""
+
+    def __init__(self, network: Any, adapter: PersonalAdapter, name: str) -> None:
+        """Put an adapter beside the matrices of the network of that name.
+
+        Raises:
+            ModelError: the adapter is missing, damaged or made for another model.
+        """
+        lora = _read(network, adapter)
+        self._now = threading.local()
+        self._hooks = []
+        modules = dict(network.named_modules())
+        strength = lora.strength * adapter.scale
+        for module_name, pair in lora.matrices.items():
+            module: Any = modules.get(module_name)
+            weight = getattr(module, "weight", None)
+            a, b = map(torch.from_numpy, pair)
+            if weight is None or tuple(weight.shape) != (b.shape[0], a.shape[1]):
+                self.take_off()
+                raise ModelError(
+                    f"{adapter.path} was made for another model than {name}: its "
+                    f"'{one_line(module_name)[:80]}' fits no weight there; train one "
+                    "for this model; --lora off writes without"
+                )
+            a, b = (one.to(weight.device, weight.dtype) for one in (a, b * strength))
+            self._hooks.append(module.register_forward_hook(self._beside(a, b)))
+
+    @contextmanager
+    def worn(self) -> Iterator[None]:
+        """What this thread computes meanwhile is computed with the LoRA."""
+        self._now.worn = True
+        try:
+            yield
+        finally:
+            self._now.worn = False
+
+    def take_off(self) -> None:
+        """Leave the network as it was."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+
+    def _beside(self, a: Any, b: Any) -> Any:
+        """What a matrix gives with the LoRA's pair beside it: A (rank, in) and B (out,
+        rank), the strength in it."""
+
+        def added(_module: Any, given: tuple[Any, ...], result: Any) -> Any:
+            if not getattr(self._now, "worn", False):
+                return result
+            return result + (given[0] @ a.T) @ b.T
+
+        return added
+
+
+def _read(network: Any, adapter: PersonalAdapter) -> Lora:
+    """The LoRA of a file or folder, in the order of rows of torch's matrices."""
+    if adapter.path.is_dir() and (adapter.path / CONFIG).is_file():
+        return read_peft(adapter.path)
+    config = network.config.get_text_config()
+    theirs = ARCHITECTURES.get(str(config.model_type), "")
+    path: Path = adapter.file
+    file = read_file(path)
+    if file.architecture != theirs:
+        raise ModelError(
+            f"{path} was made for a model of the architecture "
+            f"'{one_line(file.architecture)[:40]}', and this one is of "
+            f"'{one_line(str(config.model_type))}': train one for this model; "
+            "--lora off writes without"
+        )
+    return read_lora(
+        path, Heads(config.num_attention_heads, config.num_key_value_heads)
+    )

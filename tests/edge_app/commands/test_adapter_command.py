@@ -1,0 +1,331 @@
+"""`specsteer adapter`, and what else knows of adapters: writing, forgetting."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+from random import Random
+
+import pytest
+
+from decoding_core.errors import CloudUnreachableError
+from decoding_core.settings import MethodSettings
+from edge_app.adapters.kept import Score, kept_adapters, named
+from edge_app.commands.service_config import service_config
+from edge_app.config.settings import Settings, settings_path
+from edge_app.service import service as service_module
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import WritingService
+from models.engines.llama_cpp import LlamaModel
+from models.gguf_header import read_layout
+from models.prompts import Request
+from personal_store.extras import how_to_add
+from tests.kept_adapters import about
+from tests.loras import random_lora
+from tests.waiting import ROOT, wait_until
+
+ALONE = ("write", "--offline", "--max-tokens", "8", "--seed", "1", "--to", "Ana")
+LETTERS = (
+    "Hullo Ana, the pier photos came out well. Best, Tess",
+    "The train was late again, and the tea was cold.",
+)
+
+
+@pytest.fixture
+def adapter(home):
+    """One that was trained on both letters."""
+    settings_path().write_text("threads = 1\n")
+    made = named("mine").keep(about(dict(enumerate(LETTERS, 1))))
+    random_lora(size=0.2).write(made.weights)
+    return made
+
+
+def text_of(run, *options):
+    result = run(*ALONE, "--method", "specialist", *options, "Thank her for the tea")
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def test_a_text_is_written_with_an_adapter(run, letters, adapter):
+    """With and without history, by name, path or settings; it is told, and 'off' is as
+    if there were none."""
+    plain, bare = text_of(run), text_of(run, "--no-history")
+    worn = text_of(run, "--lora", "mine", "--json")
+    assert worn.stderr.startswith("with the adapter mine · read 2 texts (bm25) · ")
+    body = json.loads(worn.stdout)
+    assert body["settings"]["adapter"] == "mine"
+    assert body["text"].strip() != plain.stdout.strip()
+    without = text_of(run, "--lora", adapter.weights, "--no-history")
+    assert without.stderr.startswith("with the adapter adapter · read 0 texts (none)")
+    assert without.stdout != bare.stdout
+    settings_path().write_text('threads = 1\nlora = "mine"\n')
+    assert text_of(run).stdout.strip() == body["text"].strip()
+    assert text_of(run, "--lora", "off").stdout == plain.stdout
+    settings_path().write_text('threads = 1\nlora = "mine"\nlora_scale = 0.0\n')
+    assert text_of(run).stdout == plain.stdout
+
+
+def test_what_reads_no_history_has_learnt_no_text(run, letters, adapter):
+    """The method of the base alone gives the base's text, adapter or not."""
+    words = "--method", "specialist_without_history", "Thank her for the tea"
+    plain, worn = run(*ALONE, *words), run(*ALONE, "--lora", "mine", *words)
+    assert worn.stdout == plain.stdout
+    assert "with the adapter" not in worn.stderr
+
+
+def test_no_base_and_no_server_is_given_the_adapter(adapter, letters, monkeypatch):
+    """The base on the device is opened without it; the server that is started is told
+    two models and nothing of it."""
+    opened, started = [], []
+
+    def open_slots(self, *arguments, adapter=None, **others):
+        opened.append(adapter)
+        return really(self, *arguments, adapter=adapter, **others)
+
+    def start(*arguments):
+        started.append(arguments)
+        raise CloudUnreachableError("there is no server in this test")
+
+    really = LlamaModel.open
+    monkeypatch.setattr(LlamaModel, "open", open_slots)
+    monkeypatch.setattr(service_module, "ChildServer", start)
+    config = service_config(Settings(threads=1), server="", lora="mine")
+    service = WritingService(config)
+    brief = Request("Thank her for the tea", "email", "Ana")
+    for method in ("contrast", "steering"):
+        wanted = WriteRequest(brief, settings=MethodSettings(method), max_tokens=4)
+        service.write(wanted, lambda _: None, threading.Event())
+    service.close()
+    assert opened == [config.adapter, None]
+    assert started == [(config.generalist, config.specialist, config.engine)]
+
+
+@pytest.mark.parametrize("command", [ALONE, ("evaluate", "--sample")])
+def test_an_adapter_that_cannot_be_worn_is_refused(run, letters, adapter, command):
+    """In one sentence, before a word is written."""
+    words = ("--lora", "nobody", *(["x"] if command == ALONE else []))
+    result = run(*command, *words)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "there is no adapter 'nobody': 'specsteer adapter list'" in result.stderr
+    adapter.weights.write_bytes(adapter.weights.read_bytes()[:5000])
+    result = run(*ALONE, "--lora", "mine", "x")
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert "is damaged" in result.stderr
+    settings_path().write_text("lora_scale = 1e9\nlora = 'mine'\n")
+    assert "lora_scale must lie between" in run(*ALONE, "x").stderr
+
+
+def test_adapters_are_listed_shown_and_removed(run, letters, adapter):
+    named("half").keep(about({1: LETTERS[0]}, finished=False, scores={}))
+    (named("broken").keep(about({})).folder / "adapter.json").write_text("{")
+    lines = run("adapter", "list").stdout.splitlines()
+    assert lines[0].startswith("broken: cannot be read; 'specsteer adapter remove'")
+    assert lines[1].startswith(
+        "half: not finished: 1 text, 2026-11-22, specialist.gguf"
+    )
+    change = "-10.0 % (-13.0 to -7.0)"
+    assert lines[2] == f"mine: 2 texts, 2026-11-22, specialist.gguf, {change}"
+    shown = run("adapter", "show", "mine").stdout
+    assert f"2.000 nats a token before, 1.800 after, {change}" in shown
+    assert "no longer in your store" not in shown
+    few = about({1: LETTERS[0]}, held_out=5)
+    named("few").keep(few)
+    assert run("adapter", "show", "few").stdout.count("too few texts to tell") == 2
+    chance = {"request": Score(2.0, 1.9, -0.1, 0.02)}
+    named("few").keep(about({1: LETTERS[0]}, scores=chance))
+    assert "which may be chance" in run("adapter", "show", "few").stdout
+    named("few").remove()
+    body = json.loads(run("adapter", "show", "mine", "--json").stdout)
+    assert body["texts"] == [1, 2]
+    assert "key" not in body
+    names = [
+        json.loads(x)["name"]
+        for x in run("adapter", "list", "--json").stdout.splitlines()
+    ]
+    assert names == ["broken", "half", "mine"]
+    assert "--yes does it" in run("adapter", "remove", "mine").stderr
+    settings_path().write_text('lora = "mine"\n')
+    done = run("adapter", "remove", "mine", "--yes")
+    assert "settings.toml still names it" in done.stderr
+    for name in ("broken", "half"):
+        run("adapter", "remove", name, "--yes")
+    assert kept_adapters() == []
+    assert "there are none" in run("adapter", "list").stderr
+    for what in ("show", "remove"):
+        assert "there is no adapter 'mine'" in run("adapter", what, "mine").stderr
+
+
+def test_forgetting_a_text_tells_of_adapters_that_may_hold_it(run, letters, adapter):
+    """Without a terminal it says how to delete one, and names no hash of the text any
+    more; the other text's stays."""
+    named("other").keep(about({1: "Something else."}, store="sample.db"))
+    done = run("forget", "1", "--yes")
+    assert done.exit_code == 0, done.stderr
+    words = "the adapter 'mine' was trained on 1 of them, and may hold what they say: "
+    assert words + "'specsteer adapter remove mine' deletes it" in done.stderr
+    assert "other" not in done.stderr
+    left = named("mine").about
+    assert (set(left.texts), left.forgotten) == ({2}, 1)
+    assert (
+        "1 of its texts is no longer in your store"
+        in run("adapter", "show", "mine").stdout
+    )
+    assert (
+        "'mine' was trained on 1 of them"
+        in run("forget", "--everything", "--yes").stderr
+    )
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_forgetting_offers_to_delete_an_adapter(
+    run, letters, adapter, monkeypatch, answer
+):
+    asked = []
+
+    def confirm(question, **_):
+        asked.append(question)
+        return answer or "forgotten" in question
+
+    monkeypatch.setattr("edge_app.commands.forget.confirm", confirm)
+    monkeypatch.setattr("edge_app.commands.selecting.confirm", confirm)
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
+    done = run("forget", "1")
+    assert done.exit_code == 0, done.stderr
+    assert asked[1].endswith("and may hold what they say. Delete it?")
+    assert (named("mine").about is None) == answer
+
+
+def test_training_without_its_libraries_says_how_to_add_them(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "models.adapters.training", None)
+    result = run("adapter", "train", "--sample")
+    assert result.exit_code == 1
+    assert result.stderr.strip().endswith(f"more libraries: {how_to_add('adapter')}")
+
+
+WORDS = ("otter", "kettle", "ticket", "gate", "drawer", "bean", "ferry", "lamp", "pier")
+TRAIN = ("adapter", "train", "--passes", "2", "--held-out", "2", "--device", "cpu")
+
+
+@pytest.fixture
+def own_texts(run, tmp_path):
+    """Ten texts of one voice."""
+    pytest.importorskip("peft")
+    rng = Random(0)
+    texts = [
+        f"Hullo Ana, {' '.join(rng.choices(WORDS, k=12))}. "
+        "Cider first, then the floral mustard. Oak and tide, Tess"
+        for _ in range(10)
+    ]
+    rows = ({"text": t, "title": f"news {n}"} for n, t in enumerate(texts))
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert run("import", "jsonl", path).exit_code == 0
+
+
+@pytest.mark.slow
+def test_an_adapter_learns_from_ones_own_texts(run, own_texts, monkeypatch):
+    """What is held out costs less after, with and without passages; it is worn. Nobody
+    is asked over a network."""
+
+    def connect(*_):
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr("socket.socket.connect", connect)
+    done = run(*TRAIN)
+    assert done.exit_code == 0, done.stderr
+    scores = named("mine").about.scores
+    assert list(scores) == ["request", "passages"]
+    for score in scores.values():
+        assert score.after < score.before
+        assert score.high < 0
+    assert len(re.findall(r"nats a token before", done.stdout)) == 2
+    assert not named("mine").checkpoint.exists()
+    assert run(*ALONE, "--lora", "mine", "news").exit_code == 0
+    again = run(*TRAIN)
+    assert again.exit_code == 1
+    assert "--fresh trains it anew" in again.stderr
+    evaluated = run("evaluate", "--lora", "mine", "--queries", "6", "--strength", "1")
+    assert "the adapter mine was trained on 4 of these 6 texts" in evaluated.stderr
+
+
+@pytest.mark.slow
+def test_a_killed_training_goes_on_and_gives_the_same(run, own_texts, home):
+    """SIGKILL in the middle; no text lies in what is kept meanwhile. Other settings do
+    not go on with it."""
+    program = (
+        "import edge_app.adapters.training as t; t._SAVED_EVERY = 0.0\n"
+        "from edge_app.cli import main; main()"
+    )
+    words = [*TRAIN, "--passes", "3"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, *words],
+        cwd=ROOT,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    import torch
+
+    path = named("mine").checkpoint
+
+    def steps():
+        assert child.poll() is None
+        if not path.exists():
+            return 0
+        return torch.load(path, weights_only=True)["step"]
+
+    try:
+        wait_until(lambda: steps() >= 3)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert not named("mine").usable
+    kept = b"".join(one.read_bytes() for one in named("mine").folder.iterdir())
+    assert b"mustard" not in kept
+    assert "is not finished" in run(*ALONE, "--lora", "mine", "x").stderr
+    other = run(*words, "--rank", "4")
+    assert other.exit_code == 1
+    assert "--fresh begins anew" in other.stderr
+    done = run(*words)
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"goes on after step \d+ of 6", done.stderr)
+    assert run(*words, "--name", "whole").exit_code == 0
+    resumed, whole = (named(name).weights for name in ("mine", "whole"))
+    start = min(t.offset for t in read_layout(whole).tensors.values())
+    length = whole.stat().st_size - start
+    assert resumed.read_bytes()[-length:] == whole.read_bytes()[-length:]
+
+
+@pytest.mark.slow
+def test_a_stopped_training_keeps_what_it_learnt(run, own_texts, monkeypatch):
+    """As Ctrl-C does, in the middle of a step."""
+    from models.adapters.training import AdapterTraining
+
+    really = AdapterTraining.advance
+
+    def advance(self):
+        if self.step == 2:
+            self._stop.set()
+        return really(self)
+
+    monkeypatch.setattr(AdapterTraining, "advance", advance)
+    done = run(*TRAIN)
+    assert done.exit_code == 130
+    assert "stopped after step 2 of 4, which is kept" in done.stderr
+    monkeypatch.setattr(AdapterTraining, "advance", really)
+    again = run(*TRAIN)
+    assert again.exit_code == 0
+    assert "goes on after step 2 of 4" in again.stderr
+
+
+def test_the_app_opens_with_an_adapter(run, monkeypatch):
+    """Of the option, where one is given; it is no option of what stands behind it."""
+    opened = []
+    monkeypatch.setattr("edge_app.commands.app.open_app", opened.append)
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
+    run("--lora", "mine")
+    run()
+    assert opened == ["mine", None]
+    assert "behind the command" in run("--lora", "mine", "status").stderr
+    assert opened == ["mine", None]
