@@ -37,6 +37,7 @@ _HOME = {
     "LazyGroup": "commands.lazy",
     "Ledger": "privacy.ledger",
     "Opinions": "evaluation.likelihood",
+    "Patience": "decoding.session",
     "Progress": "commands.progress",
     "PromptBuilder": "retrieval.context",
     "Prompts": "retrieval.context",
