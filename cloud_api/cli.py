@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
-from cloud_api.engine.loading import ModelOptions
+from cloud_api.engine.loading import ModelOptions, StockAddress
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import gate_output, one_line
 from models.files import find, locate
@@ -18,6 +18,8 @@ from models.folders import state_folder
 from models.running.settings import DEVICES, PRECISIONS, EngineSettings
 
 _LONGEST_TOKEN = 4096
+_KEYS = "SPECSTEER_GENERALIST_KEY", "SPECSTEER_BASE_KEY"
+"""Variables with the keys of stock servers."""
 
 
 def program() -> None:
@@ -57,6 +59,34 @@ def main() -> None:
     type=click.Path(path_type=Path),
     help="The same of the small model, without history; default: the embedded one with "
     "the embedded generalist, else none.",
+)
+@click.option(
+    "--generalist-url",
+    metavar="URL",
+    help="A vLLM server that runs the large model, such as http://127.0.0.1:8000; its "
+    "key, if it wants one, in SPECSTEER_GENERALIST_KEY.",
+)
+@click.option(
+    "--generalist-model",
+    metavar="NAME",
+    help="Which of that server's models, where it serves several.",
+)
+@click.option(
+    "--generalist-tokenizer",
+    type=click.Path(path_type=Path),
+    help="GGUF file, or folder with a tokenizer.json, that has that model's tokens; "
+    "default: those of the base.",
+)
+@click.option(
+    "--base-url",
+    metavar="URL",
+    help="A second vLLM server, which nobody else may ask, that runs the base; its key "
+    "in SPECSTEER_BASE_KEY.",
+)
+@click.option(
+    "--base-model",
+    metavar="NAME",
+    help="Which of its models, where it serves several.",
 )
 @click.option(
     "--no-base",
@@ -150,6 +180,11 @@ def serve(
     port: int,
     generalist: Path | None,
     base: Path | None,
+    generalist_url: str | None,
+    generalist_model: str | None,
+    generalist_tokenizer: Path | None,
+    base_url: str | None,
+    base_model: str | None,
     no_base: bool,
     sessions: int,
     context: int | None,
@@ -174,9 +209,23 @@ def serve(
     from cloud_api import run
 
     try:
-        options = ModelOptions(
+        stock = _stock(
+            generalist_url, generalist_model, generalist_tokenizer, base_url, base_model
+        )
+        if stock and generalist:
+            raise click.UsageError(
+                "--generalist and --generalist-url exclude each other"
+            )
+        if base_url and (base or no_base):
+            raise click.UsageError("--base-url excludes --base and --no-base")
+        large, small = stock or (
             find(generalist) if generalist else locate("generalist"),
-            _base(base, no_base, own_generalist=generalist is not None),
+            None,
+        )
+        own = generalist is not None or stock is not None
+        options = ModelOptions(
+            large,
+            small or _base(base, no_base, own_generalist=own),
             sessions,
             context,
             EngineSettings(
@@ -188,6 +237,7 @@ def serve(
                 flash_attention=flash_attention,
                 exact=exact,
             ),
+            generalist_tokenizer,
         )
         if token_from_stdin:
             token = _token_of_stdin()
@@ -208,6 +258,36 @@ def serve(
         # The engine is still inside llama.cpp; unloading it now could crash.
         sys.stderr.flush()
         os._exit(0)
+
+
+def _stock(
+    url: str | None,
+    model: str | None,
+    tokenizer: Path | None,
+    base_url: str | None,
+    base_model: str | None,
+) -> tuple[StockAddress, StockAddress | None] | None:
+    """The addresses of the generalist and of the base; None where the generalist runs
+    here. Keys come from the environment, as arguments can be read by others."""
+    if url is None and (model or tokenizer or base_url):
+        raise click.UsageError(
+            "--generalist-model, --generalist-tokenizer and --base-url go with "
+            "--generalist-url"
+        )
+    if base_model and not base_url:
+        raise click.UsageError("--base-model goes with --base-url")
+    if url is None:
+        return None
+    # An HTTP client comes with it, which a server without these options never loads.
+    from cloud_api.engine.stock_client import checked_url
+
+    for one in filter(None, (url, base_url)):
+        checked_url(one)
+    key, base_key = (os.environ.get(name, "") for name in _KEYS)
+    large = StockAddress(url, model or "", key)
+    return large, StockAddress(
+        base_url, base_model or "", base_key
+    ) if base_url else None
 
 
 def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | None:

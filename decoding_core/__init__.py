@@ -9,6 +9,7 @@ from typing import Any
 
 _HOME = {
     "AcceptanceRule": "messages",
+    "ArrayRows": "sampling",
     "BasePlace": "messages",
     "BatchEngine": "protocols",
     "BlockReader": "verifier",
@@ -84,6 +85,7 @@ _HOME = {
     "keep_probability": "residual",
     "legible": "foreign_text",
     "likeliest": "sampling",
+    "likeliest_ids": "sampling",
     "log_softmax": "sampling",
     "log_steered": "methods.steering",
     "one_line": "foreign_text",

@@ -58,6 +58,11 @@ class Reading:
     token_ids: Sequence[int]  # (T,)
     rows: int = 1
     """How many rows of logits are wanted, 1 <= rows <= T."""
+    candidates: int | None = None
+    """How many of the likeliest tokens of a row will be asked for; 0: nobody will look
+    at the rows; None: it is not known. For an engine that must ask somebody else."""
+    asked: Sequence[int] = ()
+    """Tokens that will be asked for in rows besides these."""
 
 
 class BatchEngine(Protocol):
@@ -119,7 +124,7 @@ class LogitRows(Protocol):
         """Logarithms (N,) of the sums of exp(logits / temperature), as float64: less
         this, a logit at the temperature is a log-probability."""
 
-    def at(self, rows: Sequence[int], token_ids: Sequence[int] | Ids) -> Floats:
+    def at(self, rows: Sequence[int] | Ids, token_ids: Sequence[int] | Ids) -> Floats:
         """The logits (K,) of tokens (K,), each in its row of `rows`; with one row, all
         in that. As float64."""
 

@@ -236,7 +236,7 @@ class ArrayRows:
         scratch = np.empty_like(self.logits[0])
         return np.array([log_sum_exp(row, temperature, scratch) for row in self.logits])
 
-    def at(self, rows: Sequence[int], token_ids: Sequence[int] | Ids) -> Floats:
+    def at(self, rows: Sequence[int] | Ids, token_ids: Sequence[int] | Ids) -> Floats:
         """The logits (K,) of tokens (K,), each in its row of `rows`; with one row, all
         in that."""
         found = self.logits[np.asarray(rows, np.intp), np.asarray(token_ids, np.intp)]

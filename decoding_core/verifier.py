@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decoding_core.errors import MessageError, VocabularyMismatchError
 from decoding_core.messages import (
@@ -149,16 +150,8 @@ def verify(
         kept, ratio_sum = count_kept(
             block, generalist.logprobs(*at), base.logprobs(*at), role
         )
-    rows = tuple(
-        _candidates(
-            i,
-            generalist,
-            base,
-            block.drafted[i : i + 1] if role.adds_draft else (),
-            role,
-        )
-        for i in role.positions(kept, len(block.drafted))
-    )
+    positions = role.positions(kept, len(block.drafted))
+    rows = _candidates(block, positions, generalist, base, role)
     return Verdict(block.epoch, block.round, kept, rows, ratio_sum)
 
 
@@ -175,7 +168,9 @@ class _Opinion:
         self.scale = 1.0 if temperature == 0.0 else 1.0 / temperature
         self.log_sums = self.rows.log_sum_exps(temperature)
 
-    def logprobs(self, rows: Sequence[int], token_ids: Sequence[int] | Ids) -> Floats:
+    def logprobs(
+        self, rows: Sequence[int] | Ids, token_ids: Sequence[int] | Ids
+    ) -> Floats:
         """Log-probabilities (K,) of tokens (K,), each in its row; with one row, all in
         that."""
         logits = self.rows.at(rows, token_ids)
@@ -205,38 +200,55 @@ def count_kept(
 
 
 def _candidates(
-    i: int,
+    block: DraftBlock,
+    positions: Sequence[int],
     generalist: _Opinion,
     base: _Opinion | None,
-    drafted: tuple[int, ...],
     role: VerifierRole,
-) -> Candidates:
-    """The row of candidates at position `i` of a block."""
+) -> tuple[Candidates, ...]:
+    """The rows of candidates at these positions of a block."""
+    if not positions:
+        return ()
     weight = role.method.delta_weight
     contrast = (None if base is None else base.rows), weight
     ranked = contrast if role.terms.candidate_rule == "contrast" else (None, 0.0)
-    # A logit is a log-probability times the temperature, but for a constant.
-    likeliest = generalist.rows.likeliest_ids(
-        i, role.terms.candidates, TIED / generalist.scale, *ranked
-    )
-    ids = np.union1d(likeliest, np.asarray(drafted, np.intp)).astype(np.int32)
-    tail = NOTHING_LEFT_OUT
-    if len(ids) < generalist.rows.vocabulary_size:
-        largest = generalist.scale * generalist.rows.largest_besides(i, ids, *contrast)
-        largest -= generalist.log_sums[i]
-        if base is not None:
-            largest += weight * base.log_sums[i]
-        # Rounded up to a float32: the bound that the device computes from it must hold.
-        rounded = np.float32(largest)
-        if rounded < largest:
-            rounded = np.nextafter(rounded, np.float32(np.inf))
-        tail = float(rounded)
-    return Candidates(
-        ids,
-        generalist.logprobs([i], ids).astype(np.float32),
-        None if base is None else base.logprobs([i], ids).astype(np.float32),
-        tail,
-    )
+    chosen: list[Ids] = []
+    for i in positions:
+        # A logit is a log-probability times the temperature, but for a constant.
+        likeliest = generalist.rows.likeliest_ids(
+            i, role.terms.candidates, TIED / generalist.scale, *ranked
+        )
+        drafted = block.drafted[i : i + 1] if role.adds_draft else ()
+        ids = np.union1d(likeliest, np.asarray(drafted, np.intp)).astype(np.int32)
+        chosen.append(ids)
+    # Looked up together: an engine behind an address asks for what it lacks at once.
+    sizes = [len(ids) for ids in chosen]
+    pairs = np.repeat(positions, sizes), np.concatenate(chosen)
+    ends = np.cumsum(sizes)[:-1]
+    of_generalist = np.split(generalist.logprobs(*pairs).astype(np.float32), ends)
+    of_base: list[NDArray[np.float32]] | list[None] = [None] * len(chosen)
+    if base is not None:
+        of_base = np.split(base.logprobs(*pairs).astype(np.float32), ends)
+    found = []
+    for i, ids, large, small in zip(
+        positions, chosen, of_generalist, of_base, strict=True
+    ):
+        tail = NOTHING_LEFT_OUT
+        if len(ids) < generalist.rows.vocabulary_size:
+            largest = generalist.scale * generalist.rows.largest_besides(
+                i, ids, *contrast
+            )
+            largest -= generalist.log_sums[i]
+            if base is not None:
+                largest += weight * base.log_sums[i]
+            # Rounded up to a float32: the bound that the device computes from it must
+            # hold.
+            rounded = np.float32(largest)
+            if rounded < largest:
+                rounded = np.nextafter(rounded, np.float32(np.inf))
+            tail = float(rounded)
+        found.append(Candidates(ids, large, small, tail))
+    return tuple(found)
 
 
 class RunningThreshold:

@@ -45,6 +45,7 @@ _HOME = {
     "Measuring": "evaluation.pair",
     "Opinions": "evaluation.likelihood",
     "Pair": "evaluation.pair",
+    "Patience": "decoding.session",
     "Profiler": "service.profiles",
     "Progress": "commands.progress",
     "PromptBuilder": "retrieval.context",

@@ -8,10 +8,11 @@ from contextlib import suppress
 
 
 class Relay:
-    """Passes bytes on to a port, both ways, until it is cut; then takes new ones."""
+    """Passes bytes on to a port, both ways, until it is cut; then takes new ones. Where
+    nobody listens at the port, it goes on to the first of the others that answers."""
 
-    def __init__(self, port):
-        self.port = port
+    def __init__(self, port, *others):
+        self.port, self._others = port, others
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._lock = threading.Lock()
@@ -38,15 +39,20 @@ class Relay:
                 near, _ = self._listener.accept()
             except OSError:
                 return
-            try:
-                far = socket.create_connection(("127.0.0.1", self.port))
-            except OSError:
+            far = self._connect()
+            if far is None:
                 _shut(near)
                 continue
             with self._lock:
                 self._open += [near, far]
             for pair in ((near, far), (far, near)):
                 threading.Thread(target=self._pass, args=pair, daemon=True).start()
+
+    def _connect(self):
+        for port in (self.port, *self._others):
+            with suppress(OSError):
+                return socket.create_connection(("127.0.0.1", port))
+        return None
 
     def _pass(self, source, target):
         with suppress(OSError):  # cut, or one side hung up

@@ -33,7 +33,11 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
         ("edge_app.service.service", "textual fastapi torch"),
         (
             "cloud_api.cli, cloud_api.run, models.engines.llama_cpp",
-            "edge_app personal_store textual httpx requests torch",
+            "edge_app personal_store textual httpx httpcore requests torch",
+        ),
+        (
+            "cloud_api.engine.stock_models",
+            "edge_app personal_store textual httpx requests torch llama_cpp",
         ),
         (
             "models.running.probe",

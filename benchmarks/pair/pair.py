@@ -25,7 +25,7 @@ from edge_app.decoding.events import (
     emit_to,
 )
 from edge_app.decoding.loop import decode_loop
-from edge_app.decoding.session import VerifierSession
+from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.evaluation.likelihood import Readers
 from edge_app.retrieval.context import Prompts
 from edge_app.service.profiles import Summarise, summariser
@@ -95,9 +95,10 @@ class Pair:
         settings: MethodSettings,
         max_tokens: int,
         connect: Connect | None = None,
+        patience: Patience | None = None,
     ) -> Written:
         """What a method writes after its prompts; the generalist is in this process,
-        or where `connect` leads.
+        or where `connect` leads, and is waited for with `patience`.
 
         Raises:
             StoppedError: the person stopped.
@@ -123,7 +124,11 @@ class Pair:
                 prompts.public_ids, (), self.small.vocabulary_id, terms
             )
             session = VerifierSession(
-                verifier, request, emitter.notice, may_go_offline=False
+                verifier,
+                request,
+                emitter.notice,
+                may_go_offline=False,
+                patience=patience,
             )
             session.open()
             self._private.rollback(0)

@@ -8,22 +8,36 @@ from pathlib import Path
 from cloud_api.engine.slots import Models
 from models.running.settings import EngineSettings, usable_cores
 
-_BLOCK = 8
+BLOCK = 8
 """Tokens of a usual block: what the server's models read most of the time."""
 _LONGEST_CONTEXT = 8192  # caches for all that a large model can read would fill memory
+
+
+@dataclass(frozen=True, slots=True)
+class StockAddress:
+    """A model that a stock server (vLLM) runs."""
+
+    url: str
+    model: str = ""
+    """The name it is served by; "" where the server serves a single one."""
+    key: str = field(default="", repr=False)
+    """Of the server, where it wants one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
     """Which models the server runs, and how."""
 
-    generalist: Path
-    base: Path | None
-    """None: the devices run it."""
+    generalist: Path | StockAddress
+    base: Path | StockAddress | None
+    """None: the devices run it. Behind an address only where the generalist is."""
     slots: int = 4
     context_length: int | None = None
     """Tokens per text; None: as many as the models were trained for, up to 8,192."""
     engine: EngineSettings = field(default_factory=EngineSettings)
+    tokenizer: Path | None = None
+    """Where the tokens of a generalist behind an address are read; None: they are the
+    base's."""
 
 
 def load_models(options: ModelOptions) -> Models:
@@ -33,7 +47,14 @@ def load_models(options: ModelOptions) -> Models:
         ModelError: one cannot be loaded.
         VocabularyMismatchError: they do not share a vocabulary.
         EngineError: there is no memory for the texts.
+        DecodingError: as `connect_models` does, where the generalist is on a server.
     """
+    if isinstance(options.generalist, StockAddress):
+        # Its HTTP client is loaded for those alone who have named a server.
+        from cloud_api.engine.stock_models import connect_models
+
+        return connect_models(options, options.generalist)
+    assert not isinstance(options.base, StockAddress)
     # An engine costs a second to import; the server must listen before that.
     from models.running.interface import check_one_vocabulary
     from models.running.loading import load_model
@@ -46,7 +67,7 @@ def load_models(options: ModelOptions) -> Models:
     trained = min(model.context_length for model in loaded)
     length = options.context_length or min(trained, _LONGEST_CONTEXT)
     contexts = [model.open(options.slots, length, owns_model=True) for model in loaded]
-    threads = [fit_threads(context, _BLOCK) for context in contexts]
+    threads = [fit_threads(context, BLOCK) for context in contexts]
     # llama.cpp's threads spin while they wait for each other: with fewer cores than
     # threads, two models at once are slower than one after the other.
     at_once = sum(threads) <= usable_cores()

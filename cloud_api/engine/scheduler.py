@@ -32,6 +32,7 @@ from cloud_api import logs
 from cloud_api.engine.slots import Models, Slot, SlotCache, SlotPool
 from cloud_api.errors import StaleBlockError, StoppingError
 from decoding_core.errors import (
+    CloudBusyError,
     DecodingError,
     EngineError,
     MessageError,
@@ -81,6 +82,10 @@ class Round:
     """How many tokens a verdict keeps that refuses none; 0 where the device decides,
     and the server knows of no refusal."""
     done: Callable[[Result], None] = lambda _: None
+    candidates: int | None = None
+    """How many of a row's likeliest tokens its verdict is made of; None: not known."""
+    asked: tuple[int, ...] = ()
+    """The tokens that it looks up besides."""
 
 
 @dataclass(slots=True, eq=False)
@@ -232,7 +237,7 @@ class Scheduler:
             if slot is None:
                 continue
             turn = _Turn(self._texts[session_id].rounds[0], slot)
-            if turn.rest > CHUNK:
+            if self._models.in_pieces and turn.rest > CHUNK:
                 long.append(turn)
             elif not ready or rows + turn.round.rows <= ROWS:
                 rows += turn.round.rows
@@ -246,7 +251,8 @@ class Scheduler:
                 continue
             slot = self._pool.take(session_id)
             assert slot is not None
-            turn = _Turn(round_, slot, AHEAD)
+            size = AHEAD if self._models.in_pieces else len(round_.token_ids)
+            turn = _Turn(round_, slot, size)
             if turn.rest:
                 return [turn]
             del self._ahead[session_id]
@@ -259,6 +265,10 @@ class Scheduler:
         started = time.perf_counter()
         try:
             generalist, base = self._evaluate(batch, with_base)
+        except CloudBusyError as error:
+            # A server of the engine's is away. It is no round's fault, and whatever
+            # was read is not lost.
+            return [error for _ in batch]
         except Exception as error:  # noqa: BLE001 - the thread must go on
             for turn in batch:
                 turn.slot.clear()
@@ -461,12 +471,13 @@ def _read(
     texts, readings = [], []
     for turn, cache in turns:
         ids, rows = turn.round.token_ids, turn.round.rows
+        candidates, asked = turn.round.candidates, turn.round.asked
         if turn.chunk is not None:
             # Up to where the rows of logits begin; a model always gives one.
             end = min(cache.start(ids, rows) + turn.chunk, len(ids) - rows)
-            ids, rows = ids[:end], 1
+            ids, rows, candidates, asked = ids[:end], 1, 0, ()
         texts.append(ids)
-        readings.append(cache.prepare(ids, rows))
+        readings.append(cache.prepare(ids, rows, candidates, asked))
     logits = evaluate_rows(model, readings)
     for (_, cache), ids in zip(turns, texts, strict=True):
         cache.advance(ids)

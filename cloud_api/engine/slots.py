@@ -9,12 +9,12 @@ text would cost to be read anew, or until its device has been silent for a while
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.protocols import BatchEngine, Reading
-from decoding_core.verifier import common_prefix
+from decoding_core.verifier import VerifierRole, common_prefix
 
 TENURE = 10
 """How many times the length of its text a holder may read while others wait. Lending a
@@ -30,6 +30,11 @@ class Models:
     """None: the devices run it."""
     at_once: bool = False
     """Whether both read at the same time, each in a thread of its own."""
+    in_pieces: bool = True
+    """Whether a long text is read in pieces, so that others have their turn in between;
+    a server behind an address does that by itself."""
+    check: Callable[[VerifierRole], None] = lambda _: None
+    """Raises a DecodingError for a session that the models cannot serve, or not now."""
 
     def __post_init__(self) -> None:
         if self.base is None:
@@ -50,6 +55,11 @@ class Models:
     def vocabulary_size(self) -> int:
         """How many tokens the models know; the same for both."""
         return self.generalist.vocabulary_size
+
+    @property
+    def candidates(self) -> int:
+        """The most tokens that a row of the generalist can give."""
+        return int(getattr(self.generalist, "candidates", self.vocabulary_size))
 
     @property
     def slots(self) -> int:
@@ -79,14 +89,20 @@ class SlotCache:
         """From where the model must read to give the last `rows` rows of logits."""
         return min(common_prefix(self._read, token_ids), len(token_ids) - rows)
 
-    def prepare(self, token_ids: tuple[int, ...], rows: int) -> Reading:
+    def prepare(
+        self,
+        token_ids: tuple[int, ...],
+        rows: int,
+        candidates: int | None = None,
+        asked: Sequence[int] = (),
+    ) -> Reading:
         """Roll back to where the cache and `token_ids` differ; what is then to be
         read. Call `advance` when it was read."""
         start = self.start(token_ids, rows)
         if start < len(self._read):
             self._model.rollback(self._number, start)
             self._read = self._read[:start]
-        return Reading(self._number, token_ids[start:], rows)
+        return Reading(self._number, token_ids[start:], rows, candidates, asked)
 
     def advance(self, token_ids: tuple[int, ...]) -> None:
         """Note that the model has read `token_ids`."""

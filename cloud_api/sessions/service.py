@@ -168,7 +168,8 @@ class Session:
         key = block.epoch, block.round
         self._waiting.pop(key, None)
         if isinstance(answer, Signal):
-            if answer.kind is Kind.ERROR and key[0] == self._newest[0]:
+            again = answer.kind in (Kind.ERROR, Kind.BUSY)
+            if again and key[0] == self._newest[0]:
                 self._failed = block
             return
         self._failed = None
@@ -269,7 +270,7 @@ class Sessions:
 
 def candidate_limit(models: Models, settings: ServerSettings) -> int:
     """The most candidates that a row may hold."""
-    size = models.vocabulary_size
+    size = models.candidates
     return min(size, settings.candidates or size)
 
 
@@ -313,6 +314,7 @@ def check_request(
             "this server runs no base: run it on the device with --base edge, or start "
             "the server with --base and the device's specialist"
         )
+    models.check(role)
     if role.frames.down_size > settings.answer_bytes:
         raise InvalidSettingsError(
             f"answers would be larger than {settings.answer_bytes} bytes; "
@@ -489,6 +491,8 @@ class Service:
             answer = _error(block, Problem.CONTEXT_FULL)
         except SessionLostError:
             answer = Signal(Kind.RESYNC, *key, 0)
+        except CloudBusyError as error:
+            answer = Signal(Kind.BUSY, *key, round(1000 * error.retry_after))
         except StaleBlockError:
             answer = session.resync(key)
         except (StoppedError, StoppingError):
@@ -528,6 +532,8 @@ def round_of(
         (session.number, block.epoch, block.round),
         position=len(token_ids) - len(block.settled) - count,
         whole=count if role.decides else 0,
+        candidates=role.terms.candidates,
+        asked=block.drafted,
     )
 
 

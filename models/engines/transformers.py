@@ -449,7 +449,7 @@ class TensorRows:
             logits = logits.double()
         return _numbers(torch.logsumexp(logits / (temperature or 1.0), dim=-1))
 
-    def at(self, rows: Sequence[int], token_ids: Sequence[int] | Ids) -> Floats:
+    def at(self, rows: Sequence[int] | Ids, token_ids: Sequence[int] | Ids) -> Floats:
         """The logits (K,) of tokens (K,), each in its row of `rows`; with one row, all
         in that."""
         device = self.logits.device

@@ -17,6 +17,12 @@ CASES = {
         ["--host", "{hostile}"],
         ["--port", "{hostile}"],
         ["--generalist", "{hostile}"],
+        ["--generalist-url", "{hostile}"],
+        ["--generalist-url", "http://h", "--base-url", "{hostile}"],
+        [
+            *("--generalist-url", "http://127.0.0.1:1", "--port", "0"),
+            *("--generalist-tokenizer", "{hostile}"),
+        ],
         ["--generalist", "{gguf}", "--no-base", "--port", "0"],
         ["--announce", "{hostile}/no/such"],
         ["--sessions", "{hostile}"],

@@ -15,6 +15,7 @@ from cloud_api.engine.scheduler import (
 from cloud_api.engine.slots import Models, common_prefix
 from cloud_api.errors import StaleBlockError
 from decoding_core.errors import (
+    CloudBusyError,
     EngineError,
     SessionLostError,
     VocabularyMismatchError,
@@ -371,6 +372,26 @@ def test_one_fault_has_one_victim():
     again = Asked("bad", (1, 14), rows=1)
     run(scheduler, again)
     assert (again.logits[0] == logits_after(GENERALIST, (1, 14))).all()
+
+
+def test_a_server_that_is_away_is_nobodys_fault():
+    """All are asked to come again, it is asked once, and what was read stays read."""
+    models = fake_models()
+    scheduler = Scheduler(models)
+    run(scheduler, Asked("one", (1, 2)), Asked("two", (1, 3)))
+    calls = len(models.generalist.calls)
+    models.generalist.fault = lambda _: CloudBusyError("away", 0.5)
+    both = [Asked("one", (1, 2, 3), key=(0, 1)), Asked("two", (1, 3, 4), key=(0, 1))]
+
+    run(scheduler, *both)
+
+    assert [str(one.result) for one in both] == ["away", "away"]
+    assert len(models.generalist.calls) == calls + 1
+    models.generalist.fault = None
+    again = Asked("one", (1, 2, 3), key=(0, 1))
+    run(scheduler, again)
+    assert again.result == NOTHING
+    assert models.generalist.calls[-1][0].token_ids == (3,)
 
 
 def refusing(name, token_ids, key, kept=0):

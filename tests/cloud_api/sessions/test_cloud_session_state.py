@@ -72,7 +72,10 @@ class LossyNetwork(RuleBasedStateMachine):
         self.take_in(*data.draw(st.sampled_from(self.sent[-6:])))
 
     @precondition(lambda self: self.waiting)
-    @rule(share=st.floats(0, 1), ends=st.sampled_from(["verdict", "failure", "stop"]))
+    @rule(
+        share=st.floats(0, 1),
+        ends=st.sampled_from(["verdict", "failure", "stop", "away"]),
+    )
     def verify(self, share, ends):
         """The oldest waiting block has its turn."""
         block = self.waiting.pop(0)
@@ -82,7 +85,10 @@ class LossyNetwork(RuleBasedStateMachine):
             return
         if ends != "verdict":
             problem = Problem.ENGINE if ends == "failure" else Problem.STOPPING
-            self.session.finish(block, Signal(Kind.ERROR, *key, problem))
+            signal = Signal(Kind.ERROR, *key, problem)
+            if ends == "away":  # a server behind the engine
+                signal = Signal(Kind.BUSY, *key, 1000)
+            self.session.finish(block, signal)
             self.failed = block if key[0] == self.newest[0] else self.failed
             self.dropped += [b for b in self.waiting if self.is_void(b)]
             return

@@ -1,0 +1,287 @@
+"""HTTP to a stock server (vLLM), bounded: no wait, no body, no header without an end.
+
+Nothing is taken from the environment here, no redirect is followed, and no body is
+unpacked: what is sent goes to the address that was given, and its key nowhere else.
+Foreign exceptions become ours in this module.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+import httpcore
+
+from decoding_core.errors import (
+    CloudBusyError,
+    EngineError,
+    InvalidSettingsError,
+    StoppedError,
+)
+from decoding_core.foreign_text import one_line
+
+SECONDS = 50.0
+"""For one exchange from its first byte to its last; a device waits a minute."""
+_CONNECT_SECONDS = 3.0
+_POLL_SECONDS = 0.25
+_RETRY_SECONDS = 1.0
+_MOST_CONNECTIONS = 8
+_CHUNK = 64 << 10
+_SMALL = 1 << 20
+"""Bytes of an answer that holds no rows: names, limits, errors."""
+_LONGEST_DETAIL = 300
+_BROKEN = (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError)
+
+
+class StockServerError(EngineError):
+    """A stock server said no, or answered what no such server should. Whoever starts
+    the gateway reads it; a device is told that the model failed."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+        """Of HTTP; 0 where the answer itself was at fault."""
+
+
+def checked_url(url: str) -> str:
+    """The address of a server without the `/v1` that is often written behind it.
+
+    Raises:
+        InvalidSettingsError: it is none, or a key stands in it.
+    """
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port
+    except ValueError:
+        sound = False
+    if not sound or parts.query or parts.fragment or not url.isascii():
+        raise InvalidSettingsError(
+            f"'{one_line(url)}' is no address of a server; it looks like "
+            "http://127.0.0.1:8000"
+        )
+    if parts.username or parts.password:
+        raise InvalidSettingsError(
+            "a key in an address ends up in logs and lists of processes; put it into "
+            "SPECSTEER_GENERALIST_KEY (or SPECSTEER_BASE_KEY) and leave it out there"
+        )
+    return url.rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+class StockClient:
+    """Exchanges of JSON with one server. Several threads may use it at once."""
+
+    def __init__(
+        self, url: str, role: str, key: str = "", seconds: float = SECONDS
+    ) -> None:
+        """Prepare for the server at `url`, which runs the model of this role; nothing
+        is sent yet. Raises InvalidSettingsError for an address or a key that is none.
+        """
+        self.url = checked_url(url)
+        self.role = role
+        """What its model is here: 'generalist' or 'base'."""
+        if not (key.isascii() and key.isprintable()):
+            raise InvalidSettingsError(
+                f"SPECSTEER_{role.upper()}_KEY holds characters that no key has"
+            )
+        self._headers: dict[bytes | str, bytes | str] = {
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",  # what a few bytes unpack to has no bound
+            "User-Agent": "specsteer-cloud",
+        }
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._seconds = seconds
+        self._stop = threading.Event()
+        self._bounds = _Bounds(self._stop)
+        self._pool = httpcore.ConnectionPool(
+            max_connections=_MOST_CONNECTIONS,
+            network_backend=_BoundedBackend(httpcore.SyncBackend(), self._bounds),
+        )
+
+    def get(self, path: str) -> dict[str, Any]:
+        """The JSON object at `path`; raises as `post` does."""
+        return self._exchange("GET", path, b"", _SMALL)
+
+    def post(self, path: str, body: Any, size: int = _SMALL) -> dict[str, Any]:
+        """The JSON object that answers `body`, of so many bytes at most.
+
+        Raises:
+            CloudBusyError: the server is away, too slow, or asks to wait.
+            StockServerError: it said no, or its answer is none.
+            StoppedError: `interrupt` was called.
+        """
+        return self._exchange("POST", path, json.dumps(body).encode(), size)
+
+    def interrupt(self) -> None:
+        """End all exchanges, from any thread; there are no more."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._stop.set()
+        self._pool.close()
+
+    def _exchange(
+        self, method: str, path: str, content: bytes, size: int
+    ) -> dict[str, Any]:
+        headers: dict[bytes | str, bytes | str] = dict(self._headers)
+        if content:
+            headers["Content-Type"] = "application/json"
+        try:
+            self._bounds.begin(self._seconds)
+            with self._pool.stream(
+                method,
+                self.url + path,
+                headers=headers,
+                content=content,
+                extensions={"timeout": {"connect": _CONNECT_SECONDS}},
+            ) as response:
+                read = bytearray()
+                for chunk in response.iter_stream():
+                    read += chunk
+                    if len(read) > size:
+                        self._say("sends more than its answer can hold")
+        except _TooSlowError as error:
+            raise CloudBusyError(
+                f"the {self.role}'s server takes more than {self._seconds:g} seconds "
+                "to answer",
+                _RETRY_SECONDS,
+            ) from error
+        except (*_BROKEN, OSError) as error:
+            if self._stop.is_set():
+                raise StoppedError("stopped while waiting for a server") from error
+            away = isinstance(error, httpcore.ConnectError | httpcore.ConnectTimeout)
+            raise CloudBusyError(
+                f"the {self.role}'s server "
+                + ("does not answer" if away else "broke the connection off"),
+                _RETRY_SECONDS,
+            ) from error
+        return self._read(response.status, bytes(read))
+
+    def _read(self, status: int, content: bytes) -> dict[str, Any]:
+        """The object in the body of an answer, or what its status demands."""
+        if status in (401, 403):
+            self._say(
+                "refuses the key: put the server's own into "
+                f"SPECSTEER_{self.role.upper()}_KEY",
+                status,
+            )
+        if 300 <= status < 400:
+            self._say(
+                "sends its visitors elsewhere, which is not followed, as the key would "
+                "go along: give the server's own address",
+                status,
+            )
+        if status in (408, 429) or status >= 500:
+            raise CloudBusyError(
+                f"the {self.role}'s server is not ready (status {status})",
+                _RETRY_SECONDS,
+            )
+        try:
+            body = json.loads(content, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            body = None
+        if status != 200:
+            self._say(f"refused (status {status}){_detail(body)}", status)
+        if not isinstance(body, dict):
+            what = "a web page" if content.lstrip()[:1] == b"<" else "no JSON object"
+            self._say(f"answers with {what}; is there a vLLM server at this address?")
+        return body
+
+    def _say(self, what: str, status: int = 0) -> NoReturn:
+        raise StockServerError(f"the {self.role}'s server {what}", status)
+
+
+def _detail(body: Any) -> str:
+    """What a refusal says, on one line; it may be anything."""
+    error = body.get("error", body) if isinstance(body, dict) else None
+    said = error.get("message") if isinstance(error, dict) else None
+    return f": {one_line(said)[:_LONGEST_DETAIL]}" if isinstance(said, str) else ""
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(name)
+
+
+class _TooSlowError(Exception):
+    """An exchange was not over in time."""
+
+
+class _Bounds:
+    """Until when the exchange of each thread may last."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+        self._of_thread = threading.local()
+
+    def begin(self, seconds: float) -> None:
+        """Bound the exchange that this thread begins."""
+        self._of_thread.deadline = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds that the exchange has left; raises where it has none, or all ends."""
+        if self._stop.is_set():
+            raise httpcore.ReadError("stopped")
+        left: float = self._of_thread.deadline - time.monotonic()
+        if left <= 0.0:
+            raise _TooSlowError
+        return left
+
+
+class _BoundedStream(httpcore.NetworkStream):
+    """A connection whose every wait ends: with its exchange, or when all stops."""
+
+    def __init__(self, inner: httpcore.NetworkStream, bounds: _Bounds) -> None:
+        self._inner = inner
+        self._bounds = bounds
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        del timeout  # an exchange as a whole has one
+        while True:
+            wait = min(_POLL_SECONDS, self._bounds.left())
+            try:
+                return self._inner.read(min(max_bytes, _CHUNK), wait)
+            except httpcore.ReadTimeout:
+                continue
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        del timeout
+        for start in range(0, len(buffer), _CHUNK):
+            # What was written in half cannot be written again, so this is one wait.
+            self._inner.write(buffer[start : start + _CHUNK], self._bounds.left())
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: Any = None
+    ) -> httpcore.NetworkStream:
+        wait = timeout or _CONNECT_SECONDS
+        inner = self._inner.start_tls(ssl_context, server_hostname, wait)
+        return _BoundedStream(inner, self._bounds)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+class _BoundedBackend(httpcore.NetworkBackend):
+    def __init__(self, inner: httpcore.NetworkBackend, bounds: _Bounds) -> None:
+        self._inner = inner
+        self._bounds = bounds
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        wait = timeout or _CONNECT_SECONDS
+        inner = self._inner.connect_tcp(host, port, wait, local_address, socket_options)
+        return _BoundedStream(inner, self._bounds)

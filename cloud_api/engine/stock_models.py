@@ -1,0 +1,160 @@
+"""The models of a server whose generalist runs behind an address, on a stock server.
+
+The base then runs here, on a second stock server, or on the devices. The tokens of the
+generalist are read from a file, or are the base's; either way some hundred of them are
+compared with the server's own.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from cloud_api.engine.loading import BLOCK, ModelOptions, StockAddress
+from cloud_api.engine.slots import Models
+from cloud_api.engine.stock_client import StockClient
+from cloud_api.engine.stock_server import BY_ID, StockEngine, StockModel
+from cloud_api.engine.token_names import (
+    TokenNames,
+    check_names,
+    names_in,
+    read_names,
+)
+from decoding_core.errors import (
+    CloudBusyError,
+    EngineError,
+    InvalidSettingsError,
+)
+from decoding_core.protocols import BatchEngine
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import VerifierRole
+from models.running.interface import TextSlots
+
+
+def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
+    """The models of `options`, of which the generalist is at an address.
+
+    Raises:
+        InvalidSettingsError: nobody says which tokens it has, or an address is none.
+        VocabularyMismatchError: the tokens are not the server's, or not the base's.
+        CloudBusyError: a server does not answer.
+        EngineError: it says no, gives too little, or there is no memory for the base.
+        ModelError: the base or the tokenizer cannot be loaded.
+    """
+    local = None
+    if options.base is not None and not isinstance(options.base, StockAddress):
+        # An engine costs a second to import; the server must listen before that.
+        from models.running.loading import load_model
+
+        local = load_model(options.base, options.engine)
+    if options.tokenizer is not None:
+        names = read_names(options.tokenizer)
+    elif local is not None:
+        names = names_in(local.vocabulary)
+    else:
+        raise InvalidSettingsError(
+            "which tokens the generalist has must be known here: give --base, the GGUF "
+            "file of the devices' model, or --generalist-tokenizer, a GGUF file or a "
+            "folder of the same family"
+        )
+    remote = _connect(generalist, "generalist", names)
+    if remote.candidates < MethodSettings().candidates:
+        sys.stderr.write(
+            f"the generalist's server gives {remote.candidates} candidates per token, "
+            f"and devices ask for {MethodSettings().candidates} unless they are told "
+            "otherwise: start vLLM with --max-logprobs 128\n"
+        )
+    large = StockEngine(remote, options.slots, options.context_length)
+    if isinstance(options.base, StockAddress):
+        there = _connect(options.base, "base", names, tells_by_id=True)
+        length = min(large.context_length, there.context_length)
+        small = StockEngine(there, options.slots, length)
+        return _models(large, small)
+    if local is None:
+        return _models(large, None)
+    from models.running.threads import fit_threads
+
+    length = min(large.context_length, local.context_length)
+    texts: TextSlots = local.open(options.slots, length, owns_model=True)
+    fit_threads(texts, BLOCK)
+    return _models(large, texts)
+
+
+def _connect(
+    address: StockAddress, role: str, names: TokenNames, *, tells_by_id: bool = False
+) -> StockModel:
+    """The model at an address, known to have these tokens; raises as `connect_models`
+    does, with the address in the sentence."""
+    client = StockClient(address.url, role, address.key)
+    try:
+        model = StockModel(client, address.model, names, tells_by_id=tells_by_id)
+        if not check_names(names, client, model.model):
+            sys.stderr.write(
+                f"the {role}'s server does not tell its tokens: whether they are those "
+                "that were given could not be checked\n"
+            )
+    except CloudBusyError as error:
+        client.close()
+        raise EngineError(
+            f"{error}: start vLLM at {client.url}, or correct --{role}-url"
+        ) from error
+    except BaseException:
+        client.close()
+        raise
+    return model
+
+
+def _models(generalist: StockEngine, base: StockEngine | TextSlots | None) -> Models:
+    engines: list[BatchEngine] = [generalist]
+    engines += [] if base is None else [base]
+    remote = [one for one in engines if isinstance(one, StockEngine)]
+
+    def check(role: VerifierRole) -> None:
+        """Raise what no stock server can do for a session, or not now.
+
+        Raises:
+            InvalidSettingsError: it never can.
+            CloudBusyError: a server is away.
+            EngineError: a server runs another model than it did.
+        """
+        check_role(role, base_by_id=len(remote) > 1)
+        for one in remote:
+            if one.trouble is not None:
+                raise one.trouble
+
+    return Models(
+        generalist,
+        base,
+        at_once=base is not None,
+        in_pieces=len(remote) < len(engines),
+        check=check,
+    )
+
+
+def check_role(role: VerifierRole, *, base_by_id: bool) -> None:
+    """Raise InvalidSettingsError for a session that log-probabilities of a few tokens
+    at temperature 1 do not suffice for (docs/method.md)."""
+    terms = role.terms
+    if terms.candidate_rule != "generalist":
+        raise InvalidSettingsError(
+            "this server's generalist runs on a stock server, which ranks tokens by "
+            "its own model alone: choose candidate_rule = 'generalist'"
+        )
+    # Where a drafted token is a candidate, it is kept or not by the ratio L/B.
+    tempered = terms.temperature not in (0.0, 1.0)
+    if role.adds_draft and tempered and role.uses_base and base_by_id:
+        raise InvalidSettingsError(
+            "this server's base runs on a stock server, which tells single tokens at "
+            f"temperature 1: {role.method.name} works with temperature 0 or 1, with "
+            "--base edge, or use lossless"
+        )
+    if role.adds_draft and terms.temperature > 1.0:
+        raise InvalidSettingsError(
+            "this server's generalist runs on a stock server: what its unlikely tokens "
+            f"hold above temperature 1 is not known, and {role.method.name} compares "
+            "with it; choose temperature 1 or less, or use lossless"
+        )
+    if role.uses_base and base_by_id and terms.candidates > BY_ID:
+        raise InvalidSettingsError(
+            f"this server's base tells at most {BY_ID} tokens at once; ask for no more "
+            "candidates"
+        )

@@ -1,0 +1,642 @@
+"""A model on a stock server (vLLM) as an engine: `BatchEngine` without whole rows.
+
+Such a server keeps no session of ours. Each row is asked for as a prompt of its own,
+all rows of a step in one call of `/v1/completions` with `max_tokens: 1`; what the
+prompts begin with alike comes from the server's prefix cache. It answers with
+log-probabilities of the K likeliest tokens, at temperature 1: such a row has a
+log-sum-exp of 0. A token that is not among them is asked for once more, as the only one
+that may be sampled: its log-probability is that of the row all the same.
+
+`logprob_token_ids`, which gives tokens by id, is asked of a base's server alone. vLLM
+0.32 computes a step of several requests by one of both ways: of 270 rows that were
+asked for with `logprobs: 100` beside calls by id, 86 came back with one token
+(docs/log.md). Where a base is asked by id and nothing else is, no step is mixed.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloud_api.engine.stock_client import StockClient, StockServerError
+from cloud_api.engine.token_names import TokenNames
+from decoding_core.errors import (
+    CloudBusyError,
+    ContextFullError,
+    DecodingError,
+    EngineError,
+)
+from decoding_core.foreign_text import one_line
+from decoding_core.protocols import LogitRows, Reading
+from decoding_core.sampling import ArrayRows, Floats, Ids, likeliest_ids
+
+MOST_CANDIDATES = 1000
+"""However many a server would give: an answer of 500 rows then has 20 million bytes."""
+BY_ID = 128
+"""Tokens that vLLM gives by id in one call."""
+UNBOUNDED = 1e30
+"""What stands for 'no bound is known' where finite numbers travel."""
+_SPARE = 4
+"""Tokens asked for beyond the candidates: what ties with the last one is among them,
+and the likeliest of the others is known, not bounded."""
+_ROW_BYTES, _TOKEN_BYTES = 4096, 64
+"""Of an answer's row, and of each token of it; vLLM 0.32 takes 500 and 40."""
+_NO_LOGPROB = -9000.0
+"""vLLM writes -9999 for minus infinity."""
+_ROUNDING = 1e-5
+"""More than float32 can have taken from a sum of a row's probabilities."""
+_AT_ONCE = 4
+_TRIES = 3
+"""Of a call whose rows came back damaged, by another's call by id."""
+_SILENCE_SECONDS = 10.0
+"""After which the server may be another one: no model is loaded in less."""
+_REST_SECONDS = 1.0
+"""After a server was away, so long nobody waits for it again."""
+_PROBE_TOKENS, _PROBE_DEPTH, _PROBE_NATS = 20, 10.0, 0.25
+"""A model is known by its likeliest tokens behind a fixed prompt. Those within so many
+nats of the first may be off by so many: rounding depends on what else is computed."""
+_LONGEST_NAME = 80
+_log = logging.getLogger("cloud_api")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Row:
+    """What is known of a row, by rising ids; other tokens have `floor` at most."""
+
+    token_ids: NDArray[np.int64]  # (N,)
+    logprobs: NDArray[np.float64]  # (N,)
+    floor: float
+
+    def of(self, token_id: int) -> float | None:
+        """The log-probability of a token, if it is known."""
+        at = int(np.searchsorted(self.token_ids, token_id))
+        if at < len(self.token_ids) and self.token_ids[at] == token_id:
+            return float(self.logprobs[at])
+        return None
+
+
+class StockModel:
+    """A model that a stock server runs: what it is, and its log-probabilities."""
+
+    def __init__(
+        self,
+        client: StockClient,
+        model: str,
+        names: TokenNames,
+        *,
+        tells_by_id: bool = False,
+    ) -> None:
+        """Find out what the server gives. `model` is a name that it serves, or ""
+        where it serves a single one; `names` are the model's tokens. One that
+        `tells_by_id` is never asked for the likeliest: others ask it by id too.
+
+        Raises:
+            CloudBusyError: it does not answer.
+            StockServerError: it is none, or gives too little.
+        """
+        self.client = client
+        self.tells_by_id = tells_by_id
+        self.vocabulary_id, self.vocabulary_size = names.id, names.size
+        self._salt = secrets.token_urlsafe(16)
+        self._signature: tuple[Any, Any] | None = None
+        """What each answer says of the model and of how the server was started."""
+        self.model = model
+        self.model, length = self._served()
+        self.context_length = length - 1
+        """Tokens of a prompt; the server must have room to write one behind it."""
+        self.candidates = BY_ID if tells_by_id else self._most_candidates()
+        """The most tokens of a row that it gives."""
+        self._check_size()
+        self._like = self._probe()
+
+    def rows(self, prompts: Sequence[tuple[int, ...]], count: int) -> list[_Row]:
+        """The `count` likeliest tokens behind each prompt; raises as `call` does."""
+        for _ in range(_TRIES):
+            choices = self.call(prompts, count, logprobs=count)
+            rows = [self._row(choice, count) for choice in choices]
+            if None not in rows:
+                return [row for row in rows if row is not None]
+        raise CloudBusyError(
+            f"somebody else asks the {self.client.role}'s server for tokens by id, "
+            "which spoils its other answers",
+            _REST_SECONDS,
+        )
+
+    def forced(self, prompts: Sequence[tuple[int, ...]], token_id: int) -> list[float]:
+        """The log-probability of one token behind each prompt, whatever its rank."""
+        choices = self.call(prompts, 1, logprobs=0, allowed_token_ids=[token_id])
+        found = [_logprobs(choice).get(token_id) for choice in choices]
+        if any(one is None for one in found):
+            raise self._malformed()
+        return [one for one in found if one is not None]
+
+    def by_id(
+        self, prompts: Sequence[tuple[int, ...]], token_ids: Sequence[int]
+    ) -> list[dict[int, float]]:
+        """The log-probabilities of up to `BY_ID` tokens behind each prompt."""
+        wanted = [int(one) for one in token_ids]
+        count = len(wanted)
+        choices = self.call(prompts, count, logprobs=count, logprob_token_ids=wanted)
+        found = [_logprobs(choice) for choice in choices]
+        if any(one not in row for row in found for one in wanted):
+            raise self._malformed()
+        return found
+
+    def call(
+        self, prompts: Sequence[tuple[int, ...]], tokens: int, **wanted: Any
+    ) -> list[dict[str, Any]]:
+        """The server's choices, one for each prompt, in their order.
+
+        Raises:
+            CloudBusyError: the server is away for now.
+            StockServerError: it said no, or its answer is none.
+        """
+        body = {
+            "model": self.model,
+            "prompt": [list(prompt) for prompt in prompts],
+            "max_tokens": 1,
+            "return_tokens_as_token_ids": True,
+            # A server's own defaults must not bend the row, whichever rows it gives.
+            "temperature": 1.0,
+            "top_p": 1.0,
+            "top_k": 0,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
+            "presence_penalty": 0.0,
+            "frequency_penalty": 0.0,
+            # Nobody else can find out, by its speed, what was read for us.
+            "cache_salt": self._salt,
+            **wanted,
+        }
+        size = (len(prompts) + 1) * (_ROW_BYTES + (tokens + 1) * _TOKEN_BYTES)
+        answer = self.client.post("/v1/completions", body, size)
+        choices = answer.get("choices")
+        if not isinstance(choices, list) or len(choices) != len(prompts):
+            raise self._malformed()
+        signature = answer.get("model"), answer.get("system_fingerprint")
+        if self._signature not in (None, signature):
+            raise self._changed()
+        self._signature = signature
+        ordered: list[dict[str, Any]] = [{}] * len(prompts)
+        for choice in choices:
+            index = choice.get("index") if isinstance(choice, dict) else None
+            if not isinstance(index, int) or not 0 <= index < len(prompts):
+                raise self._malformed()
+            ordered[index] = choice
+        return ordered
+
+    def check_again(self) -> None:
+        """Raise StockServerError where the server runs another model than it did, and
+        CloudBusyError where it does not answer."""
+        try:
+            model, length = self._served()
+        except StockServerError as error:
+            raise self._changed() from error
+        self._signature = None  # it may have been started in another way
+        if model != self.model or length <= self.context_length:
+            raise self._changed()
+        now = self._probe()
+        least, likeliest = min(now.values()), max(self._like.values())
+        for token_id, logprob in self._like.items():
+            # One that is no longer among them may have lain just above the least.
+            if (
+                logprob > likeliest - _PROBE_DEPTH
+                and abs(now.get(token_id, least) - logprob) > _PROBE_NATS
+            ):
+                raise self._changed()
+
+    def _served(self) -> tuple[str, int]:
+        """The name of the model, and how many tokens it reads."""
+        try:
+            data = self.client.get("/v1/models").get("data")
+        except StockServerError as error:
+            if error.status != 404:
+                raise
+            raise StockServerError(
+                f"there is no vLLM server at {self.client.url}: it knows no /v1/models"
+            ) from error
+        listed = data if isinstance(data, list) else []
+        served = {
+            str(one["id"]): one
+            for one in listed
+            if isinstance(one, dict) and isinstance(one.get("id"), str)
+        }
+        names = ", ".join(sorted(one_line(name)[:_LONGEST_NAME] for name in served)[:8])
+        option = f"--{self.client.role}-model"
+        if not self.model and len(served) != 1:
+            raise StockServerError(
+                f"the server at {self.client.url} serves {names or 'no model'}; choose "
+                f"one with {option}"
+            )
+        name = self.model or next(iter(served))
+        if name not in served:
+            raise StockServerError(
+                f"the server at {self.client.url} serves no model "
+                f"'{one_line(name)}' but {names or 'none'}; choose with {option}"
+            )
+        length = served[name].get("max_model_len")
+        if type(length) is not int or length < 2:
+            raise StockServerError(
+                f"the server at {self.client.url} does not say how many tokens its "
+                "model reads; only vLLM's servers can be used"
+            )
+        return name, length
+
+    def _most_candidates(self) -> int:
+        """The most tokens of a row that the server gives, by asking for them."""
+        prompt, limit = [(0,)], min(MOST_CANDIDATES, self.vocabulary_size)
+
+        def gives(count: int) -> bool:
+            try:
+                tries = (
+                    self.call(prompt, count, logprobs=count) for _ in range(_TRIES)
+                )
+                return any(self._row(one, count) is not None for (one,) in tries)
+            except StockServerError as error:
+                if count == 1 or error.status not in (400, 422):
+                    raise
+                return False
+
+        if not gives(1):
+            raise self._malformed()
+        if gives(limit):
+            return limit
+        low, high = 1, limit
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if gives(middle) else (low, middle)
+        return low
+
+    def _check_size(self) -> None:
+        """Raise what speaks against asking for single tokens: the last of the
+        vocabulary is asked for, which is none of the likeliest."""
+        last = self.vocabulary_size - 1
+        try:
+            found = self.forced([(0,)], last)[0]
+        except StockServerError as error:
+            if error.status not in (400, 422):
+                raise
+            raise StockServerError(
+                f"the {self.client.role}'s server has fewer tokens than the vocabulary "
+                f"that was given, {self.vocabulary_size}, or an older vLLM: {error}"
+            ) from error
+        if found > -1e-3:
+            raise StockServerError(
+                f"the {self.client.role}'s server gives log-probabilities after its "
+                "own changes; start vLLM with --logprobs-mode raw_logprobs, its default"
+            )
+
+    def _probe(self) -> dict[int, float]:
+        """Log-probabilities behind a fixed prompt, of the likeliest tokens where those
+        may be asked for: a model is known by them."""
+        prompt = tuple(one % self.vocabulary_size for one in (7, 11, 13, 17, 19))
+        if self.tells_by_id:
+            step = max(1, self.vocabulary_size // _PROBE_TOKENS)
+            ids = list(range(0, self.vocabulary_size, step))[:_PROBE_TOKENS]
+            told = self.by_id([prompt], ids)[0]
+            return {token_id: told[token_id] for token_id in ids}
+        row = self.rows([prompt], min(_PROBE_TOKENS, self.candidates))[0]
+        known = zip(row.token_ids.tolist(), row.logprobs.tolist(), strict=True)
+        # The one that was sampled is told too, however unlikely it is.
+        return {token_id: value for token_id, value in known if value >= row.floor}
+
+    def _row(self, choice: dict[str, Any], count: int) -> _Row | None:
+        """A row with `count` tokens at least; None for one that was damaged."""
+        found = _logprobs(choice)
+        known = sorted(found.values(), reverse=True)
+        whole = min(count, self.vocabulary_size)
+        if len(known) < whole:
+            return None
+        floor = known[count - 1] if count < self.vocabulary_size else -math.inf
+        # Ids beyond the vocabulary are padding of the embedding.
+        ids = sorted(one for one in found if one < self.vocabulary_size)
+        return _Row(
+            np.array(ids, np.int64), np.array([found[one] for one in ids]), floor
+        )
+
+    def _malformed(self) -> StockServerError:
+        return StockServerError(
+            f"the {self.client.role}'s server answers as no vLLM does; only vLLM's "
+            "servers can be used"
+        )
+
+    def _changed(self) -> StockServerError:
+        return StockServerError(
+            f"the {self.client.role}'s server runs another model than when this one "
+            "was started; start this one again"
+        )
+
+
+def _logprobs(choice: dict[str, Any]) -> dict[int, float]:
+    """The tokens of a choice with their log-probabilities; empty where it has none."""
+    logprobs = choice.get("logprobs")
+    tops = logprobs.get("top_logprobs") if isinstance(logprobs, dict) else None
+    top = tops[0] if isinstance(tops, list) and tops else None
+    found: dict[int, float] = {}
+    for name, value in top.items() if isinstance(top, dict) else ():
+        number = name.removeprefix("token_id:")
+        known = isinstance(value, int | float) and math.isfinite(value)
+        if number != name and number.isdecimal() and known and value > _NO_LOGPROB:
+            found[int(number)] = min(float(value), 0.0)
+    return found
+
+
+class StockEngine:
+    """The texts of several slots over a `StockModel`: a `BatchEngine` and `RowsEngine`
+    for the engine thread, and `by_id` for one that is asked for given tokens alone."""
+
+    def __init__(
+        self,
+        model: StockModel,
+        slots: int,
+        context_length: int | None = None,
+    ) -> None:
+        self.slots = slots
+        self.model = model
+        self.name = model.model
+        self.vocabulary_id = model.vocabulary_id
+        self.vocabulary_size = model.vocabulary_size
+        self.candidates = model.candidates
+        self.context_length = min(
+            context_length or model.context_length, model.context_length
+        )
+        self.by_id = model.tells_by_id
+        self._tokens: list[list[int]] = [[] for _ in range(slots)]
+        self._answered = time.monotonic()
+        self._in_doubt = False
+        self._trouble: DecodingError | None = None
+        self._trouble_until = -math.inf
+        self._helpers = ThreadPoolExecutor(_AT_ONCE, f"{model.client.role}-rows")
+
+    @property
+    def trouble(self) -> DecodingError | None:
+        """Why the server could not be used a moment ago; None: it could."""
+        return self._trouble if time.monotonic() < self._trouble_until else None
+
+    def rollback(self, slot: int, position: int) -> None:
+        """Forget everything in a slot after its first `position` tokens."""
+        if not 0 <= position <= len(self._tokens[slot]):
+            raise EngineError(
+                f"cannot roll back from {len(self._tokens[slot])} to {position}"
+            )
+        del self._tokens[slot][position:]
+
+    def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
+        """An error: a server gives no whole rows."""
+        del readings
+        raise EngineError("a stock server gives no whole rows of logits")
+
+    def evaluate_rows(self, readings: Sequence[Reading]) -> list[LogitRows]:
+        """Have the server read on in several slots, in one call; rows of each reading.
+
+        Raises:
+            ContextFullError: one does not fit; nothing was read.
+            CloudBusyError: the server is away for now; nothing was read.
+            StockServerError: it said no, or runs another model by now.
+        """
+        texts = [
+            (*self._tokens[reading.slot], *reading.token_ids) for reading in readings
+        ]
+        for text in texts:
+            if len(text) > self.context_length:
+                raise ContextFullError(
+                    f"{len(text)} tokens do not fit into a context of "
+                    f"{self.context_length}"
+                )
+        prompts = [
+            text[: len(text) - reading.rows + 1 + i]
+            for text, reading in zip(texts, readings, strict=True)
+            for i in range(reading.rows)
+        ]
+        rows = self._read(prompts, readings)
+        done, found = 0, []
+        for reading, text in zip(readings, texts, strict=True):
+            part = slice(done, done + reading.rows)
+            found.append(StockRows(self, prompts[part], rows[part]))
+            self._tokens[reading.slot] = list(text)
+            done += reading.rows
+        return list[LogitRows](found)
+
+    def logprobs_of(
+        self, pairs: Sequence[tuple[tuple[int, ...], int]]
+    ) -> dict[tuple[tuple[int, ...], int], float]:
+        """The log-probabilities of tokens, each behind its prompt, in as few calls as
+        the server allows, several at once; raises as `evaluate_rows` does."""
+        model = self.model
+        wanted: dict[tuple[int, ...], list[int]] = {}
+        for prompt, token_id in pairs:
+            wanted.setdefault(prompt, []).append(token_id)
+        found: dict[tuple[tuple[int, ...], int], float] = {}
+
+        def by_id(part: tuple[list[tuple[int, ...]], list[int]]) -> None:
+            prompts, ids = part
+            for prompt, row in zip(prompts, model.by_id(prompts, ids), strict=True):
+                found.update({(prompt, one): value for one, value in row.items()})
+
+        def forced(token_id: int) -> None:
+            prompts = [prompt for prompt, ids in wanted.items() if token_id in ids]
+            values = model.forced(prompts, token_id)
+            for prompt, value in zip(prompts, values, strict=True):
+                found[prompt, token_id] = value
+
+        def ask() -> None:
+            if self.by_id:
+                list(self._helpers.map(by_id, _parts(wanted)))
+            else:
+                ids = {one for of_prompt in wanted.values() for one in of_prompt}
+                list(self._helpers.map(forced, sorted(ids)))
+
+        self._asking(ask)
+        return found
+
+    def interrupt(self) -> None:
+        """End all calls, from another thread; the engine is not used again."""
+        self.model.client.interrupt()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.model.client.close()
+        self._helpers.shutdown()
+
+    def _read(
+        self, prompts: Sequence[tuple[int, ...]], readings: Sequence[Reading]
+    ) -> list[_Row]:
+        """What is known of each row once the server has read the prompts."""
+        nothing = _Row(np.empty(0, np.int64), np.empty(0), 0.0)
+        asked = {one for reading in readings for one in reading.asked}
+        looked_at = [reading.candidates for reading in readings]
+        most = self.model.candidates
+        wanted = max(most if one is None else one for one in looked_at)
+        if self.by_id and wanted and 0 < len(asked) <= BY_ID:
+            ids = sorted(asked)
+            rows = self._asking(lambda: self.model.by_id(prompts, ids))
+            return [
+                _Row(np.array(ids), np.array([row[one] for one in ids]), 0.0)
+                for row in rows
+            ]
+        if self.by_id or not wanted:
+            # The server reads the text into its cache; what is asked comes later.
+            self._asking(lambda: self.model.call(prompts, 0))
+            return [nothing] * len(prompts)
+        count = min(wanted + _SPARE, most)
+        return self._asking(lambda: self.model.rows(prompts, count))
+
+    def _asking(self, ask: Callable[[], _T]) -> _T:
+        """What `ask` returns; whether the server could be used is noted and logged."""
+        trouble = self.trouble
+        if isinstance(trouble, CloudBusyError):
+            raise trouble
+        silent = time.monotonic() - self._answered > _SILENCE_SECONDS
+        try:
+            if self._in_doubt or silent:
+                self.model.check_again()
+            answer = ask()
+        except (CloudBusyError, StockServerError) as error:
+            if str(error) != str(self._trouble):  # once, however often it is tried
+                _log.warning("%s (%s)", error, self.model.client.url)
+            self._in_doubt, self._trouble = True, error
+            self._trouble_until = time.monotonic() + _REST_SECONDS
+            raise
+        if self._in_doubt:
+            _log.warning("the %s's server is back", self.model.client.role)
+        self._in_doubt, self._trouble = False, None
+        self._answered = time.monotonic()
+        return answer
+
+
+def _parts(
+    wanted: dict[tuple[int, ...], list[int]],
+) -> Iterable[tuple[list[tuple[int, ...]], list[int]]]:
+    """Prompts and the tokens asked for behind them, in parts of up to `BY_ID` tokens:
+    a list holds for all prompts of a call."""
+    prompts: list[tuple[int, ...]] = []
+    ids: set[int] = set()
+    for prompt, of_prompt in wanted.items():
+        for start in range(0, len(of_prompt), BY_ID):
+            part = set(of_prompt[start : start + BY_ID])
+            if len(ids | part) > BY_ID:
+                yield prompts, sorted(ids)
+                prompts, ids = [], set()
+            prompts.append(prompt)
+            ids |= part
+    if prompts:
+        yield prompts, sorted(ids)
+
+
+class StockRows:
+    """`LogitRows` of log-probabilities at temperature 1, of which a few are known. Of
+    those the server is asked for that are missing."""
+
+    def __init__(
+        self,
+        engine: StockEngine,
+        prompts: Sequence[tuple[int, ...]],
+        rows: Sequence[_Row],
+    ) -> None:
+        self._engine = engine
+        self._prompts = prompts
+        self._rows = rows
+        self._more: dict[tuple[int, int], float] = {}
+        self.vocabulary_size = engine.vocabulary_size
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def log_sum_exps(self, temperature: float) -> Floats:
+        """0 at temperature 1. At another, the most that it can be: the tokens that are
+        not known hold what is left of the row, none of them more than the last that
+        is, and so sum to most where as many as possible have just that. Where nothing
+        is known, 0: the rows are then log-probabilities but for a constant.
+        """
+        if temperature in (0.0, 1.0) or self._engine.by_id:
+            return np.zeros(len(self._rows))
+        return np.array([self._log_sum_exp(row, temperature) for row in self._rows])
+
+    def at(self, rows: Sequence[int] | Ids, token_ids: Sequence[int] | Ids) -> Floats:
+        """The log-probabilities (K,) of tokens (K,), each in its row of `rows`; with
+        one row, all in that."""
+        ids = [int(one) for one in token_ids]
+        places = [int(one) for one in rows]
+        pairs = list(
+            zip(places * (len(ids) if len(places) == 1 else 1), ids, strict=True)
+        )
+        found = [self._known(*pair) for pair in pairs]
+        missing = [pair for pair, one in zip(pairs, found, strict=True) if one is None]
+        if missing:
+            wanted = [(self._prompts[row], token_id) for row, token_id in missing]
+            more = self._engine.logprobs_of(wanted)
+            for pair, key in zip(missing, wanted, strict=True):
+                self._more[pair] = more[key]
+            found = [self._known(*pair) for pair in pairs]
+        return np.array(found, np.float64)
+
+    def likeliest_ids(
+        self,
+        row: int,
+        count: int,
+        tied: float,
+        base: object = None,
+        weight: float = 0.0,
+    ) -> NDArray[np.intp]:
+        """The `count` likeliest tokens of a row, rising; of those within `tied` of the
+        last and known, the lowest ids. Raises EngineError for those of a base, which
+        no server can give."""
+        known = self._rows[row]
+        if (base is not None and weight) or count > len(known.token_ids):
+            raise EngineError("a stock server does not give these candidates")
+        best = likeliest_ids(known.logprobs, count, tied)
+        return known.token_ids[best].astype(np.intp)
+
+    def largest_besides(
+        self,
+        row: int,
+        token_ids: Ids,
+        base: object = None,
+        weight: float = 0.0,
+    ) -> float:
+        """No less than the largest log-probability of a row, less `weight` times the
+        base's, of a token that is none of those: what is not known has the floor of
+        the row at most. `UNBOUNDED` where the base is not here as a whole."""
+        known = self._rows[row]
+        others = ~np.isin(known.token_ids, token_ids)
+        if base is None or not weight:
+            best = known.logprobs[others].max(initial=-np.inf)
+            return float(max(best, known.floor))
+        if not isinstance(base, ArrayRows):
+            return UNBOUNDED
+        of_base = base.logits[row].astype(np.float64)
+        exact = known.logprobs[others] - weight * of_base[known.token_ids[others]]
+        unknown = np.ones(len(of_base), bool)
+        unknown[known.token_ids] = unknown[token_ids] = False
+        bound = known.floor - weight * of_base[unknown].min(initial=np.inf)
+        return float(max(exact.max(initial=-np.inf), bound))
+
+    def _known(self, row: int, token_id: int) -> float | None:
+        found = self._rows[row].of(token_id)
+        return self._more.get((row, token_id)) if found is None else found
+
+    def _log_sum_exp(self, row: _Row, temperature: float) -> float:
+        exponent = 1.0 / temperature
+        known = float(np.exp(row.logprobs * exponent).sum())
+        left = max(0.0, 1.0 - float(np.exp(row.logprobs).sum())) + _ROUNDING
+        unknown = self.vocabulary_size - len(row.token_ids)
+        if not unknown or row.floor == -math.inf:
+            return math.log(known)
+        # p^exponent is convex above 1 and concave below: the extremes are few tokens
+        # at the floor, or all of them alike.
+        floor = math.exp(row.floor)
+        if exponent > 1.0:
+            most = left * floor ** (exponent - 1.0)
+        else:
+            most = unknown * min(left / unknown, floor) ** exponent
+        return math.log(known + most)

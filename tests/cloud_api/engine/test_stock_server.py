@@ -1,0 +1,495 @@
+"""A stock server as an engine: the same verdicts as from whole rows, and a sentence for
+whatever goes wrong."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from cloud_api.engine import stock_server
+from cloud_api.engine.loading import ModelOptions, StockAddress, load_models
+from cloud_api.engine.stock_client import StockClient, StockServerError, checked_url
+from cloud_api.engine.stock_models import check_role
+from cloud_api.engine.stock_server import StockEngine, StockModel
+from cloud_api.engine.token_names import TokenNames, check_names, read_names
+from decoding_core.errors import (
+    CloudBusyError,
+    ContextFullError,
+    DecodingError,
+    EngineError,
+    InvalidSettingsError,
+    ModelError,
+    VocabularyMismatchError,
+)
+from decoding_core.messages import DraftBlock, Terms, digest
+from decoding_core.protocols import Reading
+from decoding_core.sampling import ArrayRows, log_softmax, log_sum_exp
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import role_of, verify
+from models.files import locate
+from models.running.loading import load_model
+from tests.cloud_api.cloud_fakes import (
+    BASE,
+    GENERALIST,
+    VOCABULARY,
+    logits_after,
+)
+from tests.cloud_api.fake_vllm import NAMES, FakeVllm, write_tokenizer
+
+PROMPT = (3, 1, 4, 1, 5, 9, 2, 6)
+
+
+@pytest.fixture
+def vllm():
+    fake = FakeVllm(GENERALIST)
+    yield fake
+    fake.stop()
+
+
+@pytest.fixture
+def second():
+    fake = FakeVllm(BASE)
+    yield fake
+    fake.stop()
+
+
+@pytest.fixture(autouse=True)
+def clients():
+    """All clients of a test, which are closed behind it."""
+    made.clear()
+    yield
+    for one in made:
+        one.close()
+
+
+made = []
+
+
+def client_of(fake, role="generalist", seconds=20.0):
+    made.append(StockClient(fake.url, role, fake.key, seconds))
+    return made[-1]
+
+
+def engine_of(fake, *, by_id=False, seconds=20.0, slots=2):
+    client = client_of(fake, "base" if by_id else "generalist", seconds)
+    engine = StockEngine(StockModel(client, "", NAMES, tells_by_id=by_id), slots)
+    made.append(engine)
+    return engine
+
+
+def whole_rows(salt, token_ids, rows):
+    ends = range(len(token_ids) - rows + 1, len(token_ids) + 1)
+    return np.stack([logits_after(salt, token_ids[:end]) for end in ends])
+
+
+def block_of(drafted):
+    return DraftBlock(0, 0, 0, digest(()), (), tuple(drafted))
+
+
+CASES = [
+    {},
+    {"method": "lossless"},
+    {"method": "generalist"},
+    {"method": "costeer"},
+    {"base": "edge"},
+    {"temperature": 1.0},
+    {"temperature": 1.0, "method": "lossless", "strength": 0.5},
+    {"bonus_from": "steered"},
+    {"candidates": 40},
+]
+
+
+@pytest.mark.parametrize("change", CASES, ids=str)
+@pytest.mark.parametrize("by_id", [False, True], ids=["base here", "base by id"])
+def test_a_verdict_is_that_of_whole_rows(vllm, second, change, by_id):
+    """Tokens, counts and log-probabilities; and what lies outside is not less."""
+    settings = MethodSettings(**{"candidates": 10, "draft_length": 8, **change})
+    role = role_of(settings.terms())
+    unlikely = int(whole_rows(GENERALIST, PROMPT, 1)[0].argmin())
+    drafted = () if not role.draft_limit else (unlikely, 17, 40, 2, 63, 5, 8, 31)
+    rows = role.rows(len(drafted))
+    text = (*PROMPT, *drafted)[: len(PROMPT) + rows - 1]
+    large, small = engine_of(vllm), engine_of(second, by_id=True)
+    reading = Reading(0, text, rows, settings.candidates, drafted)
+    (found,) = large.evaluate_rows([reading])
+    whole, of_base = (whole_rows(salt, text, rows) for salt in (GENERALIST, BASE))
+    base = small.evaluate_rows([reading])[0] if by_id else of_base
+    base, of_base = (base, of_base) if role.uses_base else (None, None)
+
+    expected = verify(block_of(drafted), whole, of_base, role)
+    actual = verify(block_of(drafted), found, base, role)
+
+    assert actual.accepted == expected.accepted
+    assert actual.ratio_sum == pytest.approx(expected.ratio_sum, abs=1e-4)
+    assert len(actual.rows) == len(expected.rows) > 0
+    for one, other in zip(actual.rows, expected.rows, strict=True):
+        assert one.token_ids.tolist() == other.token_ids.tolist()
+        assert_allclose(one.generalist_logprobs, other.generalist_logprobs, atol=2e-6)
+        assert one.tail_log_ratio >= other.tail_log_ratio - 1e-5
+        if role.uses_base:
+            assert_allclose(one.base, other.base, atol=2e-6)
+        else:
+            assert one.tail_log_ratio == pytest.approx(other.tail_log_ratio, abs=1e-5)
+
+
+def test_one_call_reads_a_block_and_one_more_what_it_lacks(vllm):
+    """The first has a prompt for each row; a token that is not among the likeliest is
+    asked for as the only one that may be sampled, never by id."""
+    engine = engine_of(vllm)
+    vllm.asked.clear()
+    row = log_softmax(logits_after(GENERALIST, PROMPT))
+    unlikely = int(row.argmin())
+
+    (rows,) = engine.evaluate_rows([Reading(0, (*PROMPT, unlikely, 5), 3, 10, ())])
+
+    (asked,) = vllm.asked
+    assert [len(prompt) for prompt in asked["prompt"]] == [8, 9, 10]
+    assert (asked["max_tokens"], asked["logprobs"]) == (1, 14)
+    assert rows.at([0], [unlikely])[0] == pytest.approx(row[unlikely], abs=1e-6)
+    assert rows.at([0], [unlikely])[0] == pytest.approx(row[unlikely], abs=1e-6)
+    (_, again) = vllm.asked
+    assert (again["allowed_token_ids"], again["prompt"]) == ([unlikely], [[*PROMPT]])
+    assert all("logprob_token_ids" not in body for body in vllm.asked)
+    assert all(body["cache_salt"] for body in vllm.asked)
+
+
+def test_what_is_only_read_ahead_asks_for_no_rows(vllm):
+    engine = engine_of(vllm)
+    vllm.asked.clear()
+    engine.evaluate_rows([Reading(1, PROMPT, 1, 0)])
+    engine.evaluate_rows([Reading(1, (7,), 1, 10)])
+    engine.rollback(1, 4)
+    engine.evaluate_rows([Reading(1, (8,), 1, None)])
+
+    assert "logprobs" not in vllm.asked[0]
+    assert [body["prompt"] for body in vllm.asked] == [
+        [[*PROMPT]],
+        [[*PROMPT, 7]],
+        [[*PROMPT[:4], 8]],
+    ]
+    assert vllm.asked[2]["logprobs"] == engine.candidates == 40
+    with pytest.raises(ContextFullError):
+        engine.evaluate_rows([Reading(1, [5] * 124, 1, 10)])
+
+
+@pytest.mark.parametrize("temperature", [0.3, 0.7, 0.9, 1.3, 3.0])
+@pytest.mark.parametrize("count", [5, 40, 64])
+def test_a_sum_at_another_temperature_is_never_too_small(vllm, temperature, count):
+    """So log-probabilities are never too large: a threshold is never undercut."""
+    vllm.most = VOCABULARY
+    (rows,) = engine_of(vllm).evaluate_rows([Reading(0, PROMPT, 3, count)])
+    whole = log_softmax(whole_rows(GENERALIST, PROMPT, 3))
+    exact = np.array([log_sum_exp(row, temperature) for row in whole])
+    found = rows.log_sum_exps(temperature)
+
+    assert (found >= exact - 1e-6).all()
+    if count == VOCABULARY:
+        assert_allclose(found, exact, atol=1e-5)
+    if temperature < 1.0 and count == 40:
+        assert (found <= exact + 0.05).all()
+    assert rows.log_sum_exps(0.0).tolist() == [0.0] * 3
+
+
+def test_nothing_is_known_of_a_base_that_tells_single_tokens(vllm, second):
+    """Then the bound says so: all of a target may be missing."""
+    settings = MethodSettings(method="lossless", candidates=10, draft_length=2)
+    role = role_of(settings.terms())
+    (rows,) = engine_of(vllm).evaluate_rows([Reading(0, PROMPT, 1, 10)])
+    (base,) = engine_of(second, by_id=True).evaluate_rows([Reading(0, PROMPT, 1, 10)])
+    (row,) = verify(block_of((4,)), rows, base, role).rows
+    specialist = log_softmax(logits_after(9, PROMPT))
+
+    assert role.method.truncation_bound(specialist, row) == pytest.approx(1.0)
+
+
+def test_padding_is_no_token(vllm):
+    """The rows of an embedding behind the last token are left out."""
+    vllm.padding = 16
+    (rows,) = engine_of(vllm).evaluate_rows([Reading(0, PROMPT, 1, 20)])
+    ids = rows.likeliest_ids(0, 15, 1e-4)
+    assert max(ids) < VOCABULARY
+    assert rows.largest_besides(0, ids) >= ArrayRows(
+        log_softmax(np.append(logits_after(GENERALIST, PROMPT), np.full(16, 0.5)))[None]
+    ).largest_besides(0, np.append(ids, np.arange(64, 80)))
+
+
+def test_many_tokens_by_id_take_several_calls(second, monkeypatch):
+    monkeypatch.setattr(stock_server, "BY_ID", 6)
+    (rows,) = engine_of(second, by_id=True).evaluate_rows([Reading(0, PROMPT, 3, 10)])
+    second.asked.clear()
+    pairs = [row for row in range(3) for _ in range(10)], [*range(10), *range(20, 40)]
+    whole = log_softmax(whole_rows(BASE, PROMPT, 3))
+    assert_allclose(rows.at(*pairs), whole[pairs], atol=1e-6)
+    assert all(len(body["logprob_token_ids"]) <= 6 for body in second.asked)
+
+
+def test_a_base_is_never_asked_for_its_likeliest_tokens(second):
+    """Its other gateways ask by id, and would spoil them."""
+    engine = engine_of(second, by_id=True)
+    engine.evaluate_rows([Reading(0, PROMPT, 1, 10, (4,)), Reading(1, PROMPT, 1, 0)])
+    for body in second.asked:
+        by_id = "logprob_token_ids" in body
+        assert by_id or "allowed_token_ids" in body or "logprobs" not in body
+
+
+def test_rows_that_others_have_spoilt_are_asked_for_again(vllm):
+    """vLLM gives one token instead of many where a call by id ran in the same step."""
+    engine = engine_of(vllm)
+    vllm.damaged = 2
+    (rows,) = engine.evaluate_rows([Reading(0, PROMPT, 1, 10)])
+    assert len(rows.likeliest_ids(0, 10, 1e-4)) == 10
+    vllm.damaged = 3
+    with pytest.raises(CloudBusyError, match="spoils its other answers"):
+        engine.evaluate_rows([Reading(0, (5,), 1, 10)])
+
+
+def endless(handler, _):
+    handler.send_response(200)
+    handler.end_headers()
+    while True:
+        handler.wfile.write(b"x" * 65536)
+
+
+def dripping(handler, _):
+    handler.send_response(200)
+    handler.end_headers()
+    while True:
+        handler.wfile.write(b" ")
+        time.sleep(0.02)
+
+
+def saying(body, status=200):
+    return lambda handler, _: handler.say(body, status) or True
+
+
+def only(path, fault):
+    return lambda handler, asked: asked == path and fault(handler, asked)
+
+
+COMPLETIONS = "/v1/completions"
+FAULTS = {
+    "html": (saying(b"<html>hello</html>"), "a web page; is there a vLLM"),
+    "text": (saying(b"hello"), "answers with no JSON object"),
+    "list": (saying([1, 2]), "answers with no JSON object"),
+    "nan": (only(COMPLETIONS, saying(b'{"choices": [NaN]}')), "no JSON object"),
+    "nothing there": (saying({"detail": "Not Found"}, 404), "no vLLM server at"),
+    "key": (saying({"error": "no"}, 401), "SPECSTEER_GENERALIST_KEY"),
+    "elsewhere": (saying(b"", 302), "sends its visitors elsewhere"),
+    "proxy": (saying(b"<html>", 502), "is not ready .status 502."),
+    "endless": (endless, "more than its answer can hold"),
+    "slow": (dripping, "takes more than 0.5 seconds"),
+    "no models": (saying({"data": []}), "serves no model; choose one"),
+    "no length": (saying({"data": [{"id": "one"}]}), "only vLLM's servers"),
+    "refusal": (
+        only(COMPLETIONS, saying({"error": {"message": "no\x1b[2J"}}, 400)),
+        "refused .status 400.: no",
+    ),
+    "choices": (only(COMPLETIONS, saying({"choices": []})), "answers as no vLLM does"),
+    "index": (
+        only(COMPLETIONS, saying({"model": "small-talk", "choices": [{"index": 5}]})),
+        "answers as no vLLM does",
+    ),
+    "no ids": (
+        only(
+            COMPLETIONS,
+            saying(
+                {
+                    "model": "small-talk",
+                    "choices": [
+                        {"index": 0, "logprobs": {"top_logprobs": [{" the": -1}]}}
+                    ],
+                }
+            ),
+        ),
+        "answers as no vLLM does",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_fault_has_its_sentence(vllm, name):
+    """Within a bound of time and size, without what the server wrote for a terminal."""
+    vllm.fault, sentence = FAULTS[name]
+    with pytest.raises(DecodingError, match=sentence) as caught:
+        engine_of(vllm, seconds=0.5)
+    assert "\x1b" not in str(caught.value)
+
+
+def test_a_server_that_is_not_there(vllm):
+    vllm.stop()
+    with pytest.raises(CloudBusyError, match="does not answer"):
+        engine_of(vllm)
+    vllm.start()
+
+
+def test_a_server_with_several_models(vllm):
+    vllm.names = ("one", "two")
+    client = client_of(vllm)
+    with pytest.raises(StockServerError, match="serves one, two; choose one with"):
+        StockModel(client, "", NAMES)
+    with pytest.raises(StockServerError, match="no model 'three' but one, two"):
+        StockModel(client, "three", NAMES)
+    assert StockModel(client, "two", NAMES).model == "two"
+
+
+def test_a_server_with_few_logprobs_says_how_many(vllm):
+    """vLLM's default is 20."""
+    vllm.most = 20
+    assert engine_of(vllm).candidates == 20
+
+
+def test_a_server_with_fewer_tokens_than_were_given(vllm):
+    names = TokenNames([*NAMES.names, b"more"])
+    with pytest.raises(StockServerError, match="fewer tokens than the vocabulary"):
+        StockModel(client_of(vllm), "", names)
+
+
+def test_a_server_that_changes_its_log_probabilities(vllm):
+    """`processed_logprobs` gives the only token that is allowed a share of 1."""
+
+    complete = vllm._complete
+
+    def processed(body):
+        answer, status = complete(body)
+        if "allowed_token_ids" in body:
+            for choice in answer["choices"]:
+                (top,) = choice["logprobs"]["top_logprobs"]
+                choice["logprobs"]["top_logprobs"] = [dict.fromkeys(top, 0.0)]
+        return answer, status
+
+    vllm._complete = processed
+    with pytest.raises(StockServerError, match="--logprobs-mode raw_logprobs"):
+        engine_of(vllm)
+
+
+def test_another_model_behind_the_address(vllm, caplog):
+    """After it was away, or silent for a while, a server is looked at again."""
+    engine = engine_of(vllm)
+    reading = [Reading(0, PROMPT, 1, 10)]
+    engine.evaluate_rows(reading)
+    vllm.stop()
+    engine.rollback(0, 0)
+    with pytest.raises(CloudBusyError):
+        engine.evaluate_rows(reading)
+    vllm.salt = BASE
+    vllm.start()
+    with pytest.raises(CloudBusyError):  # nobody waits for it again at once
+        engine.evaluate_rows(reading)
+    engine._trouble_until = 0.0
+    with pytest.raises(StockServerError, match="runs another model than when"):
+        engine.evaluate_rows(reading)
+    with pytest.raises(StockServerError, match="start this one again"):
+        engine.evaluate_rows(reading)
+    vllm.salt = GENERALIST
+    engine.evaluate_rows(reading)
+    assert engine.trouble is None
+    assert [record.message.split(" (")[0] for record in caplog.records] == [
+        "the generalist's server does not answer",
+        "the generalist's server runs another model than when this one was started; "
+        "start this one again",
+        "the generalist's server is back",
+    ]
+
+
+REFUSED = [
+    ({"candidate_rule": "contrast"}, False, "candidate_rule"),
+    ({"temperature": 1.5}, False, "above temperature 1"),
+    ({"temperature": 0.7}, True, "tells single tokens"),
+    ({"candidates": 200}, True, "at most 128 tokens"),
+]
+
+
+@pytest.mark.parametrize(("change", "by_id", "sentence"), REFUSED)
+def test_terms_that_a_few_log_probabilities_do_not_suffice_for(change, by_id, sentence):
+    role = role_of(MethodSettings(**change).terms())
+    with pytest.raises(InvalidSettingsError, match=sentence):
+        check_role(role, base_by_id=by_id)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0, 1.5])
+def test_methods_of_the_device_work_at_every_temperature(temperature):
+    """A constant in a row plays no part in them."""
+    for name in ("lossless", "speculative", "generalist", "costeer", "coupled"):
+        role = role_of(Terms(name, temperature=temperature, rule="stochastic"))
+        check_role(role, base_by_id=True)
+    steering = role_of(Terms("steering", temperature=min(temperature, 1.0)))
+    check_role(steering, base_by_id=False)
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("localhost:8000", "no address"),
+        ("ftp://host/", "no address"),
+        ("http://host:port", "no address"),
+        ("http://host/?key=x", "no address"),
+        ("http://me:secret@host/", "SPECSTEER_GENERALIST_KEY"),
+    ],
+)
+def test_addresses_that_are_none(url, sentence):
+    with pytest.raises(InvalidSettingsError, match=sentence) as caught:
+        checked_url(url)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_address_that_clients_of_openai_are_given_works_too():
+    assert checked_url("https://host:8000/v1/") == "https://host:8000"
+
+
+def test_a_key_travels_in_a_header_alone(vllm):
+    vllm.key = "sk-secret"
+    assert engine_of(vllm).candidates == 40
+    assert "sk-secret" not in json.dumps(vllm.asked)
+    assert "sk-secret" not in repr(StockAddress(vllm.url, "", vllm.key))
+
+
+def test_tokens_of_a_file_of_a_folder_and_of_a_model_are_the_same(tmp_path):
+    path = write_tokenizer(tmp_path)
+    assert read_names(tmp_path).names == tuple(NAMES.names)
+    assert read_names(tmp_path).id == NAMES.id
+    assert read_names(locate("specialist")).id == (
+        load_model(locate("specialist")).vocabulary_id
+    )
+    path.write_text('{"model": {"vocab": {"a": 900000000}}}')
+    with pytest.raises(ModelError, match="names its tokens in no known way"):
+        read_names(tmp_path)
+
+
+def test_a_server_with_other_tokens_is_refused(vllm):
+    client = client_of(vllm)
+    assert check_names(NAMES, client, "small-talk")
+    vllm.words = [*(n.decode() for n in NAMES.names[:5]), "other\x1b"]
+    with pytest.raises(VocabularyMismatchError, match=r"token 5 is 'other.*'Ġw05'"):
+        check_names(NAMES, client, "small-talk")
+    vllm.fault = only("/tokenize", saying({"detail": "Not Found"}, 404))
+    assert not check_names(NAMES, client, "small-talk")
+
+
+def options_of(fake, folder, **changed):
+    tokenizer = write_tokenizer(folder).parent
+    given = {"base": None, "slots": 2, "tokenizer": tokenizer, **changed}
+    return ModelOptions(StockAddress(fake.url), **given)
+
+
+def test_a_server_in_front_of_a_server(vllm, second, tmp_path):
+    """Two stock servers, and nothing loaded here."""
+    options = options_of(vllm, tmp_path, base=StockAddress(second.url))
+    models = load_models(options)
+    assert (models.generalist.name, models.base.name) == ("small-talk", "small-talk")
+    assert (models.candidates, models.context_length) == (40, 128)
+    assert models.at_once
+    assert not models.in_pieces
+    for model in models.each():
+        model.close()
+
+
+def test_somebody_must_say_which_tokens_there_are(vllm):
+    with pytest.raises(InvalidSettingsError, match="--generalist-tokenizer"):
+        load_models(ModelOptions(StockAddress(vllm.url), None))
+    vllm.stop()
+    address = StockAddress(vllm.url)
+    with pytest.raises(EngineError, match=f"start vLLM at {vllm.url}, or correct"):
+        load_models(ModelOptions(address, None, tokenizer=locate("specialist")))
+    vllm.start()

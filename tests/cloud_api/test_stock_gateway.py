@@ -1,0 +1,223 @@
+"""Our server before a stock one: what a device and a household see of it."""
+
+import threading
+
+import pytest
+from click.testing import CliRunner
+
+from cloud_api.cli import main
+from cloud_api.engine.loading import ModelOptions, StockAddress, load_models
+from decoding_core.errors import CloudBusyError, CloudUnreachableError
+from decoding_core.messages import OpenSession
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.verifiers.cloud import CloudVerifier
+from tests.cloud_api.cloud_fakes import (
+    BASE,
+    GENERALIST,
+    TOKEN,
+    block_after,
+    client_of,
+    open_request,
+    open_session,
+    post_block,
+    running,
+)
+from tests.cloud_api.fake_vllm import NAMES, FakeVllm, write_tokenizer
+
+PROMPT = (1, 2, 3)
+DRAFTS = ((4, 5, 6, 7), (8, 9, 10, 11), (12, 13, 14, 15), (16, 17, 18, 19))
+
+
+@pytest.fixture
+def vllm():
+    fake = FakeVllm(GENERALIST)
+    yield fake
+    fake.stop()
+
+
+@pytest.fixture
+def second():
+    fake = FakeVllm(BASE)
+    yield fake
+    fake.stop()
+
+
+@pytest.fixture
+def gateway(vllm, second, tmp_path):
+    options = ModelOptions(
+        StockAddress(vllm.url),
+        StockAddress(second.url),
+        slots=2,
+        tokenizer=write_tokenizer(tmp_path).parent,
+    )
+    with running(lambda: load_models(options)) as server:
+        yield server
+
+
+def request_of(method="steering"):
+    settings = MethodSettings(
+        method=method, candidates=10, draft_length=4, temperature=1.0
+    )
+    return OpenSession(PROMPT, (), NAMES.id, settings.terms())
+
+
+def text_of(gateway, patience, before_block=lambda _: None, method="steering"):
+    """The settled tokens of a text whose drafts are given, what the device was told,
+    and how often its session was opened."""
+    notices, sent = [], []
+    verifier = CloudVerifier(gateway.url, TOKEN, sent.append)
+    session = VerifierSession(
+        verifier, request_of(method), notices.append, patience=patience
+    )
+    session.open()
+    text = []
+    for number, drafted in enumerate(DRAFTS):
+        before_block(number)
+        session.submit(text, drafted, 0.5)
+        verdict = session.collect(text)
+        kept = len(drafted) if verdict is None else verdict.accepted
+        refused = kept < len(drafted)
+        session.settle(text, kept, refused=refused)
+        text += drafted[:kept]
+        if refused:
+            row = verdict.rows[0]
+            text.append(int(row.token_ids[row.generalist_logprobs.argmax()]))
+    session.close()
+    opened = [
+        one for one in sent if getattr(one, "payload", b"") and one.what == "open"
+    ]
+    return text, notices, len(opened)
+
+
+def test_a_text_goes_on_when_the_stock_server_is_killed_and_comes_back(gateway, vllm):
+    """The device waits while it is away, in the session that it has, and the text is
+    the one of a quiet day."""
+    quiet, _, _ = text_of(gateway, Patience())
+    asked = threading.Event()
+
+    def lose(number):
+        if number != 2:
+            return
+        vllm.stop()
+
+        def come_back():
+            assert asked.wait(30)
+            vllm.start()
+
+        threading.Thread(target=come_back).start()
+        # Once the gateway has found it away.
+        trouble = gateway.engine.models.generalist
+
+        def watch():
+            while trouble.trouble is None:
+                asked.wait(0.01)
+            asked.set()
+
+        threading.Thread(target=watch).start()
+
+    text, notices, opened = text_of(gateway, Patience(busy=120.0), lose)
+
+    assert text == quiet
+    assert notices == []
+    assert opened == 1
+
+
+def test_a_device_whose_patience_ends_writes_on_alone(gateway, vllm):
+    def lose(number):
+        if number == 1:
+            vllm.stop()
+
+    text, notices, _ = text_of(gateway, Patience(busy=1.5), lose)
+    vllm.start()
+
+    assert notices == ["the server is busy; the rest is written on this device alone"]
+    assert text[-4:] == list(DRAFTS[-1])
+
+
+def test_no_session_is_opened_while_the_stock_server_is_away(gateway, vllm):
+    with client_of(gateway) as client:
+        session_id = open_session(client, request_of())
+        vllm.stop()
+        block = block_after((), (4, 5))
+        assert post_block(client, session_id, block).json()["type"] == "busy"
+        verifier = CloudVerifier(gateway.url, TOKEN, lambda _: None)
+        session = VerifierSession(
+            verifier,
+            request_of(),
+            lambda _: None,
+            may_go_offline=False,
+            patience=Patience(busy=0.0),
+        )
+        away = "the generalist's server (does not answer|broke the connection off)"
+        with pytest.raises(CloudBusyError, match=away):
+            session.open()
+        session.close()
+        vllm.start()
+
+
+def test_another_model_is_told_to_the_device(gateway, vllm):
+    """In words where it asks to open a text."""
+    with client_of(gateway) as client:
+        session_id = open_session(client, request_of())
+        block = block_after((), (4, 5))
+        vllm.stop()
+        assert post_block(client, session_id, block).json()["type"] == "busy"
+        vllm.salt = 77
+        vllm.start()
+        gateway.engine.models.generalist._trouble_until = 0.0
+        assert post_block(client, session_id, block).json()["type"] == "error"
+        verifier = CloudVerifier(gateway.url, TOKEN, lambda _: None)
+        with pytest.raises(CloudUnreachableError, match="runs another model than when"):
+            verifier.open(request_of())
+        verifier.close()
+
+
+def test_what_a_stock_server_cannot_do_is_refused_at_opening(gateway):
+    with client_of(gateway) as client:
+        for changes, sentence in (
+            ({"candidates": 41}, "gives at most 40 candidates per token"),
+            ({"candidate_rule": "contrast"}, "candidate_rule = 'generalist'"),
+            ({"temperature": 0.7}, "works with temperature 0 or 1"),
+        ):
+            request = open_request(**changes)
+            body = {
+                "version": 3,
+                "prompt_ids": [1],
+                "text_ids": [],
+                "vocabulary_id": NAMES.id,
+                "terms": {
+                    field: getattr(request.terms, field)
+                    for field in request.terms.__slots__
+                },
+            }
+            answer = client.post("/v1/sessions", json=body)
+            assert answer.status_code == 422
+            assert sentence in answer.json()["detail"]
+        limits = client.get("/v1/models").json()["limits"]
+        assert (limits["candidates"], limits["context_length"]) == (40, 128)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--generalist-url", "nowhere"], "no address of a server"),
+        (["--generalist-url", "http://h", "--generalist", "x"], "exclude each other"),
+        (
+            ["--generalist-url", "http://h", "--base-url", "http://i", "--no-base"],
+            "--no",
+        ),
+        (["--base-url", "http://h"], "go with --generalist-url"),
+        (["--generalist-model", "m"], "go with --generalist-url"),
+        (["--generalist-url", "http://h", "--base-model", "m"], "goes with --base-url"),
+        (["--generalist-url", "http://127.0.0.1:1"], "--generalist-tokenizer"),
+        (
+            ["--generalist-url", "http://127.0.0.1:1", "--generalist-tokenizer", "no"],
+            "there is no model file at no",
+        ),
+    ],
+)
+def test_a_command_line_that_cannot_be(arguments, sentence):
+    done = CliRunner().invoke(main, ["serve", "--port", "0", *arguments])
+    assert done.exit_code != 0
+    assert sentence in " ".join(done.output.split())
