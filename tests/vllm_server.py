@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from edge_app.verifiers.cloud import CloudVerifier
-from tests.waiting import ROOT, moments
+from tests.waiting import PATIENCE, ROOT, moments
 
 PLACE = Path(os.environ.get("SPECSTEER_VLLM", ROOT / ".venv-vllm"))
 PROGRAM = PLACE / "bin" / "vllm"
@@ -66,7 +66,7 @@ class VllmServer:
         for _ in moments(lambda: self._log.read_text()[-2000:], pause=0.2):
             assert self._process.poll() is None, self._log.read_text()[-2000:]
             with suppress(urllib.error.URLError, ConnectionError):
-                urllib.request.urlopen(f"{self.url}/health", timeout=2).close()
+                urllib.request.urlopen(f"{self.url}/health", timeout=PATIENCE).close()
                 return
 
     def kill(self):
@@ -99,7 +99,7 @@ class Gateway:
         for _ in moments("the gateway is not ready", pause=0.1):
             assert self._process.poll() is None
             with suppress(urllib.error.URLError):
-                urllib.request.urlopen(f"{self.url}/readyz", timeout=2).close()
+                urllib.request.urlopen(f"{self.url}/readyz", timeout=PATIENCE).close()
                 return
 
     def end(self, number=signal.SIGTERM):

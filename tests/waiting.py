@@ -106,6 +106,10 @@ class Elapsed:
         """Whether so much time has passed since the beginning."""
         return time.monotonic() - self._began >= seconds
 
+    def told(self):
+        """How many seconds have passed, for what a test prints; none compares it."""
+        return time.monotonic() - self._began
+
 
 def let_pass(seconds):
     """Be as slow as what a test stands for; that it is slower changes nothing."""

@@ -20,7 +20,7 @@ from edge_app.retrieval.context import LONGEST_CONTEXT, Prompts
 from edge_app.retrieval.passages import RetrievalContext
 from edge_app.service.profiles import Profiler
 from edge_app.transport.child_server import ChildServer
-from models.running.llama_reranker import LlamaReranker
+from models.running.loading import load_reranker
 from models.running.settings import EngineSettings
 
 
@@ -110,7 +110,7 @@ class Lab:
             reranker = None
             if self._reranker_file is not None:
                 settings = EngineSettings(threads=self.how.threads)
-                loaded = LlamaReranker(self._reranker_file, settings)
+                loaded = load_reranker(self._reranker_file, settings)
                 reranker = self._opened.enter_context(closing(loaded))
             profiler = Profiler(self.pair.summariser(), self.hashes["specialist"])
             self._context = RetrievalContext(profiler, reranker)

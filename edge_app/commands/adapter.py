@@ -147,9 +147,9 @@ def train_command(**options: Any) -> None:
     from edge_app.commands.service_config import service_config
     from models.adapters.recipe import AdapterRecipe
 
-    check_extra()
     settings = read_settings()
     adapter = named(options["name"] or (_SAMPLE if options["sample"] else _NAME))
+    check_extra()
     chosen = service_config(
         settings, server="", specialist=options["specialist"], lora=OFF
     )

@@ -24,6 +24,7 @@ from tests.cloud_api.cloud_fakes import (
     running,
 )
 from tests.cloud_api.fake_vllm import NAMES, FakeVllm, write_tokenizer
+from tests.waiting import PATIENCE, wait_until
 
 PROMPT = (1, 2, 3)
 DRAFTS = ((4, 5, 6, 7), (8, 9, 10, 11), (12, 13, 14, 15), (16, 17, 18, 19))
@@ -102,7 +103,7 @@ def test_a_text_goes_on_when_the_stock_server_is_killed_and_comes_back(gateway, 
         vllm.stop()
 
         def come_back():
-            assert asked.wait(30)
+            assert asked.wait(PATIENCE)
             vllm.start()
 
         threading.Thread(target=come_back).start()
@@ -110,8 +111,7 @@ def test_a_text_goes_on_when_the_stock_server_is_killed_and_comes_back(gateway, 
         trouble = gateway.engine.models.generalist
 
         def watch():
-            while trouble.trouble is None:
-                asked.wait(0.01)
+            wait_until(lambda: trouble.trouble is not None, "it is not missed")
             asked.set()
 
         threading.Thread(target=watch).start()

@@ -100,7 +100,7 @@ CASES = {
     ("models", "use"): ["{gguf} {missing}", "{hostile} {hostile}"],
     ("models", "remove"): ["{hostile}"],
     ("bench", "engines"): ["--texts {hostile}"],
-    ("bench", "adapter"): ["--specialist {gguf}"],
+    ("bench", "adapter"): ["--json {hostile} {hostile}"],
     ("bench", "quality"): ["--data {missing}", "--data {eval}", "--{hostile}"],
     ("bench", "cost"): ["--specialist {gguf}", "--history {hostile}"],
     ("bench", "candidates"): ["--data {missing}", "--{hostile}"],

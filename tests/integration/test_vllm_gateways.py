@@ -9,7 +9,6 @@ import signal
 import statistics
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -24,6 +23,7 @@ from models.running.loading import load_model
 from tests import vllm_server
 from tests.relay import Relay
 from tests.vllm_server import TOKEN, Gateway, VllmServer
+from tests.waiting import Elapsed
 
 pytestmark = pytest.mark.slow
 
@@ -73,10 +73,10 @@ class Device:
         session.open()
         while len(self.text) < len(self.written):
             drafted = self.written[len(self.text) :][:DRAFT]
-            started = time.perf_counter()
+            elapsed = Elapsed()
             session.submit(self.text, drafted, 0.5)
             verdict = session.collect(self.text)
-            self.gaps.append(time.perf_counter() - started)
+            self.gaps.append(elapsed.told())
             assert verdict is not None, "the device went on alone"
             refused = verdict.accepted < len(drafted)
             session.settle(self.text, verdict.accepted, refused=refused)
@@ -118,10 +118,10 @@ def test_no_token_is_lost_with_a_gateway(vllm):
             Device(number, example, model, gateways)
             for number, example in enumerate(examples)
         ]
-        started = time.perf_counter()
+        elapsed = Elapsed()
         with ThreadPoolExecutor(TEXTS) as pool:
             texts = list(pool.map(lambda one: one.write(half_way), devices))
-        seconds = time.perf_counter() - started
+        seconds = elapsed.told()
         for one in gateways[killing:]:
             one.end()
         return texts, devices, seconds

@@ -2,7 +2,6 @@
 whatever goes wrong."""
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -37,6 +36,7 @@ from tests.cloud_api.cloud_fakes import (
     logits_after,
 )
 from tests.cloud_api.fake_vllm import NAMES, FakeVllm, write_tokenizer
+from tests.waiting import let_pass
 
 PROMPT = (3, 1, 4, 1, 5, 9, 2, 6)
 
@@ -257,7 +257,7 @@ def dripping(handler, _):
     handler.end_headers()
     while True:
         handler.wfile.write(b" ")
-        time.sleep(0.02)
+        let_pass(0.02)
 
 
 def saying(body, status=200):

@@ -81,7 +81,7 @@ def test_a_token_file_that_is_none(home):
 
 
 def options(**changes):
-    names = ("server", "specialist", "generalist")
+    names = ("server", "specialist", "generalist", "lora")
     return {**dict.fromkeys(names), "sample": False, **changes}
 
 
