@@ -11,8 +11,8 @@ from fastapi import FastAPI
 
 from cloud_api.auth.middleware import RequireToken
 from cloud_api.connections import DOOR, Door
+from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread
-from cloud_api.engine.slots import Models
 from cloud_api.http import problems, routes, stream
 from cloud_api.http.middleware import CatchAllErrors, LimitBody
 from cloud_api.http.schemas import FIELD_NAMES

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.speed.one_text import Text, length, overlap
 from benchmarks.speed.rig.engines import SlotEngine
 from benchmarks.speed.simulated import Machine, best_loop, simulate
-from cloud_api.engine.slots import Models
+from cloud_api.engine.models import Models
 from decoding_core.protocols import BatchEngine
 
 BLOCKS = (1, 2, 4, 8, 16)

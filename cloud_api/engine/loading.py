@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cloud_api.engine.slots import Models
+from cloud_api.engine.models import Models
 from models.running.settings import EngineSettings, usable_cores
 
 BLOCK = 8

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from cloud_api.engine.loading import BLOCK, ModelOptions, StockAddress
-from cloud_api.engine.slots import Models
+from cloud_api.engine.models import Models
 from cloud_api.engine.stock_client import StockClient
 from cloud_api.engine.stock_server import BY_ID, StockEngine, StockModel
 from cloud_api.engine.token_names import (

@@ -61,7 +61,7 @@ async def models(service: ServiceNeeded) -> dict[str, Any]:
         "base": None if pair.base is None else described(pair.base),
         "limits": {
             "context_length": pair.context_length,
-            "vocabulary_size": pair.vocabulary_size,
+            "vocabulary_size": pair.generalist.vocabulary_size,
             "draft_limit": DRAFT_LIMIT,
             "settled_limit": SETTLED_LIMIT,
             "candidates": candidate_limit(pair, settings),

@@ -37,8 +37,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread, Round
-from cloud_api.engine.slots import Models
 from cloud_api.errors import LoadingError, StaleBlockError, StoppingError
 from cloud_api.settings import ServerSettings
 from decoding_core.errors import (
@@ -324,10 +324,9 @@ def check_request(
 
 def check_ids(token_ids: Sequence[int], models: Models) -> None:
     """Raise MessageError when an id is not in the vocabulary."""
-    if token_ids and not 0 <= min(token_ids) <= max(token_ids) < models.vocabulary_size:
-        raise MessageError(
-            f"a token id outside the vocabulary of {models.vocabulary_size}"
-        )
+    size = models.generalist.vocabulary_size  # the base's too
+    if token_ids and not 0 <= min(token_ids) <= max(token_ids) < size:
+        raise MessageError(f"a token id outside the vocabulary of {size}")
 
 
 class Service:

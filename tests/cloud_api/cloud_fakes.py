@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 from cloud_api.app import create_app
 from cloud_api.connections import VerifierServer
 from cloud_api.engine import scheduler
-from cloud_api.engine.slots import Models
+from cloud_api.engine.models import Models
 from cloud_api.run import address_of, listen
 from cloud_api.settings import ServerSettings
 from decoding_core import wire_json

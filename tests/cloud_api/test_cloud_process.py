@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 
 from cloud_api import run
 from cloud_api.cli import main
-from cloud_api.engine.slots import Models
+from cloud_api.engine.models import Models
 from cloud_api.run import is_loopback
 from decoding_core import wire_json
 from decoding_core.messages import Kind, Problem

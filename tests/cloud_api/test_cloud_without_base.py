@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from cloud_api import cli
-from cloud_api.engine.slots import Models
+from cloud_api.engine.models import Models
 from decoding_core import wire_json
 from decoding_core.verifier import EngineVerifier, VerifierHere
 from edge_app.verifiers.on_device import EdgeBaseVerifier

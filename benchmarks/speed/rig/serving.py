@@ -23,7 +23,7 @@ from typing import Any, Literal
 from benchmarks.speed.rig.engines import Pace, PacedBatch, TracedBatch
 from benchmarks.speed.rig.trace import Role, Trace, TraceLogits
 from cloud_api.engine.loading import ModelOptions, load_models
-from cloud_api.engine.slots import Models
+from cloud_api.engine.models import Models
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
 from decoding_core.protocols import BatchEngine
 from edge_app.transport.client import Connection

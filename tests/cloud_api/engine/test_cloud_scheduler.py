@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import (
     AHEAD,
     BESIDE,
@@ -12,7 +13,6 @@ from cloud_api.engine.scheduler import (
     Round,
     Scheduler,
 )
-from cloud_api.engine.slots import Models, common_prefix
 from cloud_api.errors import StaleBlockError
 from decoding_core.errors import (
     CloudBusyError,
@@ -22,6 +22,7 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import Candidates, Verdict
 from decoding_core.sampling import ArrayRows
+from decoding_core.verifier import common_prefix
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import (
     LONGEST_PATIENCE_SECONDS,
     PATIENCE_SECONDS,
+    TENURE,
     Round,
     Scheduler,
 )
-from cloud_api.engine.slots import TENURE, Models
 from decoding_core.messages import Verdict
 
 SECONDS_A_TOKEN = 0.001

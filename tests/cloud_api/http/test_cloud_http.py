@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from cloud_api.engine.slots import Models
+from cloud_api.engine.models import Models
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
 from decoding_core.messages import VERSION
