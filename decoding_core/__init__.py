@@ -70,6 +70,7 @@ _HOME = {
     "VerifierHere": "verifier",
     "VerifierRole": "verifier",
     "VocabularyMismatchError": "errors",
+    "VocabularyRefusedError": "errors",
     "WINDOW": "messages",
     "available": "methods",
     "build": "methods",

@@ -87,3 +87,8 @@ class CloudBusyError(CloudError):
 
 class CloudRefusedError(CloudError):
     """The server said no and would say no again. Told to the user, never retried."""
+
+
+class VocabularyRefusedError(CloudRefusedError, VocabularyMismatchError):
+    """The server's models have other tokens than the device's. Reported with the first
+    token that differs."""

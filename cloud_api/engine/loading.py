@@ -72,4 +72,5 @@ def load_models(options: ModelOptions) -> Models:
     # threads, two models at once are slower than one after the other.
     at_once = sum(threads) <= usable_cores()
     generalist, *base = contexts
-    return Models(generalist, base[0] if base else None, at_once)
+    names = loaded[0].vocabulary.names()
+    return Models(generalist, base[0] if base else None, at_once, names=names)

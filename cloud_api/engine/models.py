@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.protocols import BatchEngine
@@ -22,6 +22,8 @@ class Models:
     in_pieces: bool = True
     """Whether a long text is read in pieces, so that others have their turn in between;
     a server behind an address does that by itself."""
+    names: Sequence[bytes] = field(default=(), repr=False)
+    """The names of the tokens, so that a device can find where its own differ."""
     check: Callable[[VerifierRole], None] = lambda _: None
     """Raises a DecodingError for a session that the models cannot serve, or not now."""
 

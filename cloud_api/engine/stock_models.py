@@ -68,15 +68,15 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
         there = _connect(options.base, "base", names, tells_by_id=True)
         length = min(large.context_length, there.context_length)
         small = StockEngine(there, options.slots, length)
-        return _models(large, small)
+        return _models(large, small, names)
     if local is None:
-        return _models(large, None)
+        return _models(large, None, names)
     from models.running.threads import fit_threads
 
     length = min(large.context_length, local.context_length)
     texts: TextSlots = local.open(options.slots, length, owns_model=True)
     fit_threads(texts, BLOCK)
-    return _models(large, texts)
+    return _models(large, texts, names)
 
 
 def _connect(
@@ -103,7 +103,9 @@ def _connect(
     return model
 
 
-def _models(generalist: StockEngine, base: StockEngine | TextSlots | None) -> Models:
+def _models(
+    generalist: StockEngine, base: StockEngine | TextSlots | None, names: TokenNames
+) -> Models:
     engines: list[BatchEngine] = [generalist]
     engines += [] if base is None else [base]
     remote = [one for one in engines if isinstance(one, StockEngine)]
@@ -126,6 +128,7 @@ def _models(generalist: StockEngine, base: StockEngine | TextSlots | None) -> Mo
         base,
         at_once=base is not None,
         in_pieces=len(remote) < len(engines),
+        names=names.names,
         check=check,
     )
 

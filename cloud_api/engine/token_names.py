@@ -11,8 +11,8 @@ from cloud_api.engine.stock_client import StockClient, StockServerError
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.foreign_text import escaped, one_line
 from models.files import find
-from models.local.describing import token_list_id, token_names
-from models.running.interface import Vocabulary
+from models.local.describing import token_names
+from models.running.interface import Vocabulary, token_list_id
 
 _WORDS, _TEXT = 400, 6_000
 """How many tokens are looked for on the server, in so many characters at most."""
@@ -37,7 +37,7 @@ class TokenNames:
 
 def names_in(vocabulary: Vocabulary) -> TokenNames:
     """The tokens of a model that is loaded here."""
-    return TokenNames([vocabulary.token(one) for one in range(vocabulary.size)])
+    return TokenNames(vocabulary.names())
 
 
 def read_names(path: Path) -> TokenNames:

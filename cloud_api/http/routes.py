@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from cloud_api.errors import LoadingError, StoppingError
@@ -13,6 +14,7 @@ from cloud_api.sessions.service import Service, candidate_limit
 from decoding_core import wire_json
 from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, VERSION, WINDOW
 from decoding_core.protocols import BatchEngine
+from models.running.interface import token_list_id
 
 router = APIRouter()
 
@@ -41,6 +43,19 @@ async def readyz(service: ServiceNeeded) -> JSONResponse:
     except StoppingError:
         return JSONResponse({"state": "stopping"}, 503, {"Retry-After": "5"})
     return JSONResponse({"state": "ready"})
+
+
+@router.get("/v1/vocabulary/{count}")
+async def vocabulary(
+    count: Annotated[int, Path(ge=1)], service: ServiceNeeded
+) -> dict[str, Any]:
+    """The id of the first `count` tokens, or of all, as `token_list_id` has it, and the
+    name of the last of them in hexadecimal digits: a device whose vocabulary differs
+    finds by halving where."""
+    names = service.models.names
+    first = names[:count]
+    found = await asyncio.to_thread(token_list_id, first)
+    return {"size": len(names), "id": found, "last": first[-1].hex() if first else ""}
 
 
 @router.get("/v1/models")

@@ -13,6 +13,7 @@ from decoding_core.errors import (
     DecodingError,
     InvalidSettingsError,
     StoppedError,
+    VocabularyRefusedError,
 )
 from decoding_core.methods import build
 from decoding_core.protocols import Engine, Verifier
@@ -250,7 +251,15 @@ class WritingService:
             *(model, context, request, role.method, emit, stop, patience),
             keeps_session=True,
         )
-        return job.run(verifier, retrieved.passages)
+        try:
+            return job.run(verifier, retrieved.passages)
+        except VocabularyRefusedError as error:
+            assert self._verifier is not None
+            where = ""
+            with suppress(DecodingError):  # one that does not tell refuses all the same
+                names = model.vocabulary.names()
+                where = f": {self._verifier.first_difference(names)}"
+            raise VocabularyRefusedError(f"{error}{where}") from error
 
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
         """Raise InvalidSettingsError for what cannot be, before anything is sent."""

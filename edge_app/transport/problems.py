@@ -14,6 +14,7 @@ from decoding_core.errors import (
     EngineError,
     MessageError,
     SessionLostError,
+    VocabularyRefusedError,
 )
 from decoding_core.foreign_text import one_line
 from decoding_core.messages import Kind, Problem, Signal
@@ -39,6 +40,8 @@ def error_of(
         return ContextFullError(f"the server at {url}: {detail}")
     if status == 404 and problem.get("code") == "session-lost":
         return SessionLostError(detail)
+    if status == 409 and problem.get("code") == "vocabulary-mismatch":
+        return VocabularyRefusedError(f"the server at {url} refused: {detail}")
     if status in (404, 405, 501):
         return CloudRefusedError(f"there is no SpecSteer server at {url}")
     if 300 <= status < 400:

@@ -12,7 +12,7 @@ both have in common.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from decoding_core.errors import (
@@ -37,6 +37,7 @@ from decoding_core.wire_json import open_to_json, opened_from_json
 from edge_app.decoding.events import Emit
 from edge_app.transport.client import Connection, ConnectionLostError
 from edge_app.transport.problems import error_of_signal
+from models.running.interface import shown_token, token_list_id
 
 _MOST_SOCKETS = 3  # broken in succession over one block: then the server counts as gone
 _MOST_STALE = 16
@@ -111,6 +112,32 @@ class CloudVerifier:
         with suppress(CloudError):
             self._connection.connect(f"{self._path()}/stream")
         return opened
+
+    def first_difference(self, names: Sequence[bytes]) -> str:
+        """The first token that the server has otherwise, in words, found by
+        halving; `names` are the device's. Raises what `open` does, and MessageError."""
+
+        def ask(count: int) -> tuple[int, str, bytes]:
+            path = f"/v1/vocabulary/{count}"
+            answer = self._connection.request("vocabulary", "GET", path)
+            try:
+                last = bytes.fromhex(answer["last"])
+                return int(answer["size"]), str(answer["id"]), last
+            except (KeyError, TypeError, ValueError) as error:
+                raise MessageError("the server does not tell its tokens") from error
+
+        size, _, _ = ask(1)
+        same, other = 0, max(0, min(size, len(names))) + 1
+        while other - same > 1:
+            count = (same + other) // 2
+            if ask(count)[1] == token_list_id(names[:count]):
+                same = count
+            else:
+                other = count
+        here = names[same : same + 1]
+        there = [ask(same + 1)[2]] if same < size else []
+        mine, theirs = (shown_token(*some) for some in (here, there))
+        return f"token {same} is {mine} here and {theirs} there"
 
     def submit(self, block: DraftBlock) -> None:
         """Send one block, over as many sockets as it takes; raises what `collect` does,

@@ -7,7 +7,6 @@ names are made fit to be shown.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from array import array
@@ -19,7 +18,12 @@ from typing import Any
 from decoding_core.errors import ModelError, ModelNotFoundError
 from decoding_core.foreign_text import one_line
 from models.gguf_header import read_header, template_source
-from models.running.interface import is_padding, padding_name
+from models.running.interface import (
+    differing_token,
+    is_padding,
+    padding_name,
+    token_list_id,
+)
 
 _QUANTISATIONS = {
     0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1",
@@ -110,20 +114,7 @@ def describe(path: Path) -> ModelDescription:
 def first_difference(one: Path, other: Path) -> str:
     """The first token that the vocabularies of two models do not share, in words; empty
     where they are one vocabulary. Raises as `describe` does."""
-    first, second = token_names(one), token_names(other)
-    both = min(len(first), len(second))
-    at = next((i for i in range(both) if first[i] != second[i]), both)
-    if at == len(first) == len(second):
-        return ""
-
-    def named(tokens: Sequence[bytes]) -> str:
-        if at == len(tokens):
-            return "missing"
-        return f"'{_shown(tokens[at].decode('utf-8', 'replace'))}'"
-
-    return (
-        f"token {at} is {named(first)} in the first and {named(second)} in the second"
-    )
+    return differing_token(token_names(one), token_names(other))
 
 
 def token_names(path: Path) -> tuple[bytes, ...]:
@@ -315,14 +306,6 @@ def _unpadded(names: list[bytes], kinds: Sequence[int] = ()) -> tuple[bytes, ...
     ):
         count -= 1
     return tuple(names[:count])
-
-
-def token_list_id(names: Sequence[bytes]) -> str:
-    """The hash of a token list, as `Vocabulary.id` computes it."""
-    sha = hashlib.sha256()
-    for name in names:
-        sha.update(len(name).to_bytes(4, "little") + name)
-    return sha.hexdigest()[:32]
 
 
 def _read_json(path: Path, *, needed: bool = True) -> dict[str, Any]:

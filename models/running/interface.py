@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +38,14 @@ def is_padding(token_id: int, name: bytes) -> bool:
     return name == padding_name(token_id)
 
 
+def token_list_id(names: Iterable[bytes]) -> str:
+    """The id of a vocabulary whose tokens have these names."""
+    sha = hashlib.sha256()
+    for name in names:
+        sha.update(len(name).to_bytes(4, "little") + name)
+    return sha.hexdigest()[:32]
+
+
 class Vocabulary(ABC):
     """Text to token ids, ids to bytes. Not to be used after its model was closed.
 
@@ -51,11 +59,11 @@ class Vocabulary(ABC):
     @cached_property
     def id(self) -> str:
         """Hash of the token list; two models fit only if theirs are equal."""
-        sha = hashlib.sha256()
-        for token_id in range(self.size):
-            name = self.token(token_id)
-            sha.update(len(name).to_bytes(4, "little") + name)
-        return sha.hexdigest()[:32]
+        return token_list_id(self.names())
+
+    def names(self) -> list[bytes]:
+        """The names of all tokens, in the order of their ids."""
+        return [self.token(token_id) for token_id in range(self.size)]
 
     @property
     @abstractmethod
@@ -321,26 +329,35 @@ class SlotEngine:
         self.slots.rollback(self.slot, 0)
 
 
+def shown_token(name: bytes | None = None) -> str:
+    """The name of a token as a sentence shows it; "missing" where there is none."""
+    if name is None:
+        return "missing"
+    words = one_line(escaped(name.decode("utf-8", "replace")))
+    return f"'{words[:_LONGEST_NAME]}'"
+
+
 def check_one_vocabulary(first: Model, second: Model) -> None:
     """Raise VocabularyMismatchError, with the first token that differs, where two
     models do not share a vocabulary."""
     if first.vocabulary_id == second.vocabulary_id:
         return
-    one, other = first.vocabulary, second.vocabulary
-    both = min(one.size, other.size)
-    at = next((i for i in range(both) if one.token(i) != other.token(i)), both)
-
-    def named(vocabulary: Vocabulary) -> str:
-        if at >= vocabulary.size:
-            return "missing"
-        name = vocabulary.token(at).decode("utf-8", "replace")
-        return f"'{one_line(escaped(name))[:_LONGEST_NAME]}'"
-
+    where = differing_token(first.vocabulary.names(), second.vocabulary.names())
     raise VocabularyMismatchError(
-        f"{first.path} and {second.path} have different vocabularies: token {at} is "
-        f"{named(one)} in the first and {named(other)} in the second; choose two "
-        "models of one family"
+        f"{first.path} and {second.path} have different vocabularies: {where}; choose "
+        "two models of one family"
     )
+
+
+def differing_token(first: Sequence[bytes], second: Sequence[bytes]) -> str:
+    """The first token that two lists do not share, in words; empty where they are the
+    same."""
+    both = min(len(first), len(second))
+    at = next((i for i in range(both) if first[i] != second[i]), both)
+    if at == len(first) == len(second):
+        return ""
+    one, other = (shown_token(*tokens[at : at + 1]) for tokens in (first, second))
+    return f"token {at} is {one} in the first and {other} in the second"
 
 
 _LONGEST_NAME = 40

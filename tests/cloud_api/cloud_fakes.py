@@ -125,7 +125,11 @@ GENERALIST, BASE = 1, 2
 
 
 def fake_models(**options):
-    return Models(FakeModel(GENERALIST, **options), FakeModel(BASE, **options))
+    return Models(
+        FakeModel(GENERALIST, **options),
+        FakeModel(BASE, **options),
+        names=[b"token %d" % token for token in range(VOCABULARY)],
+    )
 
 
 class RunningServer:

@@ -182,9 +182,17 @@ def test_a_wrong_token_is_one_sentence(server):
 
 
 def test_a_specialist_of_another_vocabulary_at_a_server(write, other_vocabulary):
-    """The sentence names the models and what to do."""
-    result = write("x", "--specialist", other_vocabulary["specialist"])
+    """The sentence names the models, what to do, and the first token that differs."""
+    model = other_vocabulary["specialist"]
+    lists = [
+        read_header(path)["tokenizer.ggml.tokens"]
+        for path in (model, locate("specialist"))
+    ]
+    at = next(i for i, (a, b) in enumerate(zip(*lists, strict=True)) if a != b)
+    ours, theirs = (tokens[at] for tokens in lists)
+    result = write("x", "--specialist", model)
     assert "another vocabulary" in sentence(result)
+    assert f"token {at} is '{ours}' here and '{theirs}' there" in sentence(result)
     assert result.exit_code == 1
 
 

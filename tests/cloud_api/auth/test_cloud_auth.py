@@ -57,6 +57,7 @@ def test_these_are_all_the_routes(server):
         ("GET", "/healthz"),
         ("GET", "/readyz"),
         ("GET", "/v1/models"),
+        ("GET", "/v1/vocabulary/{count}"),
         ("GET", "/v1/openapi.json"),
         ("POST", "/v1/sessions"),
         ("PUT", "/v1/sessions/{session_id}"),
@@ -74,7 +75,7 @@ def test_no_route_is_answered_without_the_token(server, headers):
     for method, path in [*sorted(routes_of(server.app)), ("GET", "/nowhere")]:
         if method == "STREAM" or path in OPEN_PATHS:
             continue
-        url = server.url + path.format(session_id=session_id)
+        url = server.url + path.format(session_id=session_id, count=1)
         response = ask(method, url, headers=headers)
 
         assert response.status_code == 401, (method, path)

@@ -12,10 +12,10 @@ from models.running import loading, threads
 
 class FakeVocabulary:
     def __init__(self, names):
-        self.size, self._names = len(names), names
+        self._names = names
 
-    def token(self, token_id):
-        return self._names[token_id]
+    def names(self):
+        return list(self._names)
 
 
 class FakeWeights:

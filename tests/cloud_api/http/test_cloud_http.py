@@ -8,6 +8,7 @@ from cloud_api.engine.models import Models
 from decoding_core import wire_json
 from decoding_core.errors import EngineError
 from decoding_core.messages import VERSION
+from models.running.interface import token_list_id
 from tests.cloud_api.cloud_fakes import (
     VOCABULARY,
     FakeModel,
@@ -83,6 +84,18 @@ def test_the_models_and_limits_are_told(client):
         "context_length": 512,
     }
     assert body["limits"]["candidates"] == VOCABULARY
+
+
+def test_the_first_tokens_are_told(client):
+    """By their hash and the name of the last, so that a device finds what differs."""
+    names = [b"token %d" % token for token in range(VOCABULARY)]
+    for count, told in ((1, 1), (5, 5), (VOCABULARY, VOCABULARY), (10**6, VOCABULARY)):
+        assert client.get(f"/v1/vocabulary/{count}").json() == {
+            "size": VOCABULARY,
+            "id": token_list_id(names[:told]),
+            "last": names[told - 1].hex(),
+        }
+    assert client.get("/v1/vocabulary/0").status_code == 422
 
 
 @pytest.mark.parametrize(
