@@ -199,6 +199,8 @@ def test_forgetting_offers_to_delete_an_adapter(
 
 def test_training_without_its_libraries_says_how_to_add_them(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "models.adapters.training", None)
+    # A module that was imported before is an attribute of its package, too.
+    monkeypatch.delattr("models.adapters.training", raising=False)
     result = run("adapter", "train", "--sample")
     assert result.exit_code == 1
     assert result.stderr.strip().endswith(f"more libraries: {how_to_add('adapter')}")
