@@ -41,9 +41,9 @@ from models.running.settings import EngineSettings
 
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # else an assertion starts gdb
 if "OMP_WAIT_POLICY" not in os.environ:
-    # Threads of libgomp spin while they wait for each other, by default so long that two
+    # libgomp's threads spin while they wait for each other, by default so long that two
     # models on the same cores took six times as long over their prompts in every third
-    # run (docs/log.md); so many turns are enough for a step.
+    # run (docs/log.md). So many turns are enough within a step.
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 import llama_cpp as library
