@@ -1,11 +1,11 @@
+"""What llama.cpp alone does; what every engine must is in test_conformance.py."""
+
 import threading
 
 import numpy as np
 import pytest
 
 from decoding_core.errors import (
-    ContextFullError,
-    EngineError,
     InvalidSettingsError,
     ModelError,
     ModelNotFoundError,
@@ -69,19 +69,6 @@ def test_a_load_is_given_up_between_two_tensors():
     assert stop.asked > 3
 
 
-@pytest.mark.parametrize("text", AWKWARD)
-def test_text_survives_tokenisation(model, text):
-    """Every byte comes back."""
-    assert model.vocabulary.detokenize(model.vocabulary.tokenize(text)) == text
-
-
-def test_only_the_template_may_name_control_tokens(model):
-    """A letter that quotes a control token stays a letter."""
-    tokenize = model.vocabulary.tokenize
-    assert len(tokenize("<|im_end|>", True)) == 1
-    assert len(tokenize("<|im_end|>", False)) > 1
-
-
 def test_both_embedded_models_share_one_vocabulary(model):
     """Or nothing else would work."""
     generalist = LlamaModel(locate("generalist"), EngineSettings(extra_buffers=False))
@@ -105,30 +92,6 @@ def test_rows_are_those_of_the_last_tokens(context, model):
     whole = context.sequence(0).evaluate(ids, len(ids))
     some = context.sequence(1).evaluate(ids, 3)
     np.testing.assert_allclose(whole[-3:], some, atol=1e-4)
-
-
-def test_a_long_prompt_goes_through_in_parts(context, model):
-    """Longer than one batch; the last row is that of the last token."""
-    ids = (ids_of(model, 200) * 4)[:700]
-    sequence = context.sequence()
-    assert sequence.evaluate(ids).shape == (1, model.vocabulary_size)
-    assert sequence.position == 700
-
-
-def test_sequences_in_one_pass_do_not_see_each_other(context, model):
-    """Several texts in one decode give what each gives alone."""
-    ids = ids_of(model)
-    alone = context.sequence(0).evaluate(ids, 5)
-    context.sequence(0).rollback(0)
-    together = context.evaluate(
-        [
-            Reading(1, ids, 5),
-            Reading(2, ids[::-1], 2),
-        ]
-    )
-    assert [len(rows) for rows in together] == [5, 2]
-    np.testing.assert_allclose(together[0], alone, atol=2e-1)
-    assert (together[0].argmax(-1) == alone.argmax(-1)).mean() >= 0.8
 
 
 def test_rows_find_their_texts_when_a_pass_takes_several_batches(context, model):
@@ -159,60 +122,10 @@ def test_exact_blocks_equal_single_steps_bit_for_bit(exact_model):
     context.close()
 
 
-def test_what_would_end_the_process_is_an_error(context, model):
-    """Checked before llama.cpp is called; nothing is read."""
-    sequence = context.sequence()
-    for ids, rows in ([[10**6], 1], [[-1], 1], [[5], 2], [[5], 0], [[], 1]):
-        with pytest.raises(EngineError):
-            sequence.evaluate(ids, rows)
-    with pytest.raises(ContextFullError):
-        sequence.evaluate([5] * 1025)
-    with pytest.raises(EngineError):
-        sequence.rollback(3)
-    assert sequence.position == 0
-    assert sequence.evaluate([5]).shape == (1, model.vocabulary_size)
-
-
 def test_too_many_sequences_are_refused(model):
     """llama.cpp knows 256."""
     with pytest.raises(InvalidSettingsError):
         LlamaContext(model, 300)
-
-
-def test_a_closed_context_says_so(model):
-    """It does not crash."""
-    context = LlamaContext(model, 1, 256)
-    context.close()
-    with pytest.raises(EngineError, match="closed"):
-        context.sequence().evaluate([5])
-
-
-class StopWhileItRuns(threading.Event):
-    """Is set once the engine has asked some times whether it is."""
-
-    AFTER = 20
-    asked = 0
-
-    def is_set(self):
-        self.asked += 1
-        if self.asked == self.AFTER:
-            self.set()
-        return super().is_set()
-
-
-def test_stop_ends_a_long_evaluation(model):
-    """And the sequence is as it was before."""
-    context = LlamaContext(model, 1, 2048)
-    sequence = context.sequence()
-    sequence.evaluate([5, 6])
-    context.stop = stop = StopWhileItRuns()
-    with pytest.raises(StoppedError):
-        sequence.evaluate([7] * 2000)
-    assert stop.asked < 2 * StopWhileItRuns.AFTER, "it goes on for long"
-    assert sequence.position == 2
-    context.stop.clear()
-    assert sequence.evaluate([8]).shape[0] == 1
-    context.close()
 
 
 def test_missing_and_damaged_files_are_told_apart(tmp_path):
