@@ -18,7 +18,11 @@ from decoding_core.foreign_text import gate_output
 
 def export_folder(source: Path, folder: Path) -> None:
     """Write config, weights and tokenizer of the model at `source` into `folder`."""
-    place = {"gguf_file": source.name, "local_files_only": True}
+    place = {
+        "gguf_file": source.name,
+        "local_files_only": True,
+        "trust_remote_code": False,
+    }
     loaded = AutoModelForCausalLM.from_pretrained(
         source.parent, dtype=torch.float32, **place
     )

@@ -26,6 +26,7 @@ from decoding_core.errors import (
     ModelError,
     StoppedError,
 )
+from decoding_core.foreign_text import one_line
 from decoding_core.protocols import LogitRows, Reading
 from decoding_core.sampling import Floats, Ids
 from models.chat import ChatTemplate
@@ -55,6 +56,8 @@ _ALIKE = 2
 another, since the shorter ones are filled up."""
 _ROOM = 256
 """Tokens by which a text's cache grows at least."""
+_LONGEST_REASON = 300
+"""Characters of what the library says against a model; some of it fills a screen."""
 _KINDS = ("full_attention", "sliding_attention")
 """Layers whose cache can forget its end; others (recurrent, chunked) cannot."""
 _ENDS = (
@@ -95,7 +98,8 @@ class TransformersModel(Model):
         wanted = settings.precision
         if wanted == "auto":
             wanted = "float32" if self.device == "cpu" else "bfloat16"
-        place: dict[str, Any] = {"local_files_only": True}
+        # Left to itself, the library asks at the terminal if it may run a model's code.
+        place: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         if path.is_file():
             place |= {"gguf_file": path.name}
         folder = path.parent if path.is_file() else path
@@ -107,9 +111,8 @@ class TransformersModel(Model):
                 folder, dtype=getattr(torch, wanted), **place
             )
         except Exception as error:  # a foreign file can make it raise anything
-            raise ModelError(
-                f"transformers cannot load {path}: {str(error) or type(error).__name__}"
-            ) from error
+            why = one_line(str(error) or type(error).__name__)[:_LONGEST_REASON]
+            raise ModelError(f"transformers cannot load {path}: {why}") from error
         if stop is not None and stop.is_set():
             raise StoppedError("stopped while the model was loading")
         self.weights: Any = weights.to(self.device).eval()

@@ -172,6 +172,25 @@ def test_what_cannot_be_run_is_said(tmp_path):
             load_model(folder, CPU)
 
 
+def test_code_that_comes_with_a_model_is_not_run(tmp_path, monkeypatch):
+    """Nor is anybody asked whether it may be."""
+    folder = tiny(tmp_path / "tiny")
+    ran = tmp_path / "ran"
+    (folder / "own.py").write_text(f"open({str(ran)!r}, 'w')\n")
+    config = json.loads((folder / "config.json").read_text())
+    config["model_type"] = "own"
+    config["auto_map"] = {
+        "AutoConfig": "own.OwnConfig",
+        "AutoModelForCausalLM": "own.OwnModel",
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("asked"))
+    with pytest.raises(ModelError, match="transformers cannot load") as refused:
+        load_model(folder, CPU)
+    assert "\n" not in str(refused.value)
+    assert not ran.exists()
+
+
 def test_layers_that_cannot_forget_are_refused(tmp_path):
     folder = tiny(tmp_path)
     config = json.loads((folder / "config.json").read_text())
