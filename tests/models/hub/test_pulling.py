@@ -24,14 +24,16 @@ REPOSITORY, FILE = "maker/Tiny-GGUF", "tiny-q4_0.gguf"
 
 @pytest.fixture
 def hub(monkeypatch):
+    for name in ("HF_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    # The client reads the environment as it loads, here or in an earlier test: not what
+    # training an adapter sets, nor the address of a hub that is none.
+    library = pulling._library()
+    monkeypatch.setattr(library.constants, "HF_HUB_OFFLINE", False)
     with small_hub() as one:
         monkeypatch.setenv("HF_ENDPOINT", one.url)
-        for name in ("HF_TOKEN", "HF_HUB_OFFLINE"):
-            monkeypatch.delenv(name, raising=False)
         yield one
-    from huggingface_hub import close_session
-
-    close_session()
+    library.close_session()
 
 
 def specsteer(*words):
