@@ -152,6 +152,9 @@ class Session:
             if one.epoch == block.epoch and not self._is_void(one)
         ]
         if len(wanted) >= WINDOW or len(self._waiting) >= UNANSWERED:
+            # What stands behind it may follow the text held here by chance, where the
+            # device drafted again what was refused before; it would overtake it.
+            self._failed = block
             return Signal(Kind.BUSY, *key, BUSY_MILLISECONDS)
         added = [*block.settled, *block.drafted]
         size = len(self._prompt) + block.position + len(added)

@@ -149,6 +149,7 @@ class LossyNetwork(RuleBasedStateMachine):
             self.held = list(meant)
         else:
             assert self.session.token_ids == before
+            self.failed = block if expected == "busy" else self.failed
 
     def expected(self, block):
         """The plain model: the name of the decision, or the very answer."""
@@ -289,6 +290,19 @@ def test_a_device_that_fills_the_window_with_void_blocks_has_to_wait():
 
     assert decisions == ["verify"] * UNANSWERED + ["busy"] * (50 - UNANSWERED)
     session.finish(blocks[0], session.resync((0, 0)))
+    assert isinstance(session.receive(blocks[-1]), Verify)
+
+
+def test_no_block_overtakes_one_that_had_no_room():
+    """The device drafts again what was refused, so that the block behind follows the
+    text held here; then the one before it would be old when it comes again."""
+    session = new_session()
+    blocks = [block_after((), (5,), epoch=n, round_=n) for n in range(UNANSWERED + 1)]
+    behind = block_after((5,), (6,), epoch=UNANSWERED, round_=UNANSWERED + 1)
+    assert name_of([session.receive(block) for block in blocks][-1]) == "busy"
+    session.finish(blocks[0], session.resync((0, 0)))
+
+    assert session.receive(behind).kind is Kind.RESYNC
     assert isinstance(session.receive(blocks[-1]), Verify)
 
 

@@ -208,11 +208,13 @@ class LosingServer:
 
     def _answered(self, session, frame, kind):
         block = session.frames.decode_block(frame)
-        if kind == "answer busy":
-            return Signal(Kind.BUSY, block.epoch, block.round, LONGEST_BUSY)
         decision = session.receive(block)
         if not isinstance(decision, Verify):
             return decision
+        if kind == "answer busy":
+            busy = Signal(Kind.BUSY, block.epoch, block.round, LONGEST_BUSY)
+            session.finish(block, busy)
+            return busy
         if kind == "answer with a fault":
             fault = Signal(Kind.ERROR, block.epoch, block.round, Problem.ENGINE)
             session.finish(block, fault)

@@ -144,6 +144,11 @@ lengths = st.one_of(st.just("auto"), st.integers(1, 9))
 disturbances = st.tuples(st.integers(0, 9), st.lists(some, max_size=12))
 
 
+# A block behind one that was put off followed, as the same tokens were drafted again.
+@example(
+    *("rejection", 0.7, "cloud", 4, 9, 4, 2),
+    (9, [["expire"], ["answer busy", "repeat the block"], ["restart"], [], []]),
+)
 @given(
     st.sampled_from(METHODS),
     st.sampled_from([0.0, 0.7]),
