@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from edge_app.commands.lazy import LazyGroup
+from models.lazy_commands import LazyGroup
 
 SUBJECTS = {
     "quality": "How good the texts of each method are",

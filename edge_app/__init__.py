@@ -39,7 +39,6 @@ _HOME = {
     "KeptAdapter": "adapters.kept",
     "LEVEL": "evaluation.bootstrap",
     "LONGEST_CONTEXT": "retrieval.context",
-    "LazyGroup": "commands.lazy",
     "Ledger": "privacy.ledger",
     "Measured": "evaluation.pair",
     "Measuring": "evaluation.pair",

@@ -12,8 +12,8 @@ import click
 from decoding_core.errors import CloudUnreachableError, DecodingError
 from decoding_core.foreign_text import gate_output, one_line
 from edge_app.commands.installed import installed_command, installed_names
-from edge_app.commands.lazy import LazyGroup
 from edge_app.commands.unlocking import ask_in_terminal
+from models.lazy_commands import LazyGroup
 from personal_store.errors import StoreError, faults, is_full
 
 _COMMANDS = {

@@ -26,6 +26,7 @@ _HOME = {
     "FoundModel": "local.finding",
     "HubModel": "catalogue",
     "LONGEST_TEXT": "local.memory",
+    "LazyGroup": "lazy_commands",
     "Lesson": "adapters.recipe",
     "LlamaContext": "engines.llama_cpp",
     "LlamaModel": "engines.llama_cpp",

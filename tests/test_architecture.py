@@ -32,7 +32,7 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
         ("edge_app.cli", "textual llama_cpp fastapi torch"),
         ("edge_app.service.service", "textual fastapi torch"),
         (
-            "cloud_api.cli, cloud_api.run, models.engines.llama_cpp",
+            "cloud_api.commands.serve, cloud_api.run, models.engines.llama_cpp",
             "edge_app personal_store textual httpx httpcore requests torch",
         ),
         (

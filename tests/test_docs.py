@@ -13,6 +13,7 @@ import pytest
 
 import cloud_api.cli
 import edge_app.cli
+from cloud_api.commands.serve import command as serve
 from decoding_core.methods import available
 from decoding_core.settings import MethodSettings
 from edge_app.commands.write import command as write
@@ -88,7 +89,7 @@ def test_every_option_of_write_is_documented(option):
     assert has_word(all_words(), option)
 
 
-@pytest.mark.parametrize("option", long_options(cloud_api.cli.serve))
+@pytest.mark.parametrize("option", long_options(serve))
 def test_every_option_of_the_server_is_documented(option):
     """On the page of the household server."""
     assert has_word(page("household-server.md"), option)

@@ -1,4 +1,4 @@
-"""Groups of commands that are imported when they are called."""
+"""Groups of commands that are imported when they are called, in any program."""
 
 from __future__ import annotations
 

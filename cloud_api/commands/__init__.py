@@ -1,0 +1,1 @@
+"""The commands of `specsteer-cloud`, one per file."""

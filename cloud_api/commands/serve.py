@@ -1,0 +1,286 @@
+"""`specsteer-cloud serve`: verify drafts until stopped."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
+from cloud_api.engine.loading import ModelOptions, StockAddress
+from decoding_core.errors import InvalidSettingsError
+from models.files import find, locate
+from models.folders import state_folder
+from models.running.settings import DEVICES, PRECISIONS, EngineSettings
+
+_LONGEST_TOKEN = 4096
+_KEYS = "SPECSTEER_GENERALIST_KEY", "SPECSTEER_BASE_KEY"
+"""Variables with the keys of stock servers."""
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--port",
+    default=8765,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="0: any free port.",
+)
+@click.option(
+    "--generalist",
+    type=click.Path(path_type=Path),
+    help="GGUF file or folder of the large model; default: the embedded one.",
+)
+@click.option(
+    "--base",
+    type=click.Path(path_type=Path),
+    help="The same of the small model, without history; default: the embedded one with "
+    "the embedded generalist, else none.",
+)
+@click.option(
+    "--generalist-url",
+    metavar="URL",
+    help="A vLLM server that runs the large model, such as http://127.0.0.1:8000; its "
+    "key, if it wants one, in SPECSTEER_GENERALIST_KEY.",
+)
+@click.option(
+    "--generalist-model",
+    metavar="NAME",
+    help="Which of that server's models, where it serves several.",
+)
+@click.option(
+    "--generalist-tokenizer",
+    type=click.Path(path_type=Path),
+    help="GGUF file, or folder with a tokenizer.json, that has that model's tokens; "
+    "default: those of the base.",
+)
+@click.option(
+    "--base-url",
+    metavar="URL",
+    help="A second vLLM server, which nobody else may ask, that runs the base; its key "
+    "in SPECSTEER_BASE_KEY.",
+)
+@click.option(
+    "--base-model",
+    metavar="NAME",
+    help="Which of its models, where it serves several.",
+)
+@click.option(
+    "--no-base",
+    is_flag=True,
+    help="Load no base: serve devices that run it themselves, with --base edge.",
+)
+@click.option(
+    "--sessions",
+    default=4,
+    show_default=True,
+    type=click.IntRange(1, 255),
+    help="Texts whose caches are kept in memory at once.",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(128),
+    help="Tokens per text; default: what both models were trained for, up to 8192.",
+)
+@click.option(
+    "--token",
+    envvar="SPECSTEER_CLOUD_TOKEN",
+    show_envvar=True,
+    help="The bearer token; default: one made once and kept in a file.",
+)
+@click.option(
+    "--token-from-stdin",
+    is_flag=True,
+    help="Read the token from the first line of standard input.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    help="Threads per model; default: measured once on this machine.",
+)
+@click.option(
+    "--engine",
+    default="auto",
+    show_default=True,
+    help="What runs the models: llama_cpp, transformers; auto: a GGUF file by the "
+    "first, a folder by the second.",
+)
+@click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    type=click.Choice(DEVICES),
+    help="Where transformers computes.",
+)
+@click.option(
+    "--precision",
+    default="auto",
+    show_default=True,
+    type=click.Choice(PRECISIONS),
+    help="In which numbers transformers computes; auto: float32 on a CPU.",
+)
+@click.option(
+    "--gpu-layers",
+    type=click.IntRange(-1),
+    help="Layers that llama.cpp runs on Metal or CUDA, -1 for all; default: all where "
+    "it was built for such a device and finds one.",
+)
+@click.option(
+    "--flash-attention",
+    is_flag=True,
+    help="Use it, as the devices then must too; on CPUs it is slower.",
+)
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Decode so that a text comes out the same however it is cut into blocks and "
+    "however often it is read anew; slower, for Q4_0, Q5_0 and Q8_0 on CPUs and with "
+    "--sessions 1.",
+)
+@click.option(
+    "--announce",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write the line with the address to this file.",
+)
+@click.option(
+    "--allow-remote",
+    is_flag=True,
+    help="Listen on an address that other machines reach.",
+)
+@click.option(
+    "--exit-with-stdin",
+    is_flag=True,
+    help="End when standard input ends: with the program that started this one.",
+)
+def command(
+    host: str,
+    port: int,
+    generalist: Path | None,
+    base: Path | None,
+    generalist_url: str | None,
+    generalist_model: str | None,
+    generalist_tokenizer: Path | None,
+    base_url: str | None,
+    base_model: str | None,
+    no_base: bool,
+    sessions: int,
+    context: int | None,
+    token: str | None,
+    token_from_stdin: bool,
+    threads: int | None,
+    engine: str,
+    device: str,
+    precision: str,
+    gpu_layers: int | None,
+    flash_attention: bool,
+    exact: bool,
+    announce: Path | None,
+    allow_remote: bool,
+    exit_with_stdin: bool,
+) -> None:
+    """Verify drafts until stopped.
+
+    Prints one line of JSON with the address to standard output.
+    """
+    # FastAPI costs half a second to import; --help does without.
+    from cloud_api import run
+
+    stock = _stock(
+        generalist_url, generalist_model, generalist_tokenizer, base_url, base_model
+    )
+    if stock and generalist:
+        raise click.UsageError("--generalist and --generalist-url exclude each other")
+    if base_url and (base or no_base):
+        raise click.UsageError("--base-url excludes --base and --no-base")
+    large, small = stock or (
+        find(generalist) if generalist else locate("generalist"),
+        None,
+    )
+    own = generalist is not None or stock is not None
+    options = ModelOptions(
+        large,
+        small or _base(base, no_base, own_generalist=own),
+        sessions,
+        context,
+        EngineSettings(
+            engine=engine,
+            device=device,
+            precision=precision,
+            threads=threads,
+            gpu_layers=gpu_layers,
+            flash_attention=flash_attention,
+            exact=exact,
+        ),
+        generalist_tokenizer,
+    )
+    if token_from_stdin:
+        token = _token_of_stdin()
+    if token is not None:
+        secret, origin = check_token(token), "with the token that was given"
+    else:
+        folder = state_folder()
+        secret, origin = stored_token(folder), f"token in {folder / FILE_NAME}"
+    doorway = run.Doorway(host, port, allow_remote, announce, origin, exit_with_stdin)
+    ended = run.serve(options, secret, doorway)
+    if not ended:
+        # The engine is still inside llama.cpp; unloading it now could crash.
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def _stock(
+    url: str | None,
+    model: str | None,
+    tokenizer: Path | None,
+    base_url: str | None,
+    base_model: str | None,
+) -> tuple[StockAddress, StockAddress | None] | None:
+    """The addresses of the generalist and of the base; None where the generalist runs
+    here. Keys come from the environment, as arguments can be read by others."""
+    if url is None and (model or tokenizer or base_url):
+        raise click.UsageError(
+            "--generalist-model, --generalist-tokenizer and --base-url go with "
+            "--generalist-url"
+        )
+    if base_model and not base_url:
+        raise click.UsageError("--base-model goes with --base-url")
+    if url is None:
+        return None
+    # An HTTP client comes with it, which a server without these options never loads.
+    from cloud_api.engine.stock_client import checked_url
+
+    for one in filter(None, (url, base_url)):
+        checked_url(one)
+    key, base_key = (os.environ.get(name, "") for name in _KEYS)
+    large = StockAddress(url, model or "", key)
+    return large, StockAddress(
+        base_url, base_model or "", base_key
+    ) if base_url else None
+
+
+def _base(given: Path | None, no_base: bool, *, own_generalist: bool) -> Path | None:
+    """The file of the base that this server loads; None, with a note on standard error,
+    where the devices run the base."""
+    if given and no_base:
+        raise click.UsageError("--base and --no-base exclude each other")
+    if given:
+        return find(given)
+    if no_base or own_generalist:
+        click.echo(
+            "no base is loaded: devices run it themselves, with --base edge", err=True
+        )
+        return None
+    return locate("specialist")
+
+
+def _token_of_stdin() -> str:
+    """The token from the first line of standard input: there it stands neither in the
+    arguments nor in the environment, which other programs can read. Raises
+    InvalidSettingsError for a line that is no token."""
+    line = sys.stdin.buffer.readline(_LONGEST_TOKEN + 1) if sys.stdin else b""
+    if len(line) > _LONGEST_TOKEN:
+        raise InvalidSettingsError("the first line of standard input is no token")
+    return check_token(line.decode("utf-8", "replace").strip())
