@@ -9,7 +9,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from cloud_api.auth.middleware import RequireToken
+from cloud_api.auth.middleware import Authenticate
+from cloud_api.callers import Authority
 from cloud_api.connections import DOOR, Door
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread
@@ -23,9 +24,12 @@ _SWEEP_SECONDS = 5.0
 _JOIN_SECONDS = 0.5
 
 
-def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
-    """The application. `load` runs in the engine thread when the application starts;
-    `app.state` holds the `service`, the `engine` (thread) and the `door`."""
+def create_app(
+    settings: ServerSettings, load: Callable[[], Models], authority: Authority
+) -> FastAPI:
+    """The application for those that `authority` knows. `load` runs in the engine
+    thread when the application starts; `app.state` holds the `service`, the `engine`
+    (thread) and the `door`."""
     app = FastAPI(
         title="SpecSteer verifier",
         lifespan=_lifespan,
@@ -41,7 +45,7 @@ def create_app(settings: ServerSettings, load: Callable[[], Models]) -> FastAPI:
     problems.install(app, FIELD_NAMES)
     # The last added is the first asked.
     app.add_middleware(LimitBody, limit=settings.body_bytes)
-    app.add_middleware(RequireToken, token=settings.token)
+    app.add_middleware(Authenticate, authority=authority)
     app.add_middleware(CatchAllErrors)
     return app
 

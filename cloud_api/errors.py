@@ -26,6 +26,14 @@ class UnauthorizedError(DecodingError):
     """The bearer token is missing or wrong. Answered 401."""
 
 
+class ForbiddenError(DecodingError):
+    """The token may not be used for this. Answered 403."""
+
+
+class NothingHereError(DecodingError):
+    """No route has this path. Answered 404."""
+
+
 class BodyTooLargeError(DecodingError):
     """A body above the limit. Answered 413; the rest of it is not read."""
 

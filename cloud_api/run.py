@@ -17,6 +17,7 @@ from pathlib import Path
 
 from cloud_api import logs
 from cloud_api.app import create_app
+from cloud_api.callers import OneToken
 from cloud_api.connections import WAITING, VerifierServer
 from cloud_api.engine.loading import ModelOptions, load_models
 from cloud_api.errors import ServerError
@@ -52,8 +53,8 @@ def serve(options: ModelOptions, token: str, doorway: Doorway) -> bool:
     listener = listen(doorway.host, doorway.port)
     logs.configure()
     connections = room_for_connections(DoorLimits().connections)
-    settings = ServerSettings(token, door=DoorLimits(connections))
-    app = create_app(settings, partial(load_models, options))
+    settings = ServerSettings(door=DoorLimits(connections))
+    app = create_app(settings, partial(load_models, options), OneToken(token))
     server = VerifierServer(app, lambda: _say(address_of(listener), doorway))
     if doorway.exit_with_stdin:
         _stop_with_stdin(server)

@@ -34,8 +34,6 @@ class DoorLimits:
 class ServerSettings:
     """Settings of the service; those of the models belong to who loads them."""
 
-    token: str = field(repr=False)
-    """The bearer token that every request but the health checks must carry."""
     known_sessions: int = 256
     """Sessions remembered at once, their caches in memory or not."""
     idle_seconds: float = 600.0

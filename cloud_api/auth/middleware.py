@@ -1,40 +1,64 @@
-"""Nothing is answered without the token, but for the routes listed here."""
+"""Nothing is answered to whom nobody knows, but for the routes listed here, and nothing
+to a token that may not ask for it."""
 
 from __future__ import annotations
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cloud_api.auth.tokens import carries
+from cloud_api import callers
+from cloud_api.auth.tokens import shown_token
+from cloud_api.callers import Authority, Caller
 from cloud_api.connections import VISIT
-from cloud_api.errors import UnauthorizedError
+from cloud_api.errors import ForbiddenError, NothingHereError, UnauthorizedError
 from cloud_api.http import problems
+from decoding_core.errors import DecodingError
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+SCOPES_OF_PATHS: dict[str, callers.Scope] = {"/v1/": callers.Scope.VERIFY}
+"""By the beginning of a path: what a token must be good for. What begins with none of
+these is there for nobody."""
 
 
-class RequireToken:
-    """ASGI middleware: 401 for requests and WebSockets without the token."""
+class Authenticate:
+    """ASGI middleware: 401 for requests and WebSockets without a token that is known,
+    403 for what that token may not ask; the caller of the rest is put into the state
+    of its scope."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, authority: Authority) -> None:
         self._app = app
-        self._token = token
+        self._authority = authority
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what carries the token, and answer 401 to the rest."""
-        if scope["type"] == "lifespan" or self._may_pass(scope):
-            await self._app(scope, receive, send)
-            return
-        error = UnauthorizedError("send the header 'Authorization: Bearer <token>'")
-        await problems.of_error(error).response()(scope, receive, send)
+        """Pass on what may be asked, and answer the rest."""
+        opened = scope["type"] == "http" and scope["path"] in OPEN_PATHS
+        if scope["type"] != "lifespan" and not opened:
+            try:
+                scope.setdefault("state", {})["caller"] = self._admitted(scope)
+            except DecodingError as error:
+                await problems.of_error(error).response()(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
-    def _may_pass(self, scope: Scope) -> bool:
-        if scope["type"] == "http" and scope["path"] in OPEN_PATHS:
-            return True
-        given = Headers(scope=scope).get("authorization", "")
-        if not carries(given, self._token):
-            return False
+    def _admitted(self, scope: Scope) -> Caller:
+        """Who asks.
+
+        Raises:
+            UnauthorizedError: nobody that is known.
+            ForbiddenError: one who may not ask this.
+            NothingHereError: the path begins as no route does.
+        """
+        token = shown_token(Headers(scope=scope).get("authorization", ""))
+        caller = self._authority.caller(token) if token else None
+        if caller is None:
+            raise UnauthorizedError("send the header 'Authorization: Bearer <token>'")
         visit = scope.get("state", {}).get(VISIT)
         if visit is not None:  # outside of uvicorn there are no connections
             visit.known = True
-        return True
+        path = scope["path"]
+        needed = {s for start, s in SCOPES_OF_PATHS.items() if path.startswith(start)}
+        if not needed:
+            raise NothingHereError("Not Found")
+        if not needed & caller.scopes:
+            raise ForbiddenError("this token may not be used for that")
+        return caller

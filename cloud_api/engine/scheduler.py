@@ -230,6 +230,8 @@ class Round:
     """How many of a row's likeliest tokens its verdict is made of; None: not known."""
     asked: tuple[int, ...] = ()
     """The tokens that it looks up besides."""
+    user: str = ""
+    """Whose text it is."""
 
 
 @dataclass(slots=True, eq=False)

@@ -16,7 +16,9 @@ from starlette.responses import JSONResponse, Response
 
 from cloud_api.errors import (
     BodyTooLargeError,
+    ForbiddenError,
     LoadingError,
+    NothingHereError,
     ProtocolVersionError,
     StoppingError,
     UnauthorizedError,
@@ -60,6 +62,8 @@ class Problem:
 
 _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
     UnauthorizedError: (401, "unauthorized"),
+    ForbiddenError: (403, "forbidden"),
+    NothingHereError: (404, "not-found"),
     BodyTooLargeError: (413, "body-too-large"),
     LoadingError: (503, "loading"),
     StoppingError: (503, "stopping"),

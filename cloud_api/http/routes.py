@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
+from cloud_api.callers import Caller
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http.schemas import BlockBody, OpenBody
 from cloud_api.sessions.service import Service, candidate_limit
@@ -24,7 +25,13 @@ def _service(request: Request) -> Service:
     return service
 
 
+def _caller(request: Request) -> Caller:
+    caller: Caller = request.state.caller
+    return caller
+
+
 ServiceNeeded = Annotated[Service, Depends(_service)]
+CallerNeeded = Annotated[Caller, Depends(_caller)]
 
 
 @router.get("/healthz")
@@ -91,33 +98,37 @@ async def models(service: ServiceNeeded) -> dict[str, Any]:
 
 
 @router.post("/v1/sessions", status_code=201)
-async def open_session(body: OpenBody, service: ServiceNeeded) -> dict[str, Any]:
+async def open_session(
+    body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
+) -> dict[str, Any]:
     """Begin a text."""
     request = wire_json.open_from_json(body.model_dump(exclude={"version"}))
-    return wire_json.opened_to_json(service.open(request))
+    return wire_json.opened_to_json(service.open(request, caller))
 
 
 @router.put("/v1/sessions/{session_id}")
 async def replace_text(
-    session_id: str, body: OpenBody, service: ServiceNeeded
+    session_id: str, body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> dict[str, Any]:
     """Begin another text in a session, which keeps what both begin with."""
     request = wire_json.open_from_json(body.model_dump(exclude={"version"}))
-    return wire_json.opened_to_json(service.replace(session_id, request))
+    return wire_json.opened_to_json(service.replace(session_id, request, caller))
 
 
 @router.post("/v1/sessions/{session_id}/verify")
 async def verify(
-    session_id: str, body: BlockBody, service: ServiceNeeded
+    session_id: str, body: BlockBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> JSONResponse:
     """Verify one block: the JSON twin of a frame."""
     block = wire_json.block_from_json(body.model_dump())
-    answer = await service.verify(session_id, block)
+    answer = await service.verify(session_id, block, caller)
     return JSONResponse(wire_json.answer_to_json(answer, len(block.drafted)))
 
 
 @router.delete("/v1/sessions/{session_id}", status_code=204)
-async def close_session(session_id: str, service: ServiceNeeded) -> Response:
+async def close_session(
+    session_id: str, service: ServiceNeeded, caller: CallerNeeded
+) -> Response:
     """End a text and forget it."""
-    service.close(session_id)
+    service.close(session_id, caller)
     return Response(status_code=204)

@@ -18,6 +18,7 @@ from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
 from cloud_api import logs
+from cloud_api.callers import Caller
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http import problems
 from cloud_api.sessions.service import UNANSWERED, Service, StreamEnd
@@ -40,8 +41,9 @@ router = APIRouter()
 async def stream(websocket: WebSocket, session_id: str) -> None:
     """Verify the blocks that come as frames until one side hangs up."""
     service: Service = websocket.app.state.service
+    caller: Caller = websocket.state.caller
     try:
-        frames = service.frames(session_id)
+        frames = service.frames(session_id, caller)
         _ = service.models
     except (SessionLostError, LoadingError, StoppingError) as error:
         denial = problems.of_error(error).response()
@@ -50,7 +52,7 @@ async def stream(websocket: WebSocket, session_id: str) -> None:
     try:
         await websocket.accept()
         with service.streaming(session_id) as end:
-            await _Stream(websocket, service, session_id, frames).run(end)
+            await _Stream(websocket, service, session_id, caller, frames).run(end)
     except Exception:  # noqa: BLE001 - uvicorn would log what it says
         logs.fault("a websocket request")
 
@@ -59,11 +61,17 @@ class _Stream:
     """One connection: a reader that starts rounds and a writer that answers them."""
 
     def __init__(
-        self, socket: WebSocket, service: Service, session_id: str, frames: FrameFormat
+        self,
+        socket: WebSocket,
+        service: Service,
+        session_id: str,
+        caller: Caller,
+        frames: FrameFormat,
     ) -> None:
         self._socket = socket
         self._service = service
         self._session_id = session_id
+        self._caller = caller
         self._frames = frames
         self._newest = 0, 0
         self._closed = False
@@ -88,7 +96,7 @@ class _Stream:
                 code = message.get("code", 1005)
                 if code == TEXT_DONE:
                     with suppress(SessionLostError):
-                        self._service.close(self._session_id)
+                        self._service.close(self._session_id, self._caller)
                 raise WebSocketDisconnect(code)
             frame: bytes = message.get("bytes") or b""
             await self._replies.put(group.create_task(self._reply(frame)))
@@ -135,7 +143,7 @@ class _Stream:
         try:
             block = self._frames.decode_block(frame)
             self._newest = block.epoch, block.round
-            answer = await self._service.verify(self._session_id, block)
+            answer = await self._service.verify(self._session_id, block, self._caller)
             if isinstance(answer, Verdict):
                 return self._frames.encode_verdict(answer, len(block.drafted)), None
             return self._frames.encode_signal(answer), None

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+from cloud_api.callers import OWNER, Caller
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread, Round
 from cloud_api.errors import LoadingError, StaleBlockError, StoppingError
@@ -101,8 +102,10 @@ class Session:
         context_length: int,
         now: float,
         number: int = 0,
+        owner: Caller = OWNER,
     ) -> None:
         """Begin the text of `request`, after so many others under the same id."""
+        self.owner = owner
         self.role = role
         self.frames = role.frames
         self.number = number
@@ -219,14 +222,16 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def get(self, session_id: str, now: float) -> Session:
-        """The session, marked as used now.
+    def get(self, session_id: str, now: float, caller: Caller) -> Session:
+        """The caller's session, marked as used now.
 
         Raises:
-            SessionLostError: it never was, has ended or was forgotten.
+            SessionLostError: it never was, has ended, was forgotten, or is another
+                device's.
         """
         session = self._sessions.get(session_id)
-        if session is None or self._is_over(session, now):
+        is_theirs = session is not None and session.owner.device == caller.device
+        if session is None or not is_theirs or self._is_over(session, now):
             raise SessionLostError("there is no such session; open a new one")
         session.used = now
         return session
@@ -255,6 +260,10 @@ class Sessions:
     def has_replaced(self, session_id: str, session: Session) -> bool:
         """Whether another text has taken the place of this one."""
         return self._sessions.get(session_id, session) is not session
+
+    def of_device(self, device: str) -> list[str]:
+        """The ids of a device's sessions."""
+        return [i for i, one in self._sessions.items() if one.owner.device == device]
 
     def remove(self, session_id: str) -> None:
         """Forget a session, if it is there."""
@@ -366,14 +375,16 @@ class Service:
             raise LoadingError("the models are being loaded")
         return self._engine.models
 
-    def open(self, request: OpenSession) -> SessionOpened:
+    def open(self, request: OpenSession, caller: Caller) -> SessionOpened:
         """Begin a text; raises as `role_of`, `check_request` and `Sessions.add` do."""
-        session = self._begin(request, number=0)
+        session = self._begin(request, 0, caller)
         session_id = secrets.token_urlsafe(16)
         self._forget(self._sessions.add(session_id, session))
         return self._opened(session_id, session)
 
-    def replace(self, session_id: str, request: OpenSession) -> SessionOpened:
+    def replace(
+        self, session_id: str, request: OpenSession, caller: Caller
+    ) -> SessionOpened:
         """Begin another text in a session, which keeps its slot, so that what both
         texts begin with is not read again. Blocks of the old text are void. Streams are
         ended where their frames have another size now, or where answers to the old text
@@ -383,21 +394,23 @@ class Service:
             SessionLostError: there is no such session.
             DecodingError: as `open` does; the old text then stays.
         """
-        old = self._sessions.get(session_id, self._clock())
-        session = self._begin(request, old.number + 1)
+        old = self._sessions.get(session_id, self._clock(), caller)
+        session = self._begin(request, old.number + 1, caller)
         self._sessions.replace(session_id, session)
         if session.frames != old.frames or not old.idle:
             self._end_streams(session_id, "text replaced")
         return self._opened(session_id, session)
 
-    async def verify(self, session_id: str, block: DraftBlock) -> Answer:
+    async def verify(
+        self, session_id: str, block: DraftBlock, caller: Caller
+    ) -> Answer:
         """The answer to a block.
 
         Raises:
             SessionLostError: there is no such session.
             MessageError: the block cannot belong to this session.
         """
-        session = self._sessions.get(session_id, self._clock())
+        session = self._sessions.get(session_id, self._clock(), caller)
         if self.stopping.is_set():
             return _error(block, Problem.STOPPING)
         check_ids((*block.settled, *block.drafted), self.models)
@@ -417,15 +430,23 @@ class Service:
             task.add_done_callback(lambda _: self._running.pop(key, None))
         return await asyncio.shield(self._running[key])
 
-    def close(self, session_id: str) -> None:
+    def close(self, session_id: str, caller: Caller) -> None:
         """End a text and forget it; raises SessionLostError if there is none."""
-        self._sessions.get(session_id, self._clock())
+        self._sessions.get(session_id, self._clock(), caller)
         self._sessions.remove(session_id)
         self._forget([session_id])
 
-    def frames(self, session_id: str) -> FrameFormat:
+    def end_device(self, device: str) -> None:
+        """Forget all texts of a device that may ask nothing more, and end its streams:
+        at once, as their sessions are lost."""
+        ended = self._sessions.of_device(device)
+        for session_id in ended:
+            self._sessions.remove(session_id)
+        self._forget(ended)
+
+    def frames(self, session_id: str, caller: Caller) -> FrameFormat:
         """The frames of a session; raises SessionLostError if there is none."""
-        return self._sessions.get(session_id, self._clock()).frames
+        return self._sessions.get(session_id, self._clock(), caller).frames
 
     def expire(self) -> None:
         """Forget the sessions that were idle for too long."""
@@ -456,13 +477,13 @@ class Service:
         finally:
             del self._streams[task]
 
-    def _begin(self, request: OpenSession, number: int) -> Session:
-        """The session of a request that nothing speaks against."""
+    def _begin(self, request: OpenSession, number: int, caller: Caller) -> Session:
+        """The caller's session of a request that nothing speaks against."""
         models = self.models
         role = role_of(request.terms)
         check_request(request, role, models, self.settings)
         length = models.context_length
-        return Session(request, role, length, self._clock(), number)
+        return Session(request, role, length, self._clock(), number, caller)
 
     def _opened(self, session_id: str, session: Session) -> SessionOpened:
         """Have the text of a new session read while the device drafts its first block;
@@ -471,7 +492,14 @@ class Service:
         known = session.token_ids[:-1]
         if known:
             key = session.number, 0, 0
-            warm = Round(session_id, known, 0, session.role.uses_base, key=key)
+            warm = Round(
+                session_id,
+                known,
+                0,
+                session.role.uses_base,
+                key=key,
+                user=session.owner.user,
+            )
             self._engine.warm(warm)
         generalist, base = self.models.generalist, self.models.base
         base_name = "" if base is None else base.name
@@ -536,6 +564,7 @@ def round_of(
         whole=count if role.decides else 0,
         candidates=role.terms.candidates,
         asked=block.drafted,
+        user=session.owner.user,
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from websockets.sync.client import connect
 
 from cloud_api.app import create_app
+from cloud_api.callers import OneToken
 from cloud_api.connections import VerifierServer
 from cloud_api.engine import scheduler
 from cloud_api.engine.models import Models
@@ -135,8 +136,8 @@ def fake_models(**options):
 class RunningServer:
     """A real server in a thread of this process."""
 
-    def __init__(self, load, settings):
-        self.app = create_app(settings, load)
+    def __init__(self, load, settings, authority=None):
+        self.app = create_app(settings, load, authority or OneToken(TOKEN))
         self.socket = listen("127.0.0.1", 0)
         self.url = address_of(self.socket)
         self._listening = threading.Event()
@@ -176,10 +177,10 @@ class RunningServer:
 
 
 @contextmanager
-def running(load=fake_models, wait=True, patience=0.0, **options):
+def running(load=fake_models, wait=True, patience=0.0, authority=None, **options):
     """A server whose models are loaded, where nobody keeps a slot from others."""
-    settings = ServerSettings(TOKEN, **options)
-    server = RunningServer(load, settings)
+    settings = ServerSettings(**options)
+    server = RunningServer(load, settings, authority)
     with patch.multiple(
         scheduler, PATIENCE_SECONDS=patience, LONGEST_PATIENCE_SECONDS=patience
     ):

@@ -139,13 +139,14 @@ def serve() -> None:
     standard input, until that ends. Says its address in one line of JSON."""
     # FastAPI costs half a second that the device's process does not pay.
     from cloud_api.app import create_app
+    from cloud_api.callers import OneToken
     from cloud_api.connections import VerifierServer
     from cloud_api.run import address_of, listen
     from cloud_api.settings import ServerSettings
 
     token, line = sys.stdin.readline().rstrip("\n").split(" ", 1)
     order, listener = PairOrder.from_json(line), listen("127.0.0.1", 0)
-    app = create_app(ServerSettings(token), partial(order.server, 4))
+    app = create_app(ServerSettings(), partial(order.server, 4), OneToken(token))
 
     def announce() -> None:
         print(json.dumps({"url": address_of(listener)}), flush=True)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cloud_api.callers import OWNER
 from cloud_api.sessions.service import Session, Sessions, round_of
 from decoding_core.errors import CloudBusyError, SessionLostError
 from decoding_core.verifier import role_of
@@ -12,7 +13,7 @@ from tests.cloud_api.cloud_fakes import block_after, open_request
 
 class FakeSession:
     def __init__(self, used, idle=True):
-        self.used, self.idle = used, idle
+        self.used, self.idle, self.owner = used, idle, OWNER
 
 
 def test_idle_sessions_are_forgotten_and_busy_ones_are_not():
@@ -21,9 +22,9 @@ def test_idle_sessions_are_forgotten_and_busy_ones_are_not():
     sessions.add("busy", FakeSession(used=0, idle=False))
 
     with pytest.raises(SessionLostError):
-        sessions.get("idle", now=11)
+        sessions.get("idle", 11, OWNER)
     assert sessions.expire(now=11) == ["idle"]
-    assert sessions.get("busy", now=11).used == 11
+    assert sessions.get("busy", 11, OWNER).used == 11
     assert len(sessions) == 1
 
 
