@@ -18,6 +18,7 @@ SUBJECTS = {
     "quality": "How good the texts of each method are",
     "cost": "What a text costs",
     "pair": "What a pair of models writes",
+    "content": "Whether a text says what was asked",
     "engines": "What each engine makes of a model",
     "speed": "Where the time goes",
     "store": "The store of past writing",

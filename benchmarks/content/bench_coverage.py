@@ -1,0 +1,456 @@
+"""`specsteer bench coverage`: what of a request a text says and what it contradicts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from benchmarks.options import (
+    AT_LEAST_ONE,
+    MODEL_FILE,
+    NEW_FILE,
+    NONE_OR_MORE,
+    SEED,
+    TEMPERATURE,
+    TOP_P,
+)
+from decoding_core.errors import ContextFullError, StoppedError
+from decoding_core.foreign_text import one_line
+from decoding_core.settings import MethodSettings
+from edge_app.commands.progress import Progress
+from edge_app.commands.stopping import stoppable
+from edge_app.evaluation.bootstrap import Estimate, Resamples
+from edge_app.evaluation.table import aligned
+from models.files import locate
+from models.running.settings import usable_cores
+
+if TYPE_CHECKING:
+    from benchmarks.content.judging import Judged
+    from benchmarks.content.requests import Fact
+    from benchmarks.content.writing import ContentWriter, Task, Text
+
+METHODS = ("generalist", "specialist", "steering", "lossless")
+USUAL = METHODS[:3]
+_MOST = 3
+"""Times that a span of words may stand in immediate succession, as for `bench
+loops`."""
+_FEW = 4
+"""Facts of a request that asks for few things."""
+_MARK = {"said": "+", "contradicted": "!", "omitted": "-"}
+_STOPPED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A text and what it makes of the facts that its method was told."""
+
+    task: Task
+    text: Text
+    facts: Sequence[Fact]
+    judged: Sequence[Judged]
+    habits: int
+    """Of the writer's habits, how many the text has."""
+    looped: bool
+
+    def count(self, verdict: str) -> int:
+        """How many facts got a verdict."""
+        return sum(judged.verdict == verdict for judged in self.judged)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the texts of one method hold; intervals are over requests."""
+
+    method: str
+    temperature: float
+    texts: int
+    facts: int
+    said: Estimate
+    contradicted: Estimate
+    whole: Estimate
+    """Texts that say every fact."""
+    habits: Estimate | None
+    """None where no text could have any."""
+    kept: float | None
+    """Share of the drafted tokens that the server kept."""
+    tokens: float
+    """Of a text, on average."""
+    looped: float
+    unended: float
+    """Texts that were cut off at their last token."""
+    said_by_task: dict[str, float | None]
+    whole_by_task: dict[str, float]
+    said_of_few: float | None
+    """Of requests with up to four facts."""
+    said_of_many: float | None
+    by_kind: dict[str, dict[str, int]]
+    """Verdicts by kind of fact."""
+
+
+def checked(task: Task, text: Text, method: str) -> Checked:
+    """A text, its facts looked for; those of the notes count where a method reads
+    notes."""
+    from benchmarks.pair.bench_habits import shows
+    from benchmarks.pair.bench_loops import repeats
+
+    told = [
+        f for f in task.asked.facts if method != "generalist" or f.told == "request"
+    ]
+    verdicts = dict(zip(task.asked.facts, task.asked.judged(text.text), strict=True))
+    has = sum(
+        any(shows(text.text, kind, form) for form in forms)
+        for kind, forms in task.habits.items()
+    )
+    looped = repeats(text.text.split()) > _MOST
+    return Checked(task, text, told, [verdicts[f] for f in told], has, looped)
+
+
+def row_of(method: str, temperature: float, texts: Sequence[Checked]) -> Row:
+    """All texts of a method, with intervals."""
+    draws = Resamples([one.task.asked.name for one in texts], seed=0)
+    facts, said, wrong, has, may = (
+        np.array(counts, float)
+        for counts in zip(
+            *(
+                (
+                    len(one.facts),
+                    one.count("said"),
+                    one.count("contradicted"),
+                    one.habits,
+                    len(one.task.habits),
+                )
+                for one in texts
+            ),
+            strict=True,
+        )
+    )
+    whole = said == facts
+    tasks = np.array([one.task.asked.request.task for one in texts])
+    drafted = sum(one.text.drafted for one in texts)
+    kinds: dict[str, Counter[str]] = {}
+    for one in texts:
+        for fact, judged in zip(one.facts, one.judged, strict=True):
+            kinds.setdefault(fact.kind, Counter())[judged.verdict] += 1
+
+    def share_said(some: Any) -> float | None:
+        return float(said[some].sum() / facts[some].sum()) if some.any() else None
+
+    return Row(
+        method=method,
+        temperature=temperature,
+        texts=len(texts),
+        facts=int(facts.sum()),
+        said=draws.ratio(said, facts),
+        contradicted=draws.ratio(wrong, facts),
+        whole=draws.ratio(whole.astype(float), np.ones(len(texts))),
+        habits=draws.ratio(has, np.maximum(may, 1e-9)) if may.any() else None,
+        kept=sum(o.text.accepted for o in texts) / drafted if drafted else None,
+        tokens=float(np.mean([one.text.tokens for one in texts])),
+        looped=float(np.mean([one.looped for one in texts])),
+        unended=float(np.mean([one.text.ended == "length" for one in texts])),
+        said_by_task={str(t): share_said(tasks == t) for t in dict.fromkeys(tasks)},
+        whole_by_task={
+            str(t): float(whole[tasks == t].mean()) for t in dict.fromkeys(tasks)
+        },
+        said_of_few=share_said(facts <= _FEW),
+        said_of_many=share_said(facts > _FEW),
+        by_kind={kind: dict(counts) for kind, counts in sorted(kinds.items())},
+    )
+
+
+def as_table(rows: Sequence[Row]) -> str:
+    """Columns to read, in %."""
+    tasks = list(dict.fromkeys(name for row in rows for name in row.said_by_task))
+    heading = ["method", "temp", "said", "contradicted", "whole", "habits", "kept"]
+    heading += ["tokens", "loops", *tasks, f"up to {_FEW} facts", "more"]
+    cells = [
+        [
+            row.method,
+            f"{row.temperature:g}",
+            _percent(row.said),
+            _percent(row.contradicted),
+            _percent(row.whole),
+            "-" if row.habits is None else _percent(row.habits),
+            _share(row.kept),
+            f"{row.tokens:.0f}",
+            f"{100 * row.looped:.1f}",
+            *(_share(row.said_by_task.get(task)) for task in tasks),
+            _share(row.said_of_few),
+            _share(row.said_of_many),
+        ]
+        for row in rows
+    ]
+    return "\n".join(aligned([heading, *cells], left=1))
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def _percent(share: Estimate) -> str:
+    words = f"{100 * share.value:.1f}"
+    if share.low is None or share.high is None:
+        return words
+    return f"{words} ({100 * share.low:.0f} to {100 * share.high:.0f})"
+
+
+def shown(one: Checked) -> str:
+    """A text, its facts marked in it with their numbers, and what became of each."""
+    text, request = one.text.text, one.task.asked.request
+    found = [
+        (*judged.where, number)
+        for number, judged in enumerate(one.judged, 1)
+        if judged.where is not None
+    ]
+    for _, last, number in sorted(found, key=lambda f: -f[1]):
+        text = f"{text[:last]}[{number}]{text[last:]}"
+    to = f" ({request.recipient})" if request.recipient else ""
+    lines = [f"{one.task.asked.name}: {request.task}{to}: {request.text}"]
+    if one.task.asked.notes:
+        lines.append(f"notes: {one.task.asked.notes}")
+    lines += ["", *(f"    {line}" for line in text.split("\n")), ""]
+    lines += [
+        f"  {_MARK[judged.verdict]} {number} {fact.what} ({fact.kind})"
+        for number, (fact, judged) in enumerate(
+            zip(one.facts, one.judged, strict=True), 1
+        )
+    ]
+    return "\n".join(one_line(line) for line in lines)
+
+
+@contextmanager
+def chosen_tasks(options: Mapping[str, Any]) -> Iterator[list[Task]]:
+    """The requests to be written, with the history of each: that of the sample, in a
+    store that is there meanwhile, or that of invented writers.
+
+    Raises:
+        RequestsError: the file of requests cannot be used.
+        UsageError: both are asked for.
+    """
+    if options["file"] and options["unseen"]:
+        raise click.UsageError("--requests and --unseen exclude each other")
+    from benchmarks.content.requests import EVERYDAY, read_requests
+    from benchmarks.content.unseen import unseen_tasks
+    from benchmarks.content.writing import SAMPLE_HABITS, Task
+    from edge_app.sample.filling import make_ready
+    from personal_store import Store
+
+    asked = read_requests(options["file"] or EVERYDAY)
+    with TemporaryDirectory() as folder, Store.open(Path(folder) / "store.db") as store:
+        make_ready(store)
+        if options["unseen"]:
+            tasks = unseen_tasks(options["unseen"], options["seed"])
+        else:
+            tasks = [
+                Task(one, store, SAMPLE_HABITS.get(one.request.task, {}))
+                for one in asked
+            ]
+        met: Counter[str] = Counter()
+        kept = []
+        for task in tasks:
+            met[task.asked.request.task] += 1
+            if met[task.asked.request.task] <= (options["each"] or len(tasks)):
+                kept.append(task)
+        yield kept
+
+
+def written(
+    writer: ContentWriter,
+    tasks: Sequence[Task],
+    settings: Sequence[MethodSettings],
+    max_tokens: int,
+    progress: Progress,
+) -> dict[tuple[str, float], list[Checked]]:
+    """The texts of each method and temperature, checked; those so far where the person
+    stopped. One that finds no room is left out."""
+    texts: dict[tuple[str, float], list[Checked]] = {}
+    for number, (task, how) in enumerate(product(tasks, settings), 1):
+        try:
+            text = writer.text(task, how, max_tokens)
+        except ContextFullError:
+            name = one_line(task.asked.name)
+            click.echo(f"{name} is left out: there is no room for a text", err=True)
+            continue
+        except StoppedError:
+            break
+        row = texts.setdefault((how.method, how.temperature), [])
+        row.append(checked(task, text, how.method))
+        progress.show(number, len(tasks) * len(settings))
+    return texts
+
+
+@click.command("coverage")
+@click.option(
+    "--requests",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file of requests and facts, TOML or JSON.  [default: the hundred]",
+)
+@click.option(
+    "--unseen",
+    type=NONE_OR_MORE,
+    default=0,
+    help="So many requests of invented writers instead.",
+)
+@click.option("--each", type=AT_LEAST_ONE, help="Only the first so many of each task.")
+@click.option(
+    "--method",
+    "methods",
+    type=click.Choice(METHODS),
+    multiple=True,
+    default=USUAL,
+    show_default=True,
+    help="May be given more than once.",
+)
+@click.option(
+    "--temperature",
+    "temperatures",
+    type=TEMPERATURE,
+    multiple=True,
+    default=(0.5, 0.7),
+    show_default=True,
+    help="May be given more than once; 0 is greedy.",
+)
+@click.option(
+    "--top-p", type=TOP_P, default=0.95, show_default=True, help="As the app."
+)
+@click.option(
+    "--threshold",
+    default=MethodSettings().threshold,
+    show_default=True,
+    help="Of steering.",
+)
+@click.option(
+    "--strength",
+    default=MethodSettings().strength,
+    show_default=True,
+    help="Of steering.",
+)
+@click.option(
+    "--seeds", type=AT_LEAST_ONE, default=2, show_default=True, help="Texts of each."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="The first.")
+@click.option(
+    "--max-tokens",
+    type=AT_LEAST_ONE,
+    default=240,
+    show_default=True,
+    help="Of each text.",
+)
+@click.option(
+    "--threads", type=AT_LEAST_ONE, default=usable_cores(), help="Of each model."
+)
+@click.option("--specialist", type=MODEL_FILE, help="A GGUF file.")
+@click.option("--generalist", type=MODEL_FILE, help="A GGUF file.")
+@click.option(
+    "--json",
+    "target",
+    type=NEW_FILE,
+    metavar="FILE",
+    help="Write all settings and figures there too.",
+)
+@click.option(
+    "--show",
+    type=NONE_OR_MORE,
+    default=0,
+    help="Print so many texts of each row, those that say least first.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where texts are kept.",
+)
+@click.option("--fresh", is_flag=True, help="Write again what is kept.")
+def command(**options: Any) -> None:
+    """What of a request a text says, and what it contradicts.
+
+    A hundred requests in everyday words, emails, reviews, posts and notes, are written
+    with the sample letters by each method. Rules look for the facts of each request:
+    names, numbers, dates, places, yes and no. A fact is said, contradicted (another
+    date stands in its place, the opposite answer) or left out. A text is whole when it
+    says every fact. Habits are those of the letters' writer: greeting, sign-off, how a
+    review begins and ends. In brackets 95 % intervals over requests.
+
+    The generalist reads no notes, so facts that only notes hold are not asked of it.
+    Each text is kept at once: Ctrl-C ends with what is there, and the same command goes
+    on from it. docs/bench.md has the format of a file of requests.
+
+    \b
+        specsteer bench coverage --each 5 --show 3
+        specsteer bench coverage --requests mine.toml --json coverage.json
+    """
+    # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
+    from benchmarks.content.writing import ContentWriter
+
+    small = options["specialist"] or locate("specialist")
+    large = options["generalist"] or locate("generalist")
+    settings = [
+        MethodSettings(
+            method=method,
+            temperature=temperature,
+            top_p=options["top_p"],
+            threshold=options["threshold"],
+            strength=options["strength"],
+            seed=seed,
+        )
+        for temperature in options["temperatures"]
+        for method in options["methods"]
+        for seed in range(options["seed"], options["seed"] + options["seeds"])
+    ]
+    with ExitStack() as opened:
+        stop = opened.enter_context(stoppable())
+        tasks = opened.enter_context(chosen_tasks(options))
+        writer = ContentWriter(
+            *(small, large, options["threads"], stop),
+            folder=options["cache"],
+            fresh=options["fresh"],
+        )
+        opened.enter_context(closing(writer))
+        progress = opened.enter_context(Progress("writing"))
+        texts = written(writer, tasks, settings, options["max_tokens"], progress)
+    if not texts:
+        raise StoppedError("stopped before a text was written")
+    rows = [row_of(*key, some) for key, some in texts.items()]
+    click.echo(as_table(rows))
+    for (method, temperature), some in texts.items():
+        worst = sorted(some, key=lambda one: one.count("said") / len(one.facts))
+        for one in worst[: options["show"]]:
+            click.echo(f"\n[{method}, temperature {temperature:g}] {shown(one)}")
+    if options["target"]:
+        left = {"target", "cache", "fresh", "show", "specialist", "generalist"}
+        body = {
+            "models": writer.models,
+            "settings": {
+                name: str(value) if isinstance(value, Path) else value
+                for name, value in options.items()
+                if name not in left
+            },
+            "requests": len(tasks),
+            "rows": [asdict(row) for row in rows],
+            "texts": [
+                {
+                    "method": method,
+                    "temperature": temperature,
+                    "request": one.task.asked.name,
+                    "verdicts": [judged.verdict for judged in one.judged],
+                }
+                for (method, temperature), some in texts.items()
+                for one in some
+            ],
+        }
+        options["target"].write_text(json.dumps(body, indent=1))
+    if stop.is_set():
+        click.echo("stopped: these are the texts so far", err=True)
+        sys.exit(_STOPPED)
