@@ -114,9 +114,19 @@ WRONG = [
     ("loops", "--tokens", "0"),
     ("loops", "--top-p", "0"),
     ("samples", "--each", "0"),
+    ("coverage", "--each", "0"),
+    ("coverage", "--requests", GONE),
+    ("coverage", "--method", "faith"),
+    ("coverage", "--temperature", "-1"),
+    ("coverage", "--cache", "file"),
+    ("agreement", "--each", "0"),
+    ("agreement", "--requests", "empty"),
     *(
         (name, *words)
-        for name in ("candidates", "habits", "loops", "samples")
+        for name in (
+            *("agreement", "candidates", "coverage"),
+            *("habits", "loops", "samples"),
+        )
         for words in (
             ("--seed", "-1"),
             ("--threads", "0"),
@@ -124,7 +134,10 @@ WRONG = [
             ("--generalist", "empty"),
         )
     ),
-    *((name, "--json", GONE) for name in ("candidates", "habits", "loops")),
+    *(
+        (name, "--json", GONE)
+        for name in ("agreement", "candidates", "coverage", "habits", "loops")
+    ),
 ]
 
 

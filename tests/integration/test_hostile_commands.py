@@ -103,6 +103,8 @@ CASES = {
     ("bench", "adapter"): ["--json {hostile} {hostile}"],
     ("bench", "quality"): ["--data {missing}", "--data {eval}", "--{hostile}"],
     ("bench", "cost"): ["--specialist {gguf}", "--history {hostile}"],
+    ("bench", "agreement"): ["--requests {gguf}", "--each {hostile}"],
+    ("bench", "coverage"): ["--requests {gguf}", "--requests {eval}", "--{hostile}"],
     ("bench", "candidates"): ["--data {missing}", "--{hostile}"],
     ("bench", "cleaning"): ["--by {hostile}"],
     ("bench", "exactness"): ["{hostile}"],

@@ -1,0 +1,135 @@
+"""What bench coverage and bench agreement make of texts, and of requests by rules."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.command import command
+from benchmarks.content.bench_coverage import as_table, checked, row_of, shown
+from benchmarks.content.requests import Asked, Fact
+from benchmarks.content.rules import rule_of
+from benchmarks.content.unseen import facts_of, unseen_tasks
+from benchmarks.content.writing import SAMPLE_HABITS, Task, Text
+from benchmarks.pair.bench_agreement import divergence, kind_of
+from decoding_core.sampling import log_softmax
+from edge_app.evaluation.cases import History
+from models.prompts import Request
+from models.synthetic_writers.examples import texts_of_unseen_writer
+
+
+def fact(what, told="request"):
+    return Fact(what, "thing", (rule_of(what),), (), told)
+
+
+ASKED = Asked(
+    "one",
+    Request("Say yes to jam and the quiz.", "email", "Ana"),
+    (fact("{yes}"), fact("jam"), fact("quiz", told="notes")),
+    "The quiz is on Friday.",
+)
+TASK = Task(ASKED, History.of([]), SAMPLE_HABITS["email"])
+
+
+def of(text, method="steering"):
+    return checked(TASK, Text(text, 10, 8, 4, "end"), method)
+
+
+def test_a_row_says_what_its_texts_hold():
+    """Facts, whole texts, habits and drafts, each over all texts."""
+    texts = [
+        of("Hullo Ana,\n\nYes, and jam for the quiz.\n\nYours in a hurry,\nTess"),
+        of("Dear Ana,\n\nI must say no. The jam jam jam jam jam is gone."),
+    ]
+    row = row_of("steering", 0.5, texts)
+    assert (row.texts, row.facts, row.kept) == (2, 6, 0.5)
+    assert row.said.value == pytest.approx(4 / 6)
+    assert row.contradicted.value == pytest.approx(1 / 6)
+    assert (row.whole.value, row.habits.value, row.looped) == (0.5, 0.5, 0.5)
+    assert row.by_kind == {"thing": {"said": 4, "contradicted": 1, "omitted": 1}}
+    assert "66.7" in as_table([row])
+
+
+def test_the_generalist_is_not_asked_for_what_notes_alone_hold():
+    """It never sees them."""
+    text = "Yes to the jam."
+    assert row_of("generalist", 0.5, [of(text, "generalist")]).whole.value == 1.0
+    assert row_of("steering", 0.5, [of(text)]).whole.value == 0.0
+
+
+def test_a_shown_text_has_its_facts_marked():
+    """Where they were found, and what became of each."""
+    lines = shown(of("I must say no to jam.")).splitlines()
+    assert "    I must say no[1] to jam[2]." in lines
+    assert lines[-3:] == [
+        "  ! 1 {yes} (thing)",
+        "  + 2 jam (thing)",
+        "  - 3 quiz (thing)",
+    ]
+
+
+def test_the_facts_of_invented_writers_stand_in_their_own_texts():
+    """The rules made of what a generator names find it in what the generator wrote."""
+    verdicts = []
+    for piece in texts_of_unseen_writer(150):
+        asked = Asked("one", piece.request, facts_of(piece))
+        verdicts += [judged.verdict for judged in asked.judged(piece.text)]
+    assert len(verdicts) > 200
+    assert verdicts.count("said") / len(verdicts) > 0.98
+
+
+def test_each_unseen_request_is_of_another_writer():
+    """With other texts of the same one to read."""
+    tasks = unseen_tasks(5, 0)
+    assert [len(task.history.kinds()) for task in tasks] == [6] * 5
+    assert len({task.asked.name for task in tasks}) == 5
+    assert all(task.asked.facts for task in tasks)
+
+
+def test_a_divergence_is_that_of_its_definition():
+    """Zero of a distribution from itself."""
+    one, other = log_softmax(np.random.default_rng(0).normal(0, 2, (2, 3, 9)))
+    found = divergence(one, other)
+    for row in range(3):
+        p, q = np.exp(one[row]), np.exp(other[row])
+        assert found[row] == pytest.approx(sum(p * np.log(p / q)))
+    assert divergence(one, one) == pytest.approx(np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("piece", "before", "expected"),
+    [
+        (" jam", "the", "word of the request"),
+        (" tea", "the", "other word"),
+        ("ily", "fam", "rest of a word"),
+        (" Ana", "dear", "capital"),
+        (" 14", "the", "digits"),
+        (",", "Ana", "mark"),
+        ("\n", "Ana", "space or end"),
+    ],
+)
+def test_a_token_is_of_a_kind(piece, before, expected):
+    """By its letters, by what stands before it, and by the request."""
+    assert kind_of(piece, before, "bring jam") == expected
+
+
+@pytest.mark.slow
+def test_both_measurements_write_and_read_texts(tmp_path):
+    """With the embedded pair; what was written once is not written again."""
+    words = ["--each", "1", "--threads", "1", "--temperature", "0.7"]
+    more = ["--seeds", "1", "--max-tokens", "30", "--cache", str(tmp_path / "texts")]
+    first = CliRunner().invoke(command, ["coverage", *words, *more])
+    assert first.exit_code == 0, first.output
+    assert [line.split()[0] for line in first.stdout.splitlines()[1:]] == [
+        *("generalist", "specialist", "steering")
+    ]
+    (kept,) = (tmp_path / "texts").iterdir()
+    before = kept.read_bytes()
+    again = CliRunner().invoke(command, ["coverage", *words, *more])
+    assert (again.stdout, kept.read_bytes()) == (first.stdout, before)
+    target = tmp_path / "agreement.json"
+    words += ["--max-tokens", "30", "--json", str(target)]
+    result = CliRunner().invoke(command, ["agreement", *words])
+    assert result.exit_code == 0, result.output
+    assert "KL(L || B)" in result.stdout
+    assert "tokens a second" in result.stdout
+    assert target.exists()
