@@ -16,6 +16,7 @@ DecodingError
     ├── SessionLostError        the server forgot: open again and send the text so far
     ├── CloudBusyError          the server asks to wait
     └── CloudRefusedError       the server said no: tell the user
+        └── CertificateError    it is not the server that it was: tell the user
 """
 
 from __future__ import annotations
@@ -87,6 +88,11 @@ class CloudBusyError(CloudError):
 
 class CloudRefusedError(CloudError):
     """The server said no and would say no again. Told to the user, never retried."""
+
+
+class CertificateError(CloudRefusedError):
+    """What answers shows another certificate than the server that the device was paired
+    with. Nothing was sent; told to the user, never retried."""
 
 
 class VocabularyRefusedError(CloudRefusedError, VocabularyMismatchError):

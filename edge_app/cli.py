@@ -34,6 +34,8 @@ _COMMANDS = {
     "forget": "edge_app.commands.forget",
     "reclean": "edge_app.commands.reclean",
     "store": "edge_app.commands.store",
+    "pair": "edge_app.commands.pair",
+    "unpair": "edge_app.commands.unpair",
     "doctor": "edge_app.commands.doctor",
     "demo": "edge_app.commands.demo",
 }

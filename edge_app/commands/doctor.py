@@ -19,7 +19,16 @@ from personal_store.errors import StoreError
 from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
 
 _PRIVATE = (
-    *("settings.toml", "store*", "sample*", "ledger*", "cloud-token", "engine-*"),
+    *(
+        "settings.toml",
+        "store*",
+        "sample*",
+        "ledger*",
+        "cloud-token",
+        "engine-*",
+        "people*",
+        "paired*",
+    ),
 )
 """What is ours in the state folder, which may hold other things as well."""
 
@@ -150,7 +159,12 @@ def _server(settings: Settings) -> str:
     if not chosen.server:
         return "none set; one is started on this machine when needed"
     check_token_goes_safely(chosen.server, chosen.token, in_clear=chosen.token_in_clear)
-    connection = Connection(chosen.server, chosen.token, lambda _: None)
+    connection = Connection(
+        chosen.server,
+        chosen.token,
+        lambda _: None,
+        certificate=chosen.certificate,
+    )
     try:
         connection.request("ready", "GET", "/readyz")
         models = connection.request("models", "GET", "/v1/models")

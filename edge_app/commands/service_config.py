@@ -6,6 +6,7 @@ from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
 from edge_app.adapters.kept import wanted
+from edge_app.config.paired import read_paired
 from edge_app.config.settings import (
     Settings,
     ledger_path,
@@ -40,6 +41,11 @@ def service_config(
     worn = wanted(settings.lora if lora is None else lora)
     address = settings.server if server is None else server
     token, kept = settings.token, state_folder() / "cloud-token"
+    certificate = settings.certificate
+    if address != settings.server:
+        # What the paired server gave goes to no other one.
+        paired, certificate = read_paired(state_folder()), ""
+        token = "" if paired is not None and token == paired.token else token
     if not token and is_this_machine(address) and kept.is_file():
         # Of a server that the same person runs here; no other machine is given it.
         token = kept.read_text(encoding="utf-8", errors="replace").strip()
@@ -53,6 +59,7 @@ def service_config(
         server=address,
         token=token,
         token_in_clear=settings.token_in_clear,
+        certificate=certificate,
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
         reranker=find(_expanded(settings.reranker)) if settings.reranker else None,

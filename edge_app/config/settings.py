@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
+from edge_app.config.paired import read_paired
 from models.folders import state_folder
 from models.running.settings import EngineSettings
 
@@ -28,6 +29,9 @@ class Settings:
     token: str = field(default="", repr=False)
     token_in_clear: bool = False
     """Send the token also where the address is not encrypted."""
+    certificate: str = field(default="", repr=False)
+    """The only certificate, as PEM, that is taken at `server`; `specsteer pair` keeps
+    that of the paired server by itself."""
     specialist: str = ""
     """Path of a GGUF file or of a model's folder; empty: the embedded model."""
     generalist: str = ""
@@ -108,14 +112,22 @@ def read_settings(path: Path | None = None) -> Settings:
     Raises:
         InvalidSettingsError: the file cannot be read, or says what nothing knows.
     """
-    path = path or settings_path()
-    if not path.exists():
-        return _with_token(Settings())
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
-    return _with_token(check_settings(text, path))
+    path, settings = path or settings_path(), Settings()
+    if path.exists():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
+        settings = check_settings(text, path)
+    paired = read_paired(path.parent)
+    if paired is not None and settings.server.rstrip("/") in ("", paired.server):
+        settings = replace(
+            settings,
+            server=paired.server,
+            token=settings.token or paired.token,
+            certificate=settings.certificate or paired.certificate,
+        )
+    return replace(settings, token=os.environ.get(TOKEN_VARIABLE) or settings.token)
 
 
 def check_settings(text: str, path: Path) -> Settings:
@@ -167,8 +179,3 @@ def _in_words(kind: Any) -> str:
     if get_args(kind):
         return _in_words(get_args(kind)[0])
     return _WORDS[kind]
-
-
-def _with_token(settings: Settings) -> Settings:
-    token = os.environ.get(TOKEN_VARIABLE) or settings.token
-    return replace(settings, token=token)

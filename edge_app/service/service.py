@@ -74,6 +74,9 @@ class ServiceConfig:
     """A LoRA that the specialist wears; no base and no server is given it."""
     token_in_clear: bool = False
     """Whether `token` may be sent to `server` without encryption."""
+    certificate: str = field(default="", repr=False)
+    """The only certificate, as PEM, that is taken at `server`; empty: any for which an
+    authority vouches that this machine knows."""
 
 
 class WritingService:
@@ -221,10 +224,13 @@ class WritingService:
         request = replace(request, background=retrieved.beside(request.background))
 
         def connect() -> Verifier:
-            url, token = self._config.server, self._config.token
-            if self._child is not None:
-                url, token = self._child.url, self._child.token
-            verifier = self._connected(url, token)
+            config, child = self._config, self._child
+            if child is not None:
+                verifier = self._connected(child.url, child.token)
+            else:
+                verifier = self._connected(
+                    config.server, config.token, config.certificate
+                )
             verifier.attach(emit, stop)
             return verifier
 
@@ -335,12 +341,14 @@ class WritingService:
                 if self._closing.is_set():
                     self._free()
 
-    def _connected(self, url: str, token: str) -> CloudVerifier:
+    def _connected(self, url: str, token: str, certificate: str = "") -> CloudVerifier:
         """The verifier at an address; its connection is kept from text to text."""
         if self._verifier_of != (url, token):
             self._hang_up()
         if self._verifier is None:
-            self._verifier = CloudVerifier(url, token, lambda _: None)
+            self._verifier = CloudVerifier(
+                url, token, lambda _: None, certificate=certificate
+            )
             self._verifier_of = url, token
         return self._verifier
 
@@ -352,7 +360,7 @@ class WritingService:
             check_token_goes_safely(
                 config.server, config.token, in_clear=config.token_in_clear
             )
-            verifier = self._connected(config.server, config.token)
+            verifier = self._connected(config.server, config.token, config.certificate)
             tell = emit_to(ledger.add, self._early.append)
             verifier.attach(tell, self._closing)
             verifier.reach()

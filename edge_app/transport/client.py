@@ -29,6 +29,7 @@ from httpx_ws import (
 from wsproto.utilities import ProtocolError
 
 from decoding_core.errors import (
+    CertificateError,
     CloudError,
     CloudRefusedError,
     CloudUnreachableError,
@@ -37,6 +38,7 @@ from decoding_core.errors import (
     SessionLostError,
     StoppedError,
 )
+from decoding_core.foreign_text import one_line
 from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.transport.problems import error_of
 
@@ -184,15 +186,24 @@ class _WatchedBackend(httpcore.NetworkBackend):
         return _WatchedStream(stream, self._line)
 
 
-def watched_transport(line: Line, url: str) -> httpx.HTTPTransport:
-    """A transport to `url` over a line that is counted and bounded.
+def watched_transport(
+    line: Line, url: str, certificate: str = ""
+) -> httpx.HTTPTransport:
+    """A transport to `url` over a line that is counted and bounded. With a certificate,
+    as PEM, that one alone is taken, whatever authorities say.
 
     httpx has no public place to put a network backend, so the pool's own is wrapped;
     `tests/edge_app/decoding/test_text_and_traffic.py` fails when that place moves.
     """
-    # Reading the certificates takes 70 ms, and plain http needs none.
-    verify = url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    transport = httpx.HTTPTransport(verify=verify)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if certificate:
+        context.check_hostname = False  # it is the certificate that is known
+        context.load_verify_locations(cadata=certificate)
+        # It may have been signed by another one, which need not be known then.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    # Reading the authorities takes 70 ms, and plain http needs none.
+    known = certificate or not url.startswith("https:")
+    transport = httpx.HTTPTransport(verify=context if known else True)
     pool = transport._pool
     pool._network_backend = _WatchedBackend(pool._network_backend, line)
     return transport
@@ -202,14 +213,27 @@ class Connection:
     """HTTP requests and one WebSocket to one server."""
 
     def __init__(
-        self, url: str, token: str, emit: Emit, stop: threading.Event | None = None
+        self,
+        url: str,
+        token: str,
+        emit: Emit,
+        stop: threading.Event | None = None,
+        certificate: str = "",
     ) -> None:
-        """Prepare a connection; nothing is sent yet.
+        """Prepare a connection; nothing is sent yet. With a certificate, as PEM,
+        nothing ever is but to a server that shows that one.
 
         Raises:
-            CloudRefusedError: `url` is no address of a server, `token` no token.
+            CloudRefusedError: `url` is no address of a server, `token` no token, or
+                `certificate` none.
         """
         self.url = _checked(url)
+        self._pinned = bool(certificate)
+        if certificate and not self.url.startswith("https://"):
+            raise CloudRefusedError(
+                f"{self.url} has no TLS, and this device was paired with a server that "
+                "has: give the address that begins with https"
+            )
         headers = {
             "User-Agent": "specsteer",
             "Accept-Encoding": "identity",  # sizes are bounded as they travel
@@ -223,11 +247,18 @@ class Connection:
         self._emit = emit
         self._stop = stop or threading.Event()
         self._line, self._emitted = Line(self._stop), Line()
+        try:
+            transport = watched_transport(self._line, self.url, certificate)
+        except (ssl.SSLError, ValueError) as error:
+            raise CloudRefusedError(
+                "the certificate that is kept of the server cannot be read: pair the "
+                "device again"
+            ) from error
         self._client = httpx.Client(
             base_url=self.url,
             headers=headers,
             timeout=httpx.Timeout(_REQUEST_SECONDS, connect=_CONNECT_SECONDS),
-            transport=watched_transport(self._line, self.url),
+            transport=transport,
         )
         self._exits = ExitStack()
         self._socket: WebSocketSession | None = None
@@ -405,9 +436,7 @@ class Connection:
                 raise CloudUnreachableError(
                     f"the server at {self.url} {self._line.complaint}"
                 ) from error
-            raise CloudUnreachableError(
-                f"there is no answer from the server at {self.url}"
-            ) from error
+            raise _no_answer(error, self.url, pinned=self._pinned) from error
 
     @contextmanager
     def _sent(
@@ -430,6 +459,61 @@ class Connection:
 
 class ConnectionLostError(CloudError):
     """A WebSocket broke. The verifier connects again and repeats the round."""
+
+
+def certificate_at(url: str, stop: threading.Event | None = None) -> str:
+    """The certificate that whoever answers at an https address shows, as PEM; nothing
+    is sent but the greeting of TLS, and whose it is nobody has looked at.
+
+    Raises:
+        CloudRefusedError: the address is none, or no TLS is spoken there.
+        CloudUnreachableError: there is no answer.
+    """
+    address, line = httpx.URL(_checked(url)), Line(stop)
+    line.allow(_LARGEST_HEAD, _REQUEST_SECONDS)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        backend = _WatchedBackend(httpcore.SyncBackend(), line)
+        host, port = address.host, address.port or 443
+        raw = backend.connect_tcp(host, port, _CONNECT_SECONDS)
+        try:
+            stream = raw.start_tls(context, host, _REQUEST_SECONDS)
+            shown = stream.get_extra_info("socket").getpeercert(binary_form=True)
+            stream.close()
+        finally:
+            raw.close()
+    except (httpcore.NetworkError, httpcore.TimeoutException, OSError) as error:
+        raise _no_answer(error, url, pinned=False) from error
+    return ssl.DER_cert_to_PEM_cert(shown)
+
+
+def _no_answer(error: BaseException, url: str, *, pinned: bool) -> CloudError:
+    """What to tell of a connection that did not come about, or broke."""
+    fault: BaseException | None = error
+    while fault is not None and not isinstance(fault, ssl.SSLError):
+        fault = fault.__cause__ or fault.__context__
+    if isinstance(fault, ssl.SSLCertVerificationError) and pinned:
+        return CertificateError(
+            f"the certificate at {url} is another one than at pairing, so nothing was "
+            "sent. If the server was set up anew, pair again: 'specsteer-cloud pair' "
+            "there, 'specsteer pair' here. If not, somebody else may be answering"
+        )
+    if isinstance(fault, ssl.SSLCertVerificationError):
+        return CloudRefusedError(
+            f"the certificate at {url} is none that this device trusts "
+            f"({one_line(fault.verify_message)}), so nothing was sent: pair the device "
+            "with the server ('specsteer-cloud pair' there shows how)"
+        )
+    if isinstance(fault, ssl.SSLError) and not isinstance(
+        fault, ssl.SSLEOFError | ssl.SSLZeroReturnError
+    ):
+        return CloudRefusedError(
+            f"what answers at {url} does not speak TLS, so it is not the server meant, "
+            "and nothing was sent"
+        )
+    return CloudUnreachableError(f"there is no answer from the server at {url}")
 
 
 def _checked(url: str) -> str:

@@ -31,9 +31,16 @@ def error_of(
     """The error for an HTTP status and the problem+json body that came with it."""
     said = str(problem.get("detail") or problem.get("title") or f"status {status}")
     detail = one_line(said[:_LONGEST_DETAIL])
+    if status == 403 and problem.get("code") == "pairing-refused":
+        return CloudRefusedError(f"the server at {url} refused: {detail}")
+    if status == 403 and problem.get("code") == "forbidden":
+        return CloudRefusedError(
+            f"the server at {url} knows this device, but its token is not good for "
+            "this: pair the device again, with other scopes"
+        )
     if status in (401, 403):
         return CloudRefusedError(
-            f"the server at {url} refused the token; "
+            f"the server at {url} refused the token; pair this device with it, or "
             "give the server's own with --token or SPECSTEER_TOKEN"
         )
     if status == 413 and problem.get("code") == "context-full":

@@ -51,9 +51,14 @@ class CloudVerifier:
     local = False
 
     def __init__(
-        self, url: str, token: str, emit: Emit, stop: threading.Event | None = None
+        self,
+        url: str,
+        token: str,
+        emit: Emit,
+        stop: threading.Event | None = None,
+        certificate: str = "",
     ) -> None:
-        self._connection = Connection(url, token, emit, stop)
+        self._connection = Connection(url, token, emit, stop, certificate)
         self._role: VerifierRole | None = None
         self._frames: FrameFormat | None = None
         self._session_id = ""

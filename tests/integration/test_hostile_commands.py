@@ -93,6 +93,13 @@ CASES = {
     ("store", "restore"): ["--yes", "{missing} --yes", "{gguf} --yes", "{other}"],
     ("store", "tidy"): ["~", "{hostile}"],
     ("doctor",): [""],
+    ("pair",): [
+        "{hostile}",
+        "~specsteer://pair?code={hostile}",
+        "1-AAAA-AAAA --server {hostile}",
+        "~1-AAAA-AAAA",
+    ],
+    ("unpair",): ["~", "{hostile}"],
     ("demo",): ["", "--seed {hostile}"],
     ("models", "list"): ["~", "~--json"],
     ("models", "check"): ["{gguf} {gguf}", "{missing} {hostile}", "{hostile} {gguf}"],

@@ -29,7 +29,7 @@ VOCABULARY = 8192
 class FakeConnection(LosingServer):
     """A connection to one scripted server, that tells what it sends."""
 
-    def __init__(self, url, token, emit, stop):
+    def __init__(self, url, token, emit, stop, certificate):
         super().__init__({})
         self.models = [HashEngine(name, VOCABULARY) for name in ("large", "base")]
         self.url, self.asked = url, []
