@@ -17,6 +17,8 @@ from cloud_api.engine.scheduler import EngineThread
 from cloud_api.http import problems, routes, stream
 from cloud_api.http.middleware import CatchAllErrors, LimitBody
 from cloud_api.http.schemas import FIELD_NAMES
+from cloud_api.people import routes as pairing_routes
+from cloud_api.people.household import Household
 from cloud_api.sessions.service import Service
 from cloud_api.settings import ServerSettings
 
@@ -25,11 +27,16 @@ _JOIN_SECONDS = 0.5
 
 
 def create_app(
-    settings: ServerSettings, load: Callable[[], Models], authority: Authority
+    settings: ServerSettings,
+    load: Callable[[], Models],
+    authority: Authority,
+    fingerprint: str = "",
 ) -> FastAPI:
     """The application for those that `authority` knows. `load` runs in the engine
     thread when the application starts; `app.state` holds the `service`, the `engine`
-    (thread) and the `door`."""
+    (thread), the `door` and the `household`, which is None where one token is for all.
+    Devices are paired with a household alone, and see the certificate of this
+    `fingerprint`."""
     app = FastAPI(
         title="SpecSteer verifier",
         lifespan=_lifespan,
@@ -42,7 +49,13 @@ def create_app(
     app.state.service = Service(settings, app.state.engine)
     for router in (routes.router, stream.router):
         app.include_router(router)
-    problems.install(app, FIELD_NAMES)
+    app.state.household = authority if isinstance(authority, Household) else None
+    if app.state.household is not None:
+        app.include_router(pairing_routes.router)
+        app.state.pairing = pairing_routes.PairingQueue(
+            app.state.household, fingerprint
+        )
+    problems.install(app, FIELD_NAMES | pairing_routes.FIELD_NAMES)
     # The last added is the first asked.
     app.add_middleware(LimitBody, limit=settings.body_bytes)
     app.add_middleware(Authenticate, authority=authority)
@@ -61,12 +74,16 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
             await asyncio.sleep(_SWEEP_SECONDS)
             service.expire()
 
-    sweeper = asyncio.create_task(sweep())
+    tasks = [asyncio.create_task(sweep())]
+    household: Household | None = app.state.household
+    if household is not None:
+        tasks.append(asyncio.create_task(household.watch(service.end_device)))
     try:
         yield {DOOR: app.state.door}
     finally:
-        sweeper.cancel()
-        with suppress(asyncio.CancelledError):
-            await sweeper
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         close: Any = app.state.engine.close
         await asyncio.to_thread(close, _JOIN_SECONDS)

@@ -40,6 +40,11 @@ class Authority(Protocol):
         """Who shows this token; None: nobody that is known, or not any more."""
         ...
 
+    def refuse(self, token: str, place: str) -> float:
+        """Count a token that was shown in vain, from an address or network; for how
+        many seconds to leave it without an answer."""
+        ...
+
 
 class OneToken:
     """The authority of a server that has one token for all."""
@@ -51,3 +56,7 @@ class OneToken:
         """The owner, where the token is right; compared in constant time."""
         right = hmac.compare_digest(token.encode("utf-8"), self._token)
         return OWNER if right else None
+
+    def refuse(self, token: str, place: str) -> float:  # noqa: ARG002
+        """Nobody is told of it, and nobody waits."""
+        return 0.0

@@ -11,7 +11,14 @@ from decoding_core.errors import DecodingError
 from decoding_core.foreign_text import gate_output, one_line
 from models.lazy_commands import LazyGroup
 
-_COMMANDS = {"serve": "cloud_api.commands.serve"}
+_COMMANDS = {
+    "serve": "cloud_api.commands.serve",
+    "pair": "cloud_api.commands.pair",
+    "users": "cloud_api.commands.users",
+    "devices": "cloud_api.commands.devices",
+    "backup": "cloud_api.commands.backup",
+    "restore": "cloud_api.commands.restore",
+}
 
 
 def program() -> None:

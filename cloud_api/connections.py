@@ -254,9 +254,9 @@ class HttpConnection(_Watched, H11Protocol):
         heard = self._asked or bool(self.conn.trailing_data[0])
         answered = self._asked and self.cycle.response_started
         if stage is None and not heard:
-            self.transport.write(_answer(problems.no_room()))
+            self.transport.write(raw_answer(problems.no_room()))
         elif stage is not None and heard and not answered:
-            self.transport.write(_answer(problems.too_slow()))
+            self.transport.write(raw_answer(problems.too_slow()))
         self.transport.abort()
 
 
@@ -282,7 +282,7 @@ class StreamConnection(_Watched, WebSocketsSansIOProtocol):
         super().data_received(data)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
             # It could not even be parsed; uvicorn would leave it at that.
-            self.transport.write(_answer(problems.bad_request()))
+            self.transport.write(raw_answer(problems.bad_request()))
             self.transport.close()
 
     async def send(self, message: ASGISendEvent) -> None:
@@ -292,7 +292,7 @@ class StreamConnection(_Watched, WebSocketsSansIOProtocol):
             self._door.expect(self._visit, None, self.loop.time())
 
 
-def _answer(problem: problems.Problem) -> bytes:
+def raw_answer(problem: problems.Problem) -> bytes:
     """An answer outside of the application, before the server hangs up."""
     response = problem.response()
     lines = [f"HTTP/1.1 {problem.status} {problem.title}".encode()]
@@ -305,8 +305,14 @@ class VerifierServer(uvicorn.Server):
     """uvicorn with the door. Before it ends, it finishes the blocks that it verifies
     and tells the devices."""
 
-    def __init__(self, app: FastAPI, on_listening: Callable[[], None]) -> None:
-        super().__init__(configuration(app))
+    def __init__(
+        self,
+        app: FastAPI,
+        on_listening: Callable[[], None],
+        http: type[asyncio.Protocol] = HttpConnection,
+    ) -> None:
+        """Serve `app`; each connection is an `http`."""
+        super().__init__(configuration(app, http))
         self._service: Service = app.state.service
         self._engine: EngineThread = app.state.engine
         self._door: Door = app.state.door
@@ -342,13 +348,13 @@ class VerifierServer(uvicorn.Server):
         self.should_exit = True
 
 
-def configuration(app: FastAPI) -> uvicorn.Config:
+def configuration(app: FastAPI, http: type[asyncio.Protocol]) -> uvicorn.Config:
     """uvicorn's settings: nothing about requests is logged, frames keep their sizes,
     nothing is endless."""
     return uvicorn.Config(
         app,
         loop="asyncio",
-        http=HttpConnection,
+        http=http,
         ws=StreamConnection,
         ws_max_size=FRAME_LIMIT,
         ws_ping_interval=PING_SECONDS,

@@ -40,3 +40,12 @@ class BodyTooLargeError(DecodingError):
 
 class ServerError(DecodingError):
     """The server cannot start. The command line says why and exits."""
+
+
+class PeopleError(DecodingError):
+    """Users, devices and codes: what was asked cannot be done. The command line says
+    why and what to do."""
+
+
+class PairingRefusedError(DecodingError):
+    """A code is not, or no longer, good for pairing. Answered 403, with the reason."""

@@ -17,11 +17,12 @@ from pathlib import Path
 
 from cloud_api import logs
 from cloud_api.app import create_app
-from cloud_api.callers import OneToken
-from cloud_api.connections import WAITING, VerifierServer
+from cloud_api.connections import WAITING, HttpConnection, VerifierServer
 from cloud_api.engine.loading import ModelOptions, load_models
-from cloud_api.errors import ServerError
+from cloud_api.errors import PeopleError, ServerError
+from cloud_api.people.admission import Admission
 from cloud_api.settings import DoorLimits, ServerSettings
+from cloud_api.tls import first_byte
 from models.owner_only import may_be_swapped, write_whole
 
 _OTHER_FILES = 64
@@ -37,42 +38,44 @@ class Doorway:
     port: int
     allow_remote: bool
     announce: Path | None
-    token_origin: str
-    """How a person finds the token, for the screen; never the token."""
     exit_with_stdin: bool
 
 
-def serve(options: ModelOptions, token: str, doorway: Doorway) -> bool:
-    """Run the server until it is stopped; True if the engine thread has ended too.
+def serve(options: ModelOptions, admission: Admission, doorway: Doorway) -> bool:
+    """Run the server for those who are admitted, until it is stopped; True if the
+    engine thread has ended too.
 
     Raises:
         ServerError: the address cannot be had, or the models cannot be loaded.
     """
-    check_host(doorway.host, doorway.allow_remote)
     check_announce(doorway.announce)
     listener = listen(doorway.host, doorway.port)
     logs.configure()
     connections = room_for_connections(DoorLimits().connections)
     settings = ServerSettings(door=DoorLimits(connections))
-    app = create_app(settings, partial(load_models, options), OneToken(token))
-    server = VerifierServer(app, lambda: _say(address_of(listener), doorway))
+    tls, people = admission.tls, admission.household
+    plain = is_loopback(doorway.host) or doorway.allow_remote
+    fingerprint = tls.fingerprint if tls else ""
+    app = create_app(
+        settings, partial(load_models, options), admission.authority, fingerprint
+    )
+    http = first_byte(tls.context, plain=plain) if tls else HttpConnection
+    url = address_of(listener, "http" if plain else "https")
+    server = VerifierServer(app, lambda: _say(url, admission.origin, doorway), http)
     if doorway.exit_with_stdin:
         _stop_with_stdin(server)
-    server.run(sockets=[listener])
+    if people is not None:
+        people.people.listens(secure(url), fingerprint)
+    try:
+        server.run(sockets=[listener])
+    finally:
+        if people is not None:
+            with suppress(PeopleError):
+                people.people.listens_no_more(secure(url))
     failure = app.state.engine.failure
     if failure is not None:
         raise ServerError(failure)
     return bool(app.state.engine.close(0.0))
-
-
-def check_host(host: str, allow_remote: bool) -> None:
-    """Raise ServerError for an address that others reach, unless that is wanted."""
-    if not allow_remote and not is_loopback(host):
-        raise ServerError(
-            f"{host} can be reached by other machines, and this server speaks no TLS; "
-            "put a proxy that does (Caddy, tailscale serve) before 127.0.0.1, or add "
-            "--allow-remote if the network itself is trusted"
-        )
 
 
 def check_announce(path: Path | None) -> None:
@@ -104,14 +107,16 @@ def listen(host: str, port: int) -> socket.socket:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind((host, port))
         listener.listen(WAITING)
-    except OSError as error:
+    except (OSError, TypeError, ValueError) as error:  # of names that none can be, too
         listener.close()
-        if error.errno == errno.EADDRINUSE:
+        number = getattr(error, "errno", None)
+        if number == errno.EADDRINUSE:
             why = f"port {port} on {host} is in use; choose another with --port"
-        elif error.errno == errno.EACCES:
+        elif number == errno.EACCES:
             why = f"this user may not listen on port {port}; choose one above 1023"
         else:
-            why = f"cannot listen on {host}: {error.strerror or 'no such address'}"
+            reason = getattr(error, "strerror", None) or "no such address"
+            why = f"cannot listen on {host}: {reason}"
         raise ServerError(why) from error
     return listener
 
@@ -134,10 +139,15 @@ def room_for_connections(wanted: int) -> int:
     return max(1, soft - _OTHER_FILES)
 
 
-def address_of(listener: socket.socket) -> str:
+def address_of(listener: socket.socket, scheme: str = "http") -> str:
     """The URL of a listening socket."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def secure(url: str) -> str:
+    """The address of the same server over TLS."""
+    return "https" + url.removeprefix("https").removeprefix("http")
 
 
 def is_loopback(host: str) -> bool:
@@ -148,14 +158,14 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _say(url: str, doorway: Doorway) -> None:
+def _say(url: str, origin: str, doorway: Doorway) -> None:
     """One line of JSON for programs, one sentence for people."""
     line = json.dumps({"url": url}) + "\n"
     sys.stdout.write(line)
     sys.stdout.flush()
     if doorway.announce is not None:
         write_whole(doorway.announce, line.encode())
-    sys.stderr.write(f"listening on {url} · {doorway.token_origin}\n")
+    sys.stderr.write(f"listening on {url} · {origin}\n")
     sys.stderr.flush()
 
 

@@ -3,6 +3,8 @@ to a token that may not ask for it."""
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -14,7 +16,8 @@ from cloud_api.errors import ForbiddenError, NothingHereError, UnauthorizedError
 from cloud_api.http import problems
 from decoding_core.errors import DecodingError
 
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+OPEN_PATHS = frozenset({"/healthz", "/readyz", "/v1/pair", "/v1/pair/proof"})
+"""For whoever asks; what a new device asks shows that it knows a code."""
 SCOPES_OF_PATHS: dict[str, callers.Scope] = {"/v1/": callers.Scope.VERIFY}
 """By the beginning of a path: what a token must be good for. What begins with none of
 these is there for nobody."""
@@ -36,6 +39,8 @@ class Authenticate:
             try:
                 scope.setdefault("state", {})["caller"] = self._admitted(scope)
             except DecodingError as error:
+                if isinstance(error, UnauthorizedError):
+                    await self._keep_waiting(scope)
                 await problems.of_error(error).response()(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -50,11 +55,11 @@ class Authenticate:
         """
         token = shown_token(Headers(scope=scope).get("authorization", ""))
         caller = self._authority.caller(token) if token else None
-        if caller is None:
-            raise UnauthorizedError("send the header 'Authorization: Bearer <token>'")
         visit = scope.get("state", {}).get(VISIT)
         if visit is not None:  # outside of uvicorn there are no connections
-            visit.known = True
+            visit.known = caller is not None
+        if caller is None:
+            raise UnauthorizedError("send the header 'Authorization: Bearer <token>'")
         path = scope["path"]
         needed = {s for start, s in SCOPES_OF_PATHS.items() if path.startswith(start)}
         if not needed:
@@ -62,3 +67,16 @@ class Authenticate:
         if not needed & caller.scopes:
             raise ForbiddenError("this token may not be used for that")
         return caller
+
+    async def _keep_waiting(self, scope: Scope) -> None:
+        """Have a wrong token counted, and slow down who tries many. A request without
+        any token tries none."""
+        token = shown_token(Headers(scope=scope).get("authorization", ""))
+        if not token:
+            return
+        visit = scope.get("state", {}).get(VISIT)
+        client = scope.get("client")
+        place = visit.network if visit is not None else client[0] if client else ""
+        delay = self._authority.refuse(token, place)
+        if delay:
+            await asyncio.sleep(delay)

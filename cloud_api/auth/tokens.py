@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+import string
+import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,12 +13,44 @@ from decoding_core.errors import InvalidSettingsError
 from models.owner_only import close_to_others, create
 
 FILE_NAME = "cloud-token"
-_PREFIX = "specsteer_"
+PREFIX = "specsteer_"
+_DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_RANDOM_DIGITS = 43
+"""62 ** 43 is a little more than 256 bits."""
+_CHECK_DIGITS = 6
 
 
 def make_token() -> str:
-    """A new token of 256 random bits; its prefix lets secret scanners find it."""
-    return _PREFIX + secrets.token_urlsafe(32)
+    """A new token: a prefix, by which secret scanners find it, 256 random bits, and
+    their checksum, by which a token that was copied badly is told from a wrong one.
+    All but the prefix is base 62, so that a double click selects the whole."""
+    random = "".join(secrets.choice(_DIGITS) for _ in range(_RANDOM_DIGITS))
+    return PREFIX + random + _checksum(random)
+
+
+def is_whole(token: str) -> bool:
+    """Whether the checksum of a token is right. Tokens that servers of versions before
+    this one made have none, and neither have those that people made up."""
+    given = token.removeprefix(PREFIX)
+    right_form = token.startswith(PREFIX) and token.isascii() and given.isalnum()
+    if not right_form or len(given) != _RANDOM_DIGITS + _CHECK_DIGITS:
+        return False
+    return _checksum(given[:_RANDOM_DIGITS]) == given[_RANDOM_DIGITS:]
+
+
+def digest_of(token: str) -> bytes:
+    """What is kept of a token: its SHA-256. A token is too long to be guessed, so a
+    slow hash would protect nothing more, and let anybody keep the server busy."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def _checksum(random: str) -> str:
+    """The CRC-32 of `random` as 6 digits of base 62."""
+    rest, digits = zlib.crc32(random.encode()), ""
+    for _ in range(_CHECK_DIGITS):
+        rest, digit = divmod(rest, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits
 
 
 def check_token(token: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
 
-from cloud_api.auth.tokens import FILE_NAME, check_token, stored_token
+from cloud_api.auth.tokens import check_token
 from cloud_api.engine.loading import ModelOptions, StockAddress
 from decoding_core.errors import InvalidSettingsError
 from models.files import find, locate
@@ -146,9 +147,19 @@ _KEYS = "SPECSTEER_GENERALIST_KEY", "SPECSTEER_BASE_KEY"
     help="Also write the line with the address to this file.",
 )
 @click.option(
+    "--tls-certificate",
+    type=click.Path(path_type=Path),
+    help="PEM file of a certificate to show; default: one made at the first start.",
+)
+@click.option(
+    "--tls-key",
+    type=click.Path(path_type=Path),
+    help="PEM file of its key, without a passphrase; default: the same file.",
+)
+@click.option(
     "--allow-remote",
     is_flag=True,
-    help="Listen on an address that other machines reach.",
+    help="Answer other machines also without TLS, in a network that is trusted.",
 )
 @click.option(
     "--exit-with-stdin",
@@ -178,6 +189,8 @@ def command(
     flash_attention: bool,
     exact: bool,
     announce: Path | None,
+    tls_certificate: Path | None,
+    tls_key: Path | None,
     allow_remote: bool,
     exit_with_stdin: bool,
 ) -> None:
@@ -187,6 +200,7 @@ def command(
     """
     # FastAPI costs half a second to import; --help does without.
     from cloud_api import run
+    from cloud_api.people.admission import admission
 
     stock = _stock(
         generalist_url, generalist_model, generalist_tokenizer, base_url, base_model
@@ -218,13 +232,16 @@ def command(
     )
     if token_from_stdin:
         token = _token_of_stdin()
-    if token is not None:
-        secret, origin = check_token(token), "with the token that was given"
-    else:
-        folder = state_folder()
-        secret, origin = stored_token(folder), f"token in {folder / FILE_NAME}"
-    doorway = run.Doorway(host, port, allow_remote, announce, origin, exit_with_stdin)
-    ended = run.serve(options, secret, doorway)
+    admitted = admission(
+        state_folder(),
+        token,
+        remote=not run.is_loopback(host),
+        certificate_file=tls_certificate,
+        key_file=tls_key,
+    )
+    doorway = run.Doorway(host, port, allow_remote, announce, exit_with_stdin)
+    with closing(admitted):
+        ended = run.serve(options, admitted, doorway)
     if not ended:
         # The engine is still inside llama.cpp; unloading it now could crash.
         sys.stderr.flush()

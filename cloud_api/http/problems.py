@@ -19,6 +19,7 @@ from cloud_api.errors import (
     ForbiddenError,
     LoadingError,
     NothingHereError,
+    PairingRefusedError,
     ProtocolVersionError,
     StoppingError,
     UnauthorizedError,
@@ -64,6 +65,7 @@ _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
     UnauthorizedError: (401, "unauthorized"),
     ForbiddenError: (403, "forbidden"),
     NothingHereError: (404, "not-found"),
+    PairingRefusedError: (403, "pairing-refused"),
     BodyTooLargeError: (413, "body-too-large"),
     LoadingError: (503, "loading"),
     StoppingError: (503, "stopping"),
@@ -103,6 +105,11 @@ def no_room() -> Problem:
 def bad_request() -> Problem:
     """The answer to bytes that are no HTTP request."""
     return _of_status(400)
+
+
+def no_tls() -> Problem:
+    """The answer to bytes in the clear where the server speaks TLS alone."""
+    return Problem(400, "tls-required", "this address speaks TLS: come with https")
 
 
 def too_slow() -> Problem:

@@ -16,11 +16,12 @@ from websockets.sync.client import connect
 
 from cloud_api.app import create_app
 from cloud_api.callers import OneToken
-from cloud_api.connections import VerifierServer
+from cloud_api.connections import HttpConnection, VerifierServer
 from cloud_api.engine import scheduler
 from cloud_api.engine.models import Models
 from cloud_api.run import address_of, listen
 from cloud_api.settings import ServerSettings
+from cloud_api.tls import first_byte
 from decoding_core import wire_json
 from decoding_core.errors import ContextFullError
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
@@ -136,12 +137,15 @@ def fake_models(**options):
 class RunningServer:
     """A real server in a thread of this process."""
 
-    def __init__(self, load, settings, authority=None):
-        self.app = create_app(settings, load, authority or OneToken(TOKEN))
+    def __init__(self, load, settings, authority=None, tls=None, plain=True):
+        fingerprint = tls.fingerprint if tls else ""
+        authority = authority or OneToken(TOKEN)
+        self.app = create_app(settings, load, authority, fingerprint=fingerprint)
         self.socket = listen("127.0.0.1", 0)
         self.url = address_of(self.socket)
         self._listening = threading.Event()
-        self._server = VerifierServer(self.app, self._listening.set)
+        http = first_byte(tls.context, plain=plain) if tls else HttpConnection
+        self._server = VerifierServer(self.app, self._listening.set, http)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self.socket]}
         )
@@ -177,16 +181,24 @@ class RunningServer:
 
 
 @contextmanager
-def running(load=fake_models, wait=True, patience=0.0, authority=None, **options):
+def running(
+    load=fake_models,
+    wait=True,
+    patience=0.0,
+    authority=None,
+    tls=None,
+    plain=True,
+    **options,
+):
     """A server whose models are loaded, where nobody keeps a slot from others."""
     settings = ServerSettings(**options)
-    server = RunningServer(load, settings, authority)
+    server = RunningServer(load, settings, authority, tls, plain)
     with patch.multiple(
         scheduler, PATIENCE_SECONDS=patience, LONGEST_PATIENCE_SECONDS=patience
     ):
         server.start()
         try:
-            if wait:
+            if wait and plain:
                 wait_until_ready(server.url)
             yield server
         finally:

@@ -271,16 +271,6 @@ def test_a_model_that_is_not_there_is_one_sentence(tmp_path):
     assert "there is no model file at" in words
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org"])
-def test_other_machines_are_let_in_only_when_asked(host, model_file):
-    models = ["--generalist", str(model_file), "--base", str(model_file)]
-    code, words = refusal("--host", host, *models, "--token", "x")
-
-    assert code == 1
-    assert "--allow-remote" in words
-    assert "TLS" in words
-
-
 def test_loopback_addresses():
     assert all(map(is_loopback, ("127.0.0.1", "::1", "localhost", "127.8.8.8")))
 

@@ -10,6 +10,7 @@ from cloud_api import logs
 from cloud_api.cli import main
 from tests.hostile import HOSTILE, MARK, dangers
 
+BEHIND_PROXY = "--server", "https://example.org", "--behind-proxy"
 CASES = {
     "serve": [
         ["--{hostile}"],
@@ -26,7 +27,34 @@ CASES = {
         ["--generalist", "{gguf}", "--no-base", "--port", "0"],
         ["--announce", "{hostile}/no/such"],
         ["--sessions", "{hostile}"],
-    ]
+        ["--tls-certificate", "{hostile}", "--generalist", "{gguf}"],
+        ["--tls-certificate", "{gguf}", "--generalist", "{gguf}"],
+    ],
+    "pair": [
+        ["{hostile}"],
+        ["phone", "--user", "{hostile}", *BEHIND_PROXY],
+        ["phone", "--server", "{hostile}"],
+        ["phone", "--scope", "{hostile}"],
+    ],
+    "users": [
+        ["{hostile}"],
+        ["add", "{hostile}"],
+        ["rename", "{hostile}", "ben"],
+        ["rename", "owner", "{hostile}"],
+        ["remove", "{hostile}", "--yes"],
+    ],
+    "devices": [
+        ["{hostile}"],
+        ["add", "{hostile}"],
+        ["add", "x", "--user", "{hostile}"],
+        ["add", "x", "--scope", "{hostile}"],
+        ["rename", "{hostile}", "x"],
+        ["revoke", "{hostile}", "--yes"],
+        ["lost", "{hostile}"],
+        ["rotate", "{hostile}", "--user", "{hostile}"],
+    ],
+    "backup": [["{hostile}/no/such"]],
+    "restore": [["{hostile}", "--yes"], ["{gguf}", "--yes"], ["{hostile}"]],
 }
 
 
@@ -39,8 +67,9 @@ def test_every_command_has_a_case():
     [(name, arguments) for name, cases in CASES.items() for arguments in cases],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
-def test_hostile_arguments(name, arguments, tmp_path):
-    """Names of files, addresses and models that are none."""
+def test_hostile_arguments(name, arguments, tmp_path, monkeypatch):
+    """Names of files, addresses, models, users and devices that are none."""
+    monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path / "home"))
     model = tmp_path / f"{MARK}\x1b[2J\x9b.gguf"
     model.write_bytes(b"GGUF" + HOSTILE.encode())
     world = {"hostile": HOSTILE, "gguf": model}

@@ -99,8 +99,8 @@ def test_no_stream_is_accepted_without_the_token(server, headers, known):
     assert response.headers["content-type"] == "application/problem+json"
 
 
-def test_open_routes_are_only_those_two():
-    assert {"/healthz", "/readyz"} == OPEN_PATHS
+def test_open_routes_are_only_these():
+    assert {"/healthz", "/readyz", "/v1/pair", "/v1/pair/proof"} == OPEN_PATHS
 
 
 def test_the_scheme_may_be_written_in_any_case():

@@ -36,6 +36,9 @@ class Household:
     def caller(self, token):
         return CALLERS.get(token)
 
+    def refuse(self, token, place):
+        return 0.0
+
 
 @pytest.fixture(scope="module")
 def server():

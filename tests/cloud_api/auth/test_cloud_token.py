@@ -12,12 +12,15 @@ def started(monkeypatch):
     """The tokens that servers would have started with."""
     tokens = []
 
-    def serve(options, token, doorway):
-        tokens.append(token)
+    def serve(options, admission, doorway):
+        tokens.append(admission.authority)
         return True
 
     monkeypatch.setattr(run, "serve", serve)
     return tokens
+
+
+TOKENS = "abc", "without-an-end"
 
 
 def start(line, **environment):
@@ -29,7 +32,7 @@ def test_the_token_is_the_first_line(started):
     """Whatever the environment holds; what follows is no part of it."""
     assert start("abc\nmore\n", SPECSTEER_CLOUD_TOKEN="other").exit_code == 0
     assert start("without-an-end").exit_code == 0
-    assert started == ["abc", "without-an-end"]
+    assert all(one.caller(token) for one, token in zip(started, TOKENS, strict=True))
 
 
 @pytest.mark.parametrize(

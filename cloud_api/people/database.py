@@ -1,0 +1,248 @@
+"""The file `people.db`: how it is opened, how its tables came about, its copies.
+
+Several processes share it: servers, and the commands that change it. Whoever writes
+takes SQLite's lock first, and waits for others. Nobody but the owner may read it: it
+holds digests of tokens, and the key of the server's certificate.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from cloud_api.callers import OWNER
+from cloud_api.errors import PeopleError
+from models.owner_only import close_to_others, create
+
+FILE_NAME = "people.db"
+BACKUP_NAME = "people-backup.db"
+PATIENCE_SECONDS = 10.0
+"""How long to wait for another process that writes."""
+_PRAGMAS = (
+    "foreign_keys = ON",
+    "secure_delete = ON",  # codes and keys do not stay behind
+    "synchronous = FULL",  # a token that was revoked stays so when the power fails
+    "temp_store = MEMORY",
+    "trusted_schema = OFF",
+)
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full: make room; nothing was changed",
+    sqlite3.SQLITE_BUSY: "another program is writing in it: try again",
+    sqlite3.SQLITE_READONLY: "it may not be written: look at its owner and rights",
+    sqlite3.SQLITE_IOERR: "the disk failed; nothing was changed",
+}
+_DAMAGED = sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT
+
+
+def m001_initial(connection: sqlite3.Connection) -> None:
+    """Users, devices and their tokens, codes for pairing, the certificate, and where
+    servers listen."""
+    for statement in _INITIAL.strip().split(";\n"):
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO user(name, created) VALUES (?, unixepoch())", (OWNER.user,)
+    )
+
+
+def m002_refusals(connection: sqlite3.Connection) -> None:
+    """Tokens that were refused, counted by where they came from."""
+    connection.execute(_REFUSALS)
+
+
+STEPS = m001_initial, m002_refusals
+NEWEST = len(STEPS)
+"""The number of the newest schema; written to the file as `user_version`."""
+
+
+def open_database(folder: Path) -> sqlite3.Connection:
+    """A connection to the file in `folder`, made where there is none, at the newest
+    schema; what was there is copied before the schema changes. For any thread, one at
+    a time.
+
+    Raises:
+        PeopleError: it cannot be opened, is damaged, or is of a newer version.
+    """
+    path = folder / FILE_NAME
+    # SQLite gives the files beside it the rights of this one. One that is there is not
+    # opened but by SQLite: closing any handle of it drops the locks of this process.
+    with suppress(FileExistsError):
+        create(path).close()
+    if path.is_symlink():
+        raise PeopleError(f"{path} is a link and may lead anywhere; remove it")
+    close_to_others(path)
+    with explained(path):
+        connection = connect(path)
+        try:
+            for pragma in _PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+            _keep_log(connection)
+            _migrate(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection to a file as it is; raises sqlite3.Error."""
+    return sqlite3.connect(
+        path,
+        timeout=PATIENCE_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing; waits for others that write at its start, not in its middle."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk has ended it already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """SQLite's errors as sentences; raises PeopleError for them."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # The low byte is the kind of error, the rest its variety.
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in _DAMAGED:
+            why = "it is damaged: 'specsteer-cloud restore' puts its backup in place"
+        else:
+            why = _REASONS.get(code, str(error))
+        raise PeopleError(f"{path} cannot be used: {why}") from error
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The schema of a file; 0 where it has none yet."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def write_copy(connection: sqlite3.Connection, target: Path) -> None:
+    """Put a copy of the database in place of `target`, whole or not at all. It holds
+    no codes: one that is open now would be open again when the copy is restored."""
+    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+    create(part).close()
+    try:
+        connection.execute("VACUUM INTO ?", [str(part)])
+        with closing(connect(part)) as copy:
+            copy.execute("PRAGMA secure_delete = ON")
+            copy.execute("DELETE FROM pairing")
+            copy.execute("DELETE FROM listening")
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+        part.with_name(part.name + "-journal").unlink(missing_ok=True)
+
+
+def _keep_log(connection: sqlite3.Connection) -> None:
+    """Have SQLite keep a write-ahead log, so that reading never waits for writing. For
+    this one change it does not wait for others by itself."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
+            continue
+        if time.monotonic() > deadline:
+            raise PeopleError(f"another program keeps {FILE_NAME} locked: try again")
+        time.sleep(0.02)
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    found = version_of(connection)
+    if found > NEWEST:
+        raise PeopleError(
+            f"{path} was written by a newer specsteer-cloud: schema {found}, where "
+            f"{NEWEST} is the newest known. Update, or let SPECSTEER_HOME name another "
+            "folder"
+        )
+    if found == NEWEST:
+        return
+    if found:
+        write_copy(connection, path.with_name(f"people-schema-{found}.db"))
+    with transaction(connection):
+        # Another process may have been faster.
+        for step in STEPS[version_of(connection) :]:
+            step(connection)
+        connection.execute(f"PRAGMA user_version = {NEWEST}")
+
+
+_INITIAL = """
+CREATE TABLE user(
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    created INTEGER NOT NULL
+) STRICT;
+CREATE TABLE device(
+    id TEXT PRIMARY KEY,
+    user_id INTEGER NOT NULL REFERENCES user(id),
+    name TEXT NOT NULL,
+    token BLOB NOT NULL UNIQUE,
+    scopes TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    last_used INTEGER,
+    expires INTEGER,
+    revoked INTEGER
+) STRICT;
+CREATE UNIQUE INDEX device_name ON device(user_id, name) WHERE revoked IS NULL;
+CREATE TABLE retired_token(
+    token BLOB PRIMARY KEY,
+    device_id TEXT NOT NULL REFERENCES device(id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE pairing(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id INTEGER NOT NULL REFERENCES user(id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    token_expires INTEGER,
+    secret TEXT NOT NULL,
+    own_certificate INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    tries INTEGER NOT NULL DEFAULT 0,
+    used INTEGER
+) STRICT;
+CREATE TABLE exchange(
+    id TEXT PRIMARY KEY,
+    pairing_id INTEGER NOT NULL REFERENCES pairing(id) ON DELETE CASCADE,
+    proof BLOB NOT NULL
+) STRICT;
+CREATE TABLE certificate(
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    pem TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    created INTEGER NOT NULL
+) STRICT;
+CREATE TABLE listening(
+    url TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL,
+    since INTEGER NOT NULL
+) STRICT
+"""
+
+_REFUSALS = """
+CREATE TABLE refusal(
+    place TEXT NOT NULL,
+    device_id TEXT NOT NULL,
+    times INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    PRIMARY KEY(place, device_id)
+) STRICT, WITHOUT ROWID
+"""

@@ -1,0 +1,216 @@
+"""The authority of a household's server: whose token it is, from memory.
+
+The file of the people is read when the server starts and whenever another process has
+changed it, which is looked for several times a second. So the answer to a request waits
+for no disk, and a token that is revoked is refused, and its streams are ended, within a
+second. What the server notes itself, when tokens were last used and how many were
+refused, is written now and then; where it cannot be, as the disk is full, it waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from cloud_api import logs
+from cloud_api.auth.tokens import digest_of
+from cloud_api.callers import Caller
+from cloud_api.errors import PeopleError
+from cloud_api.people.people import Device, People, rows_of_devices, shown_time
+
+LOOK_SECONDS = 0.2
+"""How often changes by other processes are looked for."""
+NOTE_SECONDS = 2.0
+"""How often refused tokens are written down."""
+USE_SECONDS = 60
+"""How exactly it is known when a token was last used."""
+_PLACES = 1024
+"""Places whose refused tokens are counted at once, for how long to keep them waiting;
+the one that was quiet for longest is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongTokenDelay:
+    """How long a wrong token is answered 401 later, to slow down who tries many. Right
+    tokens never wait."""
+
+    free: int = 10
+    """Wrong tokens from one place that are answered at once."""
+    first_seconds: float = 0.05
+    """What the next one waits; each further one waits twice as long."""
+    most_seconds: float = 2.0
+    forget_seconds: float = 600.0
+    """After so long without a wrong token, a place counts as new."""
+
+    def delay(self, wrong: int) -> float:
+        """How long the answer to so many wrong tokens waits."""
+        doublings = wrong - self.free - 1
+        if doublings < 0:
+            return 0.0
+        # Of large exponents only the bound is left.
+        return min(self.most_seconds, self.first_seconds * 2.0 ** min(doublings, 30))
+
+
+@dataclass(frozen=True, slots=True)
+class SeenDevice:
+    """What may be shown of a device to whoever may see how the server is."""
+
+    user: str
+    name: str
+    last_used: str
+    """To the minute, or "never"."""
+
+
+class Household:
+    """The `Authority` over the file of the people."""
+
+    def __init__(
+        self,
+        people: People,
+        patience: WrongTokenDelay | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Read the people; raises PeopleError."""
+        self.people = people
+        """The file, for what is written and for commands."""
+        # What is read has a connection of its own: writing may wait for others.
+        self._reader = People(people.folder, people.clock)
+        self.patience = patience or WrongTokenDelay()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._seen = -1
+        self._devices: dict[bytes, Device] = {}
+        self._past: dict[bytes, str] = {}
+        """Digests of tokens that were good once, and the ids of their devices."""
+        self._used: dict[str, int] = {}
+        self._noted: dict[str, int] = {}
+        self._refused: Counter[tuple[str, str]] = Counter()
+        self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._refresh()
+        self._may_connect = self._good()
+
+    def close(self) -> None:
+        """Write down what was counted, if that can be done, and close the file."""
+        with suppress(PeopleError):
+            self.note()
+        self._reader.close()
+        self.people.close()
+
+    def caller(self, token: str) -> Caller | None:
+        """The device whose token this is, if it is good."""
+        digest = digest_of(token)
+        device = self._devices.get(digest)
+        if device is None:
+            # It may have been made a moment ago, by a command or another server.
+            with suppress(PeopleError):
+                self._refresh()
+            device = self._devices.get(digest)
+        now = self.people.now
+        if device is None or not device.may_connect(now):
+            return None
+        if now - self._used.get(device.id, 0) >= USE_SECONDS:
+            self._used[device.id] = now
+        with self._lock:
+            # It may be new, and shut out again before the next look.
+            self._may_connect[device.id] = digest
+        return Caller(device.user, device.id, device.scopes)
+
+    def refuse(self, token: str, place: str) -> float:
+        """Count a wrong token from a place; for how many seconds to leave it without an
+        answer."""
+        now = self._clock()
+        with self._lock:
+            self._refused[place, self._past.get(digest_of(token), "")] += 1
+            if len(self._refused) > _PLACES:
+                # Nothing could be written for long: only their number is kept.
+                self._refused = Counter({("other places", ""): self._refused.total()})
+        wrong, since = self._wrong.pop(place, (0, now))
+        if now - since > self.patience.forget_seconds:
+            wrong = 0
+        self._wrong[place] = wrong + 1, now
+        if len(self._wrong) > _PLACES:
+            self._wrong.popitem(last=False)
+        return self.patience.delay(wrong + 1)
+
+    def devices(self) -> list[SeenDevice]:
+        """The devices whose tokens are good, by person and name, and when they last
+        connected; from memory."""
+        now = self.people.now
+        good = [one for one in self._devices.values() if one.may_connect(now)]
+        return [
+            SeenDevice(
+                one.user,
+                one.name,
+                shown_time(self._used.get(one.id, one.last_used)),
+            )
+            for one in sorted(good, key=lambda one: (one.user, one.name))
+        ]
+
+    def look(self) -> set[str]:
+        """Read what other processes have changed; the ids of the devices that may not
+        connect any more, or not with the token that they had, since the last look.
+        Raises PeopleError."""
+        self._refresh()
+        may = self._good()
+        with self._lock:
+            before, self._may_connect = self._may_connect, may
+        return {i for i in before if may.get(i) != before[i]}
+
+    def note(self) -> None:
+        """Write down what was counted; raises PeopleError, and then keeps it."""
+        used = {i: when for i, when in self._used.items() if self._noted.get(i) != when}
+        if used:
+            self.people.note_use(used)
+            self._noted.update(used)
+        with self._lock:
+            refused, self._refused = self._refused, Counter()
+        if refused:
+            try:
+                self.people.note_refusals(dict(refused))
+            except PeopleError:
+                with self._lock:
+                    self._refused.update(refused)
+                raise
+
+    async def watch(self, end_device: Callable[[str], None]) -> None:
+        """For as long as the server runs: `look`, end the devices that may ask nothing
+        more, and now and then `note`. A file that cannot be read leaves all as it was;
+        one that cannot be written, as the disk is full, ends devices all the same."""
+        next_note = 0.0
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                for device in await asyncio.to_thread(self.look):
+                    end_device(device)
+                if self._clock() >= next_note:
+                    next_note = self._clock() + NOTE_SECONDS
+                    await asyncio.to_thread(self.note)
+            except PeopleError:
+                logs.fault("looking at the people")
+
+    def _good(self) -> dict[str, bytes]:
+        """The digest of the token of each device that may connect, by the device's
+        id."""
+        now, devices = self.people.now, self._devices
+        return {one.id: d for d, one in devices.items() if one.may_connect(now)}
+
+    def _refresh(self) -> None:
+        """Read the people, if the file has changed; raises PeopleError."""
+        replaced = self._reader.follow()
+        with self._reader.reading() as connection:
+            version = connection.execute("PRAGMA data_version").fetchone()[0]
+            if version == self._seen and not replaced:
+                return
+            rows = rows_of_devices(connection, "1")
+            retired = connection.execute("SELECT token, device_id FROM retired_token")
+            past = dict(retired.fetchall())
+            past |= {digest: one.id for digest, one in rows if one.revoked is not None}
+            # Whole new dictionaries: another thread may be reading the old ones.
+            self._devices = {d: one for d, one in rows if one.revoked is None}
+            self._past = past
+            self._seen = version

@@ -1,0 +1,507 @@
+"""The users and devices of a household, and what is done to them.
+
+Only the command line does it, by writing to the file that the servers read: there is no
+administration over HTTP. A token is shown once, when it is made; what is kept is its
+digest.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from cloud_api.auth.tokens import FILE_NAME as TOKEN_FILE
+from cloud_api.auth.tokens import check_token, digest_of, make_token
+from cloud_api.callers import OWNER, Scope
+from cloud_api.errors import PeopleError
+from cloud_api.people import database
+from decoding_core.foreign_text import one_line
+from models.owner_only import write_whole
+
+OWNER_NAME = OWNER.user
+"""The user whom the server makes at its first start."""
+FILE_DEVICE = "this machine"
+"""The name of the device whose token lies in a file beside the database."""
+LONGEST_NAME = 64
+_KEPT_REFUSALS = 200
+"""Places from which refused tokens came that are remembered; the latest."""
+
+Origin = Literal["file", "paired", "made"]
+"""How a device got its token: from the token file, by a code, or shown to a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person of the household."""
+
+    name: str
+    created: int
+    """Times are in whole seconds since 1970."""
+    devices: int
+    """How many may connect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device of a user, or another program that has a token of theirs."""
+
+    id: str
+    user: str
+    name: str
+    scopes: frozenset[Scope]
+    origin: Origin
+    created: int
+    last_used: int | None
+    expires: int | None
+    revoked: int | None
+
+    def may_connect(self, now: float) -> bool:
+        """Whether its token is good."""
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Tokens that were refused and came from one place."""
+
+    place: str
+    """An address, or an IPv6 network."""
+    device: Device | None
+    """Whose old token it was; None where it was nobody's."""
+    times: int
+    first: int
+    last: int
+
+
+class People:
+    """The file of the household's people. Safe for several threads and processes."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        """Open the file in `folder`, made where there is none; raises PeopleError."""
+        self.folder = folder
+        self.clock = clock
+        self._lock = threading.RLock()
+        self._open()
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies."""
+        return self.folder / database.FILE_NAME
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def follow(self) -> bool:
+        """Open the file anew where another one has been put in its place; whether that
+        was so. Raises PeopleError."""
+        with self._lock:
+            try:
+                found = self.path.stat()
+            except OSError:
+                return False  # what is open goes on
+            if (found.st_dev, found.st_ino) == self._file:
+                return False
+            self._connection.close()
+            self._open()
+            return True
+
+    def _open(self) -> None:
+        self._connection = database.open_database(self.folder)
+        found = self.path.stat()
+        self._file = found.st_dev, found.st_ino
+
+    def __enter__(self) -> People:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def now(self) -> int:
+        """The time, in whole seconds."""
+        return int(self.clock())
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for one thread at a time; raises PeopleError."""
+        with self._lock, database.explained(self.path):
+            yield self._connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The connection in a transaction, all or nothing; raises PeopleError."""
+        with self.reading() as connection, database.transaction(connection):
+            yield connection
+
+    def users(self) -> list[User]:
+        """All users, by their names."""
+        with self.reading() as connection:
+            rows = connection.execute(
+                """SELECT user.name, user.created, count(device.id)
+                   FROM user LEFT JOIN device
+                   ON user_id = user.id AND revoked IS NULL
+                   GROUP BY user.id ORDER BY user.name"""
+            )
+            return [User(*row) for row in rows]
+
+    def add_user(self, name: str) -> None:
+        """A new user; raises PeopleError where the name is taken or is none."""
+        check_name(name)
+        with self.writing() as connection:
+            if _user_id(connection, name) is not None:
+                raise PeopleError(f"there is a user '{name}' already")
+            _insert_user(connection, name, self.now)
+
+    def rename_user(self, name: str, new: str) -> None:
+        """Give a user another name; raises PeopleError."""
+        check_name(new)
+        with self.writing() as connection:
+            user_id = known_user(connection, name)
+            if new != name and _user_id(connection, new) is not None:
+                raise PeopleError(f"there is a user '{new}' already")
+            connection.execute("UPDATE user SET name = ? WHERE id = ?", (new, user_id))
+
+    def remove_user(self, name: str) -> list[Device]:
+        """Remove a user and all that is kept of their devices, whose tokens are good no
+        more; those devices. Raises PeopleError."""
+        with self.writing() as connection:
+            user_id = known_user(connection, name)
+            devices = _select(connection, "user_id = ?", (user_id,))
+            for device in devices:
+                for table in ("retired_token", "refusal"):
+                    statement = f"DELETE FROM {table} WHERE device_id = ?"  # noqa: S608
+                    connection.execute(statement, (device.id,))
+            connection.execute("DELETE FROM device WHERE user_id = ?", (user_id,))
+            connection.execute("DELETE FROM user WHERE id = ?", (user_id,))
+            if any(device.origin == "file" for device in devices):
+                # First the file: nothing remembers its token, so it would be let in.
+                (self.folder / TOKEN_FILE).unlink(missing_ok=True)
+        return [device for device in devices if device.revoked is None]
+
+    def devices(self, *, revoked: bool = False) -> list[Device]:
+        """All devices by user and name, with those that were revoked if asked for."""
+        with self.reading() as connection:
+            return _select(connection, "1" if revoked else "revoked IS NULL")
+
+    def device(self, name: str, user: str | None = None) -> Device:
+        """The device of this name or id that is not revoked; raises PeopleError where
+        there is none, or several users have one."""
+        with self.reading() as connection:
+            return _known_device(connection, name, user)
+
+    def add_device(
+        self,
+        name: str,
+        user: str = OWNER_NAME,
+        scopes: Iterable[Scope] = (Scope.VERIFY,),
+        expires: int | None = None,
+    ) -> str:
+        """A device with a token of its own, for a person to copy; the token. Raises
+        PeopleError."""
+        check_name(name)
+        token = make_token()
+        with self.writing() as connection:
+            user_id = known_user(connection, user)
+            if _select(connection, _TAKEN, (user, name)):
+                raise PeopleError(
+                    f"{user} has a device '{name}' already: choose another name, or "
+                    "give it another token with 'specsteer-cloud devices rotate'"
+                )
+            insert_device(
+                connection, token, user_id, name, scopes, "made", self.now, expires
+            )
+        return token
+
+    def rename_device(self, name: str, new: str, user: str | None = None) -> None:
+        """Give a device another name; raises PeopleError."""
+        check_name(new)
+        with self.writing() as connection:
+            device = _known_device(connection, name, user)
+            others = _select(connection, _TAKEN, (device.user, new))
+            if any(other.id != device.id for other in others):
+                raise PeopleError(f"{device.user} has a device '{new}' already")
+            connection.execute(
+                "UPDATE device SET name = ? WHERE id = ?", (new, device.id)
+            )
+
+    def revoke(self, name: str, user: str | None = None) -> Device:
+        """Take a device's token back, for good; the device. Servers notice within a
+        second and end its streams. Raises PeopleError."""
+        with self.writing() as connection:
+            device = _known_device(connection, name, user)
+            revoke_device(connection, device.id, self.now)
+        if device.origin == "file":
+            # Its next token is made at the next start, where somebody needs it.
+            (self.folder / TOKEN_FILE).unlink(missing_ok=True)
+        return device
+
+    def rotate(self, name: str, user: str | None = None) -> tuple[Device, str]:
+        """Give a device another token in place of its old one, which is good no more;
+        the device and its token. Raises PeopleError."""
+        token = make_token()
+        with self.writing() as connection:
+            device = _known_device(connection, name, user)
+            connection.execute(
+                "INSERT INTO retired_token SELECT token, id FROM device WHERE id = ?",
+                (device.id,),
+            )
+            connection.execute(
+                "UPDATE device SET token = ?, last_used = NULL WHERE id = ?",
+                (digest_of(token), device.id),
+            )
+        if device.origin == "file":
+            write_whole(self.folder / TOKEN_FILE, f"{token}\n".encode())
+        return device, token
+
+    def take_token(self, token: str) -> Device | None:
+        """Let the token of the token file in, as that of the owner's own device, beside
+        the server; the device. One that stood in the file before is good no more. None:
+        this token was revoked. Raises PeopleError."""
+        check_token(token)
+        digest = digest_of(token)
+        with self.writing() as connection:
+            found = _select(connection, "token = ?", (digest,))
+            if found:
+                return found[0] if found[0].revoked is None else None
+            retired = "SELECT 1 FROM retired_token WHERE token = ?"
+            if connection.execute(retired, (digest,)).fetchone():
+                return None
+            for before in _select(connection, "origin = 'file' AND revoked IS NULL"):
+                revoke_device(connection, before.id, self.now)
+            user_id = ensure_user(connection, OWNER_NAME, self.now)
+            name, number = FILE_DEVICE, 1
+            while _select(connection, _TAKEN, (OWNER_NAME, name)):
+                number += 1
+                name = f"{FILE_DEVICE} {number}"
+            device_id = insert_device(
+                connection, token, user_id, name, Scope, "file", self.now, None
+            )
+            return _select(connection, "device.id = ?", (device_id,))[0]
+
+    def certificate(self, make: Callable[[], tuple[str, str]]) -> tuple[str, str]:
+        """The server's own certificate and key as PEM, and its fingerprint; what `make`
+        makes, once, whichever process asks first. Raises PeopleError."""
+        select = "SELECT pem, fingerprint FROM certificate"
+        with self.reading() as connection:
+            found: tuple[str, str] | None = connection.execute(select).fetchone()
+        if found is None:
+            with self.writing() as connection:
+                found = connection.execute(select).fetchone() or make()
+                connection.execute(
+                    "INSERT OR IGNORE INTO certificate VALUES (1, ?, ?, ?)",
+                    (*found, self.now),
+                )
+        return found
+
+    def listens(self, url: str, fingerprint: str) -> None:
+        """Note where a server listens, and its certificate: what codes lead to."""
+        with self.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO listening VALUES (?, ?, ?)",
+                (url, fingerprint, self.now),
+            )
+
+    def listens_no_more(self, url: str) -> None:
+        """Note that a server has ended."""
+        with self.writing() as connection:
+            connection.execute("DELETE FROM listening WHERE url = ?", (url,))
+
+    def listening(self) -> list[tuple[str, str]]:
+        """Address and fingerprint of each server, the last that began first. One that
+        was killed may be among them."""
+        with self.reading() as connection:
+            return connection.execute(
+                "SELECT url, fingerprint FROM listening ORDER BY since DESC, url"
+            ).fetchall()
+
+    def note_use(self, last_used: dict[str, int]) -> None:
+        """Note when devices, by their ids, last showed their tokens."""
+        with self.writing() as connection:
+            connection.executemany(
+                "UPDATE device SET last_used = max(coalesce(last_used, 0), ?)"
+                " WHERE id = ?",
+                [(when, device_id) for device_id, when in last_used.items()],
+            )
+
+    def note_refusals(self, counts: dict[tuple[str, str], int]) -> None:
+        """Add to the refused tokens, counted by place and id of the device (empty:
+        nobody's)."""
+        now = self.now
+        with self.writing() as connection:
+            connection.executemany(
+                """INSERT INTO refusal VALUES (?, ?, ?, ?, ?)
+                   ON CONFLICT DO UPDATE SET times = times + excluded.times,
+                   last = excluded.last""",
+                [(*key, times, now, now) for key, times in counts.items()],
+            )
+            connection.execute(
+                """DELETE FROM refusal WHERE (place, device_id) IN (
+                   SELECT place, device_id FROM refusal
+                   ORDER BY last DESC, place LIMIT -1 OFFSET ?)""",
+                (_KEPT_REFUSALS,),
+            )
+
+    def refusals(self) -> list[Refusal]:
+        """Where refused tokens came from, the latest first."""
+        with self.reading() as connection:
+            devices = {one.id: one for one in _select(connection, "1")}
+            rows = connection.execute(
+                "SELECT place, device_id, times, first, last FROM refusal"
+                " ORDER BY last DESC, place"
+            )
+            return [
+                Refusal(place, devices.get(device_id), *rest)
+                for place, device_id, *rest in rows
+            ]
+
+    def forget_refusals(self) -> None:
+        """Begin to count refused tokens anew."""
+        with self.writing() as connection:
+            connection.execute("DELETE FROM refusal")
+
+
+def shown_time(seconds: int | None, never: str = "never") -> str:
+    """A time, to the minute, in the zone of this machine."""
+    if seconds is None:
+        return never
+    return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
+
+
+_TAKEN = "user.name = ? AND device.name = ? AND revoked IS NULL"
+
+
+def check_name(name: str) -> str:
+    """`name`, if it is one for a user or device; raises PeopleError."""
+    shown = one_line(name).strip()
+    if not name or name != shown or len(name) > LONGEST_NAME or name.startswith("-"):
+        raise PeopleError(
+            f"'{shown[:80]}' is no name: one has 1 to {LONGEST_NAME} characters on one "
+            "line, no space at its ends, and begins with no hyphen"
+        )
+    return name
+
+
+def insert_device(
+    connection: sqlite3.Connection,
+    token: str,
+    user_id: int,
+    name: str,
+    scopes: Iterable[Scope],
+    origin: Origin,
+    now: int,
+    expires: int | None,
+) -> str:
+    """A new device; its id."""
+    device_id = secrets.token_hex(4)
+    connection.execute(
+        "INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, NULL)",
+        (
+            device_id,
+            user_id,
+            name,
+            digest_of(token),
+            words_of(scopes),
+            origin,
+            now,
+            expires,
+        ),
+    )
+    return device_id
+
+
+def revoke_device(connection: sqlite3.Connection, device_id: str, now: int) -> None:
+    """Take a device's token back."""
+    connection.execute("UPDATE device SET revoked = ? WHERE id = ?", (now, device_id))
+
+
+def ensure_user(connection: sqlite3.Connection, name: str, now: int) -> int:
+    """The id of a user, made where there is none."""
+    found = _user_id(connection, name)
+    return _insert_user(connection, name, now) if found is None else found
+
+
+def words_of(scopes: Iterable[Scope]) -> str:
+    """Scopes as they are kept and shown."""
+    return " ".join(sorted(scopes))
+
+
+def scopes_of(words: str) -> frozenset[Scope]:
+    """The scopes that were kept; those of later versions are left out."""
+    known = {str(scope) for scope in Scope}
+    return frozenset(Scope(word) for word in words.split() if word in known)
+
+
+def rows_of_devices(
+    connection: sqlite3.Connection, where: str, values: tuple[object, ...] = ()
+) -> list[tuple[bytes, Device]]:
+    """The digest of the token, and the device, of each for which `where` holds."""
+    rows = connection.execute(
+        f"""SELECT token, device.id, user.name, device.name, scopes, origin,
+            device.created, last_used, expires, revoked
+            FROM device JOIN user ON user.id = user_id
+            WHERE {where} ORDER BY user.name, device.name, device.created""",  # noqa: S608
+        values,
+    )
+    return [
+        (token, Device(device_id, user, name, scopes_of(scopes), *rest))
+        for token, device_id, user, name, scopes, *rest in rows
+    ]
+
+
+def _select(
+    connection: sqlite3.Connection, where: str, values: tuple[object, ...] = ()
+) -> list[Device]:
+    return [device for _, device in rows_of_devices(connection, where, values)]
+
+
+def _user_id(connection: sqlite3.Connection, name: str) -> int | None:
+    row = connection.execute("SELECT id FROM user WHERE name = ?", (name,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _insert_user(connection: sqlite3.Connection, name: str, now: int) -> int:
+    done = connection.execute(
+        "INSERT INTO user(name, created) VALUES (?, ?)", (name, now)
+    )
+    return int(done.lastrowid or 0)
+
+
+def known_user(connection: sqlite3.Connection, name: str) -> int:
+    """The id of a user; raises PeopleError where there is none of that name."""
+    user_id = _user_id(connection, name)
+    if user_id is None:
+        raise PeopleError(
+            f"there is no user '{one_line(name)}'; 'specsteer-cloud users' lists them"
+        )
+    return user_id
+
+
+def _known_device(
+    connection: sqlite3.Connection, name: str, user: str | None
+) -> Device:
+    where, values = "(device.name = ?1 OR device.id = ?1) AND revoked IS NULL", (name,)
+    found = _select(connection, where, values)
+    if user is not None:
+        known_user(connection, user)
+        found = [device for device in found if device.user == user]
+    if not found:
+        raise PeopleError(
+            f"there is no device '{one_line(name)}'; 'specsteer-cloud devices' lists "
+            "them"
+        )
+    if len(found) > 1:
+        users = ", ".join(device.user for device in found)
+        raise PeopleError(
+            f"several users have a device '{name}' ({users}): say whose with --user"
+        )
+    return found[0]

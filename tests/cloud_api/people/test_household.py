@@ -1,0 +1,214 @@
+"""The authority of a household: who is let in, and how soon who is not any more."""
+
+import asyncio
+
+import pytest
+
+from cloud_api.auth.tokens import make_token
+from cloud_api.callers import Caller, Scope
+from cloud_api.errors import PeopleError
+from cloud_api.people.household import Household, WrongTokenDelay
+from cloud_api.people.people import People, shown_time
+from tests.cloud_api.people.people_fakes import NOW, Clock, people_in
+from tests.waiting import PATIENCE, until_true
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def household(tmp_path, clock):
+    household = Household(people_in(tmp_path, clock), clock=clock)
+    yield household
+    household.close()
+
+
+@pytest.fixture
+def commands(household):
+    """The people, as a command in another process has them."""
+    with People(household.people.folder, household.people.clock) as people:
+        yield people
+
+
+def test_a_token_is_known_as_soon_as_it_is_made(household, commands):
+    token = commands.add_device("phone", scopes=[Scope.OPENAI])
+    phone = commands.device("phone")
+    assert household.caller(token) == Caller("owner", phone.id, {Scope.OPENAI})
+    assert household.caller(make_token()) is None
+    assert household.caller("") is None
+    assert household.caller(token + "x") is None
+    assert household.caller("\udce9") is None
+
+
+@pytest.mark.parametrize("act", ["revoke", "rotate", "expire", "remove", "replace"])
+def test_who_may_connect_no_more_is_named_once(household, commands, clock, act):
+    ends = NOW + 100 if act == "expire" else None
+    token, other = commands.add_device("phone", expires=ends), commands.add_device("x")
+    phone = commands.device("phone")
+    assert household.look() == set()
+    assert household.caller(token) is not None
+    if act == "expire":
+        clock.now += 100
+    elif act == "remove":
+        commands.remove_user("owner")
+    elif act == "replace":
+        commands.revoke("phone")
+        assert commands.add_device("phone") != token
+    else:
+        getattr(commands, act)("phone")
+    ended = household.look()
+    assert phone.id in ended
+    assert household.look() == set()
+    assert household.caller(token) is None
+    assert (household.caller(other) is None) is (act == "remove")
+
+
+def test_who_was_let_in_and_shut_out_between_two_looks_is_named(household, commands):
+    token = commands.add_device("phone")
+    assert household.caller(token) is not None
+    phone = commands.revoke("phone")
+    assert household.look() == {phone.id}
+
+
+def test_streams_are_ended_within_a_second(household, commands, monkeypatch):
+    """It is looked for more often than that; here it is waited for."""
+    commands.add_device("phone")
+    ended = []
+
+    async def main():
+        watching = asyncio.create_task(household.watch(ended.append))
+        await until_true(lambda: household.look() == set())
+        phone = commands.revoke("phone")
+        await until_true(lambda: ended == [phone.id])
+        watching.cancel()
+
+    household.look()
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_a_full_disk_keeps_no_stream_alive(household, commands, monkeypatch):
+    token = commands.add_device("phone")
+    assert household.caller(token) is not None
+    ended, tried = [], []
+
+    def full(*_):
+        tried.append(1)
+        raise PeopleError("the disk is full")
+
+    async def main():
+        watching = asyncio.create_task(household.watch(ended.append))
+        await until_true(lambda: tried)
+        phone = commands.revoke("phone")
+        await until_true(lambda: ended == [phone.id])
+        watching.cancel()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(household.people, "note_use", full)
+        asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_a_file_that_was_put_in_place_of_the_open_one_is_read(household, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    with people_in(other, household.people.clock) as people:
+        token = people.add_device("phone")
+    for path in household.people.folder.glob("people.db-*"):
+        path.unlink()
+    (other / "people.db").replace(household.people.path)
+    household.look()
+    assert household.caller(token) is not None
+
+
+def test_when_a_token_was_last_used_is_written_once_a_minute(
+    household, commands, clock
+):
+    token = commands.add_device("phone")
+    for seconds, noted in ((0, 0), (59, 0), (1, 60), (30, 60), (60, 150)):
+        clock.now += seconds
+        household.caller(token)
+        household.note()
+        assert commands.device("phone").last_used == NOW + noted
+
+
+def test_the_devices_and_when_they_last_connected_are_told_from_memory(
+    household, commands
+):
+    token = commands.add_device("phone")
+    commands.add_device("gone")
+    commands.revoke("gone")
+    household.look()
+    assert [(d.name, d.last_used) for d in household.devices()] == [("phone", "never")]
+    household.caller(token)
+    ((phone,),) = [household.devices()]
+    assert (phone.user, phone.name, phone.last_used) == (
+        *("owner", "phone"),
+        shown_time(NOW),
+    )
+
+
+def test_wrong_tokens_are_told_to_the_owner(household, commands, clock):
+    """Where they came from, and whose old token it was."""
+    token, spare = commands.add_device("phone"), commands.add_device("tablet")
+    phone = commands.revoke("phone")
+    commands.rotate("tablet")
+    household.look()
+    household.refuse(token, "10.0.0.1")
+    household.refuse(spare, "10.0.0.1")
+    household.refuse("guess", "10.0.0.1")
+    household.refuse("guess", "10.0.0.2")
+    household.note()
+    found = {
+        (one.place, one.device.name if one.device else "", one.times)
+        for one in commands.refusals()
+    }
+    assert found == {
+        ("10.0.0.1", "", 1),
+        ("10.0.0.1", "phone", 1),
+        ("10.0.0.1", "tablet", 1),
+        ("10.0.0.2", "", 1),
+    }
+    assert phone.revoked is None  # as it was found
+
+
+def test_who_tries_many_tokens_waits_and_nobody_else(household, clock):
+    patience = household.patience
+    delays = [household.refuse(make_token(), "10.0.0.1") for _ in range(40)]
+    assert delays[: patience.free] == [0.0] * patience.free
+    later = delays[patience.free :]
+    assert later == sorted(later)
+    assert later[0] == patience.first_seconds
+    assert later[-1] == patience.most_seconds
+    assert household.refuse("x", "10.0.0.2") == 0.0
+    clock.now += patience.forget_seconds + 1
+    assert household.refuse("x", "10.0.0.1") == 0.0
+
+
+def test_the_delay_never_grows_beyond_its_bound():
+    assert WrongTokenDelay().delay(10**9) == WrongTokenDelay().most_seconds
+
+
+def test_what_is_counted_stays_bounded_and_waits_for_the_disk(household, monkeypatch):
+    def full(*_):
+        raise PeopleError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(household.people, "note_refusals", full)
+        for number in range(3000):
+            household.refuse("x", f"place {number}")
+        with pytest.raises(PeopleError):
+            household.note()
+    household.note()
+    assert sum(one.times for one in household.people.refusals()) <= 3000
+    assert household.people.refusals()
+
+
+def test_a_file_that_cannot_be_read_leaves_all_as_it_was(household, commands):
+    token = commands.add_device("phone")
+    household.look()
+    household._reader.close()
+    with pytest.raises(PeopleError):
+        household.look()
+    assert household.caller(token) is not None
+    assert household.caller("other") is None

@@ -1,0 +1,299 @@
+"""Users, devices and their tokens, as the file holds them."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloud_api.auth.tokens import digest_of, is_whole, make_token, stored_token
+from cloud_api.callers import Scope
+from cloud_api.errors import PeopleError
+from cloud_api.people import database
+from cloud_api.people.people import People
+from tests.cloud_api.people.people_fakes import NOW, Clock, certificates, people_in
+from tests.waiting import ROOT, at_once
+
+
+@pytest.fixture
+def people(tmp_path):
+    with people_in(tmp_path) as people:
+        yield people
+
+
+def names(people, **options):
+    return [(one.user, one.name) for one in people.devices(**options)]
+
+
+@given(st.integers(0, 54), st.sampled_from("0aZ_-é "))
+def test_a_token_that_was_copied_badly_is_known_by_its_checksum(at, letter):
+    token = "specsteer_0123456789abcdefghijABCDEFGHIJ0123456789abc" + "0" * 6
+    whole = next(t for t in iter(make_token, None) if is_whole(t))
+    changed = whole[:at] + letter + whole[at + 1 :]
+    assert is_whole(changed) is (changed == whole)
+    assert not is_whole(whole[:-1])
+    assert not is_whole(token)
+    assert not is_whole("specsteer_" + whole)
+
+
+def test_tokens_are_base_62_of_256_bits():
+    tokens = {make_token() for _ in range(50)}
+    assert len(tokens) == 50
+    assert {len(token) for token in tokens} == {59}
+    assert all(token.removeprefix("specsteer_").isalnum() for token in tokens)
+
+
+def test_no_token_lies_in_the_file(people):
+    """Nor in what SQLite keeps beside it."""
+    token = people.add_device("script")
+    _, other = people.rotate("script")
+    held = b"".join(path.read_bytes() for path in people.folder.iterdir())
+    assert digest_of(other) in held
+    for secret in (token, other):
+        assert secret.encode() not in held
+        assert secret.removeprefix("specsteer_").encode() not in held
+
+
+def test_the_file_is_for_its_owner_alone(people):
+    people.add_device("x")
+    assert {p.stat().st_mode & 0o077 for p in people.folder.iterdir()} == {0}
+
+
+def test_a_planted_link_is_refused(tmp_path):
+    (tmp_path / "other").touch()
+    (tmp_path / "people.db").symlink_to(tmp_path / "other")
+    with pytest.raises(PeopleError, match="is a link"):
+        People(tmp_path)
+
+
+def test_a_second_connection_of_the_process_leaves_the_first_its_locks(people):
+    """Closing any handle of the file would drop them, and another process would then
+    take the log away that the first one still writes to."""
+    with People(people.folder):
+        code = "from cloud_api.people.people import People; from pathlib import Path; "
+        code += f"People(Path({str(people.folder)!r})).close()"
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    people.add_user("ben")
+    assert (people.folder / "people.db-wal").stat().st_size > 0
+    with People(people.folder) as again:
+        assert [user.name for user in again.users()] == ["ben", "owner"]
+
+
+def test_users_and_devices(people):
+    people.add_user("ana")
+    people.add_device("laptop", "ana", [Scope.VERIFY, Scope.OPENAI], NOW + 60)
+    people.add_device("laptop")
+    people.rename_user("ana", "anna")
+    people.rename_device("laptop", "desk", "anna")
+    assert names(people) == [("anna", "desk"), ("owner", "laptop")]
+    desk = people.device("desk")
+    assert desk.scopes == {Scope.VERIFY, Scope.OPENAI}
+    assert desk.may_connect(NOW + 59)
+    assert not desk.may_connect(NOW + 60)
+    assert people.device(desk.id) == desk
+    assert [user.devices for user in people.users()] == [1, 1]
+    assert [one.name for one in people.remove_user("anna")] == ["desk"]
+    assert names(people, revoked=True) == [("owner", "laptop")]
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda p: p.add_user("owner"), "there is a user 'owner' already"),
+        (lambda p: p.add_user(""), "is no name"),
+        (lambda p: p.add_user(" a"), "is no name"),
+        (lambda p: p.add_user("a\nb"), "is no name"),
+        (lambda p: p.add_user("a" * 65), "is no name"),
+        (lambda p: p.add_device("-x"), "is no name"),
+        (lambda p: p.add_device("phone"), "has a device 'phone' already"),
+        (lambda p: p.add_device("x", "nobody"), "there is no user 'nobody'"),
+        (lambda p: p.rename_user("nobody", "x"), "there is no user 'nobody'"),
+        (lambda p: p.rename_user("ana", "owner"), "there is a user 'owner' already"),
+        (lambda p: p.rename_device("tablet", "phone", "owner"), "has a device 'phone'"),
+        (lambda p: p.revoke("none"), "there is no device 'none'"),
+        (lambda p: p.revoke("phone"), "several users have a device 'phone'"),
+        (lambda p: p.rotate("phone", "nobody"), "there is no user 'nobody'"),
+        (lambda p: p.remove_user("nobody"), "there is no user 'nobody'"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence_and_changes_nothing(people, act, said):
+    people.add_user("ana")
+    for name, user in (("phone", "owner"), ("phone", "ana"), ("tablet", "owner")):
+        people.add_device(name, user)
+    before = names(people, revoked=True), people.users()
+    with pytest.raises(PeopleError, match=said):
+        act(people)
+    assert (names(people, revoked=True), people.users()) == before
+
+
+def test_the_token_file_of_the_version_before_goes_on_working(tmp_path):
+    """Its one token is that of the owner's own device; it is taken over once."""
+    old = "specsteer_" + "aB-_" * 11
+    (tmp_path / "cloud-token").write_text(old + "\n")
+    with People(tmp_path) as people:
+        first = people.take_token(stored_token(tmp_path))
+        assert people.take_token(old) == first
+        assert names(people) == [("owner", "this machine")]
+        assert first.scopes == set(Scope)
+        assert (tmp_path / "cloud-token").read_text() == old + "\n"
+
+
+def test_a_token_file_that_was_removed_is_another_token(tmp_path):
+    """As it always was: the old one is good no more, and does not come back."""
+    with People(tmp_path) as people:
+        old = stored_token(tmp_path)
+        before = people.take_token(old)
+        (tmp_path / "cloud-token").unlink()
+        after = people.take_token(stored_token(tmp_path))
+        assert after.id != before.id
+        assert names(people) == [("owner", "this machine")]
+        assert people.take_token(old) is None
+
+
+@pytest.mark.parametrize("act", ["revoke", "rotate", "remove"])
+def test_a_token_of_the_file_that_was_taken_back_is_not_let_in_again(tmp_path, act):
+    with People(tmp_path) as people:
+        old = stored_token(tmp_path)
+        people.take_token(old)
+        if act == "remove":
+            people.remove_user("owner")
+        else:
+            getattr(people, act)("this machine")
+        if act == "rotate":
+            assert stored_token(tmp_path) != old
+        else:
+            assert not (tmp_path / "cloud-token").exists()
+            assert act == "remove" or people.take_token(old) is None
+        assert people.take_token(stored_token(tmp_path)) is not None
+
+
+def test_the_certificate_is_made_once(people):
+    assert people.certificate(lambda: 1 / 0) == certificates()
+
+
+def test_refused_tokens_are_counted_by_place_and_bounded(people):
+    people.add_device("phone")
+    phone = people.revoke("phone")
+    people.note_refusals({("10.0.0.1", ""): 2, ("10.0.0.2", phone.id): 1})
+    people.clock.now += 5
+    people.note_refusals({("10.0.0.1", ""): 3})
+    found = [(one.place, one.times, one.last - one.first) for one in people.refusals()]
+    assert found == [("10.0.0.1", 5, 5), ("10.0.0.2", 1, 0)]
+    assert people.refusals()[1].device.name == "phone"
+    people.clock.now += 5
+    people.note_refusals({(f"10.1.{n // 250}.{n % 250}", ""): 1 for n in range(300)})
+    assert len(people.refusals()) == 200
+    people.forget_refusals()
+    assert people.refusals() == []
+
+
+CHANGE = """
+import sys
+from pathlib import Path
+from cloud_api.people.people import People
+print("ready", flush=True)
+sys.stdin.readline()
+with People(Path(sys.argv[1])) as people:
+    people.certificate(lambda: (sys.argv[2], "0" * 64))
+    for number in range(10):
+        people.add_device(f"{sys.argv[2]} {number}")
+    print(people.certificate(lambda: None)[0])
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_change_it_at_once(tmp_path):
+    """Each change is whole, and both have one certificate."""
+    People(tmp_path).close()
+    shown = at_once(CHANGE, (tmp_path, "one"), (tmp_path, "two"))
+    assert shown[0] == shown[1]
+    with People(tmp_path) as people:
+        assert len(people.devices()) == 20
+
+
+def test_a_file_that_is_damaged_newer_or_none_is_a_sentence(tmp_path):
+    path = tmp_path / "people.db"
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(PeopleError, match="'specsteer-cloud restore' puts its backup"):
+        People(tmp_path)
+    path.unlink()
+    People(tmp_path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(PeopleError, match="newer specsteer-cloud: schema 99"):
+        People(tmp_path)
+
+
+def test_a_full_disk_changes_nothing_and_reading_goes_on(people):
+    """SQLite says so of a file that may not grow, as of a disk."""
+    people.add_device("phone")
+    with people.reading() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(PeopleError, match="the disk is full: make room; nothing was"):
+        for number in range(500):
+            people.add_user(f"user {number}" + "x" * 50)
+    count = len(people.users())
+    assert names(people) == [("owner", "phone")]
+    with people.reading() as connection:
+        connection.execute("PRAGMA max_page_count = 10000")
+    people.add_user("ben")
+    assert len(people.users()) == count + 1
+
+
+def first_schema(folder):
+    """A file as the first version of its schema had it, with two devices."""
+    with closing(database.connect(folder / "people.db")) as connection:
+        database.m001_initial(connection)
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute("PRAGMA journal_mode = WAL")
+        for name in ("phone", "tablet"):
+            connection.execute(
+                "INSERT INTO device VALUES (?, 1, ?, ?, 'verify', 'paired', 6, NULL,"
+                " NULL, NULL)",
+                (name, name, digest_of(f"token of {name}")),
+            )
+
+
+def test_a_file_of_the_version_before_is_brought_up_to_date(tmp_path):
+    """Same users, same tokens; what was there before is copied first."""
+    first_schema(tmp_path)
+    with People(tmp_path) as people:
+        assert names(people) == [("owner", "phone"), ("owner", "tablet")]
+        phone = people.device("phone")
+        assert (phone.id, phone.created, phone.scopes) == ("phone", 6, {Scope.VERIFY})
+        with people.reading() as connection:
+            assert database.version_of(connection) == database.NEWEST
+        people.note_refusals({("10.0.0.1", ""): 1})
+    copy = tmp_path / "people-schema-1.db"
+    assert copy.stat().st_mode & 0o077 == 0
+    with closing(database.connect(copy)) as connection:
+        assert database.version_of(connection) == 1
+        assert connection.execute("SELECT count(*) FROM device").fetchone() == (2,)
+
+
+DIE = """
+import os, sys
+from pathlib import Path
+from cloud_api.people import database
+def die(connection):
+    connection.execute("CREATE TABLE half(a)")
+    os.kill(os.getpid(), 9)
+database.STEPS = database.STEPS[0], die
+database.open_database(Path(sys.argv[1]))
+"""
+
+
+def test_killed_in_the_middle_of_a_migration_it_is_as_before(tmp_path):
+    first_schema(tmp_path)
+    arguments = [sys.executable, "-c", DIE, str(tmp_path)]
+    assert subprocess.run(arguments, cwd=ROOT, check=False).returncode == -9
+    with People(tmp_path, Clock()) as people:
+        assert len(people.devices()) == 2
+        with people.reading() as connection:
+            tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+    assert ("half",) not in tables
+    assert ("refusal",) in tables

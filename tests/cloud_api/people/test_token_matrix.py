@@ -1,0 +1,298 @@
+"""Every route and every message of a stream, against every kind of token."""
+
+import sys
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from cloud_api.auth.middleware import OPEN_PATHS, SCOPES_OF_PATHS
+from cloud_api.auth.tokens import make_token
+from cloud_api.callers import Scope
+from cloud_api.errors import PeopleError
+from cloud_api.people import pairing
+from cloud_api.people.household import WrongTokenDelay
+from decoding_core import wire_json
+from tests.cloud_api.auth.test_cloud_auth import routes_of
+from tests.cloud_api.cloud_fakes import (
+    PLAIN,
+    block_after,
+    frames_of,
+    open_request,
+    open_session,
+    post_block,
+)
+from tests.cloud_api.people.people_fakes import household_server, secure, trusting
+from tests.waiting import PATIENCE, Elapsed, wait_until
+
+TOKENS = (
+    *("none", "wrong", "mistyped", "revoked", "rotated", "expired"),
+    *("other device", "other user", "other scope", "right"),
+)
+SHUT_OUT = "none", "wrong", "mistyped", "revoked", "rotated", "expired"
+OTHER_SCOPES = {Scope.STATUS, Scope.OPENAI}
+STREAM = "STREAM", "/v1/sessions/{session_id}/stream"
+FOREIGN = (404, "session-lost")
+"""What a session of another device looks like: one that there never was."""
+BLOCK = wire_json.block_to_json(block_after((), (1, 2)))
+TEXT = wire_json.open_to_json(open_request())
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with household_server(tmp_path_factory.mktemp("matrix")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def tokens(server):
+    """A token of each kind; none is an empty one."""
+    people = server.people
+    people.add_user("ben")
+    made = {
+        "none": "",
+        "wrong": make_token(),
+        "right": people.add_device("right"),
+        "revoked": people.add_device("revoked"),
+        "rotated": people.add_device("rotated"),
+        "expired": people.add_device("expired", expires=people.now - 1),
+        "other device": people.add_device("other device"),
+        "other user": people.add_device("right", "ben"),
+        "other scope": people.add_device("other scope", scopes=OTHER_SCOPES),
+    }
+    people.revoke("revoked")
+    people.rotate("rotated")
+    return made | {"mistyped": made["right"][:-1]}
+
+
+def headers_of(token):
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    with httpx.Client(base_url=server.url, verify=PLAIN, timeout=PATIENCE) as client:
+        yield client
+
+
+@pytest.fixture
+def session(client, tokens):
+    """A session of the right device."""
+    client.headers = headers_of(tokens["right"])
+    yield open_session(client)
+    client.headers = {}
+
+
+ASKED = {
+    ("GET", "/v1/models"): (None, 200),
+    ("GET", "/v1/vocabulary/{count}"): (None, 200),
+    ("GET", "/v1/openapi.json"): (None, 200),
+    ("POST", "/v1/sessions"): (TEXT, 201),
+    ("PUT", "/v1/sessions/{session_id}"): (TEXT, 200),
+    ("POST", "/v1/sessions/{session_id}/verify"): (BLOCK, 200),
+    ("DELETE", "/v1/sessions/{session_id}"): (None, 204),
+}
+
+
+def refusal_of(token, path):
+    """Status and code of what a token may not ask; None for what it may."""
+    if token in SHUT_OUT:
+        return 401, "unauthorized"
+    scope = next(s for begin, s in SCOPES_OF_PATHS.items() if path.startswith(begin))
+    has = OTHER_SCOPES if token == "other scope" else {Scope.VERIFY}
+    return None if scope in has else (403, "forbidden")
+
+
+def closed_routes(server):
+    """Every route that wants a token, but the stream."""
+    routes = {(m, path) for m, path in routes_of(server.app) if path not in OPEN_PATHS}
+    return routes - {STREAM}
+
+
+def test_the_matrix_holds_every_route(server):
+    """A new one for devices must be added here, and so be thought about."""
+    routes = {route for route in closed_routes(server) if route[1].startswith("/v1/")}
+    assert routes == set(ASKED)
+    assert STREAM in routes_of(server.app)
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_every_route(server, client, session, tokens, token):
+    others = closed_routes(server) - set(ASKED)
+    asked = {**dict.fromkeys(sorted(others), (None, None)), **ASKED}
+    for (method, path), (body, status) in asked.items():
+        url = path.format(session_id=session, count=1)
+        headers = headers_of(tokens[token])
+        if token == "none":
+            headers = {"Authorization": ""}
+        answer = client.request(method, url, json=body, headers=headers)
+        expected = refusal_of(token, path)
+        if expected is None and "session_id" in path and token.startswith("other"):
+            expected = FOREIGN
+        if expected is None and status is None:
+            assert answer.status_code not in (401, 403), (method, path)
+        elif expected is None:
+            assert answer.status_code == status, (method, path)
+        else:
+            said = answer.status_code, answer.json()["code"]
+            assert said == expected, (method, path)
+    # What was refused changed nothing.
+    ended = 404 if token == "right" else 200
+    path = f"/v1/sessions/{session}/verify"
+    assert client.post(path, json=BLOCK).status_code == ended
+
+
+def stream_at(server, session_id, token):
+    url = server.url.replace("http", "ws") + f"/v1/sessions/{session_id}/stream"
+    return connect(url, additional_headers=headers_of(token), compression=None)
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_every_stream(server, session, tokens, token):
+    expected = refusal_of(token, STREAM[1])
+    if expected is None and token != "right":
+        expected = FOREIGN
+    frames = frames_of(open_request())
+    if expected is not None:
+        with pytest.raises(InvalidStatus) as denied:
+            stream_at(server, session, tokens[token])
+        assert denied.value.response.status_code == expected[0]
+        return
+    with stream_at(server, session, tokens[token]) as socket:
+        socket.send(frames.encode_block(block_after((), (1, 2))))
+        assert frames.decode_answer(socket.recv(PATIENCE)).accepted >= 0
+
+
+@pytest.mark.parametrize("act", ["revoke", "rotate", "remove"])
+@pytest.mark.parametrize("message", ["none", "a frame", "nonsense"])
+def test_a_running_stream_ends_when_its_token_does(server, client, act, message):
+    """Whatever the device sends then; another device's goes on. That it takes less
+    than a second is measured in a slow test."""
+    people, user = server.people, f"user {act} {message}"
+    people.add_user(user)
+    token, other = people.add_device("phone", user), people.add_device(user)
+    client.headers = headers_of(token)
+    mine = open_session(client)
+    client.headers = headers_of(other)
+    theirs = open_session(client)
+    frames = frames_of(open_request())
+    with stream_at(server, mine, token) as lost, stream_at(server, theirs, other) as on:
+        if act == "remove":
+            people.remove_user(user)
+        else:
+            getattr(people, act)("phone", user)
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                if message != "none":
+                    frame = frames.encode_block(block_after((), (1,)))
+                    lost.send(frame if message == "a frame" else b"nonsense")
+                lost.recv(PATIENCE)
+        # After nonsense the server hangs up in any case.
+        assert closed.value.rcvd.code in (
+            (4404, 1008) if message == "nonsense" else (4404,)
+        )
+        on.send(frames.encode_block(block_after((), (1,))))
+        on.recv(PATIENCE)
+    client.headers = headers_of(token)
+    wait_until(
+        lambda: post_block(client, mine, block_after((), (1,))).status_code == 401,
+        "the token is still good",
+    )
+    client.headers = {}
+
+
+def test_pairing_repeats_nothing_and_waits_in_a_short_queue(
+    server, client, monkeypatch
+):
+    """Whatever a stranger sends; a fault of the file has no words for them either."""
+    canary = "canary4242"
+    for path, body in (
+        ("/v1/pair", {"number": canary, "message": canary}),
+        ("/v1/pair", {"number": 1, "message": canary, canary: 1}),
+        ("/v1/pair", {"number": 1, "message": "abc"}),
+        ("/v1/pair/proof", {"exchange": canary * 99, "proof": "00"}),
+        ("/v1/pair/proof", {"exchange": canary, "proof": "00"}),
+    ):
+        answer = client.post(path, json=body)
+        assert answer.status_code in (403, 422)
+        assert canary not in answer.text
+
+    def broken(*_):
+        raise PeopleError(f"{canary} cannot be used")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pairing, "begin", broken)
+        answer = client.post("/v1/pair", json={"number": 1, "message": "00"})
+    assert answer.status_code == 500
+    assert canary not in answer.text
+    monkeypatch.setattr("cloud_api.people.routes.MOST_WAITING", 0)
+    answer = client.post("/v1/pair", json={"number": 1, "message": "00"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+
+
+@pytest.mark.slow
+def test_how_soon_a_stream_ends_after_its_token(server, client):
+    """Prints what docs/log.md has; that it ends is a fact, how soon is measured."""
+    took = []
+    for number in range(20):
+        token = server.people.add_device(f"measured {number}")
+        client.headers = headers_of(token)
+        with stream_at(server, open_session(client), token) as socket:
+            server.people.revoke(f"measured {number}")
+            passed = Elapsed()
+            with pytest.raises(ConnectionClosed):
+                while True:
+                    socket.recv(PATIENCE)
+            took.append(passed.told())
+    client.headers = {}
+    took.sort()
+    sys.stdout.write(f"median {took[10]:.2f} s, longest {took[-1]:.2f} s of 20\n")
+
+
+@pytest.mark.slow
+def test_right_tokens_do_not_wait_for_wrong_ones(tmp_path):
+    """A place that tries many is kept waiting; the device beside it is not."""
+    forever = WrongTokenDelay(free=0, first_seconds=PATIENCE, most_seconds=PATIENCE)
+    with household_server(tmp_path, patience=forever) as server:
+        token = server.people.add_device("phone")
+        options = {"base_url": server.url, "verify": PLAIN, "timeout": 0.2}
+        with httpx.Client(**options) as wrong:
+            for _ in range(3):
+                with pytest.raises(httpx.ReadTimeout):
+                    wrong.get("/v1/models", headers=headers_of(make_token()))
+            assert wrong.get("/v1/models").status_code == 401  # none was tried
+        with httpx.Client(**options | {"timeout": PATIENCE}) as right:
+            answer = right.get("/v1/models", headers=headers_of(token))
+        assert answer.status_code == 200
+        server.household.note()
+        (refusal,) = server.people.refusals()
+        assert (refusal.place, refusal.times) == ("127.0.0.1", 3)
+
+
+def test_over_tls_it_is_the_same(server, tokens):
+    url, context = secure(server.url), trusting()
+    with httpx.Client(base_url=url, verify=context, timeout=PATIENCE) as client:
+        for token, expected in (("right", 200), ("wrong", 401), ("other scope", 403)):
+            headers = headers_of(tokens[token])
+            answer = client.get("/v1/models", headers=headers)
+            assert answer.status_code == expected
+        client.headers = headers_of(tokens["right"])
+        path = f"/v1/sessions/{open_session(client)}/stream"
+    frames = frames_of(open_request())
+    with connect(
+        url.replace("https", "wss") + path,
+        additional_headers=headers_of(tokens["right"]),
+        compression=None,
+        ssl=context,
+    ) as socket:
+        socket.send(frames.encode_block(block_after((), (1, 2))))
+        assert frames.decode_answer(socket.recv(PATIENCE)).accepted >= 0
+
+
+def test_when_it_was_last_used_is_shown_at_once(server, client, tokens):
+    client.get("/v1/models", headers=headers_of(tokens["right"]))
+    wait_until(
+        lambda: server.people.device("right", "owner").last_used == server.people.now,
+        "it is not noted",
+    )

@@ -1,0 +1,160 @@
+"""TLS and HTTP in the clear on one port; the door knows both from the first moment."""
+
+import socket
+import ssl
+import sys
+from contextlib import ExitStack, suppress
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+
+from cloud_api.certificate import context_of_files, fingerprint_of, make_certificate
+from cloud_api.errors import ServerError
+from cloud_api.settings import DoorLimits
+from tests.cloud_api.cloud_fakes import (
+    HEADERS,
+    PLAIN,
+    block_after,
+    client_of,
+    frames_of,
+    open_request,
+    open_session,
+    running,
+)
+from tests.cloud_api.people.people_fakes import certificates, secure, tls_in, trusting
+from tests.waiting import PATIENCE, Elapsed, wait_until
+
+FEW = DoorLimits(connections=32, header_seconds=0.2)
+GREETING = bytes.fromhex("1603010100010000fc0303")
+"""The beginning of a greeting of TLS whose end never comes."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    tls = tls_in(tmp_path_factory.mktemp("tls"))
+    with running(tls=tls, door=FEW) as server:
+        yield server
+
+
+def address_of(server):
+    return "127.0.0.1", server.socket.getsockname()[1]
+
+
+def test_both_are_answered(server):
+    for url, verify in ((server.url, PLAIN), (secure(server.url), trusting())):
+        with httpx.Client(
+            base_url=url, verify=verify, headers=HEADERS, timeout=PATIENCE
+        ) as client:
+            assert client.get("/v1/models").status_code == 200
+            assert open_session(client)
+            long = client.post("/v1/sessions", content=b"x" * 300_000)
+            assert long.status_code == 422
+    wait_until(lambda: len(server.app.state.door) == 0, "a connection stayed")
+
+
+@pytest.mark.parametrize("first", [b"", GREETING, GREETING[:1]])
+def test_who_never_shakes_hands_is_hung_up_on(server, first):
+    """asyncio by itself would wait for a minute, and count nobody."""
+    with socket.create_connection(address_of(server), PATIENCE) as silent:
+        silent.sendall(first)
+        with suppress(ConnectionResetError):
+            assert silent.recv(100) == b""
+    wait_until(lambda: len(server.app.state.door) == 0, "a connection stayed")
+
+
+def test_silent_greetings_keep_nobody_out(server):
+    """The oldest has to go, not the device that comes."""
+    with ExitStack() as stack:
+        for _ in range(3 * FEW.connections):
+            one = socket.create_connection(address_of(server), PATIENCE)
+            stack.enter_context(one).sendall(GREETING)
+            assert len(server.app.state.door) <= FEW.connections
+        url, verify = secure(server.url), trusting()
+        with httpx.Client(base_url=url, verify=verify, timeout=PATIENCE) as client:
+            assert client.get("/healthz").status_code == 200
+
+
+def test_a_broken_greeting_is_hung_up_on(server):
+    with socket.create_connection(address_of(server), PATIENCE) as broken:
+        broken.sendall(b"\x16nonsense" * 10)
+        assert broken.makefile("rb").read()[:1] in (b"\x15", b"")  # an alert
+    wait_until(lambda: len(server.app.state.door) == 0, "a connection stayed")
+
+
+def test_where_only_tls_is_spoken_plain_requests_are_told_so(tmp_path):
+    with (
+        running(tls=tls_in(tmp_path), plain=False) as server,
+        httpx.Client(verify=PLAIN, headers=HEADERS, timeout=PATIENCE) as plain,
+    ):
+        answer = plain.get(server.url + "/v1/models")
+        assert (answer.status_code, answer.json()["code"]) == (400, "tls-required")
+        url = secure(server.url) + "/healthz"
+        assert httpx.get(url, verify=trusting()).status_code == 200
+
+
+def test_the_server_ends_while_hands_are_being_shaken(tmp_path):
+    with running(tls=tls_in(tmp_path)) as server:
+        silent = socket.create_connection(address_of(server), PATIENCE)
+        silent.sendall(GREETING)
+        wait_until(lambda: len(server.app.state.door) == 1)
+    with silent:
+        assert silent.recv(1) == b""
+
+
+def test_each_certificate_has_a_key_of_its_own_and_never_ends():
+    assert make_certificate()[1] != certificates()[1]
+    pem, fingerprint = certificates()
+    shown = ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN CERTIFICATE") :])
+    assert fingerprint_of(ssl.DER_cert_to_PEM_cert(shown)) == fingerprint
+    assert len(fingerprint) == 64
+
+
+def test_given_files_are_taken_or_refused_with_a_sentence(tmp_path):
+    pem, _ = certificates()
+    at = pem.index("-----BEGIN CERTIFICATE")
+    both, key, chain = (tmp_path / n for n in ("both.pem", "key.pem", "chain.pem"))
+    both.write_text(pem)
+    key.write_text(pem[:at])
+    chain.write_text(pem[at:])
+    assert context_of_files(both, None)
+    assert context_of_files(chain, key)
+    for certificate, given in ((chain, None), (key, chain), (chain, chain)):
+        with pytest.raises(ServerError, match="no certificate and its key"):
+            context_of_files(certificate, given)
+    with pytest.raises(ServerError, match="cannot be read"):
+        context_of_files(tmp_path / "none.pem", None)
+    with pytest.raises(ServerError, match="there is no certificate"):
+        fingerprint_of("nothing")
+
+
+@pytest.mark.slow
+def test_what_tls_costs_a_round(tmp_path):
+    """Prints what docs/log.md has; nothing is compared with a bound."""
+    frames, took = frames_of(open_request()), {"ws": [], "wss": []}
+    with running(tls=tls_in(tmp_path)) as server, ExitStack() as stack:
+        client = stack.enter_context(client_of(server))
+        sockets = {}
+        for scheme, context in (("ws", None), ("wss", trusting())):
+            url = server.url.replace("http", scheme)
+            path = f"/v1/sessions/{open_session(client)}/stream"
+            sockets[scheme] = stack.enter_context(
+                connect(
+                    url + path,
+                    additional_headers=HEADERS,
+                    compression=None,
+                    ssl=context,
+                )
+            )
+        # The same block again: the answer is kept, and no model takes part.
+        frame = frames.encode_block(block_after((), (1, 2)))
+        for _ in range(2000):
+            for scheme, socket_ in sockets.items():
+                passed = Elapsed()
+                socket_.send(frame)
+                socket_.recv(PATIENCE)
+                took[scheme].append(passed.told())
+    for scheme, times in took.items():
+        times.sort()
+        median, late = (1e3 * times[at] for at in (1000, 1900))
+        sys.stdout.write(f"{scheme}: median {median:.2f} ms, p95 {late:.2f} ms\n")

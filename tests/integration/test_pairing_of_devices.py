@@ -1,0 +1,356 @@
+"""A device is paired with a server, and what answers in its place gets nothing.
+
+Both sides are the real ones, over sockets; what reaches an impostor is captured.
+"""
+
+import json
+import socket
+import ssl
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+import edge_app.cli
+from cloud_api.people import pairing
+from decoding_core.errors import (
+    CertificateError,
+    CloudRefusedError,
+    CloudUnreachableError,
+)
+from decoding_core.pairing import Code, Invitation
+from edge_app.commands.service_config import service_config
+from edge_app.config.paired import PairedServer, read_paired, write_paired
+from edge_app.config.settings import read_settings
+from edge_app.privacy.ledger import read_ledger
+from edge_app.transport.client import Connection
+from edge_app.transport.pairing import pair
+from edge_app.verifiers.cloud import CloudVerifier
+from tests.cloud_api.cloud_fakes import block_after, open_request
+from tests.cloud_api.people.people_fakes import (
+    certificates,
+    household_server,
+    secure,
+    tls_in,
+)
+from tests.waiting import PATIENCE
+
+EMPTY = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+TOKEN = "specsteer_the-token-that-nobody-else-may-see"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with household_server(tmp_path_factory.mktemp("house")) as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SPECSTEER_TOKEN", raising=False)
+    return tmp_path / "home"
+
+
+def offered(server, name="phone", **options):
+    """An invitation to a server."""
+    code, _ = pairing.offer(server.people, name, **options)
+    return Invitation(code, secure(server.url), certificates()[1])
+
+
+def run(*words):
+    result = CliRunner().invoke(edge_app.cli.cli, words)
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+class Impostor:
+    """Listens on a port of its own and keeps all that it is sent, after TLS if it has
+    a certificate; it answers each request with this."""
+
+    def __init__(self, context=None, answer=EMPTY):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"https://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.heard = b""
+        self._context, self._answer = context, answer
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self):
+        while True:
+            try:
+                raw, _ = self._listener.accept()
+            except OSError:
+                return
+            with raw:
+                raw.settimeout(PATIENCE)
+                try:
+                    self._talk(raw)
+                except OSError:
+                    continue
+
+    def _talk(self, raw):
+        if self._context is None:
+            self.heard += raw.recv(65536)
+            raw.sendall(self._answer)
+            return
+        with self._context.wrap_socket(raw, server_side=True) as line:
+            while data := line.recv(65536):
+                self.heard += data
+                line.sendall(self._answer)
+
+    def close(self):
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(PATIENCE)
+
+
+@contextmanager
+def impostor(*arguments, **options):
+    one = Impostor(*arguments, **options)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+def test_a_device_is_paired_and_writes(server, home):
+    """By the command, and then with what it has kept, for its owner alone."""
+    done = run("pair", offered(server).link)
+    assert done.exit_code == 0
+    assert done.stdout == f"paired with {secure(server.url)} as 'phone' of owner\n"
+    kept = home / "paired-server.json"
+    assert kept.stat().st_mode & 0o077 == 0
+    settings = read_settings()
+    assert settings.server == secure(server.url)
+    assert settings.certificate in certificates()[0]
+    sent = list(read_ledger(home / "ledger.jsonl"))
+    assert [entry.what for entry in sent] == ["pair", "pair"]
+    chosen = service_config(settings)
+    verifier = CloudVerifier(
+        chosen.server, chosen.token, lambda _: None, certificate=chosen.certificate
+    )
+    try:
+        verifier.open(open_request())
+        verifier.submit(block_after((), (1, 2)))
+        assert verifier.collect().accepted >= 0
+    finally:
+        verifier.close()
+    assert run("unpair").exit_code == 0
+    assert not kept.exists()
+    assert read_settings().server == ""
+    assert "is not paired" in run("unpair").stderr
+
+
+@pytest.mark.slow
+def test_doctor_tells_the_paired_server_from_an_impostor(server, home, tmp_path):
+    assert run("pair", offered(server, "asking").link).exit_code == 0
+    assert f"ok   server        {secure(server.url)} answers" in run("doctor").stdout
+    with impostor(tls_in(tmp_path, 1).context) as other:
+        write_paired(home, replace(read_paired(home), server=other.url))
+        done = run("doctor")
+    assert done.exit_code == 1
+    assert "is another one than at pairing" in done.stdout.replace("\n", " ")
+
+
+def test_a_typed_code_pairs_too(server, home):
+    invitation = offered(server, "typed")
+    typed = str(invitation.code).lower().replace("0", "o")
+    done = run("pair", typed, "--server", invitation.url)
+    assert done.exit_code == 0
+    assert read_paired(home).certificate in certificates()[0]
+    assert "add --server" in run("pair", typed).stderr
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_code_is_used_once(server, home, typed):
+    invitation = offered(server, "once")
+    if typed:
+        invitation = replace(invitation, fingerprint="")
+    pair(invitation, lambda _: None)
+    with pytest.raises(CloudRefusedError, match="was used already"):
+        pair(invitation, lambda _: None)
+
+
+def test_an_expired_code(server, home):
+    invitation = offered(server, "late")
+    server.people.clock.now += 600
+    with pytest.raises(CloudRefusedError, match="has expired"):
+        pair(invitation, lambda _: None)
+
+
+def test_a_wrong_code_is_told_apart_on_the_device(server):
+    """The device finds it out, and tells the server nothing more."""
+    invitation = offered(server, "wrong")
+    wrong = replace(invitation, code=Code(invitation.code.number, "00000000"))
+    sent = []
+    with pytest.raises(CloudRefusedError, match="does not know this code"):
+        pair(wrong, sent.append)
+    assert [event.what for event in sent if hasattr(event, "payload")] == ["pair"]
+    assert pair(invitation, lambda _: None).name == "wrong"
+
+
+def test_another_certificate_than_the_link_says(server, tmp_path):
+    invitation = offered(server, "other")
+    with (
+        impostor(tls_in(tmp_path, 1).context) as other,
+        pytest.raises(CertificateError, match="is not the one of the link"),
+    ):
+        pair(replace(invitation, url=other.url), lambda _: None)
+    assert other.heard == b""
+
+
+def test_who_listens_in_the_servers_place_learns_nothing_of_a_typed_code(
+    server, tmp_path
+):
+    """It is heard out, but cannot show that it knows the code, which is not sent."""
+    invitation = replace(offered(server, "typed again"), fingerprint="")
+    body = json.dumps(
+        {"exchange": "x", "message": "42" + "00" * 32, "proof": "00" * 32}
+        | {"by_certificate": True, "tries_left": 4}
+    ).encode()
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    with (
+        impostor(tls_in(tmp_path, 1).context, answer=answer) as other,
+        pytest.raises(CloudRefusedError, match="does not know this code"),
+    ):
+        pair(replace(invitation, url=other.url), lambda _: None)
+    assert b"POST /v1/pair " in other.heard
+    assert b"/v1/pair/proof" not in other.heard
+    assert invitation.code.secret.encode() not in other.heard
+
+
+class Relay(Impostor):
+    """Passes on what it is sent to the real server, over TLS of its own to each."""
+
+    def __init__(self, context, server):
+        self._server = server
+        super().__init__(context)
+
+    def _talk(self, raw):
+        blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
+        address = self._server.socket.getsockname()[:2]
+        with (
+            self._context.wrap_socket(raw, server_side=True) as device,
+            blind.wrap_socket(socket.create_connection(address, PATIENCE)) as server,
+        ):
+            device.settimeout(0.02)
+            server.settimeout(0.02)
+            while True:
+                for one, other in ((device, server), (server, device)):
+                    with suppress(TimeoutError):
+                        data = one.recv(65536)
+                        if not data:
+                            return
+                        self.heard += data if one is device else b""
+                        other.sendall(data)
+
+
+def test_who_stands_between_and_passes_all_on_is_found_out(server, tmp_path):
+    invitation = replace(offered(server, "between"), fingerprint="")
+    relay = Relay(tls_in(tmp_path, 1).context, server)
+    try:
+        with pytest.raises(CloudRefusedError, match="does not know this code"):
+            pair(replace(invitation, url=relay.url), lambda _: None)
+    finally:
+        relay.close()
+    assert b"/v1/pair/proof" not in relay.heard
+    assert not any(one.name == "between" for one in server.people.devices())
+
+
+def paired_with(url):
+    pem = certificates()[0]
+    return PairedServer(url, TOKEN, pem[pem.index("-----BEGIN CERT") :], "owner", "x")
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "said"),
+    [
+        (1, CertificateError, "is another one than at pairing, so nothing was sent"),
+        (None, CloudRefusedError, "does not speak TLS"),
+    ],
+    ids=["another certificate", "no TLS"],
+)
+def test_a_listener_that_squats_on_the_port_never_gets_the_token(
+    home, tmp_path, number, error, said
+):
+    """Nor any request: by the connection, the verifier and the commands."""
+    context = None if number is None else tls_in(tmp_path, number).context
+    with impostor(context) as squatter:
+        home.mkdir(mode=0o700)
+        write_paired(home, paired_with(squatter.url))
+        chosen = service_config(read_settings())
+        assert chosen.token == TOKEN
+        arguments = chosen.server, chosen.token, lambda _: None
+        connection = Connection(*arguments, certificate=chosen.certificate)
+        with pytest.raises(error, match=said):
+            connection.request("hello", "GET", "/healthz")
+        with pytest.raises(error, match=said):
+            connection.connect("/v1/sessions/x/stream")
+        connection.close()
+        verifier = CloudVerifier(*arguments, certificate=chosen.certificate)
+        with pytest.raises(error, match=said):
+            verifier.open(open_request())
+        verifier.close()
+    assert TOKEN.encode() not in squatter.heard
+    assert b"Authorization" not in squatter.heard
+    assert b"HTTP" not in squatter.heard
+
+
+def test_a_certificate_that_nobody_vouches_for_is_said_to_be_none(tmp_path):
+    """Also without a pairing: it is not "no answer"."""
+    with impostor(tls_in(tmp_path).context) as stranger:
+        connection = Connection(stranger.url, TOKEN, lambda _: None)
+        with pytest.raises(CloudRefusedError, match="none that this device trusts"):
+            connection.request("hello", "GET", "/healthz")
+        connection.close()
+    assert stranger.heard == b""
+
+
+def test_what_the_paired_server_gave_goes_to_no_other(home):
+    home.mkdir(mode=0o700)
+    write_paired(home, paired_with("https://127.0.0.1:1"))
+    other = service_config(read_settings(), server="https://example.org")
+    assert (other.token, other.certificate) == ("", "")
+    same = service_config(read_settings())
+    assert same.token == TOKEN
+
+
+def test_settings_that_name_another_server_count(home):
+    home.mkdir(mode=0o700)
+    write_paired(home, paired_with("https://127.0.0.1:1"))
+    (home / "settings.toml").write_text("server = 'https://example.org'\n")
+    settings = read_settings()
+    assert (settings.server, settings.token) == ("https://example.org", "")
+    assert settings.certificate == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"server": 5}', "\udce9", "[" * 9999]
+)
+def test_a_broken_file_of_the_pairing_is_a_sentence(home, text):
+    home.mkdir(mode=0o700)
+    (home / "paired-server.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    done = run("write", "x", "--offline")
+    assert "remove it ('specsteer unpair'), and pair again" in done.stderr
+    assert run("unpair").exit_code == 0
+
+
+def test_a_server_that_is_away_is_no_impostor(home):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    home.mkdir(mode=0o700)
+    paired = paired_with(f"https://127.0.0.1:{port}")
+    connection = Connection(
+        paired.server, TOKEN, lambda _: None, certificate=paired.certificate
+    )
+    with pytest.raises(CloudUnreachableError, match="there is no answer"):
+        connection.request("hello", "GET", "/healthz")
+    connection.close()
+    with pytest.raises(CloudRefusedError, match="has no TLS"):
+        Connection("http://127.0.0.1:1", TOKEN, lambda _: None, None, "x")
+    with pytest.raises(CloudRefusedError, match="pair the device again"):
+        Connection(paired.server, TOKEN, lambda _: None, None, "x")
