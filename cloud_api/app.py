@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from cloud_api.auth.middleware import Authenticate
 from cloud_api.callers import Authority
 from cloud_api.connections import DOOR, Door
+from cloud_api.engine.loading import LoadProgress
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread
 from cloud_api.http import problems, routes, stream
@@ -31,12 +32,13 @@ def create_app(
     load: Callable[[], Models],
     authority: Authority,
     fingerprint: str = "",
+    progress: LoadProgress | None = None,
 ) -> FastAPI:
     """The application for those that `authority` knows. `load` runs in the engine
-    thread when the application starts; `app.state` holds the `service`, the `engine`
-    (thread), the `door` and the `household`, which is None where one token is for all.
-    Devices are paired with a household alone, and see the certificate of this
-    `fingerprint`."""
+    thread when the application starts, and writes how far it is into `progress`;
+    `app.state` holds the `service`, the `engine` (thread), the `door`, the `progress`
+    and the `household`, which is None where one token is for all. Devices are paired
+    with a household alone, and see the certificate of this `fingerprint`."""
     app = FastAPI(
         title="SpecSteer verifier",
         lifespan=_lifespan,
@@ -46,6 +48,7 @@ def create_app(
     )
     app.state.engine = EngineThread(load)
     app.state.door = Door(settings.door)
+    app.state.progress = progress or LoadProgress()
     app.state.service = Service(settings, app.state.engine)
     for router in (routes.router, stream.router):
         app.include_router(router)
@@ -69,10 +72,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     app.state.engine.start()
 
     async def sweep() -> None:
-        """Forget idle sessions, every few seconds."""
+        """Forget idle sessions, and free what rests, every few seconds."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
             service.expire()
+            if app.state.engine.models is not None:
+                app.state.engine.models.rest()
 
     tasks = [asyncio.create_task(sweep())]
     household: Household | None = app.state.household

@@ -18,7 +18,7 @@ from pathlib import Path
 from cloud_api import logs
 from cloud_api.app import create_app
 from cloud_api.connections import WAITING, HttpConnection, VerifierServer
-from cloud_api.engine.loading import ModelOptions, load_models
+from cloud_api.engine.loading import LoadProgress, ModelOptions, load_models
 from cloud_api.errors import PeopleError, ServerError
 from cloud_api.people.admission import Admission
 from cloud_api.settings import DoorLimits, ServerSettings
@@ -32,13 +32,15 @@ _HARD_STOP_SECONDS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Doorway:
-    """Where to listen, whom to tell, and when to leave."""
+    """Where to listen, for what, whom to tell, and when to leave."""
 
     host: str
     port: int
     allow_remote: bool
     announce: Path | None
     exit_with_stdin: bool
+    openai: bool = False
+    """Whether other programs may write with the generalist alone."""
 
 
 def serve(options: ModelOptions, admission: Admission, doorway: Doorway) -> bool:
@@ -52,13 +54,13 @@ def serve(options: ModelOptions, admission: Admission, doorway: Doorway) -> bool
     listener = listen(doorway.host, doorway.port)
     logs.configure()
     connections = room_for_connections(DoorLimits().connections)
-    settings = ServerSettings(door=DoorLimits(connections))
+    settings = ServerSettings(door=DoorLimits(connections), openai=doorway.openai)
     tls, people = admission.tls, admission.household
     plain = is_loopback(doorway.host) or doorway.allow_remote
     fingerprint = tls.fingerprint if tls else ""
-    app = create_app(
-        settings, partial(load_models, options), admission.authority, fingerprint
-    )
+    progress = LoadProgress()
+    load = partial(load_models, options, progress)
+    app = create_app(settings, load, admission.authority, fingerprint, progress)
     http = first_byte(tls.context, plain=plain) if tls else HttpConnection
     url = address_of(listener, "http" if plain else "https")
     server = VerifierServer(app, lambda: _say(url, admission.origin, doorway), http)

@@ -46,5 +46,7 @@ class ServerSettings:
     """The largest body of a request."""
     door: DoorLimits = field(default_factory=DoorLimits)
     """How many connections there may be, and how long they may take."""
+    openai: bool = False
+    """Whether other programs may write with the generalist alone."""
     stop_seconds: float = 1.0
     """How long a stop waits for the rounds that are being verified."""

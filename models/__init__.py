@@ -60,6 +60,7 @@ _HOME = {
     "describe_accelerators": "running.accelerators",
     "describe_template": "chat",
     "describe_threads": "running.threads",
+    "differing_token": "running.interface",
     "exposure": "owner_only",
     "find": "files",
     "first_difference": "local.describing",

@@ -4,24 +4,48 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import click
 
 from cloud_api.auth.tokens import check_token
 from cloud_api.engine.loading import ModelOptions, StockAddress
+from cloud_api.settings_file import FILE_NAME as SETTINGS_FILE
+from cloud_api.settings_file import PREFIX, printed, read_file
+from cloud_api.state_lock import state_lock
 from decoding_core.errors import InvalidSettingsError
 from models.files import find, locate
 from models.folders import state_folder
 from models.running.settings import DEVICES, PRECISIONS, EngineSettings
 
 _LONGEST_TOKEN = 4096
-_KEYS = "SPECSTEER_GENERALIST_KEY", "SPECSTEER_BASE_KEY"
+KEYS = "SPECSTEER_GENERALIST_KEY", "SPECSTEER_BASE_KEY"
 """Variables with the keys of stock servers."""
 
 
-@click.command("serve")
+class Serve(click.Command):
+    """Takes its options from the environment and from `cloud.toml`, too; but for the
+    server that another program starts for itself, which says all it means."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """As click does it; a file that is wrong is told in one sentence."""
+        if "--exit-with-stdin" not in args and not {"--help", "-h"} & {*args}:
+            extra.setdefault("auto_envvar_prefix", PREFIX)
+            path = state_folder() / SETTINGS_FILE
+            extra.setdefault("default_map", read_file(path, self))
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("serve", cls=Serve)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option(
     "--port",
@@ -166,86 +190,116 @@ _KEYS = "SPECSTEER_GENERALIST_KEY", "SPECSTEER_BASE_KEY"
     is_flag=True,
     help="End when standard input ends: with the program that started this one.",
 )
-def command(
-    host: str,
-    port: int,
-    generalist: Path | None,
-    base: Path | None,
-    generalist_url: str | None,
-    generalist_model: str | None,
-    generalist_tokenizer: Path | None,
-    base_url: str | None,
-    base_model: str | None,
-    no_base: bool,
-    sessions: int,
-    context: int | None,
-    token: str | None,
-    token_from_stdin: bool,
-    threads: int | None,
-    engine: str,
-    device: str,
-    precision: str,
-    gpu_layers: int | None,
-    flash_attention: bool,
-    exact: bool,
-    announce: Path | None,
-    tls_certificate: Path | None,
-    tls_key: Path | None,
-    allow_remote: bool,
-    exit_with_stdin: bool,
-) -> None:
+@click.option(
+    "--openai",
+    is_flag=True,
+    help="Let other programs write with the generalist alone, at /openai/v1.",
+)
+@click.option(
+    "--unload-after",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 10_000),
+    metavar="MINUTES",
+    help="Free the models' memory when nobody has asked for so long; 0: never.",
+)
+@click.option(
+    "--print-settings",
+    is_flag=True,
+    help="Print what a start like this would be set to, secrets left out, and end.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Verify drafts until stopped.
 
-    Prints one line of JSON with the address to standard output.
+    Prints one line of JSON with the address to standard output. Options can also be
+    lines of cloud.toml, which 'specsteer-cloud init' writes, or variables such as
+    SPECSTEER_CLOUD_PORT.
     """
+    if options["print_settings"]:
+        click.echo(printed(ctx, {name: name in os.environ for name in KEYS}))
+        return
     # FastAPI costs half a second to import; --help does without.
     from cloud_api import run
     from cloud_api.people.admission import admission
 
+    wanted = models_wanted(options)
+    token, folder = options["token"], state_folder()
+    if options["token_from_stdin"]:
+        token = _token_of_stdin()
+    with ExitStack() as before_leaving:
+        if token is None:
+            gateway = isinstance(wanted.generalist, StockAddress)
+            before_leaving.enter_context(state_lock(folder, shared=gateway))
+        admitted = before_leaving.enter_context(
+            closing(
+                admission(
+                    folder,
+                    token,
+                    remote=not run.is_loopback(options["host"]),
+                    certificate_file=options["tls_certificate"],
+                    key_file=options["tls_key"],
+                )
+            )
+        )
+        doorway = run.Doorway(
+            options["host"],
+            options["port"],
+            options["allow_remote"],
+            options["announce"],
+            options["exit_with_stdin"],
+            options["openai"],
+        )
+        ended = run.serve(wanted, admitted, doorway)
+    if not ended:
+        # The engine is still inside llama.cpp; unloading it now could crash.
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def models_wanted(options: Mapping[str, Any]) -> ModelOptions:
+    """The models that a start with these options serves.
+
+    Raises:
+        UsageError: options that exclude each other.
+        ModelError: a file is missing or no model.
+        InvalidSettingsError: an address is none.
+    """
+    generalist, base = options["generalist"], options["base"]
     stock = _stock(
-        generalist_url, generalist_model, generalist_tokenizer, base_url, base_model
+        options["generalist_url"],
+        options["generalist_model"],
+        options["generalist_tokenizer"],
+        options["base_url"],
+        options["base_model"],
     )
     if stock and generalist:
         raise click.UsageError("--generalist and --generalist-url exclude each other")
-    if base_url and (base or no_base):
+    if options["base_url"] and (base or options["no_base"]):
         raise click.UsageError("--base-url excludes --base and --no-base")
     large, small = stock or (
         find(generalist) if generalist else locate("generalist"),
         None,
     )
     own = generalist is not None or stock is not None
-    options = ModelOptions(
+    minutes = options["unload_after"]
+    return ModelOptions(
         large,
-        small or _base(base, no_base, own_generalist=own),
-        sessions,
-        context,
+        small or _base(base, options["no_base"], own_generalist=own),
+        options["sessions"],
+        options["context"],
         EngineSettings(
-            engine=engine,
-            device=device,
-            precision=precision,
-            threads=threads,
-            gpu_layers=gpu_layers,
-            flash_attention=flash_attention,
-            exact=exact,
+            engine=options["engine"],
+            device=options["device"],
+            precision=options["precision"],
+            threads=options["threads"],
+            gpu_layers=options["gpu_layers"],
+            flash_attention=options["flash_attention"],
+            exact=options["exact"],
         ),
-        generalist_tokenizer,
+        options["generalist_tokenizer"],
+        unload_seconds=60.0 * minutes if minutes else None,
     )
-    if token_from_stdin:
-        token = _token_of_stdin()
-    admitted = admission(
-        state_folder(),
-        token,
-        remote=not run.is_loopback(host),
-        certificate_file=tls_certificate,
-        key_file=tls_key,
-    )
-    doorway = run.Doorway(host, port, allow_remote, announce, exit_with_stdin)
-    with closing(admitted):
-        ended = run.serve(options, admitted, doorway)
-    if not ended:
-        # The engine is still inside llama.cpp; unloading it now could crash.
-        sys.stderr.flush()
-        os._exit(0)
 
 
 def _stock(
@@ -271,7 +325,7 @@ def _stock(
 
     for one in filter(None, (url, base_url)):
         checked_url(one)
-    key, base_key = (os.environ.get(name, "") for name in _KEYS)
+    key, base_key = (os.environ.get(name, "") for name in KEYS)
     large = StockAddress(url, model or "", key)
     return large, StockAddress(
         base_url, base_model or "", base_key

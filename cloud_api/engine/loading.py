@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cloud_api.engine.models import Models
+from cloud_api.engine.served_model import ServedModel
 from models.running.settings import EngineSettings, usable_cores
 
 BLOCK = 8
@@ -38,9 +39,22 @@ class ModelOptions:
     tokenizer: Path | None = None
     """Where the tokens of a generalist behind an address are read; None: they are the
     base's."""
+    unload_seconds: float | None = None
+    """After so long without a request the models' memory is given back, until the next
+    comes; None: never."""
 
 
-def load_models(options: ModelOptions) -> Models:
+@dataclass(slots=True)
+class LoadProgress:
+    """How far the models are loaded; written by the engine thread, read by others."""
+
+    role: str = ""
+    """Which is being loaded: `generalist` or `base`; empty before and after."""
+    share: float = 0.0
+    """Of that one, from 0 to 1."""
+
+
+def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> Models:
     """Load the generalist, and the base where it is to run here.
 
     Raises:
@@ -56,21 +70,51 @@ def load_models(options: ModelOptions) -> Models:
         return connect_models(options, options.generalist)
     assert not isinstance(options.base, StockAddress)
     # An engine costs a second to import; the server must listen before that.
-    from models.running.interface import check_one_vocabulary
+    from models.running.interface import Model, TextSlots, check_one_vocabulary
     from models.running.loading import load_model
     from models.running.threads import fit_threads
 
-    loaded = [load_model(options.generalist, options.engine)]
+    progress = progress or LoadProgress()
+
+    def loaded(role: str, path: Path) -> Model:
+        progress.role, progress.share = role, 0.0
+
+        def tell(share: float) -> None:
+            progress.share = share
+
+        return load_model(path, options.engine, progress=tell)
+
+    def opened(model: Model, length: int) -> tuple[TextSlots, int]:
+        context = model.open(options.slots, length, owns_model=True)
+        return context, fit_threads(context, BLOCK)
+
+    paths = {"generalist": options.generalist}
     if options.base is not None:
-        loaded.append(load_model(options.base, options.engine))
-        check_one_vocabulary(*loaded)
-    trained = min(model.context_length for model in loaded)
+        paths["base"] = options.base
+    found = {role: loaded(role, path) for role, path in paths.items()}
+    if options.base is not None:
+        check_one_vocabulary(*found.values())
+    names = found["generalist"].vocabulary.names()
+    trained = min(model.context_length for model in found.values())
     length = options.context_length or min(trained, _LONGEST_CONTEXT)
-    contexts = [model.open(options.slots, length, owns_model=True) for model in loaded]
-    threads = [fit_threads(context, BLOCK) for context in contexts]
+    served, threads = [], 0
+    for role, model in found.items():
+        context, count = opened(model, length)
+        threads += count
+
+        def again(role: str = role) -> TextSlots:
+            return opened(loaded(role, paths[role]), length)[0]
+
+        served.append(ServedModel(context, again, options.unload_seconds))
+    progress.role = ""
     # llama.cpp's threads spin while they wait for each other: with fewer cores than
     # threads, two models at once are slower than one after the other.
-    at_once = sum(threads) <= usable_cores()
-    generalist, *base = contexts
-    names = loaded[0].vocabulary.names()
-    return Models(generalist, base[0] if base else None, at_once, names=names)
+    at_once = threads <= usable_cores()
+    generalist, *base = served
+    return Models(
+        generalist,
+        base[0] if base else None,
+        at_once,
+        names=names,
+        text=generalist.model,
+    )

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from cloud_api.engine.served_model import ServedModel
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.protocols import BatchEngine
 from decoding_core.verifier import VerifierRole
+
+if TYPE_CHECKING:
+    from models.running.interface import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,9 @@ class Models:
     """The names of the tokens, so that a device can find where its own differ."""
     check: Callable[[VerifierRole], None] = lambda _: None
     """Raises a DecodingError for a session that the models cannot serve, or not now."""
+    text: Callable[[], AbstractContextManager[Model]] | None = None
+    """The generalist's vocabulary and chat template, to be used while the block runs;
+    None where it runs behind an address."""
 
     def __post_init__(self) -> None:
         if self.base is None:
@@ -53,6 +62,12 @@ class Models:
     def slots(self) -> int:
         """How many texts each model can hold."""
         return min(model.slots for model in self.each())
+
+    def rest(self) -> None:
+        """Give back the memory of models that nobody has used for long."""
+        for model in self.each():
+            if isinstance(model, ServedModel):
+                model.rest()
 
     def each(self) -> tuple[BatchEngine, ...]:
         """The generalist, then the base if there is one."""

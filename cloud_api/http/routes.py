@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from cloud_api.callers import Caller
+from cloud_api.engine.loading import LoadProgress
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http.schemas import BlockBody, OpenBody
 from cloud_api.sessions.service import Service, candidate_limit
@@ -41,12 +42,19 @@ async def healthz() -> dict[str, str]:
 
 
 @router.get("/readyz")
-async def readyz(service: ServiceNeeded) -> JSONResponse:
-    """Whether sessions can be opened."""
+async def readyz(service: ServiceNeeded, request: Request) -> JSONResponse:
+    """Whether sessions can be opened; while the models are loaded, which of them, and
+    what share of it."""
     try:
         _ = service.models
     except LoadingError:
-        return JSONResponse({"state": "loading"}, 503, {"Retry-After": "1"})
+        progress: LoadProgress = request.app.state.progress
+        body = {
+            "state": "loading",
+            "model": progress.role,
+            "share": round(progress.share, 2),
+        }
+        return JSONResponse(body, 503, {"Retry-After": "1"})
     except StoppingError:
         return JSONResponse({"state": "stopping"}, 503, {"Retry-After": "5"})
     return JSONResponse({"state": "ready"})

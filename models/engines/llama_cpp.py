@@ -9,7 +9,7 @@ import ctypes
 import os
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -87,10 +87,13 @@ def last_complaint() -> str:
 
 
 def load(
-    path: Path, settings: EngineSettings, stop: threading.Event | None = None
+    path: Path,
+    settings: EngineSettings,
+    stop: threading.Event | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Model:
     """The model at `path`; raises as `LlamaModel` does."""
-    return LlamaModel(path, settings, stop)
+    return LlamaModel(path, settings, stop, progress)
 
 
 class LlamaModel(Model):
@@ -103,8 +106,10 @@ class LlamaModel(Model):
         path: Path,
         settings: EngineSettings | None = None,
         stop: threading.Event | None = None,
+        progress: Callable[[float], None] | None = None,
     ) -> None:
         """Load the model at `path`; another thread may set `stop` to give it up.
+        `progress` is told the share that is loaded.
 
         Raises:
             ModelError: the file is missing, damaged or no model that llama.cpp runs.
@@ -129,9 +134,13 @@ class LlamaModel(Model):
         parameters.use_extra_bufts = extra_buffers
         # Called for every tensor, so often a load can be given up. The name keeps the
         # callback alive until the load is over.
-        go_on = self._library.llama_progress_callback(
-            lambda _share, _data: not stop.is_set()
-        )
+
+        def loading(share: float, _data: object) -> bool:
+            if progress is not None:
+                progress(share)
+            return not stop.is_set()
+
+        go_on = self._library.llama_progress_callback(loading)
         parameters.progress_callback = go_on
         self.handle = self._library.llama_model_load_from_file(
             str(path).encode(), parameters

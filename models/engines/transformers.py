@@ -70,7 +70,10 @@ _ENDS = (
 
 
 def load(
-    path: Path, settings: EngineSettings, stop: threading.Event | None = None
+    path: Path,
+    settings: EngineSettings,
+    stop: threading.Event | None = None,
+    progress: Callable[[float], None] | None = None,  # noqa: ARG001 - it tells none
 ) -> Model:
     """The model at `path`; raises as `TransformersModel` does."""
     return TransformersModel(path, settings, stop)

@@ -1,13 +1,14 @@
 """Which engine runs a model: a module of `models.engines`, found by its name.
 
-An engine's module has a function `load(path, settings, stop)`; the listing of the
-folder says which engines there are.
+An engine's module has a function `load(path, settings, stop, progress)`; the listing
+of the folder says which engines there are.
 """
 
 from __future__ import annotations
 
 import pkgutil
 import threading
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -40,9 +41,11 @@ def load_model(
     path: Path,
     settings: EngineSettings | None = None,
     stop: threading.Event | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Model:
     """Load the model at `path`, a file or a folder; another thread may set `stop` to
-    give it up.
+    give it up. `progress` is called with the share that is loaded, where the engine
+    tells it.
 
     Raises:
         ModelError: it is missing, damaged, or no model that the engine runs.
@@ -61,7 +64,7 @@ def load_model(
             f"{path} needs the engine '{name}', and that needs {error.name}, which is "
             "not installed; 'make setup-torch' in the project's folder adds it"
         ) from error
-    return cast(Model, engine.load(path, settings, stop))
+    return cast(Model, engine.load(path, settings, stop, progress))
 
 
 def load_reranker(path: Path, settings: EngineSettings | None = None) -> TextScorer:

@@ -15,9 +15,10 @@ def stay(_):
     forever()
 
 
-def load(options):
+def load(options, progress):
     kind = os.environ.get("FAKE_MODELS", "")
     if kind == "slow":
+        progress.role, progress.share = "generalist", 0.25
         forever()
     models = fake_models(slots=options.slots)
     if kind == "faulty":

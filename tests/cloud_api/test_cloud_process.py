@@ -144,7 +144,10 @@ def test_it_listens_while_it_loads_and_can_be_stopped_then(command, environment)
         child.send_signal(signal.SIGINT)
         code = child.wait(timeout=PATIENCE)
 
-    assert (ready.status_code, ready.json()) == (503, {"state": "loading"})
+    assert (ready.status_code, ready.json()) == (
+        503,
+        {"state": "loading", "model": "generalist", "share": 0.25},
+    )
     assert code == 0
 
 
@@ -229,11 +232,11 @@ def test_a_stop_waits_for_no_model(command, environment):
     ("load", "sentence"),
     [
         (
-            lambda _: Models(FakeModel(1), FakeModel(2, vocabulary="other")),
+            lambda *_: Models(FakeModel(1), FakeModel(2, vocabulary="other")),
             "the generalist 'fake-1' and the base 'fake-2' have different "
             "vocabularies; give two models that share one",
         ),
-        (lambda _: 1 / 0, "the models could not be loaded (ZeroDivisionError)"),
+        (lambda *_: 1 / 0, "the models could not be loaded (ZeroDivisionError)"),
     ],
 )
 def test_models_that_cannot_be_run_end_it(model_file, monkeypatch, load, sentence):

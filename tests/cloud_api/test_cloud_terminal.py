@@ -1,5 +1,6 @@
 """What the server's own terminal and log show of what others send."""
 
+import json
 import logging
 
 import click
@@ -27,6 +28,7 @@ CASES = {
         ["--generalist", "{gguf}", "--no-base", "--port", "0"],
         ["--announce", "{hostile}/no/such"],
         ["--sessions", "{hostile}"],
+        ["--device", "{hostile}", "--print-settings"],
         ["--tls-certificate", "{hostile}", "--generalist", "{gguf}"],
         ["--tls-certificate", "{gguf}", "--generalist", "{gguf}"],
     ],
@@ -55,6 +57,13 @@ CASES = {
     ],
     "backup": [["{hostile}/no/such"]],
     "restore": [["{hostile}", "--yes"], ["{gguf}", "--yes"], ["{hostile}"]],
+    "init": [
+        ["--{hostile}"],
+        ["{hostile}"],
+        ["--generalist", "{hostile}"],
+        ["--port", "{hostile}"],
+    ],
+    "doctor": [["--{hostile}"], ["{hostile}"]],
 }
 
 
@@ -77,6 +86,22 @@ def test_hostile_arguments(name, arguments, tmp_path, monkeypatch):
     result = CliRunner(charset="utf-8").invoke(main, [name, *filled])
     assert result.exit_code in (1, 2)
     assert MARK in result.output
+    assert dangers(result.output) == []
+
+
+@pytest.mark.parametrize("name", ["serve", "doctor"])
+@pytest.mark.parametrize(
+    "line",
+    ["{hostile} = 1", '"{hostile}" = 1', 'port = "{hostile}"', "port = {hostile}"],
+)
+def test_a_hostile_settings_file(name, line, tmp_path, monkeypatch):
+    """As a text of TOML that quotes it, or as it is."""
+    monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path))
+    quoted = json.dumps(HOSTILE)[1:-1] if '"' in line else HOSTILE
+    (tmp_path / "cloud.toml").write_text(line.format(hostile=quoted), "utf-8")
+    result = CliRunner(charset="utf-8").invoke(main, [name])
+    assert result.exit_code == 1
+    assert "cloud.toml" in result.output
     assert dangers(result.output) == []
 
 

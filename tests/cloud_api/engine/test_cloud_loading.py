@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from cloud_api.engine.loading import ModelOptions, load_models
+from cloud_api.engine.loading import LoadProgress, ModelOptions, load_models
 from decoding_core.errors import VocabularyMismatchError
 from models.running import loading, threads
 
@@ -22,7 +22,8 @@ class FakeWeights:
     trained: ClassVar = {}
     vocabularies: ClassVar = {}
 
-    def __init__(self, path, _):
+    def __init__(self, path, _, progress):
+        progress(0.5)
         self.path = path
         self.name = path.name
         self.context_length = self.trained[self.name]
@@ -38,6 +39,7 @@ class FakeWeights:
 class FakeSlots:
     def __init__(self, model, slots, context_length):
         self.name, self.vocabulary_id = model.name, model.vocabulary_id
+        self.vocabulary_size = 2
         self.slots, self.context_length = slots, context_length
 
 
@@ -69,6 +71,20 @@ def test_no_cache_is_longer_than_memory_is_likely_to_hold(weights):
 
 def test_the_context_is_as_long_as_was_asked_for():
     assert load_models(ModelOptions(*PAIR, context_length=300)).context_length == 300
+
+
+def test_what_is_being_loaded_is_told(weights, monkeypatch):
+    """While it is, by its role and its share."""
+    told, progress = [], LoadProgress()
+
+    def open_(self, slots, length, *, owns_model):
+        told.append((self.name, progress.role, progress.share))
+        return FakeSlots(self, slots, length)
+
+    monkeypatch.setattr(weights, "open", open_)
+    load_models(ModelOptions(*PAIR), progress)
+    assert told == [("large", "base", 0.5), ("small", "base", 0.5)]
+    assert progress.role == ""
 
 
 def test_without_a_base_the_generalist_decides():

@@ -242,7 +242,8 @@ def test_a_server_that_loads_says_so():
         finally:
             go_on.set()
 
-    assert (ready.status_code, ready.json()) == (503, {"state": "loading"})
+    assert ready.status_code == 503
+    assert ready.json() == {"state": "loading", "model": "", "share": 0.0}
     assert ready.headers["retry-after"] == "1"
     assert problem_of(opened) == (503, "loading")
     assert opened.headers["retry-after"] == "1"

@@ -1,0 +1,171 @@
+"""`specsteer-cloud doctor`: what keeps a server from running."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cloud_api.commands.serve import command as serve
+from cloud_api.commands.serve import models_wanted
+from cloud_api.engine.loading import ModelOptions, StockAddress
+from cloud_api.errors import ServerError
+from cloud_api.state_lock import state_lock
+from decoding_core.errors import DecodingError, InvalidSettingsError, ModelError
+from decoding_core.foreign_text import one_line
+from models.folders import state_folder
+from models.owner_only import exposure
+
+_PRIVATE = ("cloud*", "people*", "engine-*")
+"""What is the server's in the state folder, which may hold other things as well."""
+_GIGABYTE = 1e9
+
+
+@click.command("doctor")
+def command() -> None:
+    """Check that this machine can run the server; exit status 1 if not."""
+    sound = True
+
+    def say(name: str, check: Callable[[], str]) -> None:
+        nonlocal sound
+        try:
+            words, works = check(), True
+        except click.UsageError as error:
+            words, works = error.format_message(), False
+        except (DecodingError, OSError) as error:
+            words, works = str(error), False
+        sound &= works
+        click.echo(f"{'ok ' if works else 'BAD'}  {name:12}{one_line(words)}")
+
+    say(
+        "version", lambda: f"{version('specsteer')}, Python {platform.python_version()}"
+    )
+    options: Mapping[str, Any] = {}
+    wanted: ModelOptions | None = None
+
+    def settings() -> str:
+        nonlocal options, wanted
+        options = serve.make_context("serve", []).params
+        wanted = models_wanted(options)
+        return f"those of {state_folder()}"
+
+    say("settings", settings)
+    say("folder", _folder)
+    if wanted is not None:
+        models = wanted
+        say("models", lambda: _models(models))
+        say("memory", lambda: _memory(models))
+        say("port", lambda: _port(options))
+        say("certificate", lambda: _certificate(options))
+    sys.exit(0 if sound else 1)
+
+
+def _folder() -> str:
+    """The state folder and what the server keeps in it are for their owner alone."""
+    folder = state_folder()
+    there = [path for pattern in _PRIVATE for path in sorted(folder.glob(pattern))]
+    reachable = [path for path in there if exposure(folder) or path.is_symlink()]
+    exposed = {path: how for path in (folder, *reachable) if (how := exposure(path))}
+    if exposed:
+        paths = " ".join(shlex.quote(str(path)) for path in exposed)
+        raise InvalidSettingsError(
+            "; ".join(f"{path} {how}" for path, how in exposed.items())
+            + f". 'chmod go= {paths}' hides what is yours"
+        )
+    return f"{folder} is for your eyes alone"
+
+
+def _models(wanted: ModelOptions) -> str:
+    """What the files say of themselves; that they share a vocabulary."""
+    from models.local.describing import describe, token_names
+    from models.running.interface import differing_token
+
+    if isinstance(wanted.generalist, StockAddress):
+        return f"the large one is asked for at {wanted.generalist.url} at the start"
+    large = describe(wanted.generalist)
+    told = f"{large.name} {large.quantisation}".strip()
+    if not isinstance(wanted.base, Path):
+        return f"{told}; no base: devices run it themselves, with --base edge"
+    small = describe(wanted.base)
+    if small.vocabulary_id != large.vocabulary_id:
+        where = differing_token(token_names(large.path), token_names(small.path))
+        raise ModelError(
+            f"{large.path} and {small.path} have different vocabularies: {where}; "
+            "choose two models of one family"
+        )
+    return f"{told}; base {small.name} {small.quantisation}".strip()
+
+
+def _memory(wanted: ModelOptions) -> str:
+    """Whether the models and the caches of all texts fit into this machine."""
+    from models.local.describing import describe
+    from models.local.memory import LONGEST_TEXT, machine_memory
+
+    paths = [one for one in (wanted.generalist, wanted.base) if isinstance(one, Path)]
+    if not paths:
+        return "no model runs here"
+    found = [describe(path) for path in paths]
+    lengths = [one.context_length for one in found if one.context_length]
+    length = wanted.context_length or min([*lengths, LONGEST_TEXT])
+    needed = sum(one.memory(length, wanted.slots) for one in found)
+    machine = machine_memory()
+    told = (
+        f"about {needed / _GIGABYTE:.1f} GB for {wanted.slots} texts of {length} "
+        f"tokens; free now: {machine.available / _GIGABYTE:.1f} GB of "
+        f"{machine.total / _GIGABYTE:.1f}"
+    )
+    match machine.fit(needed):
+        case "too large":
+            raise ModelError(
+                f"{told}; choose a smaller model, or fewer --sessions or --context"
+            )
+        case "tight":
+            return f"{told}; only without other programs that run now"
+        case _:
+            return told
+
+
+def _port(options: Mapping[str, Any]) -> str:
+    """Whether the server could listen; that one of ours holds the port is no fault."""
+    from cloud_api import run
+
+    host, port = options["host"], options["port"]
+    try:
+        run.listen(host, port).close()
+    except ServerError as error:
+        try:
+            with state_lock(state_folder()):
+                pass
+        except ServerError as running:
+            if "in use" in str(error):
+                return f"{port} on {host}: a server of this folder runs ({running})"
+        raise
+    return f"{port} on {host} is free"
+
+
+def _certificate(options: Mapping[str, Any]) -> str:
+    """Whether the certificate of files can be shown, and for how long."""
+    given = options["tls_certificate"]
+    if given is None:
+        return "the server's own, which devices take at pairing; it does not end"
+    # OpenSSL is loaded for it, which a server with its own certificate does without.
+    from cryptography import x509
+
+    from cloud_api import certificate
+
+    certificate.context_of_files(given, options["tls_key"])
+    text = given.read_text("utf-8", "replace")
+    certificate.fingerprint_of(text)  # raises for a file without one
+    pem = text[text.find("-----BEGIN CERTIFICATE-----") :]
+    end = x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc
+    days = (end - datetime.now(UTC)).days
+    if days < 0:
+        raise ServerError(f"{given} was good until {end:%Y-%m-%d}: get another")
+    return f"{given}, good for {days} days more"

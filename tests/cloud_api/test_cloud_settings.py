@@ -1,0 +1,239 @@
+"""Settings by file and environment, and one server per state folder."""
+
+import os
+import socket
+
+import pytest
+from click.testing import CliRunner
+
+from cloud_api import run
+from cloud_api.callers import OWNER
+from cloud_api.cli import main
+from cloud_api.commands.serve import command
+from cloud_api.errors import ServerError
+from cloud_api.settings_file import settings_of
+from cloud_api.state_lock import state_lock
+from models.files import locate
+from models.local import memory
+from models.local.memory import MachineMemory
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    for name in list(os.environ):
+        if name.startswith("SPECSTEER"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """What servers would have started with: models, token, doorway."""
+    found = []
+
+    def serve(*given):
+        found.append(given)
+        return True
+
+    monkeypatch.setattr(run, "serve", serve)
+    return found
+
+
+def serve(*words, **environment):
+    return CliRunner().invoke(main, ["serve", *words], env=environment)
+
+
+def test_what_is_typed_counts_before_the_environment_and_that_before_the_file(
+    home, started
+):
+    lines = 'port = 1\nsessions = 7\nthreads = 3\nopenai = true\ntoken = "of-file"\n'
+    (home / "cloud.toml").write_text(lines)
+
+    done = serve("--port", "3", SPECSTEER_CLOUD_PORT="2", SPECSTEER_CLOUD_SESSIONS="5")
+
+    assert done.exit_code == 0, done.output
+    ((models, admitted, doorway),) = started
+    assert (doorway.port, models.slots, models.engine.threads) == (3, 5, 3)
+    assert doorway.openai
+    assert admitted.authority.caller("of-file") == OWNER
+
+
+def test_what_another_program_starts_for_itself_has_its_own_settings(home, started):
+    """Else it would listen where the household's server does."""
+    (home / "cloud.toml").write_text('host = "0.0.0.0"\nport = 1\n')
+
+    done = serve(*("--exit-with-stdin", "--token", "x"), SPECSTEER_CLOUD_PORT="2")
+
+    assert done.exit_code == 0, done.output
+    assert (started[0][2].host, started[0][2].port) == ("127.0.0.1", 8765)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("prot = 1", "there is no setting 'prot'; known are: "),
+        ('port = "1"', "port must be a whole number, not '1'"),
+        ("port = 70000", "port: 70000 is not in the range"),
+        ("port = true", "port must be a whole number"),
+        ("openai = 1", "openai must be true or false"),
+        ('device = "tpu"', "device: 'tpu' is not one of"),
+        ("announce = '/x'", "there is no setting 'announce'"),
+        ("port =", "cannot be read"),
+        ("host = " + "[" * 5000, "cannot be read"),
+    ],
+)
+def test_a_file_that_is_wrong_is_told_in_one_sentence(home, started, line, sentence):
+    (home / "cloud.toml").write_text(line)
+
+    done = serve()
+
+    assert (done.exit_code, started) == (1, [])
+    assert f"{home / 'cloud.toml'}" in done.output
+    assert sentence in done.output
+    assert "Traceback" not in done.output
+    assert serve("--help").exit_code == 0
+
+
+def test_settings_are_printed_without_secrets(home, started):
+    """With where each comes from; the output can be kept as a file again."""
+    (home / "cloud.toml").write_text('generalist = "large.gguf"\nsessions = 2\n')
+    secrets = {"SPECSTEER_CLOUD_TOKEN": "hush1", "SPECSTEER_GENERALIST_KEY": "hush2"}
+    address = "http://me:hush3@h"
+
+    done = serve("--print-settings", "--base-url", address, **secrets)
+
+    assert (done.exit_code, started) == (0, [])
+    assert "hush" not in done.output
+    assert "sessions = 2  # file" in done.output
+    assert 'token = "(set)"  # environment' in done.output
+    assert 'base_url = "http://(set)@h"  # typed' in done.output
+    assert f'generalist = "{home / "large.gguf"}"  # file' in done.output
+    assert "# the variable SPECSTEER_GENERALIST_KEY is set" in done.output
+    (home / "cloud.toml").write_text(done.output)
+    assert serve("--print-settings").exit_code == 0
+
+
+def test_every_option_can_be_a_setting_but_those_of_one_start():
+    names = {option.name for option in settings_of(command)}
+    assert {"host", "openai", "unload_after", "generalist"} <= names
+    assert not names & {"announce", "print_settings", "token_from_stdin"}
+
+
+def test_one_server_at_a_time_works_from_a_folder(tmp_path):
+    """Gateways share it; whoever comes second is told who is there."""
+    with state_lock(tmp_path):
+        assert f"process {os.getpid()}" in refusal(tmp_path)
+        assert "another server works from" in refusal(tmp_path, shared=True)
+    with state_lock(tmp_path, shared=True), state_lock(tmp_path, shared=True):
+        assert refusal(tmp_path)
+    with state_lock(tmp_path):
+        pass
+
+
+def refusal(folder, **how):
+    with pytest.raises(ServerError) as refused, state_lock(folder, **how):
+        pass
+    return str(refused.value)
+
+
+def test_a_server_with_a_token_given_takes_no_lock(home, started):
+    """Each app starts one of its own beside the household's."""
+    with state_lock(home):
+        assert serve("--token", "x").exit_code == 0
+        refused = serve()
+    assert refused.exit_code == 1
+    assert "SPECSTEER_HOME" in refused.output
+    assert len(started) == 1
+
+
+def doctor():
+    done = CliRunner().invoke(main, ["doctor"])
+    return done.exit_code, done.output
+
+
+def test_init_writes_settings_that_a_start_takes(home, started):
+    """With what was asked for; a second time only by force."""
+    invoke = CliRunner().invoke
+    done = invoke(main, ["init", "--port", "9001", "--base", str(locate("specialist"))])
+
+    assert done.exit_code == 0, done.output
+    path = home / "cloud.toml"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "specsteer-cloud pair" in done.output
+    assert serve().exit_code == 0
+    assert started[0][2].port == 9001
+    assert started[0][0].base == locate("specialist")
+    before = path.read_bytes()
+    assert invoke(main, ["init"]).exit_code == 1
+    assert path.read_bytes() == before
+    assert invoke(main, ["init", "--force"]).exit_code == 0
+    assert b"# port = 8765" in path.read_bytes()
+
+
+def test_init_refuses_a_model_that_is_none(home):
+    done = CliRunner().invoke(main, ["init", "--generalist", "no-such.gguf"])
+    assert done.exit_code == 1
+    assert "no-such.gguf" in done.output
+    assert not (home / "cloud.toml").exists()
+
+
+def test_the_doctor_says_that_all_is_well(home):
+    home.chmod(0o700)
+    (home / "cloud.toml").write_text("port = 0\n")
+    code, words = doctor()
+    assert code == 0, words
+    assert [line[:3] for line in words.splitlines()] == ["ok "] * 7
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ("prot = 1", "there is no setting 'prot'"),
+        ('generalist = "gone.gguf"', "gone.gguf"),
+        ('generalist = "text.gguf"', "text.gguf"),
+        ('port = 0\ntls_certificate = "text.gguf"', "are no certificate"),
+        ('port = 0\nhost = "192.0.2.1"\nallow_remote = true', "cannot listen"),
+        ('base_model = "x"', "--base-model goes with --base-url"),
+    ],
+)
+def test_the_doctor_says_what_is_wrong(home, lines, sentence):
+    home.chmod(0o700)
+    (home / "text.gguf").write_text("no model")
+    (home / "cloud.toml").write_text(lines)
+    code, words = doctor()
+    assert code == 1
+    assert any(
+        line.startswith("BAD") and sentence in line for line in words.split("\n")
+    )
+    assert "Traceback" not in words
+
+
+def test_the_doctor_knows_a_server_that_runs_and_one_that_is_a_stranger(home):
+    home.chmod(0o700)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (home / "cloud.toml").write_text(f"port = {port}\n")
+        code, words = doctor()
+        assert (code, f"port {port} on 127.0.0.1 is in use" in words) == (1, True)
+        with state_lock(home):
+            code, words = doctor()
+    assert code == 0, words
+    assert "a server of this folder runs" in words
+
+
+def test_the_doctor_names_a_folder_that_others_read(home):
+    (home / "cloud.toml").write_text("port = 0\n")
+    home.chmod(0o755)
+    code, words = doctor()
+    assert code == 1
+    assert f"chmod go= {home}" in words
+
+
+def test_the_doctor_names_models_that_do_not_fit(home, monkeypatch):
+    (home / "cloud.toml").write_text("port = 0\n")
+    little = MachineMemory(total=1 << 20, available=1 << 19)
+    monkeypatch.setattr(memory, "machine_memory", lambda: little)
+    code, words = doctor()
+    assert code == 1
+    assert "choose a smaller model, or fewer --sessions or --context" in words
