@@ -18,6 +18,9 @@ from cloud_api.engine.scheduler import EngineThread
 from cloud_api.http import problems, routes, stream
 from cloud_api.http.middleware import CatchAllErrors, LimitBody
 from cloud_api.http.schemas import FIELD_NAMES
+from cloud_api.openai import routes as openai_routes
+from cloud_api.openai.errors import OpenAIErrors
+from cloud_api.openai.writing import GeneralistTexts
 from cloud_api.people import routes as pairing_routes
 from cloud_api.people.household import Household
 from cloud_api.sessions.service import Service
@@ -52,6 +55,9 @@ def create_app(
     app.state.service = Service(settings, app.state.engine)
     for router in (routes.router, stream.router):
         app.include_router(router)
+    if settings.openai:
+        app.state.texts = GeneralistTexts(app.state.service, app.state.engine)
+        app.include_router(openai_routes.router)
     app.state.household = authority if isinstance(authority, Household) else None
     if app.state.household is not None:
         app.include_router(pairing_routes.router)
@@ -63,6 +69,7 @@ def create_app(
     app.add_middleware(LimitBody, limit=settings.body_bytes)
     app.add_middleware(Authenticate, authority=authority)
     app.add_middleware(CatchAllErrors)
+    app.add_middleware(OpenAIErrors)
     return app
 
 

@@ -49,3 +49,14 @@ class PeopleError(DecodingError):
 
 class PairingRefusedError(DecodingError):
     """A code is not, or no longer, good for pairing. Answered 403, with the reason."""
+
+
+class TooManyTextsError(DecodingError):
+    """As many texts of the plain generalist as may be are being written. Answered 429;
+    the client comes back."""
+
+    retry_after = 5.0
+
+
+class UnknownModelError(DecodingError):
+    """A client names a model that is not served. Answered 404."""

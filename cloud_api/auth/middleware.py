@@ -18,7 +18,10 @@ from decoding_core.errors import DecodingError
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/v1/pair", "/v1/pair/proof"})
 """For whoever asks; what a new device asks shows that it knows a code."""
-SCOPES_OF_PATHS: dict[str, callers.Scope] = {"/v1/": callers.Scope.VERIFY}
+SCOPES_OF_PATHS: dict[str, callers.Scope] = {
+    "/v1/": callers.Scope.VERIFY,
+    "/openai/v1/": callers.Scope.OPENAI,
+}
 """By the beginning of a path: what a token must be good for. What begins with none of
 these is there for nobody."""
 

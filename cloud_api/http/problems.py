@@ -22,7 +22,9 @@ from cloud_api.errors import (
     PairingRefusedError,
     ProtocolVersionError,
     StoppingError,
+    TooManyTextsError,
     UnauthorizedError,
+    UnknownModelError,
 )
 from decoding_core import errors
 from decoding_core.messages import VERSION
@@ -69,6 +71,8 @@ _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
     BodyTooLargeError: (413, "body-too-large"),
     LoadingError: (503, "loading"),
     StoppingError: (503, "stopping"),
+    TooManyTextsError: (429, "too-many-texts"),
+    UnknownModelError: (404, "unknown-model"),
     ProtocolVersionError: (400, "protocol-version"),
     errors.InvalidSettingsError: (422, "invalid-settings"),
     errors.UnknownMethodError: (422, "unknown-method"),
@@ -86,7 +90,7 @@ def of_error(error: errors.DecodingError) -> Problem:
     for kind in type(error).__mro__:
         if kind in _KINDS:
             status, code = _KINDS[kind]
-            wait = getattr(error, "retry_after", 1.0) if status == 503 else None
+            wait = getattr(error, "retry_after", 1.0) if status in (429, 503) else None
             return Problem(status, code, str(error), wait)
     return internal()
 

@@ -356,6 +356,7 @@ class Service:
         self._engine = engine
         self._clock = clock
         self._sessions = Sessions(settings.known_sessions, settings.idle_seconds)
+        self._told_of_ends: list[Callable[[str], None]] = []
         self._running: dict[RoundKey, asyncio.Task[Answer]] = {}
         self._streams: dict[
             asyncio.Task[Any], tuple[str, asyncio.Future[StreamEnd]]
@@ -443,6 +444,12 @@ class Service:
         for session_id in ended:
             self._sessions.remove(session_id)
         self._forget(ended)
+        for tell in self._told_of_ends:
+            tell(device)
+
+    def when_device_ends(self, tell: Callable[[str], None]) -> None:
+        """Have `tell` called with the id of each device that may ask nothing more."""
+        self._told_of_ends.append(tell)
 
     def frames(self, session_id: str, caller: Caller) -> FrameFormat:
         """The frames of a session; raises SessionLostError if there is none."""

@@ -1,0 +1,302 @@
+"""Texts that the generalist writes alone, among those that it verifies.
+
+Each token is a round of its own of the engine thread: the whole text so far, of which
+the generalist has all but the last token in its slot. So such a text shares slots,
+turns and batches with the texts of the devices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import secrets
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from cloud_api.callers import Caller
+from cloud_api.engine.scheduler import EngineThread, Round
+from cloud_api.errors import StoppingError, TooManyTextsError, UnknownModelError
+from cloud_api.sessions.service import Service
+from decoding_core.errors import (
+    ContextFullError,
+    EngineError,
+    InvalidSettingsError,
+    ModelError,
+    SessionLostError,
+    StoppedError,
+)
+from decoding_core.messages import Verdict
+from decoding_core.protocols import Rows
+from decoding_core.sampling import ArrayRows, Draw, Floats, Noise, Use
+from models.openai_api.answers import FinishReason, Usage
+from models.openai_api.schemas import ChatBody, ChatMessage, CompletionBody
+from models.openai_api.stop_finder import StopFinder
+
+if TYPE_CHECKING:
+    from models.running.interface import Model
+
+TEXTS_OF_A_USER = 4
+"""Texts that one user may have written at once."""
+TEXTS = 16
+"""The same for all."""
+NAME = "generalist"
+"""By which name, besides its own, a client may ask for the model."""
+_Given = TypeVar("_Given")
+
+
+@dataclass(slots=True, eq=False)
+class GeneralistText:
+    """One text, while it is written."""
+
+    prompt_ids: tuple[int, ...]
+    limit: int
+    """The most tokens that it may have."""
+    draw: Draw
+    stops: StopFinder
+    end_ids: frozenset[int]
+    piece: Callable[[int], bytes]
+    caller: Caller
+    ended: asyncio.Event
+    """Set when its caller may ask nothing more."""
+    count: int = 0
+    """How many tokens it has."""
+    finish: FinishReason = "length"
+
+    @property
+    def usage(self) -> Usage:
+        """How many tokens were read and written."""
+        return Usage(len(self.prompt_ids), self.count)
+
+
+class GeneralistTexts:
+    """Writes texts for other programs; on the event loop."""
+
+    def __init__(self, service: Service, engine: EngineThread) -> None:
+        self._service = service
+        self._engine = engine
+        self._running: set[GeneralistText] = set()
+        self._begun: Counter[str] = Counter()
+        self.tokens = 0
+        """Tokens written since the server started."""
+        service.when_device_ends(self._end_device)
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    @property
+    def names(self) -> list[str]:
+        """The models that a client may name; raises as `Service.models` does."""
+        return [self._service.models.generalist.name, NAME]
+
+    @asynccontextmanager
+    async def begun(
+        self, body: ChatBody | CompletionBody, caller: Caller
+    ) -> AsyncIterator[GeneralistText]:
+        """A text that is ready to be written, while the block runs.
+
+        Raises:
+            TooManyTextsError: the caller, or all together, have as many as may be.
+            UnknownModelError: the client names another model.
+            InvalidSettingsError: the generalist runs where it only verifies, or does
+                not take such messages.
+            ContextFullError: the prompt leaves no room for a text.
+        """
+        models = self._service.models
+        if body.model not in self.names:
+            raise UnknownModelError(
+                "there is no such model here; /openai/v1/models names those there are"
+            )
+        if models.text is None:
+            raise InvalidSettingsError(
+                "the large model of this server runs on another one; ask that one"
+            )
+        text = models.text
+        if self._begun[caller.user] >= TEXTS_OF_A_USER or self._begun.total() >= TEXTS:
+            raise TooManyTextsError(
+                "as many texts as may be are being written; ask again later"
+            )
+        self._begun[caller.user] += 1
+        try:
+            with ExitStack() as kept:
+
+                def prepare() -> GeneralistText:
+                    model = kept.enter_context(text())
+                    return _prepared(body, caller, model, models.context_length)
+
+                # A model that rests is loaded first, which may take a minute.
+                preparing = asyncio.create_task(asyncio.to_thread(prepare))
+                try:
+                    yield await asyncio.shield(preparing)
+                except asyncio.CancelledError:
+                    with suppress(Exception):
+                        await preparing
+                    raise
+        finally:
+            self._begun[caller.user] -= 1
+            self._begun += Counter()  # names of users who wait for nothing go
+
+    async def write(self, text: GeneralistText) -> AsyncGenerator[str, None]:
+        """Pieces of the text as they are written; `text.finish` says at the end why it
+        ended.
+
+        Raises:
+            StoppingError: the server is about to end.
+            SessionLostError: the caller may ask nothing more.
+            CloudBusyError: there is no room now.
+            EngineError: the model failed.
+        """
+        session_id = f"openai-{secrets.token_urlsafe(12)}"
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        token_ids = text.prompt_ids
+        self._running.add(text)
+        try:
+            while text.count < text.limit:
+                token = await self._next(session_id, text, token_ids)
+                if token in text.end_ids:
+                    text.finish = "stop"
+                    break
+                token_ids = (*token_ids, token)
+                text.count += 1
+                self.tokens += 1
+                if piece := text.stops.push(decoder.decode(text.piece(token))):
+                    yield piece
+                if text.stops.found:
+                    text.finish = "stop"
+                    return
+            last = text.stops.push(decoder.decode(b"", final=True))
+            if last := last + text.stops.rest():
+                yield last
+        finally:
+            self._running.discard(text)
+            self._engine.release(session_id)
+
+    async def _next(
+        self, session_id: str, text: GeneralistText, token_ids: tuple[int, ...]
+    ) -> int:
+        """The next token of a text."""
+        if text.ended.is_set():
+            raise SessionLostError("this token may not be used any more")
+        _ = self._service.models  # raises where the server is about to end
+        drawn: list[int] = []
+
+        def verify(rows: Rows, base: Rows | None) -> Verdict:
+            del base
+            row = _last_row(rows)
+            if not np.isfinite(np.max(row)):
+                raise EngineError("the model gives no numbers")
+            drawn.append(text.draw.from_logits(row, Use.DRAFT, text.count))
+            return Verdict(0, text.count, 0, ())
+
+        wanted = Round(
+            session_id,
+            token_ids,
+            rows=1,
+            uses_base=False,
+            verify=verify,
+            key=(0, 0, text.count),
+            position=len(token_ids),
+            user=text.caller.user,
+        )
+        await _unless(text.ended, self._engine.submit(wanted))
+        return drawn[0]
+
+    def _end_device(self, device: str) -> None:
+        for text in self._running:
+            if text.caller.device == device:
+                text.ended.set()
+
+
+async def _unless(ended: asyncio.Event, wanted: asyncio.Future[_Given]) -> _Given:
+    """What is waited for; raises SessionLostError as soon as `ended` is set."""
+    end = asyncio.ensure_future(ended.wait())
+    both: set[asyncio.Future[Any]] = {end, wanted}
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if not wanted.done():
+            wanted.cancel()
+            raise SessionLostError("this token may not be used any more")
+        return wanted.result()
+    except StoppedError as error:  # the engine was interrupted
+        raise StoppingError("the server is stopping") from error
+    finally:
+        end.cancel()
+
+
+def _prepared(
+    body: ChatBody | CompletionBody, caller: Caller, model: Model, context_length: int
+) -> GeneralistText:
+    """A text that is ready to be written.
+
+    Raises:
+        ContextFullError: the prompt leaves no room for it.
+        InvalidSettingsError: the model's chat template does not take the messages.
+    """
+    if isinstance(body, ChatBody):
+        prompt = _chat_ids(body.messages, model)
+    else:
+        prompt = _completion_ids(body.words, model)
+    room = context_length - len(prompt)
+    if room < 1:
+        raise ContextFullError(
+            f"prompt and text may hold {context_length} tokens together on this "
+            f"server, and the prompt has {len(prompt)}"
+        )
+    seed = secrets.randbits(63) if body.seed is None else body.seed % (1 << 63)
+    return GeneralistText(
+        tuple(prompt),
+        min(room, body.limit or room),
+        Draw(
+            1.0 if body.temperature is None else body.temperature,
+            1.0 if body.top_p is None else body.top_p,
+            Noise(seed),
+        ),
+        StopFinder(body.stops),
+        model.vocabulary.end_ids,
+        model.vocabulary.piece,
+        caller,
+        asyncio.Event(),
+    )
+
+
+def _chat_ids(messages: Sequence[ChatMessage], model: Model) -> list[int]:
+    """The ids of a conversation; no text of it can forge a turn."""
+    from models.chat import prompt_ids
+    from models.prompts import Message
+
+    said = [
+        Message("system" if one.role == "developer" else one.role, one.words)
+        for one in messages
+    ]
+    try:
+        return prompt_ids(model.vocabulary.tokenize, model.chat_template, said)
+    except ModelError as error:
+        raise InvalidSettingsError(str(error)) from error
+
+
+def _completion_ids(text: str, model: Model) -> list[int]:
+    """The ids of a text to go on with, behind the token that begins every text, if the
+    model has one."""
+    template = model.chat_template
+    ids = model.vocabulary.tokenize(text)
+    begin = template.controls.get(template.bos) if template.bos else None
+    if begin is not None and (template.adds_bos or not ids):
+        return [begin, *ids]
+    if not ids:
+        raise InvalidSettingsError("the prompt is empty, and this model needs one")
+    return ids
+
+
+def _last_row(rows: Rows) -> Floats:
+    """The last row of logits (V,), whole."""
+    if isinstance(rows, ArrayRows):
+        rows = rows.logits
+    if isinstance(rows, np.ndarray):
+        last: Floats = rows[-1]
+        return last
+    every = np.arange(rows.vocabulary_size, dtype=np.int32)
+    return rows.at([len(rows) - 1], every)

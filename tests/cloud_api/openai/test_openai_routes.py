@@ -1,0 +1,377 @@
+"""The plain generalist, asked with OpenAI's own client."""
+
+import json
+import threading
+from contextlib import contextmanager
+
+import httpx
+import numpy as np
+import pytest
+
+from cloud_api.callers import OWNER, Scope
+from cloud_api.engine.loading import ModelOptions, load_models
+from cloud_api.openai import writing
+from decoding_core.protocols import Reading
+from decoding_core.sampling import likeliest
+from models.chat import ChatTemplate, prompt_ids
+from models.files import locate
+from models.prompts import Message
+from models.running.loading import load_model
+from models.running.settings import EngineSettings
+from tests.cloud_api.cloud_fakes import (
+    GENERALIST,
+    HEADERS,
+    PLAIN,
+    TOKEN,
+    VOCABULARY,
+    ask,
+    block_after,
+    client_of,
+    fake_models,
+    logits_after,
+    open_session,
+    post_block,
+    running,
+)
+from tests.waiting import PATIENCE, wait_until
+
+openai = pytest.importorskip("openai")
+
+
+class FakeText:
+    """The vocabulary of the fake models: each token is a letter."""
+
+    chat_template = ChatTemplate("", {}, bos="")
+
+    def __init__(self, end_ids=()):
+        self.end_ids = frozenset(end_ids)
+
+    @property
+    def vocabulary(self):
+        return self
+
+    def tokenize(self, text, control=False):
+        return [1 + byte % (VOCABULARY - 1) for byte in text.encode()]
+
+    def piece(self, token_id):
+        return bytes([32 + token_id])
+
+
+def load(end_ids=(), **options):
+    models = fake_models(**options)
+
+    @contextmanager
+    def text():
+        yield FakeText(end_ids)
+
+    object.__setattr__(models, "text", text)
+    return models
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running(load, openai=True) as server:
+        yield server
+
+
+def client(server, **options):
+    http = httpx.Client(verify=PLAIN, timeout=PATIENCE)
+    return openai.OpenAI(
+        base_url=server.url + "/openai/v1",
+        http_client=http,
+        **{"api_key": TOKEN, "max_retries": 0, **options},
+    )
+
+
+def greedy(prompt, limit):
+    """The tokens that the generalist writes behind a prompt."""
+    ids = FakeText().tokenize(prompt)
+    for _ in range(limit):
+        ids.append(int(logits_after(GENERALIST, ids).argmax()))
+    return ids[-limit:]
+
+
+def text_of(token_ids):
+    return b"".join(map(FakeText().piece, token_ids)).decode()
+
+
+HELLO = [{"role": "user", "content": "Hello"}]
+
+
+def test_it_names_its_models(server):
+    with client(server) as asked:
+        assert [one.id for one in asked.models.list()] == ["fake-1", "generalist"]
+        assert asked.models.retrieve("fake-1").object == "model"
+        with pytest.raises(openai.NotFoundError):
+            asked.models.retrieve("fake-2")
+
+
+def test_a_completion_is_what_the_generalist_writes(server):
+    """Whole and as a stream."""
+    wanted = {"model": "fake-1", "prompt": "Once", "temperature": 0, "max_tokens": 9}
+    with client(server) as asked:
+        whole = asked.completions.create(**wanted)
+        stream = list(asked.completions.create(**wanted, stream=True))
+    expected = text_of(greedy("Once", 9))
+    assert whole.choices[0].text == expected
+    assert whole.choices[0].finish_reason == "length"
+    assert (whole.usage.prompt_tokens, whole.usage.completion_tokens) == (4, 9)
+    assert "".join(chunk.choices[0].text for chunk in stream) == expected
+    assert stream[-1].choices[0].finish_reason == "length"
+
+
+def test_a_chat_goes_through_the_template(server):
+    """The one for models without one: each turn with an empty line behind it."""
+    wanted = {"model": "generalist", "messages": HELLO, "temperature": 0}
+    usage = {"include_usage": True}
+    with client(server) as asked:
+        whole = asked.chat.completions.create(**wanted, max_tokens=6)
+        stream = list(
+            asked.chat.completions.create(
+                **wanted, max_completion_tokens=6, stream=True, stream_options=usage
+            )
+        )
+    expected = text_of(greedy("Hello\n\n", 6))
+    assert whole.choices[0].message.content == expected
+    said = [one.choices[0].delta.content or "" for one in stream if one.choices]
+    assert "".join(said) == expected
+    assert stream[-1].usage == whole.usage
+
+
+def test_it_stops_at_the_end_and_at_a_stop_string_and_where_the_room_ends():
+    tokens = greedy("Once", 508)
+    end = next(token for token in tokens if tokens.index(token) >= 8)
+    ended = text_of(tokens[: tokens.index(end)])
+    stop = ended[3:5]
+    with running(lambda: load([end]), openai=True) as server, client(server) as asked:
+
+        def written(**more):
+            done = asked.completions.create(
+                model="fake-1", prompt="Once", temperature=0, **more
+            )
+            return done.choices[0].text, done.choices[0].finish_reason
+
+        assert written() == (ended, "stop")
+        assert written(stop=[stop, "never"]) == (ended[: ended.index(stop)], "stop")
+    with running(load, openai=True) as server, client(server) as asked:
+        assert written() == (text_of(tokens), "length")
+
+
+def test_a_seed_gives_the_same_text_again(server):
+    with client(server) as asked:
+        texts = [
+            asked.completions.create(
+                model="fake-1", prompt="x", seed=seed, top_p=0.9, max_tokens=20
+            )
+            .choices[0]
+            .text
+            for seed in (7, 7, -8)
+        ]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_what_is_drawn_has_the_models_distribution(server):
+    """The first token over 200 seeds, within what chance does once in a million."""
+    with client(server) as asked:
+        texts = [
+            asked.completions.create(
+                model="fake-1", prompt="dice", seed=seed, max_tokens=1
+            )
+            .choices[0]
+            .text
+            for seed in range(200)
+        ]
+    weights = np.exp(logits_after(GENERALIST, FakeText().tokenize("dice")))
+    expected = weights / weights.sum()
+    counts = np.bincount([ord(t) - 32 for t in texts], minlength=64)
+    bound = np.sqrt(VOCABULARY / (4 * 200)) + np.sqrt(np.log(1e6) / (2 * 200))
+    assert np.abs(counts / 200 - expected).sum() / 2 < bound
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "code"),
+    [
+        ({"model": "gpt-9"}, openai.NotFoundError, "model_not_found"),
+        ({"n": 2}, openai.BadRequestError, "invalid_request"),
+        ({"prompt": "x" * 600}, openai.BadRequestError, "context_length_exceeded"),
+        ({"prompt": ""}, openai.BadRequestError, "invalid_settings"),
+        ({"temperature": 3}, openai.BadRequestError, "invalid_request"),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_errors_have_the_shape_that_clients_know(server, change, kind, code, stream):
+    with client(server) as asked, pytest.raises(kind) as refused:
+        wanted = {"model": "fake-1", "prompt": "x", **change}
+        asked.completions.create(**wanted, stream=stream)
+    assert refused.value.code == code
+    assert "x" * 9 not in str(refused.value)
+
+
+def test_who_may_not_ask_is_told_as_clients_know(server):
+    nobody = client(server, api_key="nobody")
+    with nobody, pytest.raises(openai.AuthenticationError) as refused:
+        nobody.models.list()
+    assert refused.value.code == "invalid_api_key"
+
+
+def test_it_needs_a_scope_of_its_own(server, monkeypatch):
+    asking = OWNER.__class__("owner", "owner", frozenset({Scope.VERIFY}))
+    monkeypatch.setattr("cloud_api.callers.OWNER", asking)
+    with client(server) as asked, pytest.raises(openai.PermissionDeniedError):
+        asked.models.list()
+
+
+def test_bodies_that_are_none_and_too_large(server):
+    url = server.url + "/openai/v1/completions"
+    json_ = {**HEADERS, "Content-Type": "application/json"}
+    broken = ask("POST", url, headers=json_, content=b"{canary")
+    large = ask("POST", url, headers=HEADERS, content=b"x" * (3 << 20))
+    wrong = ask("GET", url, headers=HEADERS)
+    assert broken.status_code == 400
+    assert broken.json()["error"]["message"] == "the body is not JSON"
+    assert (large.status_code, large.json()["error"]["code"]) == (413, "body_too_large")
+    assert (wrong.status_code, wrong.json()["error"]["type"]) == (
+        405,
+        "invalid_request_error",
+    )
+
+
+def test_it_is_off_unless_asked_for():
+    with running() as plain, client_of(plain) as asked:
+        for path in ("/openai/v1/models", "/openai/v1/chat/completions"):
+            assert asked.get(path).status_code == 404
+
+
+def test_a_text_and_a_session_are_read_together():
+    """Both go on, and in the same passes where both wait."""
+    models = load(slots=2)
+    with (
+        running(lambda: models, openai=True) as server,
+        client(server) as asked,
+        client_of(server) as device,
+    ):
+        session = open_session(device)
+        stream = asked.completions.create(
+            model="fake-1", prompt="Once", max_tokens=400, stream=True, seed=1
+        )
+        pieces = iter(stream)
+        next(pieces)
+        for epoch in range(20):  # each block says anew what follows the prompt
+            block = block_after([], [1, 2], epoch=epoch)
+            assert "accepted" in post_block(device, session, block).json()
+        next(pieces)
+        stream.close()
+        texts = server.app.state.texts
+        wait_until(lambda: len(texts) == 0, "a text that nobody reads goes on")
+    assert max(map(len, models.generalist.calls)) == 2
+
+
+def test_a_client_that_leaves_frees_its_slot():
+    models = load(slots=1)
+    with running(lambda: models, openai=True) as server, client(server) as asked:
+        models.generalist.gate.clear()
+        wanted = {"model": "fake-1", "prompt": "a", "stream": True}
+        thread = threading.Thread(target=give_up, args=(server, wanted))
+        thread.start()
+        thread.join(PATIENCE)
+        models.generalist.gate.set()
+        texts = server.app.state.texts
+        wait_until(lambda: len(texts) == 0, "a text that nobody reads goes on")
+        done = asked.completions.create(model="fake-1", prompt="b", max_tokens=1)
+        assert done.usage.completion_tokens <= 1
+
+
+def give_up(server, wanted):
+    with client(server, timeout=0.2) as asked, pytest.raises(openai.APITimeoutError):
+        asked.completions.create(**wanted)
+
+
+def test_a_device_that_is_revoked_writes_nothing_more(server):
+    """Its stream ends with an error, at once."""
+    with client(server) as asked:
+        stream = asked.completions.create(
+            model="fake-1", prompt="Once", max_tokens=500, stream=True, seed=3
+        )
+        pieces = iter(stream)
+        next(pieces)
+        server.on_loop(lambda: server.service.end_device("owner"))
+        with pytest.raises(openai.APIError, match="may not be used any more"):
+            for _ in range(1000):
+                next(pieces)
+    assert len(server.app.state.texts) == 0
+
+
+def test_as_many_texts_as_may_be(monkeypatch):
+    models = load(slots=2)
+    monkeypatch.setattr(writing, "TEXTS_OF_A_USER", 1)
+    with running(lambda: models, openai=True) as server, client(server) as asked:
+        models.generalist.gate.clear()
+        thread = threading.Thread(
+            target=asked.completions.create,
+            kwargs={"model": "fake-1", "prompt": "a", "max_tokens": 1},
+        )
+        thread.start()
+        texts = server.app.state.texts
+        wait_until(lambda: len(texts) == 1, "the text does not begin")
+        with pytest.raises(openai.RateLimitError) as refused:
+            asked.completions.create(model="fake-1", prompt="b")
+        assert refused.value.response.headers["retry-after"] == "5"
+        models.generalist.gate.set()
+        thread.join(PATIENCE)
+        assert asked.completions.create(model="fake-1", prompt="b", max_tokens=1)
+
+
+def test_a_fault_is_told_without_what_was_sent():
+    """Before the first piece as an error, behind it as the last event."""
+    models = load(slots=2)
+    with running(lambda: models, openai=True) as server, client(server) as asked:
+        models.generalist.fault = lambda _: RuntimeError("canary")
+        with pytest.raises(openai.InternalServerError) as refused:
+            asked.completions.create(model="fake-1", prompt="canary", stream=True)
+        assert "canary" not in json.dumps(refused.value.body)
+        models.generalist.fault = None
+        models.generalist.fault = lambda reading: (
+            RuntimeError("canary") if len(reading.token_ids) == 1 else None
+        )
+        stream = asked.completions.create(
+            model="fake-1", prompt="go", stream=True, temperature=0
+        )
+        with pytest.raises(openai.APIError) as broken:
+            list(stream)
+        assert "canary" not in str(broken.value)
+
+
+def test_a_server_that_stops_ends_its_texts():
+    with running(load, openai=True) as server, client(server) as asked:
+        stream = asked.completions.create(
+            model="fake-1", prompt="Once", max_tokens=500, stream=True, seed=3
+        )
+        pieces = iter(stream)
+        next(pieces)
+        server.ask_to_stop()
+        with pytest.raises((openai.APIError, httpx.HTTPError)):
+            for _ in range(1000):
+                next(pieces)
+
+
+def test_the_embedded_generalist_answers():
+    """A chat of it, token by token as the model alone would write."""
+    settings = EngineSettings(threads=1)
+    options = ModelOptions(locate("generalist"), None, 1, 512, settings)
+    wanted = {"model": "generalist", "messages": HELLO, "temperature": 0}
+    served = running(lambda: load_models(options), openai=True)
+    with served as server, client(server) as asked:
+        done = asked.chat.completions.create(**wanted, max_tokens=12)
+    model = load_model(locate("generalist"), settings)
+    engine = model.open(1, 512, owns_model=True)
+    vocabulary = model.vocabulary
+    ids = prompt_ids(
+        vocabulary.tokenize, model.chat_template, [Message("user", "Hello")]
+    )
+    text, row = [], engine.evaluate([Reading(0, ids)])[0][-1]
+    while len(text) < 12 and likeliest(row) not in vocabulary.end_ids:
+        text.append(likeliest(row))
+        row = engine.evaluate([Reading(0, text[-1:])])[0][-1]
+    assert done.choices[0].message.content == vocabulary.detokenize(text)
+    assert done.usage.prompt_tokens == len(ids)
+    engine.close()

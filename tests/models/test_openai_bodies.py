@@ -1,0 +1,113 @@
+"""What OpenAI's clients send and expect, without a server."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from models.openai_api.answers import Answer, Usage, error_body
+from models.openai_api.schemas import ChatBody, CompletionBody, complaint
+from models.openai_api.stop_finder import StopFinder
+
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+
+
+@given(st.text("ab", max_size=12), st.lists(st.text("ab", min_size=1, max_size=3)))
+def test_a_text_ends_before_its_first_stop_string(text, stops):
+    """However it comes, and nothing of it is lost where there is none."""
+    finder = StopFinder(stops)
+    pieces = [finder.push(letter) for letter in text]
+    found = finder.found
+    shown = "".join(pieces) + finder.rest()
+
+    # Read letter by letter, a text stops where the first stop string is whole.
+    ends = [text.find(stop) + len(stop) for stop in stops if stop in text]
+    assert found == bool(ends)
+    if ends:
+        read = text[: min(ends)]
+        assert shown == read[: min(read.find(s) for s in stops if s in read)]
+    else:
+        assert shown == text
+
+
+def test_a_conversation_is_read():
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    body = ChatBody.model_validate(
+        {
+            **CHAT,
+            "messages": [{"role": "developer", "content": parts}],
+            "max_tokens": 7.0,
+            "max_completion_tokens": 5,
+            "stop": "x",
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "n": 1,
+            "tools": [],
+            "user": "somebody",
+            "temperature": 1,
+        }
+    )
+    assert body.messages[0].words == "a\nb"
+    assert (body.limit, body.stops, body.tells_usage) == (5, ("x",), True)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence", "field"),
+    [
+        ({"n": 2}, "'n' is not supported here; leave it out", "n"),
+        ({"tools": [{}]}, "'tools' is not supported", "tools"),
+        ({"logprobs": True}, "'logprobs' is not supported", "logprobs"),
+        ({"presence_penalty": 0.5}, "'presence_penalty' is not", "presence_penalty"),
+        ({"temperature": "hot"}, "temperature: Input should be", "temperature"),
+        ({"messages": []}, "messages: List should have at least", "messages"),
+        (
+            {"messages": [{"role": "tool", "content": "x"}]},
+            "messages.0.role",
+            "messages",
+        ),
+        ({"max_tokens": 0}, "max_tokens: Input should be greater", "max_tokens"),
+        ({"stop": ["a"] * 5}, "stop", "stop"),
+    ],
+)
+def test_what_cannot_be_had_is_told(change, sentence, field):
+    with pytest.raises(ValidationError) as refused:
+        ChatBody.model_validate({**CHAT, **change})
+    words, named = complaint(refused.value.errors())
+    assert sentence in words
+    assert named == field
+
+
+def test_nothing_that_was_sent_is_quoted():
+    body = {"model": "m", "prompt": {"canary-1": "canary-2"}, "n": "canary-3"}
+    with pytest.raises(ValidationError) as refused:
+        CompletionBody.model_validate(body)
+    errors = refused.value.errors()
+    assert "canary" not in " ".join(str(complaint([one])) for one in errors)
+
+
+def test_a_stream_tells_what_the_whole_answer_does():
+    answer = Answer("m", 1, chat=True, id="x")
+    whole = answer.whole("Hi", "stop", Usage(3, 2))
+    events = answer.first() + answer.piece("Hi") + answer.last("stop", Usage(3, 2))
+
+    *lines, done = events.decode().split("\n\n")[:-1]
+    bodies = [json.loads(line.removeprefix("data: ")) for line in lines]
+    assert done == "data: [DONE]"
+    assert {body["id"] for body in bodies} == {whole["id"]} == {"chatcmpl-x"}
+    said = [body["choices"][0]["delta"] for body in bodies if body["choices"]]
+    assert said == [{"role": "assistant", "content": ""}, {"content": "Hi"}, {}]
+    assert bodies[-1]["usage"] == whole["usage"]
+    assert whole["usage"]["total_tokens"] == 5
+    assert bodies[-2]["choices"][0]["finish_reason"] == "stop"
+
+
+def test_an_error_has_the_kind_that_clients_know():
+    kinds = {s: error_body(s, "x", "y")["error"]["type"] for s in (400, 409, 429, 503)}
+    assert kinds == {
+        400: "invalid_request_error",
+        409: "invalid_request_error",
+        429: "rate_limit_error",
+        503: "server_error",
+    }
