@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -25,6 +27,9 @@ from cloud_api.people import routes as pairing_routes
 from cloud_api.people.household import Household
 from cloud_api.sessions.service import Service
 from cloud_api.settings import ServerSettings
+from cloud_api.status import metrics, page
+from cloud_api.status.counting import CountAnswers
+from cloud_api.status.page import StatusVisits
 
 _SWEEP_SECONDS = 5.0
 _JOIN_SECONDS = 0.5
@@ -52,8 +57,11 @@ def create_app(
     app.state.engine = EngineThread(load)
     app.state.door = Door(settings.door)
     app.state.progress = progress or LoadProgress()
+    app.state.visits = StatusVisits(authority)
+    app.state.answers = Counter()
+    app.state.started = time.time()
     app.state.service = Service(settings, app.state.engine)
-    for router in (routes.router, stream.router):
+    for router in (routes.router, stream.router, metrics.router, page.router):
         app.include_router(router)
     if settings.openai:
         app.state.texts = GeneralistTexts(app.state.service, app.state.engine)
@@ -70,6 +78,7 @@ def create_app(
     app.add_middleware(Authenticate, authority=authority)
     app.add_middleware(CatchAllErrors)
     app.add_middleware(OpenAIErrors)
+    app.add_middleware(CountAnswers, answers=app.state.answers)
     return app
 
 

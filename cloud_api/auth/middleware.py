@@ -16,11 +16,20 @@ from cloud_api.errors import ForbiddenError, NothingHereError, UnauthorizedError
 from cloud_api.http import problems
 from decoding_core.errors import DecodingError
 
-OPEN_PATHS = frozenset({"/healthz", "/readyz", "/v1/pair", "/v1/pair/proof"})
-"""For whoever asks; what a new device asks shows that it knows a code."""
+OPEN_PATHS = frozenset(
+    {
+        *("/healthz", "/readyz"),
+        # What a new device asks shows that it knows a code.
+        *("/v1/pair", "/v1/pair/proof"),
+        # The page shows nobody more than a form that asks for a token.
+        *("/", "/status.css", "/status/enter", "/status/leave"),
+    }
+)
+"""For whoever asks."""
 SCOPES_OF_PATHS: dict[str, callers.Scope] = {
     "/v1/": callers.Scope.VERIFY,
     "/openai/v1/": callers.Scope.OPENAI,
+    "/metrics": callers.Scope.STATUS,
 }
 """By the beginning of a path: what a token must be good for. What begins with none of
 these is there for nobody."""

@@ -30,7 +30,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,6 +41,7 @@ from cloud_api.callers import OWNER, Caller
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread, Round
 from cloud_api.errors import LoadingError, StaleBlockError, StoppingError
+from cloud_api.sessions.counts import RoundCounts
 from cloud_api.settings import ServerSettings
 from decoding_core.errors import (
     CloudBusyError,
@@ -253,6 +254,10 @@ class Sessions:
         self._sessions[session_id] = session
         return forgotten
 
+    def of_users(self) -> Counter[str]:
+        """How many sessions each user has."""
+        return Counter(one.owner.user for one in self._sessions.values())
+
     def replace(self, session_id: str, session: Session) -> None:
         """Put another text in the place of one that is remembered."""
         self._sessions[session_id] = session
@@ -353,6 +358,8 @@ class Service:
         self.settings = settings
         self.stopping = asyncio.Event()
         """Set when no more blocks are taken."""
+        self.counts = RoundCounts()
+        """The blocks that were answered."""
         self._engine = engine
         self._clock = clock
         self._sessions = Sessions(settings.known_sessions, settings.idle_seconds)
@@ -411,7 +418,21 @@ class Service:
             SessionLostError: there is no such session.
             MessageError: the block cannot belong to this session.
         """
-        session = self._sessions.get(session_id, self._clock(), caller)
+        began = self._clock()
+        session = self._sessions.get(session_id, began, caller)
+        answer = await self._verified(session_id, session, block)
+        self.counts.add(
+            len(block.drafted),
+            answer,
+            self._clock() - began,
+            decides=session.role.decides,
+        )
+        return answer
+
+    async def _verified(
+        self, session_id: str, session: Session, block: DraftBlock
+    ) -> Answer:
+        """The answer to a block of a session: one that is kept, or the engine's."""
         if self.stopping.is_set():
             return _error(block, Problem.STOPPING)
         check_ids((*block.settled, *block.drafted), self.models)
@@ -450,6 +471,20 @@ class Service:
     def when_device_ends(self, tell: Callable[[str], None]) -> None:
         """Have `tell` called with the id of each device that may ask nothing more."""
         self._told_of_ends.append(tell)
+
+    def sessions_of_users(self) -> Counter[str]:
+        """How many texts of each user are remembered."""
+        return self._sessions.of_users()
+
+    @property
+    def waiting(self) -> int:
+        """Blocks whose answers are being made."""
+        return len(self._running)
+
+    @property
+    def streams(self) -> int:
+        """Streams that are open."""
+        return len(self._streams)
 
     def frames(self, session_id: str, caller: Caller) -> FrameFormat:
         """The frames of a session; raises SessionLostError if there is none."""

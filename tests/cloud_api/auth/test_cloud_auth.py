@@ -8,6 +8,7 @@ from websockets.sync.client import connect
 
 from cloud_api.auth.middleware import OPEN_PATHS
 from cloud_api.auth.tokens import check_token, make_token, shown_token, stored_token
+from cloud_api.status import page
 from decoding_core.errors import InvalidSettingsError
 from tests.cloud_api.cloud_fakes import TOKEN, ask, client_of, open_session, running
 
@@ -64,6 +65,11 @@ def test_these_are_all_the_routes(server):
         ("POST", "/v1/sessions/{session_id}/verify"),
         ("DELETE", "/v1/sessions/{session_id}"),
         ("STREAM", "/v1/sessions/{session_id}/stream"),
+        ("GET", "/metrics"),
+        ("GET", "/"),
+        ("GET", "/status.css"),
+        ("POST", "/status/enter"),
+        ("POST", "/status/leave"),
         ("GET", "/openai/v1/models"),
         ("GET", "/openai/v1/models/{name}"),
         ("POST", "/openai/v1/chat/completions"),
@@ -107,7 +113,9 @@ def test_no_stream_is_accepted_without_the_token(server, headers, known):
 
 
 def test_open_routes_are_only_these():
-    assert {"/healthz", "/readyz", "/v1/pair", "/v1/pair/proof"} == OPEN_PATHS
+    """How the server is, the form of the page, and what a new device asks."""
+    pairing = {"/v1/pair", "/v1/pair/proof"}
+    assert {"/healthz", "/readyz", *pairing, *page.PATHS} == OPEN_PATHS
 
 
 def test_the_scheme_may_be_written_in_any_case():

@@ -1,0 +1,177 @@
+"""The page at `/`, by its HTML and in a browser."""
+
+import os
+from urllib.parse import urlsplit
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from cloud_api.callers import OWNER, Caller, OneToken, Scope
+from cloud_api.status.page import COOKIE, StatusVisits
+from tests.browsers import browser
+from tests.cloud_api.cloud_fakes import (
+    TOKEN,
+    ask,
+    block_after,
+    client_of,
+    open_session,
+    post_block,
+    running,
+)
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running(openai=True) as server, client_of(server) as client:
+        session = open_session(client)
+        post_block(client, session, block_after([], [1, 2]))
+        yield server
+
+
+def enter(server, token=TOKEN, **headers):
+    """The answer to the form."""
+    return ask(
+        "POST",
+        server.url + "/status/enter",
+        content=f"token={token}",
+        headers={**FORM, **headers},
+    )
+
+
+def shown(server, cookie=None):
+    cookies = {COOKIE: cookie} if cookie else None
+    return ask("GET", server.url + "/", cookies=cookies)
+
+
+def texts(html, selector):
+    return [one.text(strip=True) for one in LexborHTMLParser(html).css(selector)]
+
+
+def test_without_a_cookie_it_asks_for_a_token_and_tells_nothing(server):
+    answer = shown(server)
+    assert texts(answer.text, "h1") == ["SpecSteer server"]
+    assert texts(answer.text, "table") == []
+    assert "fake-1" not in answer.text
+
+
+def test_a_token_is_exchanged_for_a_cookie_that_scripts_cannot_read(server):
+    answer = enter(server)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert TOKEN not in str(answer.headers) + answer.text
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "Max-Age=1800" in cookie
+
+
+def test_it_shows_models_load_and_who_writes_without_content(server):
+    html = shown(server, enter(server).cookies[COOKIE]).text
+    assert texts(html, "h1 .state") == ["ready"]
+    rows = [
+        [cell.text(strip=True) for cell in row.css("td")]
+        for row in LexborHTMLParser(html).css("tbody tr")
+    ]
+    assert rows[0][:3] == ["generalist", "fake-1", "loaded"]
+    assert ["owner", "1"] in rows
+    figures = dict(zip(texts(html, "dt"), texts(html, "dd"), strict=True))
+    assert figures["blocks that wait"] == "0"
+    assert sum(int(figures[name]) for name in ("kept whole", "refused in part")) == 1
+    assert "specsteer" in texts(html, "footer")[0]
+
+
+def test_it_is_safe_in_a_browser(server):
+    for answer in (shown(server), shown(server, enter(server).cookies[COOKIE])):
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; style-src 'self'")
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["cache-control"] == "no-store"
+        page = LexborHTMLParser(answer.text)
+        assert page.css("script") == []
+        named = [one.attributes.get("href") for one in page.css("[href]")]
+        assert named == ["/status.css"]
+        assert page.css("[src], [style], [onclick]") == []
+
+
+@pytest.mark.parametrize(
+    "token", ["", "wrong", f"{TOKEN}x", "%00", "é", "x" * 100_000, f"{TOKEN}%0a%0a x"]
+)
+def test_a_wrong_token_opens_nothing(server, token):
+    answer = enter(server, token)
+    assert answer.status_code == 401
+    assert texts(answer.text, "[role=alert]")[0].startswith("This token does not open")
+    assert "set-cookie" not in answer.headers
+    assert COOKIE not in answer.cookies
+    cookie = token[:100] if token.isascii() and token else "x"
+    assert texts(shown(server, cookie).text, "table") == []
+
+
+def test_a_form_of_another_page_is_refused(server):
+    answer = enter(server, **{"Sec-Fetch-Site": "cross-site"})
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
+def test_who_leaves_is_forgotten(server):
+    cookie = enter(server).cookies[COOKIE]
+    answer = ask("POST", server.url + "/status/leave", cookies={COOKIE: cookie})
+    assert answer.status_code == 303
+    assert texts(shown(server, cookie).text, "table") == []
+
+
+class Household:
+    def __init__(self):
+        self.callers = {"t": OWNER}
+
+    def caller(self, token):
+        return self.callers.get(token)
+
+
+def test_a_cookie_ends_with_its_time_and_with_its_token():
+    now, house = [0.0], Household()
+    visits = StatusVisits(house, lambda: now[0])
+    cookie = visits.enter("t")
+    assert visits.caller(cookie) == OWNER
+    house.callers["t"] = Caller("owner", "owner", frozenset({Scope.VERIFY}))
+    assert visits.caller(cookie) is None
+    assert visits.enter("t") is None
+    house.callers["t"] = OWNER
+    assert visits.caller(cookie) == OWNER
+    now[0] = 1800.0
+    assert visits.caller(cookie) is None
+    now[0] = 0.0
+    assert visits.caller(cookie) is None
+
+
+def test_there_are_never_many_cookies():
+    visits = StatusVisits(OneToken("t"))
+    cookies = [visits.enter("t") for _ in range(100)]
+    assert sum(visits.caller(one) is not None for one in cookies) == 32
+    assert visits.caller(cookies[-1]) == OWNER
+
+
+def test_a_person_looks_at_it_in_a_browser(server, tmp_path):
+    """Types the token, sees the figures, leaves; the page asks nobody else."""
+    with browser(tmp_path / "profile") as page:
+        page.open(server.url + "/")
+        page.picture(tmp_path / "enter.png")
+        page.run(f"document.querySelector('#token').value = '{TOKEN}'")
+        page.run("document.querySelector('form button').click()")
+        page.shows("document.querySelectorAll('table').length >= 2")
+        page.picture(tmp_path / "status.png")
+        assert page.run("document.cookie") == ""
+        styled = "getComputedStyle(document.querySelector('.n')).textAlign"
+        assert page.run(styled) == "right"
+        (cookie,) = page.call("Network.getCookies")["cookies"]
+        assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+        wide = "document.documentElement.scrollWidth <= innerWidth"
+        assert page.run(wide)
+        page.run("document.querySelector('header button').click()")
+        page.shows("document.querySelector('#token') !== null")
+        hosts = {urlsplit(url).netloc for url in page.requested()}
+        assert hosts == {urlsplit(server.url).netloc}
+        assert [one for one in page.complaints() if "favicon" not in one] == []
+    if kept := os.environ.get("SPECSTEER_TEST_PICTURES"):
+        for name in ("enter.png", "status.png"):
+            (tmp_path / name).rename(f"{kept}/{name}")
