@@ -18,6 +18,7 @@ from personal_store.errors import StoreError, faults, is_full
 
 _COMMANDS = {
     "write": "edge_app.commands.write",
+    "serve": "edge_app.commands.serve",
     "import": "edge_app.commands.import_letters",
     "search": "edge_app.commands.search",
     "sent": "edge_app.commands.sent",

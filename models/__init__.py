@@ -50,6 +50,7 @@ _HOME = {
     "StopFinder": "openai_api.stop_finder",
     "TASKS": "prompts",
     "TEXTS_OF_A_SERVER": "local.memory",
+    "TextResponse": "openai_api.responding",
     "TextScorer": "running.interface",
     "TextSlots": "running.interface",
     "Tokenize": "excerpts",

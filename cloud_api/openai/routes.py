@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import aclosing, suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
 
 from cloud_api import logs
 from cloud_api.callers import Caller
 from cloud_api.errors import UnknownModelError
 from cloud_api.http import problems
-from cloud_api.openai.writing import GeneralistText, GeneralistTexts
+from cloud_api.openai.writing import GeneralistTexts
 from decoding_core.errors import DecodingError
-from models.openai_api.answers import (
-    Answer,
-    described_model,
-    error_body,
-    event,
-    model_list,
-)
+from models.openai_api.answers import described_model, error_body, model_list
+from models.openai_api.responding import TextResponse
 from models.openai_api.schemas import ChatBody, CompletionBody, complaint
 
 _STARTED = int(time.time())
@@ -94,93 +86,32 @@ async def model(name: str, texts: Texts) -> dict[str, Any]:
 @router.post("/chat/completions")
 async def chat(body: ChatBody, texts: Texts, caller: Asks) -> Response:
     """The next turn of a conversation."""
-    return _TextResponse(body, texts, caller)
+    return _written(body, texts, caller)
 
 
 @router.post("/completions")
 async def complete(body: CompletionBody, texts: Texts, caller: Asks) -> Response:
     """What follows a text."""
-    return _TextResponse(body, texts, caller)
+    return _written(body, texts, caller)
 
 
-class _TextResponse(Response):
-    """Writes a text into its answer, as a stream or whole, until it ends or the client
-    has gone."""
+def _written(
+    body: ChatBody | CompletionBody, texts: GeneralistTexts, caller: Caller
+) -> Response:
+    return TextResponse(
+        body,
+        int(time.time()),
+        lambda: texts.begun(body, caller),
+        texts.write,
+        _error_of,
+    )
 
-    def __init__(
-        self, body: ChatBody | CompletionBody, texts: GeneralistTexts, caller: Caller
-    ) -> None:
-        super().__init__()
-        self._body = body
-        self._texts = texts
-        self._caller = caller
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write; a client that hangs up ends its text."""
-
-        async def leave() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-
-        writing = asyncio.create_task(self._write(scope, receive, send))
-        leaving = asyncio.create_task(leave())
-        try:
-            await asyncio.wait({writing, leaving}, return_when="FIRST_COMPLETED")
-        finally:
-            gone = not writing.done()
-            leaving.cancel()
-            writing.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait({writing})
-        if not gone:
-            writing.result()
-
-    async def _write(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = Answer(
-            self._body.model, int(time.time()), isinstance(self._body, ChatBody)
-        )
-        async with self._texts.begun(self._body, self._caller) as text:
-            if self._body.stream:
-                await self._stream(text, answer, send)
-                return
-            async with aclosing(self._texts.write(text)) as written:
-                pieces = [piece async for piece in written]
-            body = answer.whole("".join(pieces), text.finish, text.usage)
-            await JSONResponse(body)(scope, receive, send)
-
-    async def _stream(self, text: GeneralistText, answer: Answer, send: Send) -> None:
-        """Send each piece as it comes. An error before the first is answered as one; a
-        later one is the last event."""
-        started = False
-
-        async def pass_on(data: bytes, *, more: bool = True) -> None:
-            nonlocal started
-            if not started:
-                started = True
-                headers = [
-                    (b"content-type", b"text/event-stream; charset=utf-8"),
-                    (b"cache-control", b"no-store"),
-                ]
-                start = {"type": "http.response.start", "status": 200}
-                await send({**start, "headers": headers})
-                data = answer.first() + data
-            body = {"type": "http.response.body", "body": data, "more_body": more}
-            await send(body)
-
-        try:
-            async with aclosing(self._texts.write(text)) as written:
-                async for piece in written:
-                    await pass_on(answer.piece(piece))
-            usage = text.usage if self._body.tells_usage else None
-            await pass_on(answer.last(text.finish, usage), more=False)
-        except Exception as error:
-            if not started:
-                raise
-            if isinstance(error, DecodingError):
-                told = problems.of_error(error)
-            else:
-                logs.fault("a streamed text")
-                told = problems.internal()
-            code = told.code.replace("-", "_")
-            said = event(error_body(told.status, told.detail, code))
-            await pass_on(said, more=False)
+def _error_of(error: Exception) -> dict[str, Any]:
+    """The body of an error in the midst of a stream."""
+    if isinstance(error, DecodingError):
+        told = problems.of_error(error)
+    else:
+        logs.fault("a streamed text")
+        told = problems.internal()
+    return error_body(told.status, told.detail, told.code.replace("-", "_"))

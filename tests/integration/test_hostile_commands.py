@@ -57,6 +57,13 @@ CASES = {
         "imap {hostile} --server 127.0.0.1:{hostile}",
         "~mbox {mbox} --me {me}",
     ],
+    ("serve",): [
+        "--task {hostile}",
+        "--method {hostile}",
+        "--lora {hostile}",
+        "--specialist {missing}",
+        "--generalist {missing}",
+    ],
     ("search",): [
         "photos",
         "photos --explain",

@@ -1,0 +1,129 @@
+"""`specsteer serve`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from decoding_core.foreign_text import one_line
+from decoding_core.methods import build
+from edge_app.commands.stopping import stoppable
+from edge_app.config.settings import read_settings
+from edge_app.service.requests import WriteRequest
+from models.prompts import TASKS, Request
+
+PORT = 8777
+
+
+@click.command("serve")
+@click.option(
+    "--port",
+    default=PORT,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Where to listen on this machine; 0: any free port.",
+)
+@click.option(
+    "--task",
+    type=click.Choice(TASKS),
+    default="email",
+    show_default=True,
+    help="What the model 'specsteer' writes; 'specsteer-review' and so on name others.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    default=300,
+    show_default=True,
+    help="How long a text may get where a program does not say.",
+)
+@click.option("--method", help="How to decode, as for 'specsteer write'. steering")
+@click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
+@click.option(
+    "--specialist",
+    type=click.Path(path_type=Path),
+    help="A GGUF file, or a folder with a model.",
+)
+@click.option(
+    "--generalist",
+    type=click.Path(path_type=Path),
+    help="The same for the server that is started here.",
+)
+@click.option("--offline", is_flag=True, help="Write on this device alone.")
+@click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
+@click.option("--lora", metavar="NAME", help="A personal adapter; 'off' for none. off")
+@click.option("--no-history", is_flag=True, help="Do not read your own texts.")
+@click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
+def command(**options: Any) -> None:
+    """Let other programs of this machine write in your voice.
+
+    Listens on loopback alone, as OpenAI's API, until Ctrl-C. One line of JSON on
+    stdout says the address and a token, which is new at each start and whoever has it
+    can ask for texts: give both to your editor or mail client.
+
+    \b
+        specsteer serve
+        curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8777/v1/models
+    """
+    if options["offline"] and options["no_offline"]:
+        raise click.UsageError("--offline and --no-offline exclude each other")
+    if options["server"] and options["generalist"]:
+        raise click.UsageError(
+            "--generalist is for the server that is started here, and --server names "
+            "another"
+        )
+    settings = read_settings()
+    method = settings.method
+    if options["method"]:
+        method = replace(method, method=options["method"])
+    build(method)  # an unknown method is refused before any model is loaded
+    # These take half a second to load, which --help does without.
+    from edge_app.commands.service_config import service_config
+    from edge_app.endpoint.app import create_endpoint
+    from edge_app.endpoint.asked import EndpointConfig
+    from edge_app.endpoint.server import EndpointServer
+    from edge_app.service.service import WritingService
+
+    config = EndpointConfig(
+        WriteRequest(
+            Request("", options["task"]),
+            settings=method,
+            max_tokens=options["max_tokens"],
+            use_history=not options["no_history"],
+            personalisation=settings.personalisation,
+            offline=options["offline"],
+            may_go_offline=not options["no_offline"],
+        ),
+        secrets.token_urlsafe(32),
+    )
+    # A generalist that is named is for a server here, also where the settings name one.
+    server = "" if options["generalist"] else options["server"]
+    chosen = service_config(
+        settings,
+        server=server,
+        specialist=options["specialist"],
+        generalist=options["generalist"],
+        lora=options["lora"],
+        sample=options["sample"],
+    )
+
+    def listening(url: str) -> None:
+        click.echo(json.dumps({"base_url": url, "api_key": config.token}))
+        click.echo(f"writing for other programs at {url}; Ctrl-C ends it", err=True)
+
+    def say(words: str) -> None:
+        click.echo(one_line(words), err=True)
+
+    with closing(WritingService(chosen)) as service:
+        with stoppable() as stop:
+            say("loading the models ...")
+            service.prepare(offline=options["offline"], stop=stop)
+        EndpointServer(
+            create_endpoint(service, config, say), options["port"], listening
+        ).listen()

@@ -1,0 +1,329 @@
+"""`specsteer serve`: other programs write in the person's voice."""
+
+import json
+import shutil
+import subprocess
+import threading
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from decoding_core.errors import (
+    CloudUnreachableError,
+    EngineError,
+    InvalidSettingsError,
+)
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import Finished, Notice, Settled, Statistics, Token
+from edge_app.endpoint import writing
+from edge_app.endpoint.app import create_endpoint
+from edge_app.endpoint.asked import EndpointConfig, write_request
+from edge_app.endpoint.server import EndpointServer
+from edge_app.service.requests import WriteRequest
+from models.openai_api.schemas import ChatBody, CompletionBody
+from models.prompts import Request
+from tests.cloud_api.cloud_fakes import PLAIN
+from tests.waiting import PATIENCE, wait_until
+
+KEY = "key-of-a-test"
+WORDS = ("Dear", " Ana", ",\n", "thank", " you", "!")
+TEMPLATE = WriteRequest(Request("", "email"), settings=MethodSettings(seed=1))
+
+
+class ScriptedService:
+    """Writes its words, one after the other, while nobody stops it."""
+
+    def __init__(self, reason="end"):
+        self.reason, self.error = reason, None
+        self.requests, self.stops = [], []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.begun = threading.Event()
+
+    def write(self, request, emit, stop):
+        self.requests.append(request)
+        self.stops.append(stop)
+        self.begun.set()
+        emit(Notice("the server\x1b[2J is gone"))
+        for number, word in enumerate(WORDS):
+            if number:
+                wait_until(
+                    lambda: self.gate.is_set() or stop.is_set(), "nobody goes on"
+                )
+            if stop.is_set():
+                emit(Finished("stopped", Statistics()))
+                return
+            if self.error is not None and number >= self.error[0]:
+                raise self.error[1]
+            emit(Settled((Token(number, word, "accepted"),)))
+        emit(Finished(self.reason, Statistics()))
+
+
+@contextmanager
+def serving(service):
+    """The address of an endpoint in a thread, what it told, and its application."""
+    told, address = [], []
+    listening = threading.Event()
+
+    def at(url):
+        address.append(url)
+        listening.set()
+
+    app = create_endpoint(service, EndpointConfig(TEMPLATE, KEY), told.append)
+    server = EndpointServer(app, 0, at)
+    thread = threading.Thread(target=server.listen)
+    thread.start()
+    assert listening.wait(PATIENCE)
+    try:
+        yield address[0], told, app
+    finally:
+        service.gate.set()
+        server.should_exit = True
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+@pytest.fixture
+def service():
+    return ScriptedService()
+
+
+@pytest.fixture
+def url(service):
+    with serving(service) as (url, _, _):
+        yield url
+
+
+def client(url, **options):
+    openai = pytest.importorskip("openai")
+    http = httpx.Client(verify=PLAIN, timeout=options.pop("timeout", PATIENCE))
+    given = {"api_key": KEY, "max_retries": 0, **options}
+    return openai.OpenAI(base_url=url, http_client=http, **given)
+
+
+def messages(*words):
+    return [{"role": role, "content": text} for role, text in words]
+
+
+CHAT = {"model": "specsteer", "messages": messages(("user", "Thank Ana"))}
+
+
+def test_a_program_gets_a_text_in_the_persons_voice(url, service):
+    """Whole and as a stream, by OpenAI's own client."""
+    with client(url) as asked:
+        whole = asked.chat.completions.create(**CHAT)
+        stream = list(asked.chat.completions.create(**CHAT, stream=True))
+        plain = asked.completions.create(model="specsteer-note", prompt="Thank Ana")
+    assert whole.choices[0].message.content == "".join(WORDS)
+    assert whole.choices[0].finish_reason == "stop"
+    assert whole.usage.completion_tokens == len(WORDS)
+    said = [one.choices[0].delta.content for one in stream if one.choices]
+    assert "".join(filter(None, said)) == "".join(WORDS)
+    assert [word for word in said if word] == list(WORDS)
+    assert plain.choices[0].text == "".join(WORDS)
+    assert [r.brief.task for r in service.requests] == ["email", "email", "note"]
+
+
+def test_only_the_last_message_is_the_request(url, service):
+    """All else is private notes, which no server reads."""
+    said = messages(
+        ("system", "Be brief."),
+        ("user", "Write to Ben"),
+        ("assistant", "Dear Ben"),
+        ("user", "Now to Ana"),
+    )
+    with client(url) as asked:
+        asked.chat.completions.create(
+            model="specsteer-review",
+            messages=said,
+            temperature=0.5,
+            top_p=0.5,
+            seed=-1,
+            max_tokens=7,
+        )
+    (request,) = service.requests
+    assert request.brief == Request("Now to Ana", "review")
+    assert request.background == (
+        "Be brief.\n\nAsked before: Write to Ben\n\nWritten before: Dear Ben"
+    )
+    settings = request.settings
+    assert (settings.temperature, settings.top_p) == (0.5, 0.5)
+    assert (settings.seed, request.max_tokens) == ((1 << 63) - 1, 7)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"messages": messages(("assistant", "x"))}, "the last message must be"),
+        ({"messages": messages(("user", " "))}, "the request is empty"),
+    ],
+)
+def test_what_is_no_request(body, sentence):
+    asked = ChatBody.model_validate({"model": "specsteer", **body})
+    with pytest.raises(InvalidSettingsError, match=sentence):
+        write_request(asked, EndpointConfig(TEMPLATE, KEY))
+
+
+def test_what_a_program_leaves_open_is_as_the_person_set_it():
+    body = CompletionBody.model_validate({"model": "specsteer", "prompt": "Thank Ana"})
+    request = write_request(body, EndpointConfig(TEMPLATE, KEY))
+    assert request.settings == TEMPLATE.settings
+    assert request.max_tokens == TEMPLATE.max_tokens
+    assert request.brief.task == "email"
+
+
+def test_a_stop_string_ends_the_text(url, service):
+    with client(url) as asked:
+        done = asked.chat.completions.create(**CHAT, stop=["\nthank"])
+    assert done.choices[0].message.content == "Dear Ana,"
+    assert done.choices[0].finish_reason == "stop"
+    assert service.stops[0].is_set()
+
+
+def test_a_text_that_reached_its_length_says_so():
+    with serving(ScriptedService("length")) as (url, _, _), client(url) as asked:
+        done = asked.chat.completions.create(**CHAT)
+    assert done.choices[0].finish_reason == "length"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ({"Authorization": ""}, 401, "invalid_api_key"),
+        ({"Authorization": f"Bearer {KEY}x"}, 401, "invalid_api_key"),
+        ({"Authorization": f"Basic {KEY}"}, 401, "invalid_api_key"),
+        ({"Origin": "https://example.org"}, 403, "origin"),
+        ({"Origin": "null"}, 403, "origin"),
+        ({"Host": "evil.example"}, 403, "host"),
+        ({"Host": "127.0.0.1"}, 403, "host"),
+        ({"Host": "127.0.0.1.evil.example:80"}, 403, "host"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/models", "/chat/completions", "/nowhere"])
+def test_pages_and_strangers_are_refused(url, service, headers, status, code, path):
+    sent = {"Authorization": f"Bearer {KEY}", **headers}
+    method = "POST" if path == "/chat/completions" else "GET"
+    answer = httpx.request(method, url + path, headers=sent, json=CHAT, verify=PLAIN)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert "access-control-allow-origin" not in answer.headers
+    assert service.requests == []
+
+
+def test_a_page_that_asks_whether_it_may_is_refused(url):
+    sent = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
+    answer = httpx.options(url + "/chat/completions", headers=sent, verify=PLAIN)
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"{", 400),
+        (b"[]", 400),
+        (b"\xff", 400),
+        (b'{"model": "specsteer"}', 400),
+        (b'{"model": "gpt", "messages": [{"role": "user", "content": "x"}]}', 404),
+        (b" " * (1 << 21), 413),
+    ],
+)
+def test_bodies_that_are_none(url, service, content, status):
+    headers = {"Authorization": f"Bearer {KEY}"}
+    path = url + "/chat/completions"
+    answer = httpx.post(path, headers=headers, content=content, verify=PLAIN)
+    assert answer.status_code == status
+    assert answer.json()["error"]["message"]
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (CloudUnreachableError("no answer"), 503),
+        (InvalidSettingsError("no such method"), 400),
+        (EngineError("no memory"), 500),
+        (RuntimeError("canary"), 500),
+    ],
+)
+def test_an_error_is_told_before_the_text_and_within_it(url, service, error, status):
+    openai = pytest.importorskip("openai")
+    with client(url) as asked:
+        service.error = (0, error)
+        for stream in (False, True):
+            with pytest.raises(openai.APIStatusError) as refused:
+                asked.chat.completions.create(**CHAT, stream=stream)
+            assert refused.value.status_code == status
+            assert "canary" not in str(refused.value)
+        service.error = (2, error)
+        with pytest.raises(openai.APIError) as broken:
+            list(asked.chat.completions.create(**CHAT, stream=True))
+        assert "canary" not in str(broken.value)
+
+
+def test_a_program_that_leaves_stops_the_text(service):
+    with serving(service) as (url, _, app), client(url) as asked:
+        service.gate.clear()
+        stream = asked.chat.completions.create(**CHAT, stream=True)
+        stream.close()
+        assert service.begun.wait(PATIENCE)
+        wait_until(service.stops[0].is_set, "the text goes on")
+        wait_until(lambda: len(app.state.texts) == 0, "the turn is not given back")
+
+
+def test_texts_wait_for_each_other_but_not_too_many(service, monkeypatch):
+    openai = pytest.importorskip("openai")
+    monkeypatch.setattr(writing, "WAITING", 1)
+    done = []
+
+    def ask(url):
+        with client(url) as asked:
+            done.append(asked.chat.completions.create(**CHAT))
+
+    with serving(service) as (url, _, app):
+        service.gate.clear()
+        threads = [threading.Thread(target=ask, args=(url,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: len(app.state.texts) == 2, "they do not wait")
+        with client(url) as asked, pytest.raises(openai.RateLimitError) as refused:
+            asked.chat.completions.create(**CHAT)
+        assert refused.value.response.headers["retry-after"] == "5"
+        assert len(service.requests) == 1
+        service.gate.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+    assert len(done) == 2
+
+
+def test_what_the_person_must_know_is_told_them(service):
+    with serving(service) as (url, told, _), client(url) as asked:
+        asked.chat.completions.create(**CHAT)
+    assert told == ["the server\x1b[2J is gone"]  # the command makes it one line
+
+
+def test_a_server_that_is_stopped_ends_its_text(service):
+    with serving(service) as (url, _, _):
+        service.gate.clear()
+        with client(url) as asked:
+            stream = asked.chat.completions.create(**CHAT, stream=True)
+            assert service.begun.wait(PATIENCE)
+    assert service.stops[0].is_set()
+    del stream
+
+
+def test_a_port_that_is_taken_is_one_sentence(service, url):
+    port = int(url.rsplit(":", 1)[1].split("/")[0])
+    app = create_endpoint(service, EndpointConfig(TEMPLATE, KEY), print)
+    with pytest.raises(InvalidSettingsError, match=f"port {port} of this machine"):
+        EndpointServer(app, port, print).listen()
+
+
+def test_curl_gets_a_text(url):
+    if shutil.which("curl") is None:
+        pytest.skip("there is no curl")
+    words = ["curl", "-sS", "-N", f"{url}/chat/completions"]
+    words += ["-H", f"Authorization: Bearer {KEY}"]
+    words += ["-H", "Content-Type: application/json", "-d", json.dumps(CHAT)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    answer = json.loads(done.stdout)
+    assert answer["choices"][0]["message"]["content"] == "".join(WORDS)
