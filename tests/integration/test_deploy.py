@@ -1,0 +1,108 @@
+"""What lies in deploy/, as far as this machine can look at it."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs_blocks import complaint
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+UNIT = DEPLOY / "specsteer-cloud.service"
+
+
+def needs(program):
+    return pytest.mark.skipif(
+        shutil.which(program) is None, reason=f"there is no {program}"
+    )
+
+
+def instructions(path):
+    """The instructions of a Containerfile, each with its words."""
+    text = re.sub(r"^\s*#.*\n", "", path.read_text(), flags=re.MULTILINE)
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line.split(None, 1) for line in lines if line.strip()]
+
+
+def settings(path):
+    """Lines of a unit, by their names."""
+    pairs = (line.partition("=") for line in path.read_text().splitlines())
+    return {name: value for name, _, value in pairs if not name.startswith("#")}
+
+
+@needs("systemd-analyze")
+def test_systemd_takes_the_unit(tmp_path):
+    """But for the path of the command, which is another machine's."""
+    text = UNIT.read_text().replace(settings(UNIT)["ExecStart"], sys.executable)
+    copy = tmp_path / UNIT.name
+    copy.write_text(text)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@needs("systemd-analyze")
+def test_systemd_finds_the_unit_closed():
+    """From 0, nothing can be done, to 10; a usual service has 9.6."""
+    words = ["systemd-analyze", "security", "--offline=true", "--threshold=15", UNIT]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-200:]
+    assert re.search(r"exposure level .*: 1\.\d OK", done.stdout)
+
+
+def test_the_unit_runs_a_command_that_there_is():
+    unit = settings(UNIT)
+    program, *words = shlex.split(unit["ExecStart"])
+    assert complaint([Path(program).name, *words]) == ""
+    assert unit["Environment"] == "SPECSTEER_HOME=/var/lib/" + unit["StateDirectory"]
+    (user,) = (
+        line.split()[1]
+        for line in (DEPLOY / "specsteer.sysusers").read_text().splitlines()
+        if line.startswith("u ")
+    )
+    assert unit["User"] == unit["Group"] == user
+
+
+def test_the_container_runs_a_command_that_there_is_as_nobody_special():
+    found = instructions(DEPLOY / "Containerfile")
+    last = [word for word, _ in found][::-1].index("FROM")
+    stage = dict(found[-last - 1 :])
+    (program,) = json.loads(stage["ENTRYPOINT"])
+    assert complaint([program, *json.loads(stage["CMD"])]) == ""
+    assert stage["USER"] == "specsteer"
+    assert json.loads(stage["VOLUME"]) == ["/state"]
+    known = {"FROM", "ARG", "ENV", "RUN", "COPY", "USER", "WORKDIR", "VOLUME", "EXPOSE"}
+    known |= {"STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
+    assert {word for word, _ in found} <= known
+
+
+def test_compose_closes_the_container_and_keeps_its_state():
+    yaml = pytest.importorskip("yaml")
+    body = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    (service,) = body["services"].values()
+    assert service["read_only"]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert (DEPLOY / service["build"]["context"] / "pyproject.toml").exists()
+    folder = DEPLOY / service["build"]["context"]
+    assert (folder / service["build"]["dockerfile"]).exists()
+    volumes = [one.split(":") for one in service["volumes"]]
+    assert ["state", "/state"] in volumes
+    assert "state" in body["volumes"]
+    for name in service["environment"]:
+        option = name.removeprefix("SPECSTEER_CLOUD_").lower().replace("_", "-")
+        assert complaint(["specsteer-cloud", "serve", f"--{option}", "1"]) == ""
+
+
+@needs("podman")
+@needs("podman-compose")
+def test_compose_is_read_by_its_own_program():
+    words = ["podman-compose", "-f", DEPLOY / "compose.yaml", "config"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
