@@ -62,7 +62,7 @@ def create_app(
     app.state.started = time.time()
     app.state.service = Service(settings, app.state.engine)
     for router in (routes.router, stream.router, metrics.router, page.router):
-        app.include_router(router)
+        app.include_router(router, responses=problems.DESCRIBED)
     if settings.openai:
         app.state.texts = GeneralistTexts(app.state.service, app.state.engine)
         app.include_router(openai_routes.router)

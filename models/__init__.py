@@ -110,6 +110,7 @@ _HOME = {
     "token_names": "local.describing",
     "unseen_writers": "synthetic_writers.examples",
     "usable_cores": "running.settings",
+    "whole_number": "openai_api.schemas",
     "write_lora": "adapters.gguf_lora",
     "write_whole": "owner_only",
 }

@@ -6,13 +6,15 @@ No text of a problem holds what a client sent: prompts and drafts are private.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import compile_path
 
 from cloud_api.errors import (
     BodyTooLargeError,
@@ -40,6 +42,8 @@ class Problem:
     code: str
     detail: str
     retry_after: float | None = None
+    allow: str | None = None
+    """The methods that a path takes, where it was another."""
 
     @property
     def title(self) -> str:
@@ -60,9 +64,38 @@ class Problem:
             headers["WWW-Authenticate"] = "Bearer"
         elif self.retry_after is not None:
             headers["Retry-After"] = str(max(1, round(self.retry_after)))
+        elif self.allow is not None:
+            headers["Allow"] = self.allow
         return JSONResponse(body, self.status, headers, media_type=MEDIA_TYPE)
 
 
+def described(
+    media_type: str, schema: dict[str, Any]
+) -> dict[int | str, dict[str, Any]]:
+    """The answers to what goes wrong, for the description of routes."""
+    content = {media_type: {"schema": schema}}
+    return {
+        "4XX": {"description": "The request cannot be done; why", "content": content},
+        "5XX": {"description": "Not now, or a fault; which", "content": content},
+    }
+
+
+DESCRIBED = described(
+    MEDIA_TYPE,
+    {
+        "type": "object",
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "code": {"type": "string"},
+            "detail": {"type": "string"},
+        },
+        "required": ["type", "title", "status", "code", "detail"],
+        "additionalProperties": False,
+    },
+)
+"""A problem, as every route of the protocol may answer with."""
 _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
     UnauthorizedError: (401, "unauthorized"),
     ForbiddenError: (403, "forbidden"),
@@ -154,9 +187,14 @@ def install(app: FastAPI, known: frozenset[str]) -> None:
         assert isinstance(error, RequestValidationError)
         return of_validation(error, known).response()
 
-    async def http(_: Request, error: Exception) -> Response:
+    async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return _of_status(error.status_code).response()
+        allow = (error.headers or {}).get("Allow")
+        for path, methods in app.openapi()["paths"].items() if allow else ():
+            # A route knows its own method alone; a path may have several.
+            if compile_path(path)[0].match(request.url.path):
+                allow = ", ".join(sorted(method.upper() for method in methods))
+        return replace(_of_status(error.status_code), allow=allow).response()
 
     app.add_exception_handler(errors.DecodingError, ours)
     app.add_exception_handler(RequestValidationError, invalid)

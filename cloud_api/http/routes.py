@@ -19,6 +19,18 @@ from decoding_core.protocols import BatchEngine
 from models.running.interface import token_list_id
 
 router = APIRouter()
+_LINKS = {
+    name: {
+        "operationId": operation,
+        "parameters": {"session_id": "$response.body#/session_id"},
+    }
+    for name, operation in {
+        "verify": "verify",
+        "replace": "replace_text",
+        "close": "close_session",
+    }.items()
+}
+"""What can be done with a session, for those that read the description."""
 
 
 def _service(request: Request) -> Service:
@@ -105,7 +117,7 @@ async def models(service: ServiceNeeded) -> dict[str, Any]:
     }
 
 
-@router.post("/v1/sessions", status_code=201)
+@router.post("/v1/sessions", status_code=201, responses={201: {"links": _LINKS}})
 async def open_session(
     body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> dict[str, Any]:
@@ -114,7 +126,7 @@ async def open_session(
     return wire_json.opened_to_json(service.open(request, caller))
 
 
-@router.put("/v1/sessions/{session_id}")
+@router.put("/v1/sessions/{session_id}", operation_id="replace_text")
 async def replace_text(
     session_id: str, body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> dict[str, Any]:
@@ -123,7 +135,7 @@ async def replace_text(
     return wire_json.opened_to_json(service.replace(session_id, request, caller))
 
 
-@router.post("/v1/sessions/{session_id}/verify")
+@router.post("/v1/sessions/{session_id}/verify", operation_id="verify")
 async def verify(
     session_id: str, body: BlockBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> JSONResponse:
@@ -133,7 +145,9 @@ async def verify(
     return JSONResponse(wire_json.answer_to_json(answer, len(block.drafted)))
 
 
-@router.delete("/v1/sessions/{session_id}", status_code=204)
+@router.delete(
+    "/v1/sessions/{session_id}", status_code=204, operation_id="close_session"
+)
 async def close_session(
     session_id: str, service: ServiceNeeded, caller: CallerNeeded
 ) -> Response:

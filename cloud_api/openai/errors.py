@@ -62,7 +62,7 @@ def _answer(problem: Message, body: bytes) -> JSONResponse:
     headers = Headers(raw=problem["headers"])
     kept = {
         name: headers[name]
-        for name in ("www-authenticate", "retry-after")
+        for name in ("www-authenticate", "retry-after", "allow")
         if name in headers
     }
     words = _CODES.get(code, code.replace("-", "_"))

@@ -42,15 +42,33 @@ class _Route(APIRoute):
         return handled
 
 
-_ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"description": what}
-    for status, what in {
-        400: "The request cannot be done, and the message says why",
-        404: "There is no such model",
-        413: "The body is larger than this server reads",
-        429: "As many texts as may be are being written",
-        503: "The models are being loaded, or there is no room now",
-    }.items()
+_ERRORS = problems.described(
+    "application/json",
+    {
+        "type": "object",
+        "properties": {
+            "error": {
+                "type": "object",
+                "properties": {
+                    "message": {"type": "string"},
+                    "type": {"type": "string"},
+                    "param": {"type": ["string", "null"]},
+                    "code": {"type": "string"},
+                },
+                "required": ["message", "type", "param", "code"],
+            }
+        },
+        "required": ["error"],
+    },
+)
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The text, whole or as a stream of events",
+        "content": {
+            "application/json": {"schema": {"type": "object"}},
+            "text/event-stream": {"schema": {"type": "string"}},
+        },
+    }
 }
 router = APIRouter(prefix="/openai/v1", route_class=_Route, responses=_ERRORS)
 
@@ -83,13 +101,13 @@ async def model(name: str, texts: Texts) -> dict[str, Any]:
     return described_model(name, _STARTED)
 
 
-@router.post("/chat/completions")
+@router.post("/chat/completions", responses=_EVENTS)
 async def chat(body: ChatBody, texts: Texts, caller: Asks) -> Response:
     """The next turn of a conversation."""
     return _written(body, texts, caller)
 
 
-@router.post("/completions")
+@router.post("/completions", responses=_EVENTS)
 async def complete(body: CompletionBody, texts: Texts, caller: Asks) -> Response:
     """What follows a text."""
     return _written(body, texts, caller)

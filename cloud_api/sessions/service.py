@@ -304,14 +304,7 @@ def check_request(
         ContextFullError: prompt and text leave no room; a text that is begun must leave
             some for a block, one that goes on may be at its end.
     """
-    if request.vocabulary_id != models.generalist.vocabulary_id:
-        names = f"generalist '{models.generalist.name}'"
-        if models.base is not None:
-            names += f" and base '{models.base.name}'"
-        raise VocabularyMismatchError(
-            f"the device's model has another vocabulary than this server's {names}; "
-            "use a specialist that shares theirs"
-        )
+    check_vocabulary(request, models)
     most = candidate_limit(models, settings)
     if request.terms.candidates > most:
         raise InvalidSettingsError(
@@ -336,6 +329,18 @@ def check_request(
         raise InvalidSettingsError(
             f"answers would be larger than {settings.answer_bytes} bytes; "
             "ask for fewer candidates or shorter drafts"
+        )
+
+
+def check_vocabulary(request: OpenSession, models: Models) -> None:
+    """Raise VocabularyMismatchError where the device's tokens are not the server's."""
+    if request.vocabulary_id != models.generalist.vocabulary_id:
+        names = f"generalist '{models.generalist.name}'"
+        if models.base is not None:
+            names += f" and base '{models.base.name}'"
+        raise VocabularyMismatchError(
+            f"the device's model has another vocabulary than this server's {names}; "
+            "use a specialist that shares theirs"
         )
 
 
@@ -522,6 +527,8 @@ class Service:
     def _begin(self, request: OpenSession, number: int, caller: Caller) -> Session:
         """The caller's session of a request that nothing speaks against."""
         models = self.models
+        # What else speaks against it says little to a device of another family.
+        check_vocabulary(request, models)
         role = role_of(request.terms)
         check_request(request, role, models, self.settings)
         length = models.context_length

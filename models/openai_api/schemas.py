@@ -17,8 +17,8 @@ TEXT_LIMIT = 1 << 18
 _LONGEST_STOP = 256
 
 
-def _whole(value: object) -> object:
-    """7 for 7.0, which is a whole number of JSON."""
+def whole_number(value: object) -> object:
+    """7 for 7.0, which is a whole number of JSON, too."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
@@ -29,10 +29,19 @@ def _nothing(value: object) -> object:
     return 0 if value == 0 and not isinstance(value, bool) else value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
+# Limits stand before the function, so that they stand in the description, too.
+Count = Annotated[int, Field(ge=1, lt=1 << 31), BeforeValidator(whole_number)]
+One = Annotated[int, Field(ge=1, le=1), BeforeValidator(whole_number)]
+Seed = Annotated[
+    int,
+    # Numbers that every reader of the description takes for the same.
+    Field(ge=-(10**18), le=10**18),
+    BeforeValidator(whole_number),
+]
 Zero = Annotated[float, Field(ge=0, le=0), BeforeValidator(_nothing)]
 Stop = Annotated[str, Field(min_length=1, max_length=_LONGEST_STOP)]
 Text = Annotated[str, Field(max_length=TEXT_LIMIT)]
+Prompt = Annotated[str, Field(min_length=1, max_length=TEXT_LIMIT)]
 Nobody = Annotated[list[Any], Field(max_length=0)]
 Empty = Annotated[dict[str, Any], Field(max_length=0)]
 
@@ -100,12 +109,12 @@ class _Writing(_Body):
     model: str = Field(min_length=1, max_length=256)
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, gt=0, le=1)
-    seed: Whole | None = Field(None, ge=-(1 << 63), lt=1 << 63)
+    seed: Seed | None = None
     stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    max_tokens: Whole | None = Field(None, ge=1, lt=1 << 31)
-    n: Annotated[Whole, Field(ge=1, le=1)] | None = None
+    max_tokens: Count | None = None
+    n: One | None = None
     frequency_penalty: Zero | None = None
     presence_penalty: Zero | None = None
     logit_bias: Empty | None = None
@@ -138,7 +147,7 @@ class ChatBody(_Writing):
     """A request for the next turn of a conversation."""
 
     messages: list[ChatMessage] = Field(min_length=1, max_length=512)
-    max_completion_tokens: Whole | None = Field(None, ge=1, lt=1 << 31)
+    max_completion_tokens: Count | None = None
     logprobs: Literal[False] | None = None
     top_logprobs: Literal[0] | None = None
     response_format: TextFormat | None = None
@@ -156,8 +165,8 @@ class ChatBody(_Writing):
 class CompletionBody(_Writing):
     """A request for what follows a text."""
 
-    prompt: Text | Annotated[list[Text], Field(min_length=1, max_length=1)]
-    best_of: Annotated[Whole, Field(ge=1, le=1)] | None = None
+    prompt: Prompt | Annotated[list[Prompt], Field(min_length=1, max_length=1)]
+    best_of: One | None = None
     echo: Literal[False] | None = None
     suffix: Literal[""] | None = None
     logprobs: None = None

@@ -26,6 +26,7 @@ from decoding_core import wire_json
 from decoding_core.errors import ContextFullError
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import role_of
+from models.chat import ChatTemplate
 from tests.waiting import PATIENCE, wait_until
 
 TOKEN = "specsteer_test-token"
@@ -132,6 +133,35 @@ def fake_models(**options):
         FakeModel(BASE, **options),
         names=[b"token %d" % token for token in range(VOCABULARY)],
     )
+
+
+class FakeText:
+    """The vocabulary of the fake models: each token is a letter."""
+
+    chat_template = ChatTemplate("", {}, bos="")
+
+    def __init__(self, end_ids=()):
+        self.end_ids = frozenset(end_ids)
+
+    @property
+    def vocabulary(self):
+        return self
+
+    def tokenize(self, text, control=False):
+        return [1 + byte % (VOCABULARY - 1) for byte in text.encode()]
+
+    def piece(self, token_id):
+        return bytes([32 + token_id])
+
+
+def with_text(models, end_ids=()):
+    """The models, of which the generalist can be asked for texts."""
+
+    @contextmanager
+    def text():
+        yield FakeText(end_ids)
+
+    return replace(models, text=text)
 
 
 class RunningServer:

@@ -5,7 +5,7 @@ import sys
 
 from cloud_api import run
 from cloud_api.cli import main
-from tests.cloud_api.cloud_fakes import fake_models
+from tests.cloud_api.cloud_fakes import fake_models, with_text
 from tests.waiting import forever
 
 
@@ -25,7 +25,7 @@ def load(options, progress):
         models.base.fault = lambda _: RuntimeError(f"canary-4242 {models.base.held}")
     if kind == "stuck":
         models.base.fault = stay
-    return models
+    return with_text(models)
 
 
 run.load_models = load

@@ -308,21 +308,25 @@ def spoken(numbers):
 
 
 @pytest.mark.parametrize("kind", ["well", "faulty"])
-def test_nothing_that_was_sent_is_ever_shown(command, environment, kind):
+def test_nothing_that_was_sent_is_ever_shown(command, environment, kind, tmp_path):
     """Every route, its errors and the stream, with ids and a text that must not be
-    seen again: not on the screen, not in an error."""
+    seen again: not on the screen, in an error, a figure, the page or a file."""
     environment["FAKE_MODELS"] = kind
-    with process([*command, "--sessions", "1"], environment) as child:
+    with process([*command, "--sessions", "1", "--openai"], environment) as child:
         url = url_of(child)
         wait_until_ready(url)
         with client_of(url) as client:
             errors = list(drive_http(client))
+            errors += list(drive_openai(client))
+            errors += list(drive_status(client))
         errors += list(drive_streams(url))
         child.send_signal(signal.SIGTERM)
         out, err = child.communicate(timeout=PATIENCE)
 
     assert len(errors) > 10
-    for text in (out, err, *errors):
+    kept = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    files = [path.read_bytes().decode("latin-1") + path.name for path in kept]
+    for text in (out, err, *errors, *files):
         for secret in (CANARY_TEXT, TOKEN, *spoken(CANARY[:3])):
             assert secret not in text
     if kind == "faulty":
@@ -365,6 +369,47 @@ def drive_http(client):
     yield refused(client.delete(f"/v1/sessions/{CANARY_TEXT}"))
     wrong_token = {"Authorization": f"Bearer {CANARY_TEXT}"}
     yield refused(client.get("/v1/models", headers=wrong_token))
+
+
+def drive_openai(client):
+    """Texts of the plain generalist, and what is wrong with some; the errors."""
+    said = {"role": "user", "content": CANARY_TEXT}
+    chat = {"model": "generalist", "messages": [said], "max_tokens": 3}
+    path = "/openai/v1/chat/completions"
+    for stream in (False, True):
+        assert client.post(path, json={**chat, "stream": stream}).status_code == 200
+    for wrong in (
+        {**chat, "model": CANARY_TEXT},
+        {**chat, "n": CANARY_TEXT},
+        {**chat, "messages": [{**said, "role": CANARY_TEXT}]},
+        {**chat, "messages": [{**said, "content": CANARY_TEXT * 99}]},
+        {**chat, "tools": [{CANARY_TEXT: CANARY_TEXT}]},
+        {CANARY_TEXT: CANARY_TEXT},
+        CANARY_TEXT,
+    ):
+        yield refused(client.post(path, json=wrong))
+    yield refused(client.post(path, content=CANARY_TEXT.encode()))
+    yield refused(client.get(f"/openai/v1/models/{CANARY_TEXT}"))
+    bearer = {"Authorization": f"Bearer {CANARY_TEXT}"}
+    yield refused(client.get("/openai/v1/models", headers=bearer))
+    yield client.get("/openai/v1/models").text
+
+
+def drive_status(client):
+    """The page, its form with a wrong token and the right one, and the figures."""
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    path, wrong = "/status/enter", f"token={CANARY_TEXT}"
+    yield refused(client.post(path, content=wrong, headers=form))
+    entered = client.post(path, content=f"token={TOKEN}", headers=form)
+    assert entered.status_code == 303
+    page = client.get(f"/?{CANARY_TEXT}")
+    assert "blocks that wait" in page.text
+    yield page.text
+    figures = client.get("/metrics")
+    assert "specsteer_rounds_total" in figures.text
+    yield figures.text
+    for path in ("/healthz", "/readyz", "/v1/models", "/status.css"):
+        yield client.get(path).text
 
 
 def refused(response):

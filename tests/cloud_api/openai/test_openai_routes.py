@@ -2,7 +2,6 @@
 
 import json
 import threading
-from contextlib import contextmanager
 
 import httpx
 import numpy as np
@@ -13,7 +12,7 @@ from cloud_api.engine.loading import ModelOptions, load_models
 from cloud_api.openai import writing
 from decoding_core.protocols import Reading
 from decoding_core.sampling import likeliest
-from models.chat import ChatTemplate, prompt_ids
+from models.chat import prompt_ids
 from models.files import locate
 from models.prompts import Message
 from models.running.loading import load_model
@@ -24,6 +23,7 @@ from tests.cloud_api.cloud_fakes import (
     PLAIN,
     TOKEN,
     VOCABULARY,
+    FakeText,
     ask,
     block_after,
     client_of,
@@ -32,40 +32,15 @@ from tests.cloud_api.cloud_fakes import (
     open_session,
     post_block,
     running,
+    with_text,
 )
 from tests.waiting import PATIENCE, wait_until
 
 openai = pytest.importorskip("openai")
 
 
-class FakeText:
-    """The vocabulary of the fake models: each token is a letter."""
-
-    chat_template = ChatTemplate("", {}, bos="")
-
-    def __init__(self, end_ids=()):
-        self.end_ids = frozenset(end_ids)
-
-    @property
-    def vocabulary(self):
-        return self
-
-    def tokenize(self, text, control=False):
-        return [1 + byte % (VOCABULARY - 1) for byte in text.encode()]
-
-    def piece(self, token_id):
-        return bytes([32 + token_id])
-
-
 def load(end_ids=(), **options):
-    models = fake_models(**options)
-
-    @contextmanager
-    def text():
-        yield FakeText(end_ids)
-
-    object.__setattr__(models, "text", text)
-    return models
+    return with_text(fake_models(**options), end_ids)
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +169,7 @@ def test_what_is_drawn_has_the_models_distribution(server):
         ({"model": "gpt-9"}, openai.NotFoundError, "model_not_found"),
         ({"n": 2}, openai.BadRequestError, "invalid_request"),
         ({"prompt": "x" * 600}, openai.BadRequestError, "context_length_exceeded"),
-        ({"prompt": ""}, openai.BadRequestError, "invalid_settings"),
+        ({"prompt": ""}, openai.BadRequestError, "invalid_request"),
         ({"temperature": 3}, openai.BadRequestError, "invalid_request"),
     ],
 )
