@@ -5,13 +5,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cloud_api import app
 from cloud_api.engine.loading import ModelOptions, load_models
+from cloud_api.engine.models import Models
 from cloud_api.engine.served_model import ServedModel
 from cloud_api.errors import ServerError
 from decoding_core.protocols import Reading
 from models.files import locate
 from models.running.settings import EngineSettings
-from tests.cloud_api.cloud_fakes import FakeModel
+from tests.cloud_api.cloud_fakes import (
+    VOCABULARY_ID,
+    FakeModel,
+    block_after,
+    client_of,
+    open_session,
+    post_block,
+    running,
+)
+from tests.waiting import wait_until
 
 
 class FakeSlots(FakeModel):
@@ -24,14 +35,15 @@ class FakeSlots(FakeModel):
 
 
 class World:
-    def __init__(self, seconds=60.0, vocabularies=()):
+    def __init__(self, seconds=60.0, vocabularies=(), salt=1):
+        self.salt = salt
         self.now, self.opened = 0.0, []
         self.vocabularies = list(vocabularies)
         self.model = ServedModel(self.open(), self.open, seconds, lambda: self.now)
 
     def open(self):
-        names = self.vocabularies.pop(0) if self.vocabularies else "v"
-        self.opened.append(FakeSlots(1, vocabulary=names))
+        names = self.vocabularies.pop(0) if self.vocabularies else VOCABULARY_ID
+        self.opened.append(FakeSlots(self.salt, vocabulary=names))
         return self.opened[-1]
 
 
@@ -76,7 +88,7 @@ def test_a_model_does_not_rest_while_it_is_used():
 
 
 def test_another_model_in_the_place_of_the_first_is_refused():
-    world = World(vocabularies=["v", "w"])
+    world = World(vocabularies=[VOCABULARY_ID, "w"])
     world.now = 61.0
     world.model.rest()
     with pytest.raises(ServerError, match="another model has taken the place"):
@@ -100,3 +112,19 @@ def test_a_real_model_that_rested_gives_the_same_logits():
     (expected,) = fresh.generalist.evaluate([Reading(0, [*text, 5])])
     fresh.generalist.close()
     assert np.array_equal(expected, row)
+
+
+def test_a_server_frees_its_models_and_loads_them_for_the_next_block(monkeypatch):
+    """The session goes on where it stood."""
+    monkeypatch.setattr(app, "_SWEEP_SECONDS", 0.01)
+    worlds = [World(seconds=0.0), World(seconds=0.0)]
+    pair = [one.model for one in worlds]
+    with running(lambda: Models(*pair)) as server, client_of(server) as client:
+        session = open_session(client)
+        first = post_block(client, session, block_after([], [1, 2])).json()
+        wait_until(lambda: not any(one.loaded for one in pair), "they are not freed")
+        assert client.get("/readyz").status_code == 200
+        again = block_after([], [1, 2], epoch=1, round_=1)
+        second = post_block(client, session, again).json()
+    assert {**second, "epoch": 0, "round": 0, "seconds": 0} == {**first, "seconds": 0}
+    assert all(one.counts.loads > 1 for one in pair)
