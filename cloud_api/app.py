@@ -93,7 +93,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
             await asyncio.sleep(_SWEEP_SECONDS)
             service.expire()
             if app.state.engine.models is not None:
-                app.state.engine.models.rest()
+                await asyncio.to_thread(app.state.engine.models.rest)
 
     tasks = [asyncio.create_task(sweep())]
     household: Household | None = app.state.household
