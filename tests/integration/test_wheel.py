@@ -44,6 +44,8 @@ def test_a_wheel_that_is_installed_runs(tmp_path, home):
         "models/embedded/generalist.gguf",
         "models/catalogue.toml",
         "edge_app/sample/letters.mbox",
+        "cloud_api/status/status.html",
+        "cloud_api/status/status.css",
         "edge_app/tui/app.tcss",
         "benchmarks/mail/languages.toml",
         "benchmarks/speed/bench_latency.py",

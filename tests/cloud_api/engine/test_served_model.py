@@ -96,6 +96,7 @@ def test_another_model_in_the_place_of_the_first_is_refused():
     assert world.opened[1].closed
 
 
+@pytest.mark.slow
 def test_a_real_model_that_rested_gives_the_same_logits():
     """As if it had read the text in one go."""
     settings = EngineSettings(threads=1)

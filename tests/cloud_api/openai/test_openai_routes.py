@@ -329,6 +329,7 @@ def test_a_server_that_stops_ends_its_texts():
                 next(pieces)
 
 
+@pytest.mark.slow
 def test_the_embedded_generalist_answers():
     """A chat of it, token by token as the model alone would write."""
     settings = EngineSettings(threads=1)
