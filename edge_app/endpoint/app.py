@@ -21,7 +21,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from decoding_core.errors import (
     CloudBusyError,
@@ -66,7 +66,20 @@ class OnlyPrograms:
         elif not self._is_right(headers.get("authorization", "")):
             words = "send the token that 'specsteer serve' printed, as the API key"
             refusal = _error(401, words, "invalid_api_key")
-        await (refusal or self._app)(scope, receive, send)
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await (refusal or self._app)(scope, receive, watched)
+        except Exception as error:  # noqa: BLE001 (the next request is answered)
+            # What is above would close the connection, and log what the error says.
+            status, body = _told(error)
+            if not started:
+                await JSONResponse(body, status)(scope, receive, send)
 
     def _is_right(self, authorization: str) -> bool:
         scheme, _, given = authorization.partition(" ")

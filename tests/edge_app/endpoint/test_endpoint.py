@@ -253,6 +253,7 @@ def test_an_error_is_told_before_the_text_and_within_it(url, service, error, sta
             with pytest.raises(openai.APIStatusError) as refused:
                 asked.chat.completions.create(**CHAT, stream=stream)
             assert refused.value.status_code == status
+            assert refused.value.code is not None
             assert "canary" not in str(refused.value)
         service.error = (2, error)
         with pytest.raises(openai.APIError) as broken:
