@@ -68,7 +68,7 @@ def create_app(
         app.include_router(openai_routes.router)
     app.state.household = authority if isinstance(authority, Household) else None
     if app.state.household is not None:
-        app.include_router(pairing_routes.router)
+        app.include_router(pairing_routes.router, responses=problems.DESCRIBED)
         app.state.pairing = pairing_routes.PairingQueue(
             app.state.household, fingerprint
         )

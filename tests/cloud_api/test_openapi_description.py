@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cloud_api.cloud_fakes import TOKEN, running
+from cloud_api.callers import Scope
 from tests.cloud_api.openai.test_openai_routes import load
+from tests.cloud_api.people.people_fakes import household_server
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,11 +21,12 @@ def test_the_server_is_as_it_is_described(seed, tmp_path):
     """Examples, bounds, fuzzing and sequences of requests."""
     pytest.importorskip("schemathesis")
     program = "from schemathesis.cli import schemathesis; schemathesis()"
-    with running(load, openai=True) as server:
+    with household_server(tmp_path, load=load, openai=True) as server:
+        token = server.people.add_device("tester", scopes=set(Scope))
         words = [sys.executable, "-c", program]
         words += ["--config-file", str(ROOT / "schemathesis.toml"), "run"]
         words += [f"{server.url}/v1/openapi.json"]
-        words += ["-H", f"Authorization: Bearer {TOKEN}", "--seed", str(seed)]
+        words += ["-H", f"Authorization: Bearer {token}", "--seed", str(seed)]
         words += ["--phases", "examples,coverage,fuzzing,stateful"]
         words += ["--max-examples", "40", "--no-color"]
         done = subprocess.run(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cloud_api.people.people_fakes import household_server
 from tests.docs_blocks import complaint
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -106,3 +107,22 @@ def test_compose_is_read_by_its_own_program():
     words = ["podman-compose", "-f", DEPLOY / "compose.yaml", "config"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_the_health_check_of_the_container_hears_the_server(tmp_path):
+    """As it stands there, but for the port; nobody answers where none runs."""
+    found = dict(instructions(DEPLOY / "Containerfile"))
+    program, *words = json.loads(found["HEALTHCHECK"].partition("CMD")[2])
+    assert program == "python"
+
+    def is_well(url):
+        port = url.rpartition(":")[2]
+        asked = [word.replace(":8765/", f":{port}/") for word in words]
+        command = [sys.executable, *asked]
+        return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+    with household_server(tmp_path) as server:
+        url = server.url
+        assert is_well(url)
+    assert not is_well(url)
