@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoding_core.errors import DecodingError
+from decoding_core.errors import CloudBusyError, DecodingError
 
 
 class LoadingError(DecodingError):
@@ -40,3 +40,8 @@ class BodyTooLargeError(DecodingError):
 
 class ServerError(DecodingError):
     """The server cannot start. The command line says why and exits."""
+
+
+class QuotaError(CloudBusyError):
+    """A user has as much at once as one may have. Answered 429, with the time after
+    which the sender is let in."""

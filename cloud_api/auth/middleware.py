@@ -3,13 +3,15 @@ to a token that may not ask for it."""
 
 from __future__ import annotations
 
+import time
+
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cloud_api import callers
 from cloud_api.auth.tokens import shown_token
 from cloud_api.callers import Authority, Caller
-from cloud_api.connections import VISIT
+from cloud_api.connections import DOOR, VISIT
 from cloud_api.errors import ForbiddenError, NothingHereError, UnauthorizedError
 from cloud_api.http import problems
 from decoding_core.errors import DecodingError
@@ -45,6 +47,7 @@ class Authenticate:
 
         Raises:
             UnauthorizedError: nobody that is known.
+            QuotaError: one who has too many connections.
             ForbiddenError: one who may not ask this.
             NothingHereError: the path begins as no route does.
         """
@@ -52,9 +55,9 @@ class Authenticate:
         caller = self._authority.caller(token) if token else None
         if caller is None:
             raise UnauthorizedError("send the header 'Authorization: Bearer <token>'")
-        visit = scope.get("state", {}).get(VISIT)
-        if visit is not None:  # outside of uvicorn there are no connections
-            visit.known = True
+        state = scope.get("state", {})
+        if VISIT in state:  # outside of uvicorn there are no connections
+            state[DOOR].recognise(state[VISIT], caller.user, time.monotonic())
         path = scope["path"]
         needed = {s for start, s in SCOPES_OF_PATHS.items() if path.startswith(start)}
         if not needed:

@@ -5,6 +5,7 @@ No text of a problem holds what a client sent: prompts and drafts are private.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -20,6 +21,7 @@ from cloud_api.errors import (
     LoadingError,
     NothingHereError,
     ProtocolVersionError,
+    QuotaError,
     StoppingError,
     UnauthorizedError,
 )
@@ -56,7 +58,7 @@ class Problem:
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         elif self.retry_after is not None:
-            headers["Retry-After"] = str(max(1, round(self.retry_after)))
+            headers["Retry-After"] = str(max(1, math.ceil(self.retry_after)))
         return JSONResponse(body, self.status, headers, media_type=MEDIA_TYPE)
 
 
@@ -75,6 +77,7 @@ _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
     errors.MessageError: (400, "message"),
     errors.EngineError: (500, "engine"),
     errors.SessionLostError: (404, "session-lost"),
+    QuotaError: (429, "too-much"),
     errors.CloudBusyError: (503, "busy"),
 }
 
@@ -84,7 +87,7 @@ def of_error(error: errors.DecodingError) -> Problem:
     for kind in type(error).__mro__:
         if kind in _KINDS:
             status, code = _KINDS[kind]
-            wait = getattr(error, "retry_after", 1.0) if status == 503 else None
+            wait = getattr(error, "retry_after", 1.0) if status in (429, 503) else None
             return Problem(status, code, str(error), wait)
     return internal()
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,8 +40,9 @@ from typing import Any, Literal
 from cloud_api.callers import OWNER, Caller
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread, Round
-from cloud_api.errors import LoadingError, StaleBlockError, StoppingError
-from cloud_api.settings import ServerSettings
+from cloud_api.errors import LoadingError, QuotaError, StaleBlockError, StoppingError
+from cloud_api.sessions.quotas import Bookings, Openings
+from cloud_api.settings import ServerSettings, UserLimits
 from decoding_core.errors import (
     CloudBusyError,
     ContextFullError,
@@ -119,6 +120,19 @@ class Session:
         self._failed: DraftBlock | None = None
         self._waiting: dict[Key, DraftBlock] = {}
         self._answers: OrderedDict[Key, Verdict] = OrderedDict()
+        self.answered = False
+        """Whether a block of the text was verified."""
+
+    @property
+    def kept_bytes(self) -> int:
+        """Memory of the answers kept for retries."""
+        return sum(map(memory_of, self._answers.values()))
+
+    def forget_oldest_answer(self) -> None:
+        """Keep one answer less, where any is kept: a retry of that block is answered
+        `resync`."""
+        if self._answers:
+            self._answers.popitem(last=False)
 
     @property
     def idle(self) -> bool:
@@ -129,6 +143,11 @@ class Session:
     def newest(self) -> Key:
         """The key of the newest block taken."""
         return self._newest
+
+    @property
+    def size(self) -> int:
+        """Tokens of prompt and text."""
+        return len(self._prompt) + len(self._text)
 
     @property
     def token_ids(self) -> tuple[int, ...]:
@@ -179,6 +198,7 @@ class Session:
                 self._failed = block
             return
         self._failed = None
+        self.answered = True
         self._answers[key] = answer
         while len(self._answers) > WINDOW:
             self._answers.popitem(last=False)
@@ -202,22 +222,51 @@ class Session:
         )
 
 
+def memory_of(verdict: Verdict) -> int:
+    """About how many bytes a verdict takes."""
+    size = _VERDICT_BYTES
+    for row in verdict.rows:
+        size += _ROW_BYTES + row.token_ids.nbytes + row.generalist_logprobs.nbytes
+        size += 0 if row.base_logprobs is None else row.base_logprobs.nbytes
+    return size
+
+
+_VERDICT_BYTES, _ROW_BYTES = 256, 512
+"""What Python's objects take besides the numbers."""
 _LAST_SECONDS = 0.3
 """How long a stop waits for what was broken off."""
 RoundKey = tuple[str, int, int, int]
 """Session, number of the text, epoch and round."""
-StreamEnd = Literal["session lost", "text replaced"]
+StreamEnd = Literal["session lost", "text replaced", "too much"]
 """Why the server ends a stream before the device does."""
+_COME_BACK_SECONDS = 2.0
+"""After which a user whose texts are all being verified may begin another."""
+
+
+@dataclass(slots=True, eq=False)
+class OpenStream:
+    """A stream that a device holds open."""
+
+    session_id: str
+    user: str
+    end: asyncio.Future[StreamEnd]
+    """Says why the stream has to end, once it has to."""
+    unread: int = 0
+    """Bytes of answers that were not handed to the device yet."""
 
 
 class Sessions:
-    """All sessions by their ids: at most `limit`, each until it was idle for too long.
-    Time is passed in."""
+    """All sessions by their ids: at most `limit`, each until it was idle for too long,
+    and of each user at most what `UserLimits` says. Time is passed in."""
 
-    def __init__(self, limit: int, idle_seconds: float) -> None:
+    def __init__(
+        self, limit: int, idle_seconds: float, of_user: UserLimits | None = None
+    ) -> None:
         self._limit = limit
         self._idle_seconds = idle_seconds
+        self._of_user = of_user or UserLimits()
         self._sessions: dict[str, Session] = {}
+        self._bookings = Bookings()
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -237,21 +286,69 @@ class Sessions:
         return session
 
     def add(self, session_id: str, session: Session) -> list[str]:
-        """Remember a session; the ids of those forgotten to make room.
+        """Remember a session; the ids of those forgotten to make room: of the same
+        user's where that has too many, or too long ones of which no block was answered
+        yet, and else of whoever has the most.
 
         Raises:
+            QuotaError: all of the user's have a block waiting; the device may come back
+                at the time that the error names, and the longest unused of them then
+                makes room.
             CloudBusyError: every session remembered has a block waiting.
         """
-        forgotten = []
-        if len(self._sessions) >= self._limit:
+        user, device, now = session.owner.user, session.owner.device, session.used
+        own = {i: one for i, one in self._sessions.items() if one.owner.user == user}
+        forgotten: list[str] = []
+        unread = {i: one for i, one in own.items() if not one.answered}
+        tokens = sum(one.size for one in (*unread.values(), session))
+        may_break_off = False
+        while len(own) >= self._of_user.sessions or (
+            tokens > self._of_user.prompt_tokens and unread
+        ):
+            among = own if len(own) >= self._of_user.sessions else unread
+            able = {i: one for i, one in among.items() if one.idle or may_break_off}
+            if not able and self._bookings.redeem(device, now):
+                able, may_break_off = among, True
+            if not able:
+                wait = self._bookings.book(device, _COME_BACK_SECONDS, now)
+                raise QuotaError(
+                    "this user has as many texts at once as one may have", wait
+                )
+            longest = min(able, key=lambda i: able[i].used)
+            tokens -= own.pop(longest).size * (longest in unread)
+            unread.pop(longest, None)
+            forgotten.append(longest)
+        if len(self._sessions) - len(forgotten) >= self._limit:
+            counts = Counter(one.owner.user for one in self._sessions.values())
             idle = [i for i, one in self._sessions.items() if one.idle]
             if not idle:
                 raise CloudBusyError("all sessions of this server are in use")
-            longest = min(idle, key=lambda i: self._sessions[i].used)
-            del self._sessions[longest]
-            forgotten.append(longest)
+            most = max(idle, key=lambda i: counts[self._sessions[i].owner.user])
+            greedy = self._sessions[most].owner.user
+            theirs = [i for i in idle if self._sessions[i].owner.user == greedy]
+            forgotten.append(min(theirs, key=lambda i: self._sessions[i].used))
+        for one in forgotten:
+            del self._sessions[one]
         self._sessions[session_id] = session
         return forgotten
+
+    def bound_answers(self, limit: int) -> None:
+        """Drop answers kept for retries until all together take no more than `limit`
+        bytes: of the user who has the most, those of the longest unused session."""
+        sizes = {i: one.kept_bytes for i, one in self._sessions.items()}
+        while sum(sizes.values()) > limit:
+            of_user = Counter[str]()
+            for i, size in sizes.items():
+                of_user[self._sessions[i].owner.user] += size
+            ((greedy, _),) = of_user.most_common(1)
+            theirs = [
+                i for i, one in self._sessions.items() if one.owner.user == greedy
+            ]
+            longest = min(
+                (i for i in theirs if sizes[i]), key=lambda i: self._sessions[i].used
+            )
+            self._sessions[longest].forget_oldest_answer()
+            sizes[longest] = self._sessions[longest].kept_bytes
 
     def replace(self, session_id: str, session: Session) -> None:
         """Put another text in the place of one that is remembered."""
@@ -355,11 +452,14 @@ class Service:
         """Set when no more blocks are taken."""
         self._engine = engine
         self._clock = clock
-        self._sessions = Sessions(settings.known_sessions, settings.idle_seconds)
+        limits = settings.user
+        self._openings = Openings(limits.openings, limits.openings_per_second)
+        self._sessions = Sessions(
+            settings.known_sessions, settings.idle_seconds, limits
+        )
         self._running: dict[RoundKey, asyncio.Task[Answer]] = {}
-        self._streams: dict[
-            asyncio.Task[Any], tuple[str, asyncio.Future[StreamEnd]]
-        ] = {}
+        self._streams: dict[asyncio.Task[Any], OpenStream] = {}
+        """The oldest first."""
 
     @property
     def models(self) -> Models:
@@ -374,6 +474,11 @@ class Service:
         if self._engine.models is None:
             raise LoadingError("the models are being loaded")
         return self._engine.models
+
+    def admit(self, caller: Caller) -> None:
+        """Count a text that a caller is about to begin, before its body is read; raises
+        QuotaError where there were too many."""
+        self._openings.admit(caller, self._clock())
 
     def open(self, request: OpenSession, caller: Caller) -> SessionOpened:
         """Begin a text; raises as `role_of`, `check_request` and `Sessions.add` do."""
@@ -465,17 +570,37 @@ class Service:
             await asyncio.wait(late, timeout=_LAST_SECONDS)
 
     @contextmanager
-    def streaming(self, session_id: str) -> Iterator[asyncio.Future[StreamEnd]]:
-        """While a device holds a stream of a session open, in the task that serves it;
-        the future says why it has to end, once it has to."""
+    def streaming(self, session_id: str, caller: Caller) -> Iterator[OpenStream]:
+        """While a device holds a stream of a session open, in the task that serves it.
+        The user's own oldest stream is ended where that has too many."""
         task = asyncio.current_task()
         assert task is not None
         end: asyncio.Future[StreamEnd] = asyncio.get_running_loop().create_future()
-        self._streams[task] = session_id, end
+        self._streams[task] = stream = OpenStream(session_id, caller.user, end)
+        theirs = self._streams_of(caller.user)
+        if len(theirs) > self.settings.user.streams:
+            _end(theirs[0], "too much")
         try:
-            yield end
+            yield stream
         finally:
             del self._streams[task]
+
+    def count_unread(self, stream: OpenStream, size: int) -> None:
+        """Note that so many bytes of answers wait for the device of a stream, or with
+        fewer than none that it has them. The stream that holds the most is ended where
+        the user's devices leave too much unread."""
+        stream.unread += size
+        theirs = self._streams_of(stream.user)
+        if sum(one.unread for one in theirs) > self.settings.user.unread_bytes:
+            _end(max(theirs, key=lambda one: one.unread), "too much")
+
+    def _streams_of(self, user: str) -> list[OpenStream]:
+        """The user's streams that need not end, the oldest first."""
+        return [
+            one
+            for one in self._streams.values()
+            if one.user == user and not one.end.done()
+        ]
 
     def _begin(self, request: OpenSession, number: int, caller: Caller) -> Session:
         """The caller's session of a request that nothing speaks against."""
@@ -499,6 +624,7 @@ class Service:
                 session.role.uses_base,
                 key=key,
                 user=session.owner.user,
+                device=session.owner.device,
             )
             self._engine.warm(warm)
         generalist, base = self.models.generalist, self.models.base
@@ -531,6 +657,7 @@ class Service:
             answer = _error(block, Problem.ENGINE)
         session.finish(block, answer)
         session.used = self._clock()
+        self._sessions.bound_answers(self.settings.kept_answer_bytes)
         if self._sessions.has_replaced(session_id, session):
             return session.resync(key)
         return answer
@@ -541,9 +668,14 @@ class Service:
             self._end_streams(session_id, "session lost")
 
     def _end_streams(self, session_id: str, why: StreamEnd) -> None:
-        for streamed, end in self._streams.values():
-            if streamed == session_id and not end.done():
-                end.set_result(why)
+        for stream in self._streams.values():
+            if stream.session_id == session_id:
+                _end(stream, why)
+
+
+def _end(stream: OpenStream, why: StreamEnd) -> None:
+    if not stream.end.done():
+        stream.end.set_result(why)
 
 
 def round_of(
@@ -565,6 +697,7 @@ def round_of(
         candidates=role.terms.candidates,
         asked=block.drafted,
         user=session.owner.user,
+        device=session.owner.device,
     )
 
 
