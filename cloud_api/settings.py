@@ -54,9 +54,9 @@ class UserLimits:
     prompt_tokens: int = 1 << 17
     """Tokens of texts of which no block was answered yet; beyond it the user's own
     oldest of them is forgotten."""
-    openings: int = 128
+    openings: int = 64
     """Texts begun at once; more are asked to come back."""
-    openings_per_second: float = 16.0
+    openings_per_second: float = 8.0
     """Texts begun in the long run."""
     unread_bytes: int = 32 << 20
     """Answers on streams that the devices have not read; beyond it the stream that

@@ -54,7 +54,8 @@ AHEAD = 64
 """Tokens that are read ahead in one step there: a block that comes meanwhile waits for
 it."""
 LONGEST_BLOCK = SETTLED_LIMIT + DRAFT_LIMIT
-"""Tokens of a round beyond which it is a text to be read, and not a block."""
+"""Tokens of a round beyond which it is a text to be read, and not a block. Where other
+users are about, fewer: rows of logits are read at once, but not what stands before."""
 QUIET = 24
 """Tokens of a usual block, at most."""
 ROWS = 512
@@ -284,15 +285,18 @@ class Scheduler:
         has come; where no block is ready, a chunk of a prompt alone."""
         blocks: list[_Turn] = []
         prompts: list[_Turn] = []
+        alone = len(self._users_about()) < 2
         for session_id in self._waiting:
             slot = self._pool.held(session_id)
             if slot is None:
                 continue
             turn = _Turn(self._texts[session_id].rounds[0], slot)
             turn.size = turn.rest
-            in_pieces = self._models.in_pieces and turn.size > LONGEST_BLOCK
-            (prompts if in_pieces else blocks).append(turn)
-        alone = len(self._users_about()) < 2
+            unread = turn.size - turn.round.rows
+            is_long = turn.size > LONGEST_BLOCK or (
+                not alone and unread > self._pace.tokens
+            )
+            (prompts if is_long and self._models.in_pieces else blocks).append(turn)
         ready = self._ready(blocks, alone)
         if not ready or (not alone and self._prompt_is_due(prompts, ready[0])):
             # A block that waits for its prompt goes before one that has not come yet.

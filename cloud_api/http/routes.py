@@ -20,12 +20,13 @@ from models.running.interface import token_list_id
 router = APIRouter()
 
 
-def _service(request: Request) -> Service:
+# Not `async` they would each take a thread of a pool, in every request.
+async def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     caller: Caller = request.state.caller
     return caller
 

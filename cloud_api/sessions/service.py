@@ -122,17 +122,15 @@ class Session:
         self._answers: OrderedDict[Key, Verdict] = OrderedDict()
         self.answered = False
         """Whether a block of the text was verified."""
-
-    @property
-    def kept_bytes(self) -> int:
+        self.kept_bytes = 0
         """Memory of the answers kept for retries."""
-        return sum(map(memory_of, self._answers.values()))
 
     def forget_oldest_answer(self) -> None:
         """Keep one answer less, where any is kept: a retry of that block is answered
         `resync`."""
         if self._answers:
-            self._answers.popitem(last=False)
+            _, verdict = self._answers.popitem(last=False)
+            self.kept_bytes -= memory_of(verdict)
 
     @property
     def idle(self) -> bool:
@@ -171,7 +169,7 @@ class Session:
         wanted = [
             one
             for one in self._waiting.values()
-            if one.epoch == block.epoch and not self._is_void(one)
+            if one.epoch == block.epoch and not self._is_void(one, waits=True)
         ]
         if len(wanted) >= WINDOW or len(self._waiting) >= UNANSWERED:
             # What stands behind it may follow the text held here by chance, where the
@@ -200,8 +198,9 @@ class Session:
         self._failed = None
         self.answered = True
         self._answers[key] = answer
+        self.kept_bytes += memory_of(answer)
         while len(self._answers) > WINDOW:
-            self._answers.popitem(last=False)
+            self.forget_oldest_answer()
         if self.role.decides and answer.accepted < len(block.drafted):
             self._refused = key
 
@@ -209,17 +208,17 @@ class Session:
         """The answer to a block that cannot be verified: how many tokens are held."""
         return Signal(Kind.RESYNC, *key, len(self._text))
 
-    def _is_void(self, block: DraftBlock) -> bool:
+    def _is_void(self, block: DraftBlock, *, waits: bool = False) -> bool:
         """Whether a block follows one of its epoch that was refused, or stands behind
-        one that failed and has not come again, under its name or a later one."""
+        one that failed and has not come again, under its name or a later one. A block
+        that waits stands behind one that the engine failed on, not behind one for which
+        there was no room: the engine never heard of that."""
         key, refused, failed = (block.epoch, block.round), self._refused, self._failed
         if refused is not None and key > refused and key[0] == refused[0]:
             return True
-        return (
-            failed is not None
-            and block.epoch == failed.epoch
-            and block.position > failed.position
-        )
+        if failed is None or (waits and (failed.epoch, failed.round) > self._newest):
+            return False
+        return block.epoch == failed.epoch and block.position > failed.position
 
 
 def memory_of(verdict: Verdict) -> int:
@@ -335,6 +334,8 @@ class Sessions:
     def bound_answers(self, limit: int) -> None:
         """Drop answers kept for retries until all together take no more than `limit`
         bytes: of the user who has the most, those of the longest unused session."""
+        if sum(one.kept_bytes for one in self._sessions.values()) <= limit:
+            return
         sizes = {i: one.kept_bytes for i, one in self._sessions.items()}
         while sum(sizes.values()) > limit:
             of_user = Counter[str]()
