@@ -13,7 +13,13 @@ from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http.schemas import BlockBody, OpenBody
 from cloud_api.sessions.service import Service, candidate_limit
 from decoding_core import wire_json
-from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, VERSION, WINDOW
+from decoding_core.messages import (
+    DRAFT_LIMIT,
+    OLDEST_VERSION,
+    SETTLED_LIMIT,
+    VERSION,
+    WINDOW,
+)
 from decoding_core.protocols import BatchEngine
 from models.running.interface import token_list_id
 
@@ -80,6 +86,7 @@ async def models(service: ServiceNeeded) -> dict[str, Any]:
 
     return {
         "version": VERSION,
+        "oldest_version": OLDEST_VERSION,
         "generalist": described(pair.generalist),
         "base": None if pair.base is None else described(pair.base),
         "limits": {
@@ -103,7 +110,7 @@ async def open_session(
     body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> dict[str, Any]:
     """Begin a text."""
-    request = wire_json.open_from_json(body.model_dump(exclude={"version"}))
+    request = wire_json.open_from_json(body.model_dump())
     return wire_json.opened_to_json(service.open(request, caller))
 
 
@@ -112,7 +119,7 @@ async def replace_text(
     session_id: str, body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> dict[str, Any]:
     """Begin another text in a session, which keeps what both begin with."""
-    request = wire_json.open_from_json(body.model_dump(exclude={"version"}))
+    request = wire_json.open_from_json(body.model_dump())
     return wire_json.opened_to_json(service.replace(session_id, request, caller))
 
 

@@ -12,11 +12,11 @@ from decoding_core.messages import (
     STEPS_LIMIT,
     STRENGTH_LIMIT,
     THRESHOLD_LIMIT,
-    VERSION,
     AcceptanceRule,
     BasePlace,
     CandidateRule,
 )
+from decoding_core.versions import SPOKEN
 
 TEXT_LIMIT = 1 << 18
 """More tokens than any model's context."""
@@ -58,7 +58,7 @@ class TermsBody(_Body):
 class OpenBody(_Body):
     """A request for a session."""
 
-    version: int = Field(ge=VERSION, le=VERSION)
+    version: int = Field(ge=SPOKEN.oldest, le=SPOKEN.newest)
     prompt_ids: list[Id] = Field(min_length=1, max_length=TEXT_LIMIT)
     text_ids: list[Id] = Field(max_length=TEXT_LIMIT)
     vocabulary_id: str = Field(min_length=1, max_length=256)

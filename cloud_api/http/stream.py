@@ -22,7 +22,8 @@ from cloud_api import logs
 from cloud_api.callers import Caller
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http import problems
-from cloud_api.sessions.service import UNANSWERED, OpenStream, Service
+from cloud_api.sessions.service import OpenStream, Service
+from cloud_api.sessions.session import UNANSWERED
 from decoding_core.errors import MessageError, SessionLostError
 from decoding_core.messages import FrameFormat, Kind, Problem, Signal, Verdict
 

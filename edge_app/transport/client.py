@@ -37,6 +37,7 @@ from decoding_core.errors import (
     SessionLostError,
     StoppedError,
 )
+from decoding_core.versions import HEADER, SPOKEN
 from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.transport.problems import error_of
 
@@ -212,6 +213,7 @@ class Connection:
         self.url = _checked(url)
         headers = {
             "User-Agent": "specsteer",
+            HEADER: str(SPOKEN),
             "Accept-Encoding": "identity",  # sizes are bounded as they travel
         }
         if (
@@ -478,4 +480,5 @@ def _refusal(response: httpx.Response, content: bytes) -> DecodingError:
         response.status_code,
         body if isinstance(body, dict) else {},
         response.headers.get("Retry-After"),
+        response.headers.get(HEADER),
     )
