@@ -156,6 +156,9 @@ class _Text:
     pause: float = 0.0
     """How long its device then took until the next block."""
     party: Party = NOBODY
+    gave_way: bool = False
+    """Whether it lost its slot to a shorter text before it was read, which happens
+    once."""
 
     def is_stale(self, round_: Round) -> bool:
         """Whether a block follows what is no part of the text."""
@@ -209,9 +212,25 @@ class Scheduler:
             return None
         if self._pool.has_free:
             return 0.0
-        parties = set(self._waiting.values())
-        when = min(self._pool.leaving(self._waiting, one)[1] for one in parties)
+        needs: dict[Party, int] = {}
+        for session_id, party in self._waiting.items():
+            need = len(self._texts[session_id].rounds[0].token_ids)
+            needs[party] = min(need, needs.get(party, need))
+        unread = self._unread()
+        when = min(
+            self._pool.leaving(self._waiting, *one, unread)[1] for one in needs.items()
+        )
         return max(0.0, when - self._clock())
+
+    def _unread(self) -> dict[str, int]:
+        """How much is still to be read of the texts that hold a slot and wait for their
+        first verdict; those that gave way before are left alone."""
+        found = {}
+        for session_id in self._waiting:
+            slot, text = self._pool.held(session_id), self._texts[session_id]
+            if slot is not None and slot.only_read_ahead and not text.gave_way:
+                found[session_id] = _Turn(text.rounds[0], slot).rest
+        return found
 
     def add(self, round_: Round) -> None:
         """Let a round wait for the next step. One of a later epoch makes those of
@@ -268,15 +287,22 @@ class Scheduler:
         line = [one for one in self._waiting if self._pool.held(one) is None]
         if len({self._waiting[one][0] for one in line}) > 1:
             line.sort(key=lambda one: self._pool.count(self._waiting[one][0]))
-        in_vain: set[Party] = set()
+        in_vain: dict[Party, int] = {}
+        unread = self._unread() if line else {}
         for session_id in line:
             party = self._waiting[session_id]
-            while party not in in_vain and self._pool.take(session_id, party) is None:
-                leaving, when = self._pool.leaving(self._waiting, party)
+            need = len(self._texts[session_id].rounds[0].token_ids)
+            # Nor is there one for longer texts of those who came later.
+            if need >= in_vain.get(party, need + 1):
+                continue
+            while self._pool.take(session_id, party) is None:
+                leaving, when = self._pool.leaving(self._waiting, party, need, unread)
                 if when > now:
-                    in_vain.add(party)  # nor is there one for those who came later
+                    in_vain[party] = need
                     break
                 self._pool.release(leaving)
+                if unread.pop(leaving, None) is not None:
+                    self._texts[leaving].gave_way = True
                 if leaving in self._waiting:  # it waits again, behind the others
                     self._waiting[leaving] = self._waiting.pop(leaving)
 

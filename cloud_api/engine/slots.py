@@ -152,17 +152,23 @@ class SlotPool:
         return sum(slot.party[0] == user for slot in self._held.values())
 
     def leaving(
-        self, waiting: Mapping[str, Party], wanting: Party
+        self,
+        waiting: Mapping[str, Party],
+        wanting: Party,
+        need: int,
+        unread: Mapping[str, int],
     ) -> tuple[str, float]:
-        """The holder that is the first to leave for a party that wants a slot, and from
-        when on. `waiting` are the sessions with a block, by their parties.
+        """The holder that is the first to leave for a party that wants a slot for so
+        many tokens, and from when on. `waiting` are the sessions with a block, by their
+        parties; `unread` says of those that may give way to a shorter text how much of
+        theirs is still to be read.
 
         A holder leaves at any time if it takes more than its share from who has less.
         Else, where it has no more than its share and the other no less, it stays until
-        it was not used for `SHARE_SECONDS`. Otherwise one whose text was only read
-        ahead, or that has used its slot up, leaves at any time; one that is not in
-        `waiting`, at the end of its patience; any other, never (infinity). The pool
-        must not be empty.
+        it was not used for `SHARE_SECONDS`. Otherwise one that has more than twice the
+        other's need still to read, whose text was only read ahead, or that has used its
+        slot up, leaves at any time; one that is not in `waiting`, at the end of its
+        patience; any other, never (infinity). The pool must not be empty.
         """
         shares = _Shares(self._size, self._held, waiting.values(), wanting)
         greed = shares.held
@@ -174,7 +180,7 @@ class SlotPool:
                 return -float("inf")
             if claim == "not soon":
                 return float("inf") if waits else slot.used + SHARE_SECONDS
-            if slot.used_up:
+            if slot.used_up or unread.get(session_id, 0) > 2 * need:
                 return -float("inf")
             return float("inf") if waits else slot.kept_until
 

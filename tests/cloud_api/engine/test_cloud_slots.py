@@ -265,6 +265,26 @@ def test_devices_of_one_user_share_its_slots():
     assert home.waits[6] < 3.0
 
 
+@pytest.mark.parametrize("of", ["one device", "devices", "users"])
+def test_prompts_that_are_read_do_not_keep_a_short_one_waiting(of):
+    """Four of them hold all slots; the longest gives way, once."""
+    long = [
+        Device(
+            2000,
+            3,
+            seed=n,
+            user=str(n) if of == "users" else "",
+            device="" if of == "one device" else str(n),
+        )
+        for n in range(4)
+    ]
+    late = Device(300, 3, seed=9, starts=1.0, user="9" if of == "users" else "")
+    home = Household(4, [*long, replace(late, device="9")]).write()
+
+    assert home.times[4][0] < (2.0 if of == "users" else 1.0)
+    assert max(home.waits) < 13
+
+
 def test_nobody_waits_for_ever_for_those_who_send_blocks():
     """A prompt has its turn after some steps, though blocks always wait."""
     busy = [Device(20, 4000, 0.0, seed=n, user=f"busy {n % 2}") for n in range(4)]
