@@ -55,9 +55,27 @@ def both(
 
 
 @click.command("flood")
-@click.option("--texts", type=AT_LEAST_ONE, default=4, show_default=True)
-@click.option("--rounds", type=click.IntRange(2), default=40, show_default=True)
-@click.option("--slots", type=AT_LEAST_ONE, default=4, show_default=True)
+@click.option(
+    "--texts",
+    type=AT_LEAST_ONE,
+    default=4,
+    show_default=True,
+    help="Of the user who does not flood, one after the other.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(2),
+    default=40,
+    show_default=True,
+    help="Blocks of each.",
+)
+@click.option(
+    "--slots",
+    type=AT_LEAST_ONE,
+    default=4,
+    show_default=True,
+    help="Caches of the server.",
+)
 def command(texts: int, rounds: int, slots: int) -> None:
     """How one user writes while another floods the server.
 

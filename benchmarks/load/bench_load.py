@@ -82,13 +82,37 @@ def show(row: Row) -> str:
     show_default=True,
     help="How many texts at once; may be repeated.",
 )
-@click.option("--slots", type=AT_LEAST_ONE, default=16, show_default=True)
-@click.option("--few-slots", type=AT_LEAST_ONE, default=4, show_default=True)
-@click.option("--rounds", type=click.IntRange(2), default=20, show_default=True)
+@click.option(
+    "--slots",
+    type=AT_LEAST_ONE,
+    default=16,
+    show_default=True,
+    help="Caches of the server, of most rows.",
+)
+@click.option(
+    "--few-slots",
+    type=AT_LEAST_ONE,
+    default=4,
+    show_default=True,
+    help="Caches of the server, of the last two rows.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(2),
+    default=20,
+    show_default=True,
+    help="Blocks of each text.",
+)
 @click.option(
     "--prompt", type=AT_LEAST_ONE, default=300, show_default=True, help="Its tokens."
 )
-@click.option("--idle", type=NONE_OR_MORE, default=1000, show_default=True)
+@click.option(
+    "--idle",
+    type=NONE_OR_MORE,
+    default=1000,
+    show_default=True,
+    help="Sockets that say nothing, beside the last text on --slots.",
+)
 @click.option("--json", "json_file", type=NEW_FILE, help="Also write the rows there.")
 def command(
     texts: tuple[int, ...],

@@ -104,8 +104,20 @@ async def soak(home: Household, seconds: float, devices: int) -> Soaked:
 
 
 @click.command("soak")
-@click.option("--minutes", type=click.FloatRange(0.5), default=10.0, show_default=True)
-@click.option("--devices", type=click.IntRange(1), default=6, show_default=True)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0.5),
+    default=10.0,
+    show_default=True,
+    help="How long.",
+)
+@click.option(
+    "--devices",
+    type=click.IntRange(1),
+    default=6,
+    show_default=True,
+    help="How many write at once.",
+)
 def command(minutes: float, devices: int) -> None:
     """Whether the server's memory stays flat.
 
