@@ -67,7 +67,7 @@ LONGEST_PATIENCE_SECONDS = 4.0
 this."""
 ABOUT_SECONDS = 30.0
 """How long after its last block or opening a user, or a text, is still about."""
-PASSED_OVER = 4
+PASSED_OVER = 8
 """Steps with blocks of several users after which a prompt has its chunk too."""
 SHORTEST_FIRST = 3
 """Of a user's prompts the shortest rest is read first, but in every so many steps the
@@ -337,7 +337,7 @@ class Scheduler:
         if alone or self._passed_over >= PASSED_OVER:
             prompt = self._of_prompts(prompts)
             if prompt is not None:
-                prompt.cut(self._pace.tokens)
+                prompt.cut(self._beside(alone=alone))
                 ready.append(prompt)
         return ready
 
@@ -424,10 +424,16 @@ class Scheduler:
         for session_id, text in self._texts.items():
             about = text.answered is not None and now - text.answered < ABOUT_SECONDS
             if about and session_id != turn.round.session_id:
-                return self._pace.tokens
+                return self._beside(alone=len(self._users_about()) < 2)
         if self._users_about() - {turn.round.user}:
-            return self._pace.tokens
+            return self._beside(alone=False)
         return AHEAD if turn.round.verify is None else CHUNK
+
+    def _beside(self, *, alone: bool) -> int:
+        """How many tokens a step reads of a prompt while others write: as the pace has
+        it, or, where all are of one user, about as many as take a whole quiet round.
+        Fewer cost more each."""
+        return 2 * self._pace.tokens if alone else self._pace.tokens
 
     def _users_about(self) -> set[str]:
         """The users who sent something a short while ago, or wait."""

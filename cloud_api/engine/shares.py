@@ -70,9 +70,11 @@ class PromptPace:
         self._quiet.append(seconds)
 
     def note_prompt(self, tokens: int, seconds: float) -> None:
-        """Note how long a step took that read so much of a prompt and nothing else."""
-        if tokens != self.tokens or not self._quiet:
+        """Note how long a step took that read so much of a prompt and nothing else: as
+        much as `tokens` says, or twice that."""
+        if tokens not in (self.tokens, 2 * self.tokens) or not self._quiet:
             return
+        seconds *= self.tokens / tokens
         self._since += 1
         self._seconds[self._at].append(seconds)
         bound = _PART * statistics.median(self._quiet)

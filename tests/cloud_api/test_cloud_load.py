@@ -4,6 +4,7 @@ figures: `load`, `flood` and `soak`."""
 
 import asyncio
 import itertools
+import os
 from contextlib import ExitStack
 
 import httpx
@@ -18,6 +19,7 @@ from benchmarks.load.devices import Text, headers, opening, write_all
 from benchmarks.load.household import household
 from decoding_core import wire_json
 from decoding_core.verifier import role_of
+from models.running.settings import usable_cores
 from tests.decoding_core.test_mutated_frames import frames
 
 pytestmark = pytest.mark.slow
@@ -30,7 +32,11 @@ def home():
 
 
 def test_one_user_s_flood_at_most_doubles_another_s_p95(home):
-    """Tried three times: other programs on this machine can only make it worse."""
+    """Tried three times: other programs on this machine can only make it worse. Where
+    they want more cores than there are, nothing can be said; `test_cloud_slots.py` has
+    the same in virtual time."""
+    if os.getloadavg()[0] > usable_cores():
+        pytest.skip("other programs want more cores than there are")
     ratios = []
     for _ in range(3):
         found, counts, _ = bench_flood.both(home, texts=3, rounds=40)

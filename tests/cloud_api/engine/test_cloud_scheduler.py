@@ -33,8 +33,8 @@ from tests.cloud_api.cloud_fakes import (
 from tests.waiting import PATIENCE
 
 NOTHING = Verdict(0, 0, 0, ())
-PACE = PromptPace().tokens
-"""Tokens of a prompt beside blocks, before anything was measured."""
+PACE = 2 * PromptPace().tokens
+"""Tokens of a prompt beside blocks of one user, before anything was measured."""
 
 
 class Asked:

@@ -217,15 +217,15 @@ def p95(times):
     return float(np.percentile(times, 95))
 
 
-QUIET = Device(seed=99, user="quiet", opens=True, pause=0.05, blocks=60)
+QUIET = Device(seed=99, user="quiet", opens=True, pause=0.05, blocks=40)
 
 
 @pytest.mark.parametrize(
     ("flood", "slots"),
     [
         ([Device(2000, 0, opens=True)] * 256, 4),
-        ([Device(2000, 20, opens=True)] * 64, 4),
-        ([Device(2000, 20)] * 64, 16),
+        ([Device(2000, 8, opens=True)] * 32, 4),
+        ([Device(2000, 8)] * 32, 16),
         ([Device(100, 200, 0.0)] * 16, 4),
         ([Device(100, 200, 0.0, drafted=40)] * 8, 16),
     ],
