@@ -21,6 +21,7 @@ SUBJECTS = {
     "content": "Whether a text says what was asked",
     "engines": "What each engine makes of a model",
     "speed": "Where the time goes",
+    "load": "The server with many users",
     "store": "The store of past writing",
     "mail": "The words of a mail",
 }

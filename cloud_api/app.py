@@ -18,7 +18,7 @@ from cloud_api.engine.loading import LoadProgress
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread
 from cloud_api.http import problems, routes, stream
-from cloud_api.http.middleware import CatchAllErrors, LimitBody
+from cloud_api.http.middleware import AdmitOpenings, CatchAllErrors, LimitBody
 from cloud_api.http.schemas import FIELD_NAMES
 from cloud_api.openai import routes as openai_routes
 from cloud_api.openai.errors import OpenAIErrors
@@ -75,6 +75,7 @@ def create_app(
     problems.install(app, FIELD_NAMES | pairing_routes.FIELD_NAMES)
     # The last added is the first asked.
     app.add_middleware(LimitBody, limit=settings.body_bytes)
+    app.add_middleware(AdmitOpenings, admit=app.state.service.admit)
     app.add_middleware(Authenticate, authority=authority)
     app.add_middleware(CatchAllErrors)
     app.add_middleware(OpenAIErrors)

@@ -2,9 +2,11 @@
 server waiting.
 
 Anybody who reaches the port can open connections, so those on which no request has
-carried the token yet (the *strangers*) have limits of their own: beyond them the oldest
+carried a token yet (the *strangers*) have limits of their own: beyond them the oldest
 stranger has to go, not the newest, for a device that has just come is about to show its
-token. The household's connections are never closed for a stranger's sake.
+token. The household's connections are never closed for a stranger's sake, and the
+household never takes the last places from strangers: health checks carry no token. Nor
+can one user take all places of the household.
 
 The `Door` decides; it is pure, and time is passed in. uvicorn itself waits for a header
 or a body for ever, and for as many clients as there are: `HttpConnection` and
@@ -33,7 +35,9 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from cloud_api.engine.scheduler import EngineThread
+from cloud_api.errors import QuotaError
 from cloud_api.http import problems
+from cloud_api.sessions.quotas import Bookings
 from cloud_api.sessions.service import Service
 from cloud_api.settings import DoorLimits
 
@@ -43,6 +47,7 @@ PING_SECONDS = 20.0
 """How often a device is asked whether it is still there, and for how long."""
 REST_SECONDS = 75
 """How long a connection may rest between two requests."""
+_COME_BACK_SECONDS = 5.0
 WAITING = 256
 """Connections that the system holds until they are accepted."""
 _ACCEPTED_AT_ONCE = 16
@@ -63,8 +68,8 @@ class Visit:
     def __init__(self, address: str, leave: Callable[[Stage | None], None]) -> None:
         self.network = network_of(address)
         self.leave = leave
-        self.known = False
-        """Whether a request has carried the token."""
+        self.user = ""
+        """Whose token a request has carried; empty for a stranger."""
         self.resting_since: float | None = None
         """Since when the connection waits for a further request; None while it has
         one."""
@@ -73,6 +78,11 @@ class Visit:
         self.deadline: float | None = None
         self.unread_deadline: float | None = None
 
+    @property
+    def known(self) -> bool:
+        """Whether a request has carried a token."""
+        return bool(self.user)
+
 
 class Door:
     """All connections there are, the oldest first."""
@@ -80,6 +90,7 @@ class Door:
     def __init__(self, limits: DoorLimits) -> None:
         self.limits = limits
         self._visits: dict[Visit, None] = {}
+        self._bookings = Bookings()
 
     def __len__(self) -> int:
         return len(self._visits)
@@ -91,6 +102,37 @@ class Door:
         surplus = self._surplus(visit)
         if surplus is not None:
             self._turn_out(surplus, None)
+
+    def recognise(self, visit: Visit, user: str, now: float) -> None:
+        """Note whose connection it is. Where the user has too many, or all users
+        together, one that rests between two requests is closed, of that user or of
+        whoever has the most: clients open such a connection again by themselves.
+
+        Raises:
+            QuotaError: none rests. The user may come back at the time that the error
+                names, and the oldest of them then makes room.
+        """
+        if visit.known or visit not in self._visits:
+            return
+        known = [one for one in self._visits if one.known]
+        among = [one for one in known if one.user == user]
+        if len(among) < self.limits.known_per_user:
+            if len(known) < self.limits.known:
+                visit.user = user
+                return
+            ((greedy, _),) = Counter(one.user for one in known).most_common(1)
+            among = [one for one in known if one.user == greedy]
+        resting = [one for one in among if one.resting_since is not None]
+        leaving = min(resting, key=lambda one: one.resting_since or 0.0, default=None)
+        if leaving is None and self._bookings.redeem(user, now):
+            leaving = among[0]
+        if leaving is None:
+            raise QuotaError(
+                "there are as many connections as this server takes",
+                self._bookings.book(user, _COME_BACK_SECONDS, now),
+            )
+        self._turn_out(leaving, None)
+        visit.user = user
 
     def leave(self, visit: Visit) -> None:
         """Note that the connection has ended."""
@@ -143,12 +185,6 @@ class Door:
         neighbours = [one for one in strangers if one.network == newcomer.network]
         if len(neighbours) > self.limits.strangers_per_network:
             return neighbours[0]
-        if len(self._visits) > self.limits.connections and len(strangers) == 1:
-            # Clients of the household open such a connection again by themselves.
-            resting = [one for one in self._visits if one.resting_since is not None]
-            return min(
-                resting, key=lambda one: one.resting_since or 0.0, default=newcomer
-            )
         crowded = len(strangers) > self.limits.strangers
         if not crowded and len(self._visits) <= self.limits.connections:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoding_core.errors import DecodingError
+from decoding_core.errors import CloudBusyError, DecodingError
 
 
 class LoadingError(DecodingError):
@@ -42,6 +42,15 @@ class ServerError(DecodingError):
     """The server cannot start. The command line says why and exits."""
 
 
+class QuotaError(CloudBusyError):
+    """A user has as much at once as one may have. Answered 429, with the time after
+    which the sender is let in."""
+
+
+class UnknownModelError(DecodingError):
+    """A client names a model that is not served. Answered 404."""
+
+
 class PeopleError(DecodingError):
     """Users, devices and codes: what was asked cannot be done. The command line says
     why and what to do."""
@@ -49,14 +58,3 @@ class PeopleError(DecodingError):
 
 class PairingRefusedError(DecodingError):
     """A code is not, or no longer, good for pairing. Answered 403, with the reason."""
-
-
-class TooManyTextsError(DecodingError):
-    """As many texts of the plain generalist as may be are being written. Answered 429;
-    the client comes back."""
-
-    retry_after = 5.0
-
-
-class UnknownModelError(DecodingError):
-    """A client names a model that is not served. Answered 404."""

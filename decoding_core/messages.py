@@ -46,6 +46,9 @@ CandidateRule = Literal["generalist", "contrast"]
 BasePlace = Literal["cloud", "edge"]
 """Where the base runs: on the server, or on the device."""
 
+VERSION = 3
+OLDEST_VERSION = 3
+"""The oldest version that this program still speaks; docs/adr/0025 has the next."""
 SETTLED_LIMIT = 16
 """Settled tokens that one block may carry; with more, the session is opened anew."""
 WINDOW = 4
@@ -101,6 +104,8 @@ class OpenSession:
     """The text so far, when a session is opened again; else empty."""
     vocabulary_id: str
     terms: Terms
+    version: int = VERSION
+    """Of the protocol, which the session then speaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +230,6 @@ def digest(token_ids: Sequence[int]) -> int:
     return zlib.crc32(np.asarray(token_ids, dtype="<u4").tobytes())
 
 
-VERSION = 3
 _UP = struct.Struct("<BBHIQIIHHd")
 _DOWN = struct.Struct("<BBHIQIHxxfd")
 _ROW = struct.Struct("<Hxxf")
@@ -273,6 +277,8 @@ class FrameFormat:
     row_limit: int
     with_base: bool = True
     """Whether candidates carry the base's opinion."""
+    version: int = VERSION
+    """Of the protocol."""
 
     @property
     def up_size(self) -> int:
@@ -298,7 +304,7 @@ class FrameFormat:
             raise MessageError("the draft is longer than the session allows")
         ids = np.asarray([*block.settled, *block.drafted], dtype="<u4")
         header = _UP.pack(
-            VERSION,
+            self.version,
             _BLOCK,
             0,
             block.epoch,
@@ -319,7 +325,7 @@ class FrameFormat:
             _UP.unpack_from(frame)
         )
         settled, drafted = counts
-        _check_version(version)
+        self._check_version(version)
         if kind != _BLOCK or settled > SETTLED_LIMIT or drafted > self.draft_limit:
             raise MessageError("a frame that is no block of this session")
         ids = np.frombuffer(frame, "<u4", settled + drafted, _UP.size).tolist()
@@ -339,7 +345,7 @@ class FrameFormat:
         kind = Kind.ACCEPT if kept_all else Kind.REJECT
         parts = [
             _DOWN.pack(
-                VERSION,
+                self.version,
                 kind,
                 0,
                 verdict.epoch,
@@ -356,7 +362,7 @@ class FrameFormat:
     def encode_signal(self, signal: Signal) -> bytes:
         """The frame of a signal."""
         header = _DOWN.pack(
-            *(VERSION, signal.kind, 0, signal.epoch, signal.round, signal.value),
+            *(self.version, signal.kind, 0, signal.epoch, signal.round, signal.value),
             *(0, 0.0, 0.0),
         )
         return header.ljust(self.down_size, b"\0")
@@ -366,7 +372,7 @@ class FrameFormat:
         if len(frame) != self.down_size:
             raise MessageError("a frame of the wrong size")
         version, number, _, epoch, round_, value, rows, *sums = _DOWN.unpack_from(frame)
-        _check_version(version)
+        self._check_version(version)
         if number not in set(Kind) or rows > self.rows:
             raise MessageError("a frame that is no answer of this session")
         kind = Kind(number)
@@ -381,6 +387,13 @@ class FrameFormat:
         verdict = Verdict(epoch, round_, value, found, ratio_sum, seconds)
         check_finite(verdict)
         return verdict
+
+    def _check_version(self, version: int) -> None:
+        if version != self.version:
+            raise MessageError(
+                f"a frame of protocol version {version} in a session that speaks "
+                f"version {self.version}"
+            )
 
     def _encode_row(self, row: Candidates) -> bytes:
         count = len(row.token_ids)
@@ -414,10 +427,3 @@ def check_finite(verdict: Verdict) -> None:
         values += [] if row.base_logprobs is None else [row.base_logprobs]
     if not all(np.isfinite(one).all() for one in values):
         raise MessageError("a verdict with values that are not finite")
-
-
-def _check_version(version: int) -> None:
-    if version != VERSION:
-        raise MessageError(
-            f"protocol version {version}; this program speaks version {VERSION}"
-        )

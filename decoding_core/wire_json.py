@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 def open_to_json(request: OpenSession) -> Json:
     """The body of `POST /v1/sessions`."""
-    return {"version": VERSION, **asdict(request)}
+    return asdict(request)
 
 
 def open_from_json(body: Mapping[str, Any]) -> OpenSession:
@@ -37,6 +37,7 @@ def open_from_json(body: Mapping[str, Any]) -> OpenSession:
         tuple(body["text_ids"]),
         body["vocabulary_id"],
         Terms(**body["terms"]),
+        body.get("version", VERSION),
     )
 
 

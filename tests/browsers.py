@@ -6,7 +6,6 @@ import base64
 import json
 import shutil
 import subprocess
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -107,4 +106,3 @@ def browser(folder):
         finally:
             child.kill()
             child.wait()
-            time.sleep(0)

@@ -15,7 +15,8 @@ NAMES = ("one block", "one mail")
 def test_the_files_of_a_trail_are_there(name):
     """`python -m tests.trail --write` puts them in."""
     files = trail.written(name)
-    assert 0 < len(files) <= 20
+    # What is told of a round, kept fair and unloaded adds to the twenty of before.
+    assert 0 < len(files) <= 25
     assert [file for file in files if not (trail.ROOT / file).is_file()] == []
 
 

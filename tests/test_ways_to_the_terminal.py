@@ -11,8 +11,8 @@ PACKAGES = (
     "personal_store",
 )
 AROUND = {
-    "click.prompt": {"edge_app/commands/asking.py"},  # gates the question itself
-    "click.confirm": {"edge_app/commands/asking.py"},
+    "click.prompt": {"models/asking.py"},  # gates the question itself
+    "click.confirm": {"models/asking.py"},
     "rich.console.Console": {
         "edge_app/commands/progress.py",  # bars of ours; the label is gated
         "edge_app/tui/app.py",  # writes to a gate of its own

@@ -4,6 +4,7 @@ to a token that may not ask for it."""
 from __future__ import annotations
 
 import asyncio
+import time
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -11,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from cloud_api import callers
 from cloud_api.auth.tokens import shown_token
 from cloud_api.callers import Authority, Caller
-from cloud_api.connections import VISIT
+from cloud_api.connections import DOOR, VISIT
 from cloud_api.errors import ForbiddenError, NothingHereError, UnauthorizedError
 from cloud_api.http import problems
 from decoding_core.errors import DecodingError
@@ -62,16 +63,19 @@ class Authenticate:
 
         Raises:
             UnauthorizedError: nobody that is known.
+            QuotaError: one who has too many connections.
             ForbiddenError: one who may not ask this.
             NothingHereError: the path begins as no route does.
         """
         token = shown_token(Headers(scope=scope).get("authorization", ""))
         caller = self._authority.caller(token) if token else None
-        visit = scope.get("state", {}).get(VISIT)
-        if visit is not None:  # outside of uvicorn there are no connections
-            visit.known = caller is not None
+        state = scope.get("state", {})
         if caller is None:
+            if VISIT in state:
+                state[VISIT].user = ""
             raise UnauthorizedError("send the header 'Authorization: Bearer <token>'")
+        if VISIT in state:  # outside of uvicorn there are no connections
+            state[DOOR].recognise(state[VISIT], caller.user, time.monotonic())
         path = scope["path"]
         needed = {s for start, s in SCOPES_OF_PATHS.items() if path.startswith(start)}
         if not needed:

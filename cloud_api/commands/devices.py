@@ -16,6 +16,7 @@ from cloud_api.commands.lists import (
     plain_time,
 )
 from cloud_api.people.people import OWNER_NAME, People, shown_time
+from models.asking import confirm
 
 _DAY_SECONDS = 86_400
 _SHOWN_REFUSALS = 5
@@ -145,7 +146,8 @@ def _asked(question: Callable[[str], str], name: str, user: str | None) -> None:
     """Ask before something that cannot be undone."""
     with open_people() as people:
         device = people.device(name, user)
-    click.confirm(question(f"{device.name} of {device.user}"), abort=True)
+    if not confirm(question(f"{device.name} of {device.user}")):
+        raise click.Abort
 
 
 @command.command("revoke")

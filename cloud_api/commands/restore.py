@@ -8,6 +8,7 @@ import click
 
 from cloud_api.people.copies import restore
 from cloud_api.people.database import BACKUP_NAME
+from models.asking import confirm
 from models.folders import state_folder
 
 
@@ -23,7 +24,9 @@ def command(backup: Path | None, yes: bool) -> None:
     folder = state_folder()
     backup = backup or folder / BACKUP_NAME
     if not yes:
-        click.confirm(f"Replace who may connect by what {backup} holds?", abort=True)
+        asked = f"Replace who may connect by what {backup} holds?"
+        if not confirm(asked):
+            raise click.Abort
     done = restore(folder, backup)
     click.echo(
         f"{done.users} users and {done.devices} devices may connect; what was there "

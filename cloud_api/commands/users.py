@@ -8,6 +8,7 @@ import click
 
 from cloud_api.commands.lists import echo_table, open_people, plain_time
 from cloud_api.people.people import shown_time
+from models.asking import confirm
 
 
 @click.group("users", invoke_without_command=True)
@@ -66,6 +67,7 @@ def remove(name: str, yes: bool) -> None:
         named = [one.name for one in people.devices() if one.user == name]
         if not yes:
             said = ", ".join(named) or "none"
-            click.confirm(f"Remove {name} and their devices ({said})?", abort=True)
+            if not confirm(f"Remove {name} and their devices ({said})?"):
+                raise click.Abort
         gone = people.remove_user(name)
     click.echo(f"{name} is removed, with {len(gone)} devices")

@@ -1,23 +1,21 @@
-"""The engine of the server: one thread that owns both models, the slots in which they
-hold texts, and what is read next.
+"""The engine of the server: one thread that owns both models, and what is read next.
 
 The event loop hands rounds to the `EngineThread`: a round is a block to verify, or a
 text to read before its first block comes. The thread's `Scheduler` takes the oldest
 round of every session that waits and has a `Slot`, and reads each model once for all of
-them. A long prompt is read in chunks beside the blocks that are ready, so that nobody
-waits for another's prompt; a text whose first block has not come yet is read in small
-chunks, while no block waits at all.
+them. Blocks go before prompts. A long prompt is read in chunks beside the blocks that
+are ready; a text whose first block has not come yet, while no block waits at all. While
+other texts are being written, a chunk takes no longer than a part of their rounds
+(`PromptPace`).
+
+Where several users are about, the one who has had the least of the engine's time is
+next (`FairTime`), and a step holds no more blocks than read as fast as one: so a user
+who sends many waits for their own, and the others for one of them at most.
 
 A device drafts on while its blocks are out, so several rounds of a session may wait:
 each follows the one before as if that were kept whole. A refusal begins a new epoch,
 and a session may begin another text. A round of an earlier epoch or text is *stale*,
 and never computed.
-
-A `Slot` is a cache in each model and holds one text. There may be more texts than
-slots, and to read a text anew costs as much as many blocks of it. So a slot is *lent*:
-whoever holds one keeps it, while others wait, until it has read several times what its
-text would cost to be read anew, or until its device has been silent for a while
-(`SlotPool.leaving`). Time is passed in.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -36,6 +34,15 @@ import numpy as np
 
 from cloud_api import logs
 from cloud_api.engine.models import Models
+from cloud_api.engine.slots import (
+    NOBODY,
+    FairTime,
+    Party,
+    PromptPace,
+    Slot,
+    SlotCache,
+    SlotPool,
+)
 from cloud_api.errors import StaleBlockError, StoppingError
 from decoding_core.errors import (
     CloudBusyError,
@@ -44,16 +51,20 @@ from decoding_core.errors import (
     MessageError,
     SessionLostError,
 )
-from decoding_core.messages import Verdict, check_finite
-from decoding_core.protocols import BatchEngine, Reading, Rows
-from decoding_core.verifier import common_prefix, evaluate_rows
+from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, Verdict, check_finite
+from decoding_core.protocols import BatchEngine, Rows
+from decoding_core.verifier import evaluate_rows
 
 CHUNK = 256
-"""Tokens of a long text that are read in one step."""
-BESIDE = 64
-"""The same beside blocks that are ready, which are answered when all is read."""
+"""Tokens of a long text that are read in one step where nobody else writes."""
 AHEAD = 64
-"""Tokens that are read ahead in one step: a block that comes meanwhile waits for it."""
+"""Tokens that are read ahead in one step there: a block that comes meanwhile waits for
+it."""
+LONGEST_BLOCK = SETTLED_LIMIT + DRAFT_LIMIT
+"""Tokens of a round beyond which it is a text to be read, and not a block. Where other
+users are about, fewer: rows of logits are read at once, but not what stands before."""
+QUIET = 24
+"""Tokens of a usual block, at most."""
 ROWS = 512
 """Rows of logits that one step may give; the rest waits for the next."""
 PATIENCE_SECONDS = 1.0
@@ -61,151 +72,20 @@ PATIENCE_SECONDS = 1.0
 LONGEST_PATIENCE_SECONDS = 4.0
 """The same for a device that takes long over its drafts: twice its last pause, up to
 this."""
-
-TENURE = 10
-"""How many times the length of its text a holder may read while others wait. Lending a
-slot anew costs one reading of the text, so swaps cost at most about a tenth."""
+ABOUT_SECONDS = 30.0
+"""How long after its last block or opening a user, or a text, is still about."""
+PASSED_OVER = 8
+"""Steps with blocks of several users after which a prompt has its chunk too."""
+SHORTEST_FIRST = 3
+"""Of a user's prompts the shortest rest is read first, but in every so many steps the
+one that waits the longest: short ones wait for no long one, and long ones for a third
+of the time."""
 Result = Verdict | Exception
 Logits = tuple[Rows, Rows | None]
 """Rows of the generalist and of the base; None where the base is not used."""
 Key = tuple[int, int, int]
 """Text, epoch and round: the name of a block in its session, in the order in which
 they come. The texts of a session are counted, for each may begin with epoch 0."""
-
-
-class SlotCache:
-    """What one model has read in one slot."""
-
-    def __init__(self, model: BatchEngine, number: int) -> None:
-        self._model = model
-        self._number = number
-        self._read: tuple[int, ...] = ()
-        self.count = 0
-        """How many tokens the model has read for the slot's holder, those that were
-        rolled back too."""
-
-    def __len__(self) -> int:
-        return len(self._read)
-
-    def start(self, token_ids: tuple[int, ...], rows: int) -> int:
-        """From where the model must read to give the last `rows` rows of logits."""
-        return min(common_prefix(self._read, token_ids), len(token_ids) - rows)
-
-    def prepare(
-        self,
-        token_ids: tuple[int, ...],
-        rows: int,
-        candidates: int | None = None,
-        asked: Sequence[int] = (),
-    ) -> Reading:
-        """Roll back to where the cache and `token_ids` differ; what is then to be
-        read. Call `advance` when it was read."""
-        start = self.start(token_ids, rows)
-        if start < len(self._read):
-            self._model.rollback(self._number, start)
-            self._read = self._read[:start]
-        return Reading(self._number, token_ids[start:], rows, candidates, asked)
-
-    def advance(self, token_ids: tuple[int, ...]) -> None:
-        """Note that the model has read `token_ids`."""
-        self.count += len(token_ids) - len(self._read)
-        self._read = token_ids
-
-    def clear(self) -> None:
-        """Forget the text, before another session takes the slot or after a fault."""
-        self._model.rollback(self._number, 0)
-        self._read = ()
-
-
-class Slot:
-    """One cache in each model."""
-
-    def __init__(self, models: Models, number: int) -> None:
-        self.generalist = SlotCache(models.generalist, number)
-        self._base = None if models.base is None else SlotCache(models.base, number)
-        self.kept_until = -float("inf")
-        """Until when a holder without a block keeps the slot while another waits; one
-        whose text was only read ahead leaves at once."""
-
-    @property
-    def base(self) -> SlotCache:
-        """The cache of the base; asked for in sessions that use the base alone."""
-        assert self._base is not None
-        return self._base
-
-    @property
-    def used_up(self) -> bool:
-        """Whether its holder has read so much that another may have the slot."""
-        return self.generalist.count > TENURE * len(self.generalist)
-
-    def clear(self) -> None:
-        """Forget the text in each model."""
-        self.generalist.clear()
-        if self._base is not None:
-            self._base.clear()
-
-    def vacate(self) -> None:
-        """Forget the text and its holder."""
-        self.clear()
-        self.generalist.count = 0
-        self.kept_until = -float("inf")
-
-
-class SlotPool:
-    """All slots, and the sessions that hold them."""
-
-    def __init__(self, models: Models) -> None:
-        self._free = [Slot(models, number) for number in range(models.slots)]
-        self._free.reverse()
-        self._size = len(self._free)
-        self._held: dict[str, Slot] = {}
-
-    @property
-    def has_free(self) -> bool:
-        """Whether a slot is held by nobody."""
-        return bool(self._free)
-
-    def held(self, session_id: str) -> Slot | None:
-        """The slot that a session holds, or None."""
-        return self._held.get(session_id)
-
-    def take(self, session_id: str) -> Slot | None:
-        """The session's slot, or a free one, or None."""
-        if session_id not in self._held and self._free:
-            self._held[session_id] = self._free.pop()
-        return self._held.get(session_id)
-
-    def leaving(self, waiting: Collection[str]) -> tuple[str, float]:
-        """The holder that is the first to leave for another, and from when on: one
-        whose text was only read ahead, or that has used its slot up, at any time; one
-        that is not in `waiting` for a block, at the end of its patience; any other,
-        never (infinity). The pool must not be empty."""
-
-        def leaves(session_id: str) -> float:
-            slot = self._held[session_id]
-            if slot.used_up:
-                return -float("inf")
-            return float("inf") if session_id in waiting else slot.kept_until
-
-        # Of those that may leave now, a text that nobody writes at costs least.
-        first = min(
-            self._held,
-            key=lambda one: (leaves(one), one in waiting, self._held[one].kept_until),
-        )
-        return first, leaves(first)
-
-    def has_spare(self, session_id: str) -> bool:
-        """Whether a session may read ahead: it has a slot, or two are free, of which
-        the other is left to the next block that comes. A single slot is lent."""
-        free = len(self._free)
-        return session_id in self._held or free > 1 or free == self._size
-
-    def release(self, session_id: str) -> None:
-        """Clear the slot of a session that ended, or leaves it to another."""
-        slot = self._held.pop(session_id, None)
-        if slot is not None:
-            slot.vacate()
-            self._free.append(slot)
 
 
 @dataclass(slots=True, eq=False)
@@ -232,6 +112,13 @@ class Round:
     """The tokens that it looks up besides."""
     user: str = ""
     """Whose text it is."""
+    device: str = ""
+    """The device of that user on which it is written."""
+
+    @property
+    def party(self) -> Party:
+        """Who wants a slot for it."""
+        return self.user, self.device
 
 
 @dataclass(slots=True, eq=False)
@@ -243,6 +130,8 @@ class _Turn:
     chunk: int | None = None
     seconds: float = 0.0
     """How long the models took for the step, once it was done."""
+    size: int = 0
+    """How many tokens the step reads of it."""
 
     @property
     def rest(self) -> int:
@@ -252,6 +141,10 @@ class _Turn:
         if self.round.uses_base:
             start = min(start, self.slot.base.start(ids, rows))
         return len(ids) - start
+
+    def cut(self, chunk: int) -> None:
+        """Read so many of its tokens alone, and give no logits yet."""
+        self.chunk, self.size = chunk, min(chunk, self.size)
 
 
 @dataclass(slots=True, eq=False)
@@ -269,6 +162,10 @@ class _Text:
     """When the last of its blocks was answered."""
     pause: float = 0.0
     """How long its device then took until the next block."""
+    party: Party = NOBODY
+    gave_way: bool = False
+    """Whether it lost its slot to a shorter text before it was read, which happens
+    once."""
 
     def is_stale(self, round_: Round) -> bool:
         """Whether a block follows what is no part of the text."""
@@ -285,17 +182,27 @@ class Scheduler:
     engine thread alone."""
 
     def __init__(
-        self, models: Models, clock: Callable[[], float] = time.monotonic
+        self,
+        models: Models,
+        clock: Callable[[], float] = time.monotonic,
+        stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
+        """`stopwatch` says how long the models took; tests have one of their own."""
         self._models = models
         self._clock = clock
+        self._stopwatch = stopwatch
         self._pool = SlotPool(models)
         self._texts: dict[str, _Text] = {}
-        self._waiting: dict[str, None] = {}
+        self._waiting: dict[str, Party] = {}
         """Sessions with blocks. Those that have no slot are in the order in which they
         began to wait for one; those that have, in the order of their next turn."""
         self._ahead: dict[str, Round] = {}
         """By session: what is read while no block waits."""
+        self._time = FairTime()
+        self._pace = PromptPace()
+        self._about: dict[str, float] = {}
+        """When each user last sent a block or opened a text."""
+        self._passed_over = self._prompts_read = 0
         self._second: ThreadPoolExecutor | None = None
         if models.at_once and models.base is not None:
             self._second = ThreadPoolExecutor(1, "base")
@@ -303,19 +210,41 @@ class Scheduler:
     def pause(self) -> float | None:
         """Seconds until a step would do something; None: not before a command comes."""
         ready = any(self._pool.held(one) for one in self._waiting)
-        if ready or any(map(self._pool.has_spare, self._ahead)):
+        if ready or any(map(self._pool.held, self._ahead)):
+            return 0.0
+        readers = {round_.party for round_ in self._ahead.values()}
+        if any(self._pool.spare(self._waiting, one) is not None for one in readers):
             return 0.0
         if not self._waiting:
             return None
         if self._pool.has_free:
             return 0.0
-        _, when = self._pool.leaving(self._waiting)
+        needs: dict[Party, int] = {}
+        for session_id, party in self._waiting.items():
+            need = len(self._texts[session_id].rounds[0].token_ids)
+            needs[party] = min(need, needs.get(party, need))
+        unread = self._unread()
+        when = min(
+            self._pool.leaving(self._waiting, *one, unread)[1] for one in needs.items()
+        )
         return max(0.0, when - self._clock())
+
+    def _unread(self) -> dict[str, int]:
+        """How much is still to be read of the texts that hold a slot and wait for their
+        first verdict; those that gave way before are left alone."""
+        found = {}
+        for session_id in self._waiting:
+            slot, text = self._pool.held(session_id), self._texts[session_id]
+            if slot is not None and slot.only_read_ahead and not text.gave_way:
+                found[session_id] = _Turn(text.rounds[0], slot).rest
+        return found
 
     def add(self, round_: Round) -> None:
         """Let a round wait for the next step. One of a later epoch makes those of
         earlier epochs stale."""
         text = self._texts.setdefault(round_.session_id, _Text())
+        text.party = round_.party
+        self._about[round_.user] = self._clock()
         text.epoch = max(text.epoch, round_.key[:2])
         if round_.verify is not None:
             if not text.is_stale(round_):
@@ -323,7 +252,7 @@ class Scheduler:
             if not text.rounds and text.answered is not None:
                 text.pause = self._clock() - text.answered
             text.rounds.append(round_)
-            self._waiting.setdefault(round_.session_id)
+            self._waiting.setdefault(round_.session_id, round_.party)
         self._drop_stale(text)
         if text.rounds:
             # What a block reads needs not be read ahead, and the cache of a session
@@ -358,57 +287,174 @@ class Scheduler:
             self._postprocess(batch, outcomes)
 
     def _lend_slots(self) -> None:
-        """Give slots to the sessions that wait for one, the first that came first,
-        while there are free ones or holders that may leave."""
+        """Give slots to the sessions that wait for one, those first whose users have
+        the fewest, and of these the first that came first, while there are free ones or
+        holders that may leave."""
         now = self._clock()
         line = [one for one in self._waiting if self._pool.held(one) is None]
+        if len({self._waiting[one][0] for one in line}) > 1:
+            line.sort(key=lambda one: self._pool.count(self._waiting[one][0]))
+        in_vain: dict[Party, int] = {}
+        unread = self._unread() if line else {}
         for session_id in line:
-            while self._pool.take(session_id) is None:
-                leaving, when = self._pool.leaving(self._waiting)
+            party = self._waiting[session_id]
+            need = len(self._texts[session_id].rounds[0].token_ids)
+            # Nor is there one for longer texts of those who came later.
+            if need >= in_vain.get(party, need + 1):
+                continue
+            while self._pool.take(session_id, party) is None:
+                leaving, when = self._pool.leaving(self._waiting, party, need, unread)
                 if when > now:
-                    return  # nor is there one for those who came later
+                    in_vain[party] = need
+                    break
                 self._pool.release(leaving)
+                if unread.pop(leaving, None) is not None:
+                    self._texts[leaving].gave_way = True
                 if leaving in self._waiting:  # it waits again, behind the others
-                    del self._waiting[leaving]
-                    self._waiting[leaving] = None
+                    self._waiting[leaving] = self._waiting.pop(leaving)
 
     def _schedule(self) -> list[_Turn]:
-        """The blocks that are ready, and a chunk of one that is not; where no block
-        waits, the next chunk of a text to read ahead."""
-        ready: list[_Turn] = []
-        long: list[_Turn] = []
-        rows = 0
+        """The blocks that are ready, and a chunk of a prompt beside them where its turn
+        has come; where no block is ready, a chunk of a prompt alone."""
+        blocks: list[_Turn] = []
+        prompts: list[_Turn] = []
+        alone = len(self._users_about()) < 2
         for session_id in self._waiting:
             slot = self._pool.held(session_id)
             if slot is None:
                 continue
             turn = _Turn(self._texts[session_id].rounds[0], slot)
-            if self._models.in_pieces and turn.rest > CHUNK:
-                long.append(turn)
-            elif not ready or rows + turn.round.rows <= ROWS:
-                rows += turn.round.rows
-                ready.append(turn)
-        if long:
-            long[0].chunk = BESIDE if ready else CHUNK
-        if ready or long:
-            return ready + long[:1]
-        for session_id, round_ in list(self._ahead.items()):
-            if not self._pool.has_spare(session_id):
+            turn.size = turn.rest
+            unread = turn.size - turn.round.rows
+            is_long = turn.size > LONGEST_BLOCK or (
+                not alone and unread > self._pace.tokens
+            )
+            (prompts if is_long and self._models.in_pieces else blocks).append(turn)
+        ready = self._ready(blocks, alone)
+        if not ready or (not alone and self._prompt_is_due(prompts, ready[0])):
+            # A block that waits for its prompt goes before one that has not come yet.
+            prompt = self._of_prompts(prompts) or self._read_ahead()
+            if prompt is None:
+                return []
+            chunk = self._chunk(prompt)
+            if prompt.round.verify is None or chunk < prompt.size:
+                prompt.cut(chunk)
+            return [prompt]
+        self._passed_over += 1
+        if alone or self._passed_over >= PASSED_OVER:
+            prompt = self._of_prompts(prompts)
+            if prompt is not None:
+                prompt.cut(self._beside(alone=alone))
+                ready.append(prompt)
+        return ready
+
+    def _prompt_is_due(self, prompts: Sequence[_Turn], block: _Turn) -> bool:
+        """Whether a prompt that a block waits for goes before a block that is ready:
+        where its user has had less time, once between two steps with blocks."""
+        users = [turn.round.user for turn in prompts]
+        first = self._time.order([block.round.user, *users])[0]
+        return self._passed_over > 0 and first != block.round.user
+
+    def _ready(self, blocks: Sequence[_Turn], alone: bool) -> list[_Turn]:
+        """The blocks of the next step: in the order in which they came, as many as give
+        no more than `ROWS` rows; where several users are about, in the order of their
+        users' time, one of each and then one more of each, as many as take about the
+        time of one."""
+        if not alone:
+            by_user: dict[str, list[_Turn]] = {}
+            for turn in blocks:
+                by_user.setdefault(turn.round.user, []).append(turn)
+            users = self._time.order(by_user)
+            longest = max(map(len, by_user.values()), default=0)
+            blocks = [
+                by_user[user][n]
+                for n in range(longest)
+                for user in users
+                if n < len(by_user[user])
+            ]
+        ready: list[_Turn] = []
+        rows = size = 0
+        for turn in blocks:
+            rows += turn.round.rows
+            size += turn.size
+            crowded = rows > ROWS or (not alone and size > self._pace.tokens)
+            if ready and crowded:
+                if not alone:
+                    break
+                rows -= turn.round.rows
                 continue
-            slot = self._pool.take(session_id)
-            assert slot is not None
-            size = AHEAD if self._models.in_pieces else len(round_.token_ids)
-            turn = _Turn(round_, slot, size)
-            if turn.rest:
-                return [turn]
-            del self._ahead[session_id]
-        return []
+            ready.append(turn)
+        return ready
+
+    def _of_prompts(self, prompts: Sequence[_Turn]) -> _Turn | None:
+        """Of which prompt a chunk is next, if of any: of the user who has had the least
+        time, and there of the one with the shortest rest or the oldest."""
+        if not prompts:
+            return None
+        user = self._time.order(turn.round.user for turn in prompts)[0]
+        theirs = [turn for turn in prompts if turn.round.user == user]
+        self._passed_over = 0
+        self._prompts_read += 1
+        if self._prompts_read % SHORTEST_FIRST:
+            return min(theirs, key=lambda turn: turn.size)
+        return theirs[0]
+
+    def _read_ahead(self) -> _Turn | None:
+        """The text that is read ahead next, in a slot; None: there is none, or no slot
+        for it."""
+        texts: list[_Turn] = []
+        in_vain: set[Party] = set()
+        for session_id, round_ in list(self._ahead.items()):
+            party = round_.party
+            slot = self._pool.held(session_id)
+            if slot is None and party not in in_vain:
+                leaving = self._pool.spare(self._waiting, party)
+                if leaving is not None:
+                    self._pool.release(leaving)
+                    slot = self._pool.take(session_id, party)
+            if slot is None:
+                in_vain.add(party)
+                continue
+            turn = _Turn(round_, slot)
+            turn.size = turn.rest
+            if turn.size:
+                texts.append(turn)
+            else:
+                del self._ahead[session_id]
+        return self._of_prompts(texts)
+
+    def _chunk(self, turn: _Turn) -> int:
+        """How many tokens a step reads of a prompt while no block is ready."""
+        if not self._models.in_pieces:
+            return turn.size
+        now = self._clock()
+        for session_id, text in self._texts.items():
+            about = text.answered is not None and now - text.answered < ABOUT_SECONDS
+            if about and session_id != turn.round.session_id:
+                return self._beside(alone=len(self._users_about()) < 2)
+        if self._users_about() - {turn.round.user}:
+            return self._beside(alone=False)
+        return AHEAD if turn.round.verify is None else CHUNK
+
+    def _beside(self, *, alone: bool) -> int:
+        """How many tokens a step reads of a prompt while others write: as the pace has
+        it, or, where all are of one user, about as many as take a whole quiet round.
+        Fewer cost more each."""
+        return 2 * self._pace.tokens if alone else self._pace.tokens
+
+    def _users_about(self) -> set[str]:
+        """The users who sent something a short while ago, or wait."""
+        now = self._clock()
+        for user, when in list(self._about.items()):
+            if now - when > ABOUT_SECONDS:
+                del self._about[user]
+        return {*self._about, *(user for user, _ in self._waiting.values())}
 
     def _run(self, batch: Sequence[_Turn]) -> list[Logits | DecodingError]:
         """Logits for each turn, or its error. After a fault the slots are cleared and
         each turn is read alone, so that one fault has one victim."""
         with_base = [turn for turn in batch if turn.round.uses_base]
-        started = time.perf_counter()
+        started = self._stopwatch()
         try:
             generalist, base = self._evaluate(batch, with_base)
         except CloudBusyError as error:
@@ -423,7 +469,7 @@ class Scheduler:
             return [outcome for turn in batch for outcome in self._run([turn])]
         by_turn = dict(zip(with_base, base, strict=True))
         # As it travels in a frame, so that both twins say the same.
-        seconds = float(np.float32(time.perf_counter() - started))
+        seconds = float(np.float32(self._stopwatch() - started))
         for turn in batch:
             turn.seconds = seconds
         return [
@@ -458,7 +504,10 @@ class Scheduler:
         self, batch: Sequence[_Turn], outcomes: Sequence[Logits | DecodingError]
     ) -> None:
         """Answer what was read to its end, and put what was not behind the others."""
+        now = self._clock()
+        self._note_time(batch)
         for turn, outcome in zip(batch, outcomes, strict=True):
+            turn.slot.used = now
             round_, text = turn.round, self._texts[turn.round.session_id]
             failed = isinstance(outcome, DecodingError)
             if round_.verify is None:
@@ -466,8 +515,7 @@ class Scheduler:
                     self._ahead.pop(round_.session_id, None)
                 continue
             # Others have their turn first.
-            del self._waiting[round_.session_id]
-            self._waiting[round_.session_id] = None
+            self._waiting[round_.session_id] = self._waiting.pop(round_.session_id)
             if turn.chunk is not None and not failed:
                 continue
             result: Result
@@ -485,11 +533,24 @@ class Scheduler:
                     text.epoch = round_.key[0], round_.key[1] + 1
             self._finish(text, round_, result)
             self._drop_stale(text)
-            text.answered = self._clock()
+            text.answered = now
             patience = max(PATIENCE_SECONDS, 2 * text.pause)
             turn.slot.kept_until = text.answered + min(
                 patience, LONGEST_PATIENCE_SECONDS
             )
+
+    def _note_time(self, batch: Sequence[_Turn]) -> None:
+        """Charge the users for the step, each for their part of its tokens, and learn
+        from it how fast the models are."""
+        seconds = batch[0].seconds
+        tokens = sum(turn.size for turn in batch) or 1
+        for turn in batch:
+            self._time.charge(turn.round.user, seconds * turn.size / tokens)
+        if len(batch) == 1 and seconds:
+            if batch[0].chunk is not None:
+                self._pace.note_prompt(batch[0].size, seconds)
+            elif batch[0].size <= QUIET:
+                self._pace.note_quiet(seconds)
 
     def _drop_stale(self, text: _Text) -> None:
         for round_ in list(text.rounds):

@@ -1,15 +1,20 @@
-"""ASGI middleware around the whole service: the size of bodies is limited, and errors
-that nobody expected are caught."""
+"""ASGI middleware around the whole service: the size of bodies is limited, and how
+often texts are begun; errors that nobody expected are caught."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cloud_api import logs
-from cloud_api.errors import BodyTooLargeError
+from cloud_api.callers import Caller
+from cloud_api.errors import BodyTooLargeError, QuotaError
 from cloud_api.http import problems
+
+SESSIONS = "/v1/sessions"
 
 
 class LimitBody:
@@ -41,6 +46,26 @@ class LimitBody:
             await problems.of_error(error).response()(scope, receive, send)
             return
         await self._app(scope, counted, send)
+
+
+class AdmitOpenings:
+    """Asks whether a caller may begin a text now, before the text is read."""
+
+    def __init__(self, app: ASGIApp, admit: Callable[[Caller], None]) -> None:
+        self._app = app
+        self._admit = admit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, or answer 429 with the time after which the caller is let in."""
+        if scope["type"] == "http" and scope["path"].startswith(SESSIONS):
+            begins = scope["method"] == "PUT" or scope["path"] == SESSIONS
+            try:
+                if begins and scope["method"] in ("POST", "PUT"):
+                    self._admit(scope["state"]["caller"])
+            except QuotaError as error:
+                await problems.of_error(error).response()(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class CatchAllErrors:

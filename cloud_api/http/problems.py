@@ -5,6 +5,8 @@ No text of a problem holds what a client sent: prompts and drafts are private.
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -23,14 +25,21 @@ from cloud_api.errors import (
     NothingHereError,
     PairingRefusedError,
     ProtocolVersionError,
+    QuotaError,
     StoppingError,
-    TooManyTextsError,
     UnauthorizedError,
     UnknownModelError,
 )
 from decoding_core import errors
-from decoding_core.messages import VERSION
+from decoding_core.versions import (
+    HEADER,
+    SPOKEN,
+    Versions,
+    versions_in,
+    which_to_update,
+)
 
+_log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 
 
@@ -60,10 +69,12 @@ class Problem:
             "detail": self.detail,
         }
         headers: dict[str, str] = {}
+        if self.code == "protocol-version":
+            headers[HEADER] = str(SPOKEN)
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         elif self.retry_after is not None:
-            headers["Retry-After"] = str(max(1, round(self.retry_after)))
+            headers["Retry-After"] = str(max(1, math.ceil(self.retry_after)))
         elif self.allow is not None:
             headers["Allow"] = self.allow
         return JSONResponse(body, self.status, headers, media_type=MEDIA_TYPE)
@@ -104,7 +115,6 @@ _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
     BodyTooLargeError: (413, "body-too-large"),
     LoadingError: (503, "loading"),
     StoppingError: (503, "stopping"),
-    TooManyTextsError: (429, "too-many-texts"),
     UnknownModelError: (404, "unknown-model"),
     ProtocolVersionError: (400, "protocol-version"),
     errors.InvalidSettingsError: (422, "invalid-settings"),
@@ -114,6 +124,7 @@ _KINDS: Mapping[type[errors.DecodingError], tuple[int, str]] = {
     errors.MessageError: (400, "message"),
     errors.EngineError: (500, "engine"),
     errors.SessionLostError: (404, "session-lost"),
+    QuotaError: (429, "too-much"),
     errors.CloudBusyError: (503, "busy"),
 }
 
@@ -154,11 +165,18 @@ def too_slow() -> Problem:
     return Problem(408, "too-slow", "the request did not arrive in time")
 
 
-def of_validation(error: RequestValidationError, known: frozenset[str]) -> Problem:
-    """The problem that answers a body which breaks its schema, without quoting it."""
+def of_validation(
+    error: RequestValidationError, known: frozenset[str], spoken: str | None = None
+) -> Problem:
+    """The problem that answers a body which breaks its schema, without quoting it;
+    `spoken` is the header that says which versions of the protocol the device knows."""
     version = error.body.get("version") if isinstance(error.body, dict) else None
-    if type(version) is int and version != VERSION:
-        return of_error(wrong_version())
+    if type(version) is int and version not in SPOKEN:
+        # A program of before there were ranges knows the one that it asks for.
+        device = versions_in(spoken) or Versions(version, version)
+        if device.common(SPOKEN) is None:
+            _log.warning("a device was refused: %s", which_to_update(device, SPOKEN))
+        return of_error(wrong_version(device))
     sentences = []
     for one in error.errors()[:5]:
         if one["type"] == "json_invalid":
@@ -171,9 +189,11 @@ def of_validation(error: RequestValidationError, known: frozenset[str]) -> Probl
     return Problem(422, "invalid-request", "; ".join(sentences))
 
 
-def wrong_version() -> ProtocolVersionError:
-    """The error for a client of another version of the protocol."""
-    return ProtocolVersionError(f"this server speaks version {VERSION} of the protocol")
+def wrong_version(device: Versions) -> ProtocolVersionError:
+    """The error for a device that asked for a version that is not spoken here."""
+    if device.common(SPOKEN) is None:
+        return ProtocolVersionError(which_to_update(device, SPOKEN))
+    return ProtocolVersionError(f"this server speaks version {SPOKEN} of the protocol")
 
 
 def install(app: FastAPI, known: frozenset[str]) -> None:
@@ -183,9 +203,9 @@ def install(app: FastAPI, known: frozenset[str]) -> None:
         assert isinstance(error, errors.DecodingError)
         return of_error(error).response()
 
-    async def invalid(_: Request, error: Exception) -> Response:
+    async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return of_validation(error, known).response()
+        return of_validation(error, known, request.headers.get(HEADER)).response()
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -14,7 +14,13 @@ from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http.schemas import BlockBody, OpenBody
 from cloud_api.sessions.service import Service, candidate_limit
 from decoding_core import wire_json
-from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, VERSION, WINDOW
+from decoding_core.messages import (
+    DRAFT_LIMIT,
+    OLDEST_VERSION,
+    SETTLED_LIMIT,
+    VERSION,
+    WINDOW,
+)
 from decoding_core.protocols import BatchEngine
 from models.running.interface import token_list_id
 
@@ -33,12 +39,13 @@ _LINKS = {
 """What can be done with a session, for those that read the description."""
 
 
-def _service(request: Request) -> Service:
+# Not `async` they would each take a thread of a pool, in every request.
+async def _service(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     caller: Caller = request.state.caller
     return caller
 
@@ -99,6 +106,7 @@ async def models(service: ServiceNeeded) -> dict[str, Any]:
 
     return {
         "version": VERSION,
+        "oldest_version": OLDEST_VERSION,
         "generalist": described(pair.generalist),
         "base": None if pair.base is None else described(pair.base),
         "limits": {
@@ -122,7 +130,7 @@ async def open_session(
     body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> dict[str, Any]:
     """Begin a text."""
-    request = wire_json.open_from_json(body.model_dump(exclude={"version"}))
+    request = wire_json.open_from_json(body.model_dump())
     return wire_json.opened_to_json(service.open(request, caller))
 
 
@@ -131,7 +139,7 @@ async def replace_text(
     session_id: str, body: OpenBody, service: ServiceNeeded, caller: CallerNeeded
 ) -> dict[str, Any]:
     """Begin another text in a session, which keeps what both begin with."""
-    request = wire_json.open_from_json(body.model_dump(exclude={"version"}))
+    request = wire_json.open_from_json(body.model_dump())
     return wire_json.opened_to_json(service.replace(session_id, request, caller))
 
 

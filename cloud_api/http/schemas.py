@@ -12,12 +12,12 @@ from decoding_core.messages import (
     STEPS_LIMIT,
     STRENGTH_LIMIT,
     THRESHOLD_LIMIT,
-    VERSION,
     AcceptanceRule,
     BasePlace,
     CandidateRule,
 )
 from decoding_core.methods import available
+from decoding_core.versions import SPOKEN
 from models.openai_api.schemas import whole_number
 
 TEXT_LIMIT = 1 << 18
@@ -37,7 +37,9 @@ Count63 = Annotated[
 Candidates = Annotated[int, Field(ge=1, le=1 << 20), BeforeValidator(whole_number)]
 DraftLimit = Annotated[int, Field(ge=1, le=DRAFT_LIMIT), BeforeValidator(whole_number)]
 Steps = Annotated[int, Field(ge=1, le=STEPS_LIMIT), BeforeValidator(whole_number)]
-Version = Annotated[int, Field(ge=VERSION, le=VERSION), BeforeValidator(whole_number)]
+Version = Annotated[
+    int, Field(ge=SPOKEN.oldest, le=SPOKEN.newest), BeforeValidator(whole_number)
+]
 
 
 class _Body(BaseModel):

@@ -4,9 +4,10 @@ Every frame of a block gets one frame in answer, in the order in which they came
 server hangs up after a frame that is no block of the session (1008), when the session
 ends or is forgotten (4404, after `resync` with nothing held), when another text took
 the place of the session's in a way that the stream cannot go on with (4409, at once;
-the device connects again) and when it stops (1012, after an error frame that says so).
-A device that hangs up with code 1000 ends its session; any other end leaves it open for
-a retry.
+the device connects again), when the user's devices have more streams or more unread
+answers than one user may have (1013; the session stays) and when it stops (1012, after
+an error frame that says so). A device that hangs up with code 1000 ends its session;
+any other end leaves it open for a retry.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from cloud_api import logs
 from cloud_api.callers import Caller
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http import problems
-from cloud_api.sessions.service import UNANSWERED, Service, StreamEnd
+from cloud_api.sessions.service import OpenStream, Service
+from cloud_api.sessions.session import UNANSWERED
 from decoding_core.errors import MessageError, SessionLostError
 from decoding_core.messages import FrameFormat, Kind, Problem, Signal, Verdict
 
@@ -30,6 +32,8 @@ BAD_FRAME = 1008
 STOPPING = 1012
 SESSION_LOST = 4404
 TEXT_REPLACED = 4409
+TOO_MUCH = 1013
+_LAST_WORD_SECONDS = 1.0
 
 Reply = tuple[bytes, int | None]
 """A frame, and the code to hang up with after it."""
@@ -51,8 +55,8 @@ async def stream(websocket: WebSocket, session_id: str) -> None:
         return
     try:
         await websocket.accept()
-        with service.streaming(session_id) as end:
-            await _Stream(websocket, service, session_id, caller, frames).run(end)
+        with service.streaming(session_id, caller) as record:
+            await _Stream(websocket, service, record, caller, frames).run()
     except Exception:  # noqa: BLE001 - uvicorn would log what it says
         logs.fault("a websocket request")
 
@@ -64,28 +68,28 @@ class _Stream:
         self,
         socket: WebSocket,
         service: Service,
-        session_id: str,
+        record: OpenStream,
         caller: Caller,
         frames: FrameFormat,
     ) -> None:
         self._socket = socket
         self._service = service
-        self._session_id = session_id
+        self._record = record
+        self._session_id = record.session_id
         self._caller = caller
         self._frames = frames
         self._newest = 0, 0
         self._closed = False
         self._replies: asyncio.Queue[asyncio.Future[Reply]] = asyncio.Queue(UNANSWERED)
 
-    async def run(self, end: asyncio.Future[StreamEnd]) -> None:
-        """Until one side hangs up: the reader then ends and takes the others along.
-        `end` is done when the server has to."""
+    async def run(self) -> None:
+        """Until one side hangs up: the reader then ends and takes the others along."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(group))
                 group.create_task(self._write())
                 group.create_task(self._say_goodbye())
-                group.create_task(self._end(end))
+                group.create_task(self._end())
         except* WebSocketDisconnect:
             pass
 
@@ -107,6 +111,7 @@ class _Stream:
             if self._closed:
                 return None
             await self._socket.send_bytes(frame)
+            self._service.count_unread(self._record, -len(frame))
             if code is not None:
                 return await self._close(code)
 
@@ -114,10 +119,18 @@ class _Stream:
         await self._service.stopping.wait()
         await self._say_last(self._stopping())
 
-    async def _end(self, end: asyncio.Future[StreamEnd]) -> None:
-        if await end == "text replaced":
+    async def _end(self) -> None:
+        why = await self._record.end
+        if why == "text replaced":
             # The answers that are on their way are to a text that is no more.
             await self._close(TEXT_REPLACED)
+        elif why == "too much":
+            # A device that does not read would not be told either.
+            self._closed = True
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_WORD_SECONDS):
+                    await self._socket.close(TOO_MUCH)
+            raise WebSocketDisconnect(TOO_MUCH)
         else:
             await self._say_last(self._lost())
 
@@ -125,6 +138,7 @@ class _Stream:
         """Say the last word, after the answers that are on their way."""
         said: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         said.set_result(reply)
+        self._service.count_unread(self._record, len(reply[0]))
         await self._replies.put(said)
 
     async def _close(self, code: int) -> None:
@@ -140,6 +154,12 @@ class _Stream:
         return self._frames.encode_signal(nothing), SESSION_LOST
 
     async def _reply(self, frame: bytes) -> Reply:
+        """The answer to a frame, which is counted until it is sent."""
+        answer, code = await self._answer(frame)
+        self._service.count_unread(self._record, len(answer))
+        return answer, code
+
+    async def _answer(self, frame: bytes) -> Reply:
         try:
             block = self._frames.decode_block(frame)
             self._newest = block.epoch, block.round

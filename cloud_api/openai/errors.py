@@ -16,7 +16,7 @@ _CODES = {
     "unauthorized": "invalid_api_key",
     "context-full": "context_length_exceeded",
     "unknown-model": "model_not_found",
-    "too-many-texts": "rate_limit_exceeded",
+    "too-much": "rate_limit_exceeded",
 }
 """OpenAI's own words where it has them; else ours, with `_` for `-`."""
 _AS_BAD_REQUESTS = {"context-full", "invalid-settings"}

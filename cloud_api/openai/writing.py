@@ -20,7 +20,7 @@ import numpy as np
 
 from cloud_api.callers import Caller
 from cloud_api.engine.scheduler import EngineThread, Round
-from cloud_api.errors import StoppingError, TooManyTextsError, UnknownModelError
+from cloud_api.errors import QuotaError, StoppingError, UnknownModelError
 from cloud_api.sessions.service import Service
 from decoding_core.errors import (
     ContextFullError,
@@ -100,7 +100,7 @@ class GeneralistTexts:
         """A text that is ready to be written, while the block runs.
 
         Raises:
-            TooManyTextsError: the caller, or all together, have as many as may be.
+            QuotaError: the caller, or all together, have as many as may be.
             UnknownModelError: the client names another model.
             InvalidSettingsError: the generalist runs where it only verifies, or does
                 not take such messages.
@@ -117,8 +117,8 @@ class GeneralistTexts:
             )
         text = models.text
         if self._begun[caller.user] >= TEXTS_OF_A_USER or self._begun.total() >= TEXTS:
-            raise TooManyTextsError(
-                "as many texts as may be are being written; ask again later"
+            raise QuotaError(
+                "as many texts as may be are being written; ask again later", 5.0
             )
         self._begun[caller.user] += 1
         try:
@@ -201,6 +201,7 @@ class GeneralistTexts:
             key=(0, 0, text.count),
             position=len(token_ids),
             user=text.caller.user,
+            device=text.caller.device,
         )
         await _unless(text.ended, self._engine.submit(wanted))
         return drawn[0]

@@ -1,28 +1,8 @@
 """The sessions: what the server holds of each text, and what the routes do.
 
-A `Session` is one text as a pure state machine: no await, no clock, no engine.
-
-The device holds the truth. A block names itself by (epoch, round), in an order that
-only grows; the epoch grows at each refusal. For every block there is one answer:
-
-- the same key again: the stored answer, or the one that is still being made;
-- a key older than the newest, of an older epoch, or of the epoch of a refusal that
-  came before it: `resync`, and nothing changes. The device no longer waits for it;
-- a block that stands behind one that failed: `resync`, until that has come again,
-  under its name or a later one. What stands behind it then has later names;
-- a block that does not follow the text held here: `resync` with the tokens held. The
-  device opens a new session with the text;
-- more blocks at once than the window allows: `busy`. Blocks that became void while they
-  waited do not count: the engine drops them uncomputed;
-- anything else: the text becomes what the block says, and the block is verified.
-
-The text held here may end in drafted tokens that were refused; the next block says
-where it goes on, and what stands after that is forgotten. Another text in the place of
-this one is a new `Session`, with the next number.
-
-`Sessions` remembers the texts; the checks say what a session may ask of these models;
-`Service` brings both together with the engine thread. All of it lives on the event
-loop.
+A `Session` is one text. `Sessions` remembers the texts; the checks say what a session
+may ask of these models; `Service` brings both together with the engine thread. All of
+it lives on the event loop.
 """
 
 from __future__ import annotations
@@ -30,19 +10,21 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from cloud_api.callers import OWNER, Caller
+from cloud_api.callers import Caller
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread, Round
-from cloud_api.errors import LoadingError, StaleBlockError, StoppingError
+from cloud_api.errors import LoadingError, QuotaError, StaleBlockError, StoppingError
 from cloud_api.sessions.counts import RoundCounts
-from cloud_api.settings import ServerSettings
+from cloud_api.sessions.quotas import Bookings, Openings
+from cloud_api.sessions.session import Answer, Join, Session, Verify
+from cloud_api.settings import ServerSettings, UserLimits
 from decoding_core.errors import (
     CloudBusyError,
     ContextFullError,
@@ -55,7 +37,6 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import (
     SETTLED_LIMIT,
-    WINDOW,
     DraftBlock,
     FrameFormat,
     Kind,
@@ -64,161 +45,43 @@ from decoding_core.messages import (
     SessionOpened,
     Signal,
     Verdict,
-    digest,
 )
 from decoding_core.verifier import VerifierRole, role_of, verify
-
-UNANSWERED = 2 * WINDOW
-"""Blocks that may wait at once with those that are void: a device that waits for its
-verdicts has no more, for each epoch begins with one."""
-BUSY_MILLISECONDS = 50
-
-Key = tuple[int, int]
-Answer = Verdict | Signal
-
-
-@dataclass(frozen=True, slots=True)
-class Verify:
-    """The block is new: verify it with the models at the end of these tokens."""
-
-    token_ids: tuple[int, ...]
-    """Prompt, text, settled and drafted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """The block is being verified already: wait for that answer."""
-
-
-Decision = Verify | Join | Verdict | Signal
-
-
-class Session:
-    """One text."""
-
-    def __init__(
-        self,
-        request: OpenSession,
-        role: VerifierRole,
-        context_length: int,
-        now: float,
-        number: int = 0,
-        owner: Caller = OWNER,
-    ) -> None:
-        """Begin the text of `request`, after so many others under the same id."""
-        self.owner = owner
-        self.role = role
-        self.frames = role.frames
-        self.number = number
-        self.used = now
-        """When a device last used the session."""
-        self._context_length = context_length
-        self._prompt = request.prompt_ids
-        self._text = list(request.text_ids)
-        self._newest: Key = (0, -1)
-        self._refused: Key | None = None
-        self._failed: DraftBlock | None = None
-        self._waiting: dict[Key, DraftBlock] = {}
-        self._answers: OrderedDict[Key, Verdict] = OrderedDict()
-
-    @property
-    def idle(self) -> bool:
-        """Whether no block of the session waits for its verdict."""
-        return not self._waiting
-
-    @property
-    def newest(self) -> Key:
-        """The key of the newest block taken."""
-        return self._newest
-
-    @property
-    def token_ids(self) -> tuple[int, ...]:
-        """Prompt and text."""
-        return (*self._prompt, *self._text)
-
-    def receive(self, block: DraftBlock) -> Decision:
-        """What to do with a block."""
-        key = block.epoch, block.round
-        if key in self._answers:
-            return self._answers[key]
-        if key in self._waiting:
-            return Join()
-        held = self._text[: block.position]
-        follows = len(held) == block.position and digest(held) == block.digest
-        failed = self._failed
-        again = failed is not None and key == (failed.epoch, failed.round)
-        old = key < self._newest and not again
-        if old or self._is_void(block) or not follows:
-            return self.resync(key)
-        wanted = [
-            one
-            for one in self._waiting.values()
-            if one.epoch == block.epoch and not self._is_void(one)
-        ]
-        if len(wanted) >= WINDOW or len(self._waiting) >= UNANSWERED:
-            # What stands behind it may follow the text held here by chance, where the
-            # device drafted again what was refused before; it would overtake it.
-            self._failed = block
-            return Signal(Kind.BUSY, *key, BUSY_MILLISECONDS)
-        added = [*block.settled, *block.drafted]
-        size = len(self._prompt) + block.position + len(added)
-        if size > self._context_length:
-            return Signal(Kind.ERROR, *key, Problem.CONTEXT_FULL)
-        self._text[block.position :] = added
-        self._newest, self._failed = max(self._newest, key), None
-        self._waiting[key] = block
-        return Verify(self.token_ids)
-
-    def finish(self, block: DraftBlock, answer: Answer) -> None:
-        """The answer to a block that was to be verified. Verdicts are kept for retries;
-        after a signal the same block may be sent again."""
-        key = block.epoch, block.round
-        self._waiting.pop(key, None)
-        if isinstance(answer, Signal):
-            again = answer.kind in (Kind.ERROR, Kind.BUSY)
-            if again and key[0] == self._newest[0]:
-                self._failed = block
-            return
-        self._failed = None
-        self._answers[key] = answer
-        while len(self._answers) > WINDOW:
-            self._answers.popitem(last=False)
-        if self.role.decides and answer.accepted < len(block.drafted):
-            self._refused = key
-
-    def resync(self, key: Key) -> Signal:
-        """The answer to a block that cannot be verified: how many tokens are held."""
-        return Signal(Kind.RESYNC, *key, len(self._text))
-
-    def _is_void(self, block: DraftBlock) -> bool:
-        """Whether a block follows one of its epoch that was refused, or stands behind
-        one that failed and has not come again, under its name or a later one."""
-        key, refused, failed = (block.epoch, block.round), self._refused, self._failed
-        if refused is not None and key > refused and key[0] == refused[0]:
-            return True
-        return (
-            failed is not None
-            and block.epoch == failed.epoch
-            and block.position > failed.position
-        )
-
 
 _LAST_SECONDS = 0.3
 """How long a stop waits for what was broken off."""
 RoundKey = tuple[str, int, int, int]
 """Session, number of the text, epoch and round."""
-StreamEnd = Literal["session lost", "text replaced"]
+StreamEnd = Literal["session lost", "text replaced", "too much"]
 """Why the server ends a stream before the device does."""
+_COME_BACK_SECONDS = 2.0
+"""After which a user whose texts are all being verified may begin another."""
+
+
+@dataclass(slots=True, eq=False)
+class OpenStream:
+    """A stream that a device holds open."""
+
+    session_id: str
+    user: str
+    end: asyncio.Future[StreamEnd]
+    """Says why the stream has to end, once it has to."""
+    unread: int = 0
+    """Bytes of answers that were not handed to the device yet."""
 
 
 class Sessions:
-    """All sessions by their ids: at most `limit`, each until it was idle for too long.
-    Time is passed in."""
+    """All sessions by their ids: at most `limit`, each until it was idle for too long,
+    and of each user at most what `UserLimits` says. Time is passed in."""
 
-    def __init__(self, limit: int, idle_seconds: float) -> None:
+    def __init__(
+        self, limit: int, idle_seconds: float, of_user: UserLimits | None = None
+    ) -> None:
         self._limit = limit
         self._idle_seconds = idle_seconds
+        self._of_user = of_user or UserLimits()
         self._sessions: dict[str, Session] = {}
+        self._bookings = Bookings()
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -238,25 +101,75 @@ class Sessions:
         return session
 
     def add(self, session_id: str, session: Session) -> list[str]:
-        """Remember a session; the ids of those forgotten to make room.
+        """Remember a session; the ids of those forgotten to make room: of the same
+        user's where that has too many, or too long ones of which no block was answered
+        yet, and else of whoever has the most.
 
         Raises:
+            QuotaError: all of the user's have a block waiting; the device may come back
+                at the time that the error names, and the longest unused of them then
+                makes room.
             CloudBusyError: every session remembered has a block waiting.
         """
-        forgotten = []
-        if len(self._sessions) >= self._limit:
+        user, device, now = session.owner.user, session.owner.device, session.used
+        own = {i: one for i, one in self._sessions.items() if one.owner.user == user}
+        forgotten: list[str] = []
+        unread = {i: one for i, one in own.items() if not one.answered}
+        tokens = sum(one.size for one in (*unread.values(), session))
+        may_break_off = False
+        while len(own) >= self._of_user.sessions or (
+            tokens > self._of_user.prompt_tokens and unread
+        ):
+            among = own if len(own) >= self._of_user.sessions else unread
+            able = {i: one for i, one in among.items() if one.idle or may_break_off}
+            if not able and self._bookings.redeem(device, now):
+                able, may_break_off = among, True
+            if not able:
+                wait = self._bookings.book(device, _COME_BACK_SECONDS, now)
+                raise QuotaError(
+                    "this user has as many texts at once as one may have", wait
+                )
+            longest = min(able, key=lambda i: able[i].used)
+            tokens -= own.pop(longest).size * (longest in unread)
+            unread.pop(longest, None)
+            forgotten.append(longest)
+        if len(self._sessions) - len(forgotten) >= self._limit:
+            counts = Counter(one.owner.user for one in self._sessions.values())
             idle = [i for i, one in self._sessions.items() if one.idle]
             if not idle:
                 raise CloudBusyError("all sessions of this server are in use")
-            longest = min(idle, key=lambda i: self._sessions[i].used)
-            del self._sessions[longest]
-            forgotten.append(longest)
+            most = max(idle, key=lambda i: counts[self._sessions[i].owner.user])
+            greedy = self._sessions[most].owner.user
+            theirs = [i for i in idle if self._sessions[i].owner.user == greedy]
+            forgotten.append(min(theirs, key=lambda i: self._sessions[i].used))
+        for one in forgotten:
+            del self._sessions[one]
         self._sessions[session_id] = session
         return forgotten
 
     def of_users(self) -> Counter[str]:
         """How many sessions each user has."""
         return Counter(one.owner.user for one in self._sessions.values())
+
+    def bound_answers(self, limit: int) -> None:
+        """Drop answers kept for retries until all together take no more than `limit`
+        bytes: of the user who has the most, those of the longest unused session."""
+        if sum(one.kept_bytes for one in self._sessions.values()) <= limit:
+            return
+        sizes = {i: one.kept_bytes for i, one in self._sessions.items()}
+        while sum(sizes.values()) > limit:
+            of_user = Counter[str]()
+            for i, size in sizes.items():
+                of_user[self._sessions[i].owner.user] += size
+            ((greedy, _),) = of_user.most_common(1)
+            theirs = [
+                i for i, one in self._sessions.items() if one.owner.user == greedy
+            ]
+            longest = min(
+                (i for i in theirs if sizes[i]), key=lambda i: self._sessions[i].used
+            )
+            self._sessions[longest].forget_oldest_answer()
+            sizes[longest] = self._sessions[longest].kept_bytes
 
     def replace(self, session_id: str, session: Session) -> None:
         """Put another text in the place of one that is remembered."""
@@ -367,12 +280,15 @@ class Service:
         """The blocks that were answered."""
         self._engine = engine
         self._clock = clock
-        self._sessions = Sessions(settings.known_sessions, settings.idle_seconds)
+        limits = settings.user
+        self._openings = Openings(limits.openings, limits.openings_per_second)
+        self._sessions = Sessions(
+            settings.known_sessions, settings.idle_seconds, limits
+        )
         self._told_of_ends: list[Callable[[str], None]] = []
         self._running: dict[RoundKey, asyncio.Task[Answer]] = {}
-        self._streams: dict[
-            asyncio.Task[Any], tuple[str, asyncio.Future[StreamEnd]]
-        ] = {}
+        self._streams: dict[asyncio.Task[Any], OpenStream] = {}
+        """The oldest first."""
 
     @property
     def models(self) -> Models:
@@ -387,6 +303,11 @@ class Service:
         if self._engine.models is None:
             raise LoadingError("the models are being loaded")
         return self._engine.models
+
+    def admit(self, caller: Caller) -> None:
+        """Count a text that a caller is about to begin, before its body is read; raises
+        QuotaError where there were too many."""
+        self._openings.admit(caller, self._clock())
 
     def open(self, request: OpenSession, caller: Caller) -> SessionOpened:
         """Begin a text; raises as `role_of`, `check_request` and `Sessions.add` do."""
@@ -512,17 +433,37 @@ class Service:
             await asyncio.wait(late, timeout=_LAST_SECONDS)
 
     @contextmanager
-    def streaming(self, session_id: str) -> Iterator[asyncio.Future[StreamEnd]]:
-        """While a device holds a stream of a session open, in the task that serves it;
-        the future says why it has to end, once it has to."""
+    def streaming(self, session_id: str, caller: Caller) -> Iterator[OpenStream]:
+        """While a device holds a stream of a session open, in the task that serves it.
+        The user's own oldest stream is ended where that has too many."""
         task = asyncio.current_task()
         assert task is not None
         end: asyncio.Future[StreamEnd] = asyncio.get_running_loop().create_future()
-        self._streams[task] = session_id, end
+        self._streams[task] = stream = OpenStream(session_id, caller.user, end)
+        theirs = self._streams_of(caller.user)
+        if len(theirs) > self.settings.user.streams:
+            _end(theirs[0], "too much")
         try:
-            yield end
+            yield stream
         finally:
             del self._streams[task]
+
+    def count_unread(self, stream: OpenStream, size: int) -> None:
+        """Note that so many bytes of answers wait for the device of a stream, or with
+        fewer than none that it has them. The stream that holds the most is ended where
+        the user's devices leave too much unread."""
+        stream.unread += size
+        theirs = self._streams_of(stream.user)
+        if sum(one.unread for one in theirs) > self.settings.user.unread_bytes:
+            _end(max(theirs, key=lambda one: one.unread), "too much")
+
+    def _streams_of(self, user: str) -> list[OpenStream]:
+        """The user's streams that need not end, the oldest first."""
+        return [
+            one
+            for one in self._streams.values()
+            if one.user == user and not one.end.done()
+        ]
 
     def _begin(self, request: OpenSession, number: int, caller: Caller) -> Session:
         """The caller's session of a request that nothing speaks against."""
@@ -548,6 +489,7 @@ class Service:
                 session.role.uses_base,
                 key=key,
                 user=session.owner.user,
+                device=session.owner.device,
             )
             self._engine.warm(warm)
         generalist, base = self.models.generalist, self.models.base
@@ -580,6 +522,7 @@ class Service:
             answer = _error(block, Problem.ENGINE)
         session.finish(block, answer)
         session.used = self._clock()
+        self._sessions.bound_answers(self.settings.kept_answer_bytes)
         if self._sessions.has_replaced(session_id, session):
             return session.resync(key)
         return answer
@@ -590,9 +533,14 @@ class Service:
             self._end_streams(session_id, "session lost")
 
     def _end_streams(self, session_id: str, why: StreamEnd) -> None:
-        for streamed, end in self._streams.values():
-            if streamed == session_id and not end.done():
-                end.set_result(why)
+        for stream in self._streams.values():
+            if stream.session_id == session_id:
+                _end(stream, why)
+
+
+def _end(stream: OpenStream, why: StreamEnd) -> None:
+    if not stream.end.done():
+        stream.end.set_result(why)
 
 
 def round_of(
@@ -614,6 +562,7 @@ def round_of(
         candidates=role.terms.candidates,
         asked=block.drafted,
         user=session.owner.user,
+        device=session.owner.device,
     )
 
 

@@ -93,7 +93,8 @@ async def page(request: Request) -> Response:
         return _shown("enter.html", wrong=False)
     visit = getattr(request.state, VISIT, None)
     if visit is not None:
-        visit.known = True
+        now = asyncio.get_running_loop().time()
+        request.app.state.door.recognise(visit, caller.user, now)
     status = status_of(request.app.state)
     return _shown(
         "status.html",

@@ -151,6 +151,7 @@ def _store(_: Settings) -> str:
 
 
 def _server(settings: Settings) -> str:
+    from decoding_core.versions import SPOKEN, versions_in, which_to_update
     from edge_app.commands.service_config import service_config
     from edge_app.transport.addresses import check_token_goes_safely
     from edge_app.transport.client import Connection
@@ -172,4 +173,9 @@ def _server(settings: Settings) -> str:
         connection.close()
     if "generalist" not in models:
         raise DecodingError(f"what answers at {chosen.server} is no SpecSteer server")
+    newest = models.get("version")
+    named = f"{models.get('oldest_version', newest)}-{newest}"
+    theirs = versions_in(named)
+    if theirs is not None and SPOKEN.common(theirs) is None:
+        raise DecodingError(f"{which_to_update(SPOKEN, theirs)} ({chosen.server})")
     return f"{chosen.server} answers"

@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from edge_app.adapters.kept import that_may_hold, without
-from edge_app.commands.asking import confirm
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
 from edge_app.config.settings import store_path
+from models.asking import confirm
 from personal_store import Store
 from personal_store.lifecycle.forgetting import forget, forget_everything
 from personal_store.lifecycle.late_cleaning import clean_all_waiting

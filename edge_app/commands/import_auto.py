@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from decoding_core.foreign_text import one_line
-from edge_app.commands.asking import confirm
 from edge_app.commands.import_reports import joined, show_report
 from edge_app.commands.progress import Progress
+from models.asking import confirm
 from personal_store import ImportReport, Store
 from personal_store.errors import SourceError, StoreBusyError
 from personal_store.importers.formats.service_files import BOTH, NOBODY, OTHERS, YOURS

@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from edge_app.commands.asking import ask_secret
 from edge_app.commands.import_auto import Owner
 from edge_app.commands.import_reports import show_report
 from edge_app.commands.progress import Progress
+from models.asking import ask_secret
 from personal_store import Store
 from personal_store.errors import SourceError
 from personal_store.extras import how_to_install

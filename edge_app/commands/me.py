@@ -7,8 +7,8 @@ import sys
 import click
 
 from decoding_core.foreign_text import one_line
-from edge_app.commands.asking import confirm
 from edge_app.config.settings import store_path
+from models.asking import confirm
 from personal_store import Store
 from personal_store.lifecycle.identities import (
     add_identities,

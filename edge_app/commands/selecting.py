@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import click
 
 from decoding_core.foreign_text import one_line
-from edge_app.commands.asking import confirm
 from edge_app.commands.progress import Progress
+from models.asking import confirm
 from personal_store import Store
 from personal_store.errors import StoreError
 from personal_store.lifecycle.selectors import Outline, Which, outlines

@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 
 from decoding_core.foreign_text import escaped_json, legible, ungated
-from edge_app.commands.asking import ask_secret
 from edge_app.commands.forget import tell_proof
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import assume_yes, confirmed
 from edge_app.config.settings import store_path
+from models.asking import ask_secret
 from personal_store import Store, StoreError
 from personal_store.database.copies import back_up, backup_path
 from personal_store.errors import faults

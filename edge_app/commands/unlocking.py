@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from edge_app.commands.asking import ask_secret
+from models.asking import ask_secret
 from personal_store.database import keys
 
 

@@ -39,6 +39,7 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.foreign_text import one_line
+from decoding_core.versions import HEADER, SPOKEN
 from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.transport.problems import error_of
 
@@ -236,6 +237,7 @@ class Connection:
             )
         headers = {
             "User-Agent": "specsteer",
+            HEADER: str(SPOKEN),
             "Accept-Encoding": "identity",  # sizes are bounded as they travel
         }
         if (
@@ -562,4 +564,5 @@ def _refusal(response: httpx.Response, content: bytes) -> DecodingError:
         response.status_code,
         body if isinstance(body, dict) else {},
         response.headers.get("Retry-After"),
+        response.headers.get(HEADER),
     )

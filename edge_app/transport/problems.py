@@ -14,10 +14,12 @@ from decoding_core.errors import (
     EngineError,
     MessageError,
     SessionLostError,
+    VersionRefusedError,
     VocabularyRefusedError,
 )
 from decoding_core.foreign_text import one_line
 from decoding_core.messages import Kind, Problem, Signal
+from decoding_core.versions import SPOKEN, versions_of_refusal, which_to_update
 
 _MOST_WAIT = 10.0
 """Seconds; what a server asks for is not to be trusted."""
@@ -26,9 +28,14 @@ _LONGEST_DETAIL = 400
 
 
 def error_of(
-    url: str, status: int, problem: Mapping[str, Any], retry_after: str | None
+    url: str,
+    status: int,
+    problem: Mapping[str, Any],
+    retry_after: str | None,
+    versions: str | None = None,
 ) -> DecodingError:
-    """The error for an HTTP status and the problem+json body that came with it."""
+    """The error for an HTTP status and the problem+json body that came with it;
+    `versions` is the header in which the server says which it speaks."""
     said = str(problem.get("detail") or problem.get("title") or f"status {status}")
     detail = one_line(said[:_LONGEST_DETAIL])
     if status == 403 and problem.get("code") == "pairing-refused":
@@ -49,6 +56,8 @@ def error_of(
         return SessionLostError(detail)
     if status == 409 and problem.get("code") == "vocabulary-mismatch":
         return VocabularyRefusedError(f"the server at {url} refused: {detail}")
+    if status == 400 and problem.get("code") == "protocol-version":
+        return _other_version(url, detail, versions)
     if status in (404, 405, 501):
         return CloudRefusedError(f"there is no SpecSteer server at {url}")
     if 300 <= status < 400:
@@ -61,6 +70,18 @@ def error_of(
     if status >= 500 or status == 408:
         return CloudUnreachableError(f"the server at {url} failed: {detail}")
     return CloudRefusedError(f"the server at {url} refused: {detail}")
+
+
+def _other_version(url: str, detail: str, header: str | None) -> VersionRefusedError:
+    """The refusal of a version of the protocol."""
+    theirs = versions_of_refusal(header, detail)
+    if theirs is None:
+        return VersionRefusedError(
+            f"the server at {url} speaks another version of the protocol; update "
+            "SpecSteer on the server and on this device"
+        )
+    sentence = which_to_update(SPOKEN, theirs)
+    return VersionRefusedError(f"{sentence} ({url})", SPOKEN.common(theirs))
 
 
 def error_of_signal(signal: Signal) -> DecodingError:

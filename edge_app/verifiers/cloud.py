@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from decoding_core.errors import (
     CloudError,
@@ -21,8 +22,10 @@ from decoding_core.errors import (
     DecodingError,
     MessageError,
     SessionLostError,
+    VersionRefusedError,
 )
 from decoding_core.messages import (
+    VERSION,
     DraftBlock,
     FrameFormat,
     Kind,
@@ -62,6 +65,7 @@ class CloudVerifier:
         self._role: VerifierRole | None = None
         self._frames: FrameFormat | None = None
         self._session_id = ""
+        self._version = VERSION  # until the server is found not to speak it
         self._out = BlocksOut()
         self._answer: Verdict | Signal | None = None  # to the oldest block
         self._error: DecodingError | None = None
@@ -93,11 +97,21 @@ class CloudVerifier:
             ContextFullError: the text leaves no room in the server's models.
             StoppedError: the person stopped.
         """
+        try:
+            return self._open(replace(request, version=self._version))
+        except VersionRefusedError as error:
+            if error.common in (None, self._version):
+                raise
+            self._version = error.common
+            return self._open(replace(request, version=self._version))
+
+    def _open(self, request: OpenSession) -> SessionOpened:
         role, body = role_of(request.terms), open_to_json(request)
-        same = bool(self._session_id) and role.frames == self._frames
+        frames = replace(role.frames, version=request.version)
+        same = bool(self._session_id) and frames == self._frames
         if not same or self._connection.awaits_answers:
             self._connection.disconnect()
-        self._role, self._frames = role, role.frames
+        self._role, self._frames = role, frames
         self._out.clear()
         self._answer = self._error = None
         opened: SessionOpened | None = None

@@ -21,9 +21,10 @@ from cloud_api.connections import (
     network_of,
 )
 from cloud_api.engine.scheduler import AHEAD
+from cloud_api.errors import QuotaError
 from cloud_api.logs import LINES, PERIOD_SECONDS
 from cloud_api.run import room_for_connections
-from cloud_api.settings import DoorLimits
+from cloud_api.settings import DoorLimits, ServerSettings, UserLimits
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     PLAIN,
@@ -42,11 +43,12 @@ LIMITS = DoorLimits(8, header_seconds=10, body_seconds=60, unread_seconds=30)
 class Guest:
     """A connection that notes how it was told to leave."""
 
-    def __init__(self, door, address, now=0.0, known=False):
+    def __init__(self, door, address, now=0.0, user=""):
         self.left = []
         self.visit = Visit(address, self.left.append)
-        self.visit.known = known
         door.enter(self.visit, now)
+        if user:
+            door.recognise(self.visit, user, now)
 
 
 def test_the_oldest_stranger_of_a_network_makes_room_for_the_next():
@@ -69,26 +71,42 @@ def test_the_fullest_network_makes_room_for_the_others():
 
 def test_the_household_stays_however_many_strangers_come():
     door = Door(LIMITS)
-    own = [Guest(door, "10.0.0.1", known=True) for _ in range(7)]
+    own = [Guest(door, "10.0.0.1", user=f"u{n}") for n in range(6)]
     strangers = [Guest(door, f"10.0.1.{n}") for n in range(50)]
 
     assert all(one.left == [] for one in own)
-    assert [one.left for one in strangers] == [[None]] * 49 + [[]]
+    assert [one.left for one in strangers] == [[None]] * 48 + [[]] * 2
     assert len(door) == 8
 
 
-def test_the_household_alone_fills_the_room():
-    """The last to come is sent away, or one that rests between two requests."""
+def test_the_last_places_are_left_to_strangers_such_as_health_checks():
+    """The household is told to come back, or one that rests between two requests makes
+    room, of whoever has the most."""
     door = Door(LIMITS)
-    own = [Guest(door, "10.0.0.1", known=True) for _ in range(8)]
+    own = [Guest(door, "10.0.0.1", user=f"u{n % 3}") for n in range(6)]
+    with pytest.raises(QuotaError) as caught:
+        Guest(door, "10.0.0.2", user="u9")
 
-    assert Guest(door, "10.0.0.2").left == [None]
-    assert len(door) == 8
-    door.rest(own[3].visit, 5.0)
-    door.rest(own[1].visit, 6.0)
-    late = Guest(door, "10.0.0.2")
-    assert late.left == []
-    assert [one.left for one in own] == [[]] * 3 + [[None]] + [[]] * 4
+    assert caught.value.retry_after == 5
+    assert Guest(door, "10.0.0.3").left == []
+    door.rest(own[0].visit, 3.0)
+    assert Guest(door, "10.0.0.2", user="u9").left == []
+    assert [one.left for one in own] == [[None]] + [[]] * 5
+    # Who comes back when told so is let in, though nobody rests.
+    assert Guest(door, "10.0.0.2", now=5.0, user="u9").left == []
+    assert own[1].left == [None]
+
+
+def test_one_user_cannot_take_all_places():
+    door = Door(LIMITS)
+    greedy = [Guest(door, "10.0.0.1", user="a") for _ in range(3)]
+    with pytest.raises(QuotaError):
+        Guest(door, "10.0.0.1", user="a")
+    door.rest(greedy[2].visit, 1.0)
+    Guest(door, "10.0.0.1", user="a")
+
+    assert [one.left for one in greedy] == [[], [], [None]]
+    assert all(Guest(door, "10.0.0.2", user="b").left == [] for _ in range(3))
 
 
 def test_a_stage_keeps_its_deadline_while_bytes_drip_in():
@@ -362,21 +380,21 @@ def test_strangers_never_keep_the_household_out():
             assert len(server.app.state.door) <= 48
 
 
-def test_the_household_is_told_when_there_is_no_room():
-    with running(door=DoorLimits(2)) as server, ExitStack() as stack:
+def test_a_user_with_too_many_connections_is_told_when_to_come_back():
+    """And health checks are answered meanwhile."""
+    with running(door=DoorLimits(8)) as server, ExitStack() as stack:
         url = server.url.replace("http", "ws") + "/v1/sessions/"
         with client_of(server) as client:
             session_id = open_session(client)
         wait_until(lambda: len(server.app.state.door) == 0)
-        for _ in range(2):
+        for _ in range(3):
             path = f"{url}{session_id}/stream"
             stack.enter_context(connect(path, additional_headers=HEADERS))
-        with silent(server) as (one,):
-            answer = all_of(one)
+        answer = ask("GET", server.url + "/v1/models", headers=HEADERS)
+        assert ask("GET", server.url + "/healthz").status_code == 200
 
-    assert answer.startswith(b"HTTP/1.1 503 ")
-    assert b"retry-after: 5\r\n" in answer
-    assert b'"code":"busy"' in answer
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")
+    assert answer.json()["code"] == "too-much"
 
 
 def test_small_answers_are_sent_at_once():
@@ -445,8 +463,28 @@ def test_the_limits_are_those_of_the_page():
         assert any(x.startswith(f"| {what} | {seconds:.0f} seconds") for x in lines)
     assert f"| the same line in the log | {LINES} a minute |" in page
     assert PERIOD_SECONDS == 60
-    assert (limits.strangers, limits.strangers_per_network) == (256, 64)
-    assert "half of the 512 in all, and an eighth from one" in words
+    assert (limits.strangers, limits.strangers_per_network) == (1024, 256)
+    user = UserLimits()
+    for what, most in (
+        ("texts remembered", f"{user.sessions}"),
+        (
+            "texts begun",
+            f"{user.openings} at once, {user.openings_per_second:.0f} a second",
+        ),
+        (
+            "prompts of which no block was verified yet",
+            f"{user.prompt_tokens:,} tokens",
+        ),
+        ("open streams", f"{user.streams}"),
+        (
+            "answers on streams that are not read",
+            f"{user.unread_bytes >> 20} MiB",
+        ),
+        ("connections", f"{limits.known_per_user}"),
+    ):
+        assert f"| {what} | {most} |" in page
+    assert f"take {ServerSettings().kept_answer_bytes >> 20} MiB in all" in page
+    assert "half of the 2048 in all, and an eighth from one" in words
     assert f"{AHEAD} tokens at a time" in words
     assert f"every {connections.PING_SECONDS:.0f} seconds" in words
 

@@ -332,7 +332,9 @@ def test_nothing_that_was_sent_is_ever_shown(command, environment, kind, tmp_pat
     if kind == "faulty":
         assert "RuntimeError in" in err
     else:
-        assert err.count("\n") == 1
+        # Where it listens, and which of the two is to be updated.
+        _, refused = err.splitlines()
+        assert refused.endswith("update SpecSteer on the server")
 
 
 def drive_http(client):

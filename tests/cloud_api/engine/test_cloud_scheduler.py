@@ -8,11 +8,11 @@ import pytest
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import (
     AHEAD,
-    BESIDE,
     CHUNK,
     Round,
     Scheduler,
 )
+from cloud_api.engine.slots import PromptPace
 from cloud_api.errors import StaleBlockError
 from decoding_core.errors import (
     CloudBusyError,
@@ -33,6 +33,8 @@ from tests.cloud_api.cloud_fakes import (
 from tests.waiting import PATIENCE
 
 NOTHING = Verdict(0, 0, 0, ())
+PACE = 2 * PromptPace().tokens
+"""Tokens of a prompt beside blocks of one user, before anything was measured."""
 
 
 class Asked:
@@ -154,7 +156,7 @@ def test_a_session_that_ends_leaves_nothing_behind():
 
 
 def test_a_chunk_of_a_long_prompt_is_read_beside_rounds_that_are_ready():
-    """In one pass, and more of it where no block waits."""
+    """In one pass; in small chunks as long as the other text is about."""
     models = fake_models(context_length=4000)
     scheduler = Scheduler(models)
     long = Asked("long", [1] * (3 * CHUNK + 5))
@@ -166,9 +168,9 @@ def test_a_chunk_of_a_long_prompt_is_read_beside_rounds_that_are_ready():
     for model in (models.generalist, models.base):
         ((first, second),) = model.calls
         assert (first.slot, first.token_ids) == (1, (1, 2))
-        assert (second.slot, len(second.token_ids)) == (0, BESIDE)
+        assert (second.slot, len(second.token_ids)) == (0, PACE)
     run_all(scheduler)
-    assert len(models.generalist.calls[1][0].token_ids) == CHUNK
+    assert len(models.generalist.calls[1][0].token_ids) == PACE
     assert long.result == NOTHING
     assert len(models.generalist.held[0]) == len(models.base.held[0]) == 3 * CHUNK + 5
 
@@ -188,19 +190,19 @@ def test_a_text_of_any_length_is_verified(chunks, more):
     assert read_tokens(models.base) == chunks * CHUNK + more
 
 
-def test_two_long_prompts_are_read_in_turns():
+def test_the_shorter_of_two_prompts_is_read_first_and_the_longer_is_not_forgotten():
+    """In every third step the one that waits the longest has its turn."""
     models = fake_models(context_length=4000)
     scheduler = Scheduler(models)
-    one, other = (Asked(name, [1] * (2 * CHUNK + 5)) for name in "ab")
+    long = Asked("long", [1] * (9 * CHUNK))
+    short = Asked("short", [2] * (3 * CHUNK + 5))
 
-    run(scheduler, one, other)
+    run(scheduler, long, short)
     run_all(scheduler)
 
-    read = [(r.slot, len(r.token_ids)) for c in models.generalist.calls for r in c]
-    turns = [(0, CHUNK), (1, CHUNK), (0, CHUNK), (1, CHUNK)]
-    # What is left of the first is a round that is ready.
-    assert read == [*turns[:3], (0, 5), (1, BESIDE), (1, CHUNK - BESIDE + 5)]
-    assert (one.result, other.result) == (NOTHING, NOTHING)
+    read = [r.slot for c in models.generalist.calls for r in c]
+    assert read[:5] == [1, 1, 0, 1, 1]
+    assert (long.result, short.result) == (NOTHING, NOTHING)
 
 
 def ahead(name, length):

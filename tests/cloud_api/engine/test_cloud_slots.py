@@ -2,7 +2,7 @@
 
 import heapq
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -13,10 +13,10 @@ from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import (
     LONGEST_PATIENCE_SECONDS,
     PATIENCE_SECONDS,
-    TENURE,
     Round,
     Scheduler,
 )
+from cloud_api.engine.slots import TENURE
 from decoding_core.messages import Verdict
 
 SECONDS_A_TOKEN = 0.001
@@ -30,12 +30,13 @@ class CountingModel:
 
     def __init__(self, slots):
         self.slots = slots
-        self.count = 0
+        self.count = self.passes = 0
 
     def rollback(self, slot, position):
         pass
 
     def evaluate(self, readings):
+        self.passes += 1
         self.count += sum(len(reading.token_ids) for reading in readings)
         return [np.zeros((reading.rows, 1), np.float32) for reading in readings]
 
@@ -51,15 +52,23 @@ class Device:
     starts: float = 0.0
     kept: int = 4
     seed: int = 0
+    user: str = ""
+    device: str = ""
+    drafted: int = 9
+    """Tokens of a block."""
+    opens: bool = False
+    """Whether the text is read ahead first."""
 
     def rounds(self, name):
         """The rounds of its blocks, one after the other."""
         choose = random.Random(self.seed)
         text = [choose.randrange(1 << 30) for _ in range(self.prompt)]
         for number in range(self.blocks):
-            drafted = [choose.randrange(1 << 30) for _ in range(9)]
-            ids = (*text, *drafted)
-            yield Round(name, ids, 9, False, lambda *_: Verdict(0, 0, 0, ())), number
+            drafted = [choose.randrange(1 << 30) for _ in range(self.drafted)]
+            ids, rows = (*text, *drafted), self.drafted
+            block = Round(name, ids, rows, False, lambda *_: Verdict(0, 0, 0, ()))
+            block.user, block.device = self.user, self.device
+            yield block, number
             text += drafted[: self.kept]
 
 
@@ -70,22 +79,45 @@ class Household:
     def __init__(self, slots, devices):
         self.now = 0.0
         self.model = CountingModel(slots)
-        self.scheduler = Scheduler(Models(self.model), lambda: self.now)
+        self.scheduler = Scheduler(Models(self.model), lambda: self.now, self.measure)
         self.devices = devices
         self.answers = [0] * len(devices)
-        self.waits = [0.0] * len(devices)
-        """The longest that a block of each device waited."""
+        self.times = [[] for _ in devices]
+        """How long each block of each device took."""
         self.ended = []
 
-    def write(self):
-        """Let every device write its text to the end."""
+    def measure(self):
+        """The time that the model has taken."""
+        return SECONDS_A_TOKEN * (self.model.count + self.model.passes)
+
+    @property
+    def waits(self):
+        """The longest that a block of each device took."""
+        return [max(times, default=0.0) for times in self.times]
+
+    def _open(self, n):
+        device = self.devices[n]
+        choose = random.Random(device.seed)
+        text = tuple(choose.randrange(1 << 30) for _ in range(device.prompt))
+        ahead = Round(str(n), text[:-1], 0, False)
+        ahead.user, ahead.device = device.user, device.device
+        self.scheduler.add(ahead)
+
+    def write(self, until=None):
+        """Let every device write its text to the end, or until one of them has."""
         rounds = [d.rounds(str(n)) for n, d in enumerate(self.devices)]
         arrivals = [(d.starts, n) for n, d in enumerate(self.devices)]
         heapq.heapify(arrivals)
         answered = []
-        while True:
+        opened = {n for n, d in enumerate(self.devices) if not d.opens}
+        while until not in self.ended:
             while arrivals and arrivals[0][0] <= self.now:
                 at, n = heapq.heappop(arrivals)
+                if n not in opened:
+                    opened.add(n)
+                    self._open(n)
+                    heapq.heappush(arrivals, (at + self.devices[n].pause, n))
+                    continue
                 found = next(rounds[n], None)
                 if found is None:
                     self.scheduler.release(str(n))
@@ -97,21 +129,22 @@ class Household:
                 self.scheduler.add(found[0])
             pause = self.scheduler.pause()
             if pause == 0.0:
-                before = self.model.count
+                before = self.measure()
                 self.scheduler.step()
-                self.now += SECONDS_A_TOKEN * (1 + self.model.count - before)
+                self.now += max(SECONDS_A_TOKEN, self.measure() - before)
             else:
                 moments = [at for at, _ in arrivals[:1]]
                 moments += [] if pause is None else [self.now + pause]
                 if not moments:
-                    return self
+                    break
                 self.now = max(self.now, min(moments))
             for n, at, result in answered:
                 assert isinstance(result, Verdict)
                 self.answers[n] += 1
-                self.waits[n] = max(self.waits[n], self.now - at)
+                self.times[n].append(self.now - at)
                 heapq.heappush(arrivals, (self.now + self.devices[n].pause, n))
             answered.clear()
+        return self
 
 
 def read(slots, devices):
@@ -180,6 +213,87 @@ def test_a_slow_device_is_given_the_time_that_it_took_before():
     assert read(4, slow) <= read(5, slow) + 5 * (320 + 9)
 
 
+def p95(times):
+    return float(np.percentile(times, 95))
+
+
+QUIET = Device(seed=99, user="quiet", opens=True, pause=0.05, blocks=40)
+
+
+@pytest.mark.parametrize(
+    ("flood", "slots"),
+    [
+        ([Device(2000, 0, opens=True)] * 256, 4),
+        ([Device(2000, 8, opens=True)] * 32, 4),
+        ([Device(2000, 8)] * 32, 16),
+        ([Device(100, 200, 0.0)] * 16, 4),
+        ([Device(100, 200, 0.0, drafted=40)] * 8, 16),
+    ],
+    ids=["openings", "prompts", "more slots", "blocks", "long blocks"],
+)
+def test_a_flood_at_most_doubles_the_time_of_another_user_s_blocks(flood, slots):
+    """Of 95 in 100, whatever the other user's devices send. The first, which waits for
+    the prompt, has half of the time, and a slot at once."""
+    alone = Household(slots, [QUIET]).write()
+    flood = [
+        replace(one, seed=n, user="flood", device=str(n % 3), starts=n / 1000)
+        for n, one in enumerate(flood)
+    ]
+    home = Household(slots, [replace(QUIET, starts=0.5), *flood])
+    home.write(until=0)
+
+    longest = max(one.drafted for one in flood)
+    assert p95(home.times[0]) <= 2 * max(p95(alone.times[0]), longest / 1000)
+    prompt = (QUIET.prompt + longest) / 1000
+    assert home.times[0][0] <= 4 * prompt
+
+
+def test_a_user_with_a_share_of_slots_keeps_it_while_thinking():
+    """Whatever another user asks; and who has none gets one at once."""
+    flood = [Device(seed=n, user="flood", pause=0.0, blocks=150) for n in range(8)]
+    thinking = Device(seed=9, user="quiet", pause=20.0, blocks=3, starts=0.3)
+    home = Household(4, [*flood, thinking]).write(until=8)
+
+    assert max(home.times[8][1:]) < 0.1
+
+
+def test_devices_of_one_user_share_its_slots():
+    many = [Device(seed=n, device="a", pause=0.0, blocks=200) for n in range(6)]
+    one = Device(seed=9, device="b", starts=0.5, blocks=5)
+    home = Household(4, [*many, one]).write(until=6)
+
+    assert home.waits[6] < 3.0
+
+
+@pytest.mark.parametrize("of", ["one device", "devices", "users"])
+def test_prompts_that_are_read_do_not_keep_a_short_one_waiting(of):
+    """Four of them hold all slots; the longest gives way, once."""
+    long = [
+        Device(
+            2000,
+            3,
+            seed=n,
+            user=str(n) if of == "users" else "",
+            device="" if of == "one device" else str(n),
+        )
+        for n in range(4)
+    ]
+    late = Device(300, 3, seed=9, starts=1.0, user="9" if of == "users" else "")
+    home = Household(4, [*long, replace(late, device="9")]).write()
+
+    assert home.times[4][0] < (2.0 if of == "users" else 1.0)
+    assert max(home.waits) < 13
+
+
+def test_nobody_waits_for_ever_for_those_who_send_blocks():
+    """A prompt has its turn after some steps, though blocks always wait."""
+    busy = [Device(20, 4000, 0.0, seed=n, user=f"busy {n % 2}") for n in range(4)]
+    late = Device(400, 2, seed=9, starts=0.2, user="busy 0")
+    home = Household(8, [*busy, late]).write(until=4)
+
+    assert home.waits[4] < 10
+
+
 devices = st.builds(
     Device,
     prompt=st.integers(1, 400),
@@ -188,6 +302,9 @@ devices = st.builds(
     starts=st.floats(0, 5),
     kept=st.integers(0, 9),
     seed=st.integers(0, 3),
+    user=st.sampled_from("ab"),
+    device=st.sampled_from("xy"),
+    opens=st.booleans(),
 )
 
 

@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cloud_api.sessions.service import UNANSWERED, Join, Session, Verify
+from cloud_api.sessions.session import UNANSWERED, Join, Session, Verify
 from decoding_core.messages import (
     WINDOW,
     DraftBlock,
@@ -90,7 +90,7 @@ class LossyNetwork(RuleBasedStateMachine):
                 signal = Signal(Kind.BUSY, *key, 1000)
             self.session.finish(block, signal)
             self.failed = block if key[0] == self.newest[0] else self.failed
-            self.dropped += [b for b in self.waiting if self.is_void(b)]
+            self.dropped += [b for b in self.waiting if self.is_void(b, waits=True)]
             return
         verdict = Verdict(*key, round(share * len(block.drafted)), ())
         self.session.finish(block, verdict)
@@ -122,16 +122,18 @@ class LossyNetwork(RuleBasedStateMachine):
         assert len(wanted) <= WINDOW
         assert len(self.waiting) <= UNANSWERED
 
-    def is_void(self, block):
+    def is_void(self, block, waits=False):
         key, mark = (block.epoch, block.round), self.marks.get(block.epoch)
         failed = self.failed
         behind = failed and block.epoch == failed.epoch
+        if waits and failed and (failed.epoch, failed.round) > self.newest:
+            behind = False  # the engine never heard of it
         return (mark is not None and key > mark) or (
             behind and block.position > failed.position
         )
 
     def is_stale(self, block):
-        return block.epoch < self.newest[0] or self.is_void(block)
+        return block.epoch < self.newest[0] or self.is_void(block, waits=True)
 
     def take_in(self, block, meant):
         expected = self.expected(block)
@@ -165,7 +167,7 @@ class LossyNetwork(RuleBasedStateMachine):
         if old or self.is_void(block) or not follows:
             return "resync"
         same = [b for b in self.waiting if b.epoch == key[0]]
-        wanted = [b for b in same if not self.is_void(b)]
+        wanted = [b for b in same if not self.is_void(b, waits=True)]
         if len(wanted) >= WINDOW or len(self.waiting) >= UNANSWERED:
             return "busy"
         size = 3 + block.position + len(block.settled) + len(block.drafted)

@@ -36,7 +36,7 @@ def mode(path):
 
 
 def announce(path):
-    _say("http://127.0.0.1:1", Doorway("127.0.0.1", 0, False, path, "", False))
+    _say("http://127.0.0.1:1", "", Doorway("127.0.0.1", 0, False, path, False))
 
 
 def write_ledger(path):

@@ -1,0 +1,344 @@
+"""How the engine is shared: what the models hold of each text, who holds a slot, which
+user is next, and how much of a prompt is read in one step.
+
+A `Slot` is a cache in each model and holds one text. There may be more texts than
+slots, and to read a text anew costs as much as many blocks of it. So a slot is *lent*:
+whoever holds one keeps it, while others wait, until it has read several times what its
+text would cost to be read anew, or until its device has been silent for a while.
+
+Between users slots are shared: who has fewer than an equal share of them gets one at
+once from who has more, and who has no more than that is left alone by who has. The same
+holds between the devices of one user, for what that user has. Time is passed in.
+
+`FairTime` is start-time fair queueing (Goyal, Vin and Cheng 1996): whoever has had the
+least computing is next, and nobody saves up time while there is nothing to compute.
+`PromptPace` finds by measurement how many tokens of a prompt take no longer than a part
+of the round that one text has when nobody else writes.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from cloud_api.engine.models import Models
+from decoding_core.protocols import BatchEngine, Reading
+from decoding_core.verifier import common_prefix
+
+SIZES = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+"""Tokens of a prompt that one step may read."""
+_PART = 0.6
+"""How much of a quiet round a step of a prompt may take: a block that comes in its
+midst waits for it, and the two together stay below twice a quiet round."""
+_SLACK = 1.2
+"""Where even the smallest step takes longer than that, as on a graphics card, which
+reads few tokens no faster than many, this much more than it."""
+_TRY_AGAIN = 64
+"""Steps after which a larger size is tried once more."""
+TENURE = 10
+"""How many times the length of its text a holder may read while others wait. Lending a
+slot anew costs one reading of the text, so swaps cost at most about a tenth."""
+SHARE_SECONDS = 60.0
+"""How long a text keeps its slot from users who have their share, though its device is
+silent: as long as a person may think about a sentence."""
+
+Party = tuple[str, str]
+"""A user, and the device that holds or wants a slot."""
+NOBODY: Party = ("", "")
+Claim = Literal["at once", "not soon", "in turn"]
+"""Whether another party may have a holder's slot for the sake of fair shares."""
+
+
+class SlotCache:
+    """What one model has read in one slot."""
+
+    def __init__(self, model: BatchEngine, number: int) -> None:
+        self._model = model
+        self._number = number
+        self._read: tuple[int, ...] = ()
+        self.count = 0
+        """How many tokens the model has read for the slot's holder, those that were
+        rolled back too."""
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+    def start(self, token_ids: tuple[int, ...], rows: int) -> int:
+        """From where the model must read to give the last `rows` rows of logits."""
+        return min(common_prefix(self._read, token_ids), len(token_ids) - rows)
+
+    def prepare(
+        self,
+        token_ids: tuple[int, ...],
+        rows: int,
+        candidates: int | None = None,
+        asked: Sequence[int] = (),
+    ) -> Reading:
+        """Roll back to where the cache and `token_ids` differ; what is then to be
+        read. Call `advance` when it was read."""
+        start = self.start(token_ids, rows)
+        if start < len(self._read):
+            self._model.rollback(self._number, start)
+            self._read = self._read[:start]
+        return Reading(self._number, token_ids[start:], rows, candidates, asked)
+
+    def advance(self, token_ids: tuple[int, ...]) -> None:
+        """Note that the model has read `token_ids`."""
+        self.count += len(token_ids) - len(self._read)
+        self._read = token_ids
+
+    def clear(self) -> None:
+        """Forget the text, before another session takes the slot or after a fault."""
+        self._model.rollback(self._number, 0)
+        self._read = ()
+
+
+class Slot:
+    """One cache in each model."""
+
+    def __init__(self, models: Models, number: int) -> None:
+        self.generalist = SlotCache(models.generalist, number)
+        self._base = None if models.base is None else SlotCache(models.base, number)
+        self.party = NOBODY
+        """Whose text it holds."""
+        self.kept_until = -float("inf")
+        """Until when a holder without a block keeps the slot while another waits; one
+        whose text was only read ahead leaves at once."""
+        self.used = -float("inf")
+        """When something was last read for the holder."""
+
+    @property
+    def base(self) -> SlotCache:
+        """The cache of the base; asked for in sessions that use the base alone."""
+        assert self._base is not None
+        return self._base
+
+    @property
+    def used_up(self) -> bool:
+        """Whether its holder has read so much that another may have the slot."""
+        return self.generalist.count > TENURE * len(self.generalist)
+
+    @property
+    def only_read_ahead(self) -> bool:
+        """Whether no block of the holder was answered."""
+        return self.kept_until == -float("inf")
+
+    def clear(self) -> None:
+        """Forget the text in each model."""
+        self.generalist.clear()
+        if self._base is not None:
+            self._base.clear()
+
+    def vacate(self) -> None:
+        """Forget the text and its holder."""
+        self.clear()
+        self.generalist.count = 0
+        self.party = NOBODY
+        self.kept_until = self.used = -float("inf")
+
+
+class SlotPool:
+    """All slots, and the sessions that hold them."""
+
+    def __init__(self, models: Models) -> None:
+        self._free = [Slot(models, number) for number in range(models.slots)]
+        self._free.reverse()
+        self._size = len(self._free)
+        self._held: dict[str, Slot] = {}
+
+    @property
+    def has_free(self) -> bool:
+        """Whether a slot is held by nobody."""
+        return bool(self._free)
+
+    def held(self, session_id: str) -> Slot | None:
+        """The slot that a session holds, or None."""
+        return self._held.get(session_id)
+
+    def take(self, session_id: str, party: Party = NOBODY) -> Slot | None:
+        """The session's slot, or a free one, or None."""
+        if session_id not in self._held and self._free:
+            self._held[session_id] = slot = self._free.pop()
+            slot.party = party
+        return self._held.get(session_id)
+
+    def count(self, user: str) -> int:
+        """How many slots a user has."""
+        return sum(slot.party[0] == user for slot in self._held.values())
+
+    def leaving(
+        self,
+        waiting: Mapping[str, Party],
+        wanting: Party,
+        need: int,
+        unread: Mapping[str, int],
+    ) -> tuple[str, float]:
+        """The holder that is the first to leave for a party that wants a slot for so
+        many tokens, and from when on. `waiting` are the sessions with a block, by their
+        parties; `unread` says of those that may give way to a shorter text how much of
+        theirs is still to be read.
+
+        A holder leaves at any time if it takes more than its share from who has less.
+        Else, where it has no more than its share and the other no less, it stays until
+        it was not used for `SHARE_SECONDS`. Otherwise one that has more than twice the
+        other's need still to read, whose text was only read ahead, or that has used its
+        slot up, leaves at any time; one that is not in `waiting`, at the end of its
+        patience; any other, never (infinity). The pool must not be empty.
+        """
+        shares = _Shares(self._size, self._held, waiting.values(), wanting)
+        greed = shares.held
+
+        def leaves(session_id: str) -> float:
+            slot, waits = self._held[session_id], session_id in waiting
+            claim = shares.claim(slot.party)
+            if claim == "at once":
+                return -float("inf")
+            if claim == "not soon":
+                return float("inf") if waits else slot.used + SHARE_SECONDS
+            if slot.used_up or unread.get(session_id, 0) > 2 * need:
+                return -float("inf")
+            return float("inf") if waits else slot.kept_until
+
+        def order(session_id: str) -> tuple[float, bool, int, float, int]:
+            # Of those that may leave now, a text that nobody writes at costs least;
+            # then one of whoever has the most, and of these the one read soonest anew.
+            slot = self._held[session_id]
+            waits, most = session_id in waiting, -greed[slot.party[:1]]
+            size = len(slot.generalist)
+            return leaves(session_id), waits, most, slot.kept_until, size
+
+        first = min(self._held, key=order)
+        return first, leaves(first)
+
+    def spare(self, waiting: Mapping[str, Party], wanting: Party) -> str | None:
+        """What a party may read ahead in: "" for a free slot, the name of a session
+        that has to leave for it, as its text was only read ahead, or None.
+
+        The last free slot is left to the next block that comes, unless it is the only
+        slot there is, which is lent, or others have more than their share.
+        """
+        free = len(self._free)
+        if free > 1 or free == self._size:
+            return ""
+        shares = _Shares(self._size, self._held, waiting.values(), wanting)
+        for session_id, slot in self._held.items():
+            if shares.claim(slot.party) != "at once":
+                continue
+            if free:
+                return ""
+            if session_id not in waiting and slot.only_read_ahead:
+                return session_id
+        return None
+
+    def release(self, session_id: str) -> None:
+        """Clear the slot of a session that ended, or leaves it to another."""
+        slot = self._held.pop(session_id, None)
+        if slot is not None:
+            slot.vacate()
+            self._free.append(slot)
+
+
+class _Shares:
+    """How many slots each user and each device has, and what that gives to one who
+    wants one more."""
+
+    def __init__(
+        self,
+        size: int,
+        held: Mapping[str, Slot],
+        waiting: Iterable[Party],
+        wanting: Party,
+    ) -> None:
+        holders = [slot.party for slot in held.values()]
+        parties = {*holders, *waiting, wanting}
+        self.held = Counter(one[:n] for one in holders for n in (1, 2))
+        """Slots of each user and of each device."""
+        users = len({user for user, _ in parties})
+        devices = sum(user == wanting[0] for user, _ in parties)
+        self._fair = {
+            1: max(1, size // users),
+            2: max(1, self.held[wanting[:1]] // devices),
+        }
+        self._wanting = wanting
+
+    def claim(self, holder: Party) -> Claim:
+        """What the one who wants a slot may have of a holder's."""
+        for level in (1, 2):
+            theirs, ours = holder[:level], self._wanting[:level]
+            if theirs == ours:
+                continue
+            fair = self._fair[level]
+            if self.held[ours] < fair < self.held[theirs]:
+                return "at once"
+            if self.held[ours] >= fair >= self.held[theirs]:
+                return "not soon"
+            return "in turn"
+        return "in turn"
+
+
+class FairTime:
+    """The computing that each user has had, as virtual time."""
+
+    def __init__(self) -> None:
+        self._ends: dict[str, float] = {}
+        self._now = 0.0
+        """When, in virtual time, the last step began that was charged."""
+
+    def order(self, users: Iterable[str]) -> list[str]:
+        """The users, each once, the one who had the least first."""
+        return sorted(dict.fromkeys(users), key=self._start)
+
+    def charge(self, user: str, seconds: float) -> None:
+        """Note that a user had so much of the engine's time."""
+        start = self._start(user)
+        self._now = max(self._now, start)
+        self._ends[user] = start + seconds
+        if len(self._ends) > 1:  # whoever had no more than all others is forgotten
+            self._ends = {u: end for u, end in self._ends.items() if end > self._now}
+
+    def _start(self, user: str) -> float:
+        return max(self._ends.get(user, 0.0), self._now)
+
+
+class PromptPace:
+    """How many tokens of a prompt a step reads where others write too."""
+
+    def __init__(self) -> None:
+        self._at = SIZES.index(16)
+        self._most = len(SIZES) - 1
+        """The largest size that was not found to be too slow lately."""
+        self._since = 0
+        self._quiet: deque[float] = deque(maxlen=15)
+        self._seconds = [deque[float](maxlen=5) for _ in SIZES]
+
+    @property
+    def tokens(self) -> int:
+        """The size of the next step."""
+        return SIZES[self._at]
+
+    def note_quiet(self, seconds: float) -> None:
+        """Note how long a block took that was read alone."""
+        self._quiet.append(seconds)
+
+    def note_prompt(self, tokens: int, seconds: float) -> None:
+        """Note how long a step took that read so much of a prompt and nothing else: as
+        much as `tokens` says, or twice that."""
+        if tokens not in (self.tokens, 2 * self.tokens) or not self._quiet:
+            return
+        seconds *= self.tokens / tokens
+        self._since += 1
+        self._seconds[self._at].append(seconds)
+        bound = _PART * statistics.median(self._quiet)
+        if self._seconds[0]:
+            bound = max(bound, _SLACK * statistics.median(self._seconds[0]))
+        if statistics.median(self._seconds[self._at]) > bound:
+            self._at = self._most = max(0, self._at - 1)
+            self._since = 0
+        elif self._at < self._most:
+            self._at += 1
+        elif self._since >= _TRY_AGAIN and self._at < len(SIZES) - 1:
+            self._at = self._most = self._at + 1
+            self._seconds[self._at].clear()
+            self._since = 0
