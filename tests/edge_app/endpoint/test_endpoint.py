@@ -84,15 +84,24 @@ def serving(service):
         assert not thread.is_alive()
 
 
-@pytest.fixture
-def service():
-    return ScriptedService()
-
-
-@pytest.fixture
-def url(service):
+@pytest.fixture(scope="module")
+def running():
+    """One endpoint for all tests that leave it as it was."""
+    service = ScriptedService()
     with serving(service) as (url, _, _):
-        yield url
+        yield service, url
+
+
+@pytest.fixture
+def service(running):
+    """As if it had just begun."""
+    running[0].__init__()
+    return running[0]
+
+
+@pytest.fixture
+def url(service, running):
+    return running[1]
 
 
 def client(url, **options):
