@@ -7,12 +7,13 @@ as a store finds them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 from models.prompts import Excerpt, Message, Request, private_messages
 from models.synthetic_writers import persona, synthetic
+from models.synthetic_writers.everyday import Everyday
 from models.synthetic_writers.synthetic import Piece, Writer
 from personal_store.search.ranking import SAME_TEXT, Entry, Wanted
 from personal_store.search.retrieval import Corpus
@@ -21,7 +22,7 @@ from personal_store.text.tokens import overlap, shingles, tokens
 _UNSEEN = 990_000
 """Seeds from here on belong to writers that no mixture has met."""
 _TASKS = ("email",) * 6 + ("review", "review", "post", "note")
-_OWN_WAY = 0.4
+OWN_WAY = 0.4
 """Share of the plain examples whose writers have ways of their own, which nothing
 tells. Both models then know how likely such ways are before anything is known of a
 writer, which is what a history is measured against; where that is left to chance, their
@@ -29,6 +30,9 @@ guesses at strange words differ by orders of magnitude."""
 _NOTES = 0.2
 """Share of the examples with history that hold notes about the writer, or those
 alone."""
+
+Write = Callable[[Writer, Random, str], Piece]
+"""Writes a text of a task, with the request that asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +107,43 @@ def texts_of_unseen_writer(count: int, seed: int = 0) -> list[Piece]:
     return [next(synthetic.pieces(writer, rng, task, 1)) for task in tasks]
 
 
-def synthetic_examples(rng: Random, private: float) -> Iterator[Example]:
-    """Endless examples by writers who are each met once, a share with history."""
+def synthetic_examples(
+    rng: Random,
+    private: float,
+    everyday: Everyday | None = None,
+    share: float = 0.0,
+    own_way: float = OWN_WAY,
+) -> Iterator[Example]:
+    """Endless examples by writers who are each met once: a share of them with history,
+    a share of `everyday` requests, and of the plain ones a share by writers with ways
+    of their own."""
+
+    def write(writer: Writer, rng: Random, task: str) -> Piece:
+        if everyday is not None and rng.random() < share:
+            return everyday.piece(writer, rng, task)
+        return _piece(writer, rng, task)
+
     while True:
         task = rng.choice(_TASKS)
         if rng.random() >= private:
-            own_way = rng.random() < _OWN_WAY
-            make = synthetic.new_writer if own_way else synthetic.common_writer
-            piece = next(synthetic.pieces(make(rng), rng, task, 1))
+            own = rng.random() < own_way
+            make = synthetic.new_writer if own else synthetic.common_writer
+            piece = write(make(rng), rng, task)
             yield Example(piece.request, [], piece.text)
         elif rng.random() < _NOTES:
             yield _with_notes(rng)
         else:
-            yield _with_history(rng, task)
+            yield _with_history(rng, task, write)
 
 
-def _with_history(rng: Random, task: str) -> Example:
+def _piece(writer: Writer, rng: Random, task: str) -> Piece:
+    return next(synthetic.pieces(writer, rng, task, 1))
+
+
+def _with_history(rng: Random, task: str, write: Write = _piece) -> Example:
     writer = synthetic.new_writer(rng)
-    piece = next(synthetic.pieces(writer, rng, task, 1))
-    past = _past(writer, rng, task)
-    return _example(piece, _found(past, piece.request, rng))
+    piece = write(writer, rng, task)
+    return _example(piece, _found(_past(writer, rng, task, write), piece.request, rng))
 
 
 def _with_notes(rng: Random) -> Example:
@@ -138,9 +159,10 @@ def _with_notes(rng: Random) -> Example:
     return _example(piece, _found(past, piece.request, rng), person.notes)
 
 
-def _past(writer: Writer, rng: Random, task: str) -> list[Piece]:
-    same = synthetic.pieces(writer, rng, task, rng.choice((2, 3, 4, 5, 7)))
-    others = synthetic.pieces(writer, rng, rng.choice(_TASKS), rng.choice((0, 0, 1, 2)))
+def _past(writer: Writer, rng: Random, task: str, write: Write = _piece) -> list[Piece]:
+    same = [write(writer, rng, task) for _ in range(rng.choice((2, 3, 4, 5, 7)))]
+    other = rng.choice(_TASKS)
+    others = [write(writer, rng, other) for _ in range(rng.choice((0, 0, 1, 2)))]
     past = [*same, *others]
     rng.shuffle(past)
     return past

@@ -76,15 +76,15 @@ def letter(
     """An email that says these sentences to somebody, and the habits it shows."""
     greeting = writer.greeting.replace("{name}", name) if name else "Hello,"
     joined = ("\n\n" if writer.paragraphs or apart else " ").join(
-        _framed(writer, rng, says)
+        framed(writer, rng, says)
     )
     start = f"{greeting} {joined}" if writer.run_on else f"{greeting}\n\n{joined}"
     end = f"{writer.signoff}\n{writer.name}" if writer.name else writer.signoff
     if writer.postscript and not writer.closes:
         end += f"\n\nPS {styled(writer, rng, writer.words['closer'])}"
     text = writer.cased(f"{start}\n\n{end}")
-    shown = {"greeting": greeting, "sign-off": writer.signoff, "name": writer.name}
-    return text, _shown(writer, text, shown)
+    habits = {"greeting": greeting, "sign-off": writer.signoff, "name": writer.name}
+    return text, shown(writer, text, habits)
 
 
 def said(act: dict[str, Any], writer: Writer, rng: Random, name: str) -> Said:
@@ -146,8 +146,8 @@ def _review(writer: Writer, rng: Random) -> Piece:
     own = bool(writer.name)
     if own or rng.random() < 0.4:
         says.append(verdict)
-    text = writer.cased(" ".join(_framed(writer, rng, says, letter=False)))
-    habits = _shown(writer, text, {"verdict": verdict} if own else {})
+    text = writer.cased(" ".join(framed(writer, rng, says, letter=False)))
+    habits = shown(writer, text, {"verdict": verdict} if own else {})
     named = [word for adjective, topic, _ in judgements for word in (adjective, topic)]
     named += [filling.values[slot] for slot in extra]
     return Piece(request, "", text, habits, tuple(named))
@@ -174,9 +174,9 @@ def _post(writer: Writer, rng: Random) -> Piece:
     act = rng.choice(grammar()["post"])
     part = said(act, writer, rng, "")
     says = [part.say, part.more] if rng.random() < 0.3 else [part.say]
-    text = " ".join(_framed(writer, rng, says, letter=False))
+    text = " ".join(framed(writer, rng, says, letter=False))
     text = writer.cased(" ".join(filter(None, (writer.hail, text, writer.hashtag))))
-    habits = _shown(writer, text, {"hail": writer.hail, "hashtag": writer.hashtag})
+    habits = shown(writer, text, {"hail": writer.hail, "hashtag": writer.hashtag})
     return Piece(Request(capitalised(part.ask), "post"), "", text, habits, part.named)
 
 
@@ -196,11 +196,11 @@ def _note(writer: Writer, rng: Random) -> Piece:
     if writer.emoji:
         lines.append(writer.emoji)
     text = writer.cased("\n".join(lines))
-    habits = _shown(writer, text, {"heading": writer.heading})
+    habits = shown(writer, text, {"heading": writer.heading})
     return Piece(Request(ask, "note"), "", text, habits, tuple(chores))
 
 
-def _framed(
+def framed(
     writer: Writer, rng: Random, says: Sequence[str], letter: bool = True
 ) -> list[str]:
     """The sentences as the writer puts them, with those they always say."""
@@ -216,7 +216,7 @@ def _framed(
     return sentences
 
 
-def _shown(writer: Writer, text: str, habits: dict[str, str]) -> dict[str, str]:
+def shown(writer: Writer, text: str, habits: dict[str, str]) -> dict[str, str]:
     """The habits that a text really shows, in the letters it has."""
     if not writer.name:
         return {}  # nobody in particular

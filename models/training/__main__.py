@@ -1,4 +1,4 @@
-"""`python -m models.training STEP --scale full|tiny`: make the embedded pair again."""
+"""`python -m models.training STEP --scale NAME`: make the embedded pair again."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from models.training.data import mixture, tokenizer
 from models.training.run.machine import Machine
 
 STEPS = ("tokenizer", "data", "search", "train", "export", "quantisations", "all")
-MODELS = ("stem", "generalist", "specialist")
-"""In the order they are made: the pair is cut out of the first, which is not kept."""
+_PAIR = "generalist", "specialist"
+MODELS = {"full": _PAIR, "first": ("stem", *_PAIR), "tiny": ("stem", *_PAIR)}
+"""By scale, in the order they are made: where there is a stem, the pair is cut out of
+it, and it is not kept."""
 _INTERRUPTED = 130
 _MEASURED = 12
 """Held-out rows that each quantisation is measured on."""
@@ -27,9 +29,12 @@ _MEASURED = 12
 
 @click.command()
 @click.argument("step", type=click.Choice(STEPS))
-@click.option("--scale", type=click.Choice(("full", "tiny")), default="full")
+@click.option("--scale", type=click.Choice(config.SCALES), default="full")
 @click.option(
-    "--model", "only", type=click.Choice(MODELS), help="One model, not all of them."
+    "--model",
+    "only",
+    type=click.Choice(MODELS["first"]),
+    help="One model, not all of them.",
 )
 @click.option("--work", type=click.Path(path_type=Path), help="Folder of work files.")
 @click.option(
@@ -51,13 +56,18 @@ def main(
     """Make the embedded pair again, or one STEP of it.
 
     A step that was interrupted goes on where it was; delete the work folder to begin
-    anew. At full scale the GGUF files replace those in models/embedded.
+    anew. At full scale the models go on from the pair as it was before, and the GGUF
+    files replace those in models/embedded; `--scale first` makes that earlier pair.
 
     `search` proposes layers of the parent to keep; `quantisations` measures what each
     way to write the weights costs. `all` is the other steps, in their order.
     """
     try:
-        plans = [config.recipe(n, scale, work) for n in MODELS if only in (None, n)]
+        plans = [
+            config.recipe(n, scale, work) for n in MODELS[scale] if only in (None, n)
+        ]
+        if not plans:
+            raise click.UsageError(f"at scale {scale} there is no {only}")
         target = into or (config.EMBEDDED if scale == "full" else plans[0].work)
         take(step, plans, target, Machine(device, threads, compiled))
     except StoppedError as error:
@@ -85,8 +95,14 @@ def take(step: str, plans: list[Recipe], target: Path, machine: Machine) -> None
 
 
 def make_tokenizer(plan: Recipe) -> None:
-    """Learn the vocabulary, unless it is there: a new one would need new models."""
-    if not plan.vocabulary.exists():
+    """Take over the vocabulary of the pair as it was, or learn one, unless it is there:
+    a new one would need new models."""
+    if not plan.vocabulary.exists() and plan.start.parent == config.BEFORE:
+        from models.training.start import before
+
+        was = before.load(plan.name, plan.work)
+        tokenizer.save(was.tokens, was.merges, plan.vocabulary)
+    elif not plan.vocabulary.exists():
         shards = plan.mixture.shards
         tokenizer.train(_data(), plan.vocabulary, plan.shape.vocabulary, shards)
     click.echo(f"vocabulary: {plan.vocabulary}")

@@ -14,6 +14,9 @@ WORK = HERE / "work"
 EMBEDDED = HERE.parent / "embedded"
 PUBLIC = "smollm2"
 """The public model that `parent.py` fetches."""
+SCALES = "full", "first", "tiny"
+BEFORE = "before"
+"""The model itself, as it was before: see `before.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,8 @@ class Start:
     """What a model is before it learns."""
 
     parent: str = ""
-    """What it is cut out of: `PUBLIC`, or the model of another recipe; empty: it begins
-    as noise."""
+    """What it is cut out of: `PUBLIC`, the model of another recipe, or `BEFORE`, from
+    which it goes on whole; empty: it begins as noise."""
     layers: tuple[int, ...] = ()
     """The parent's layers that are kept, in order; `search` proposes them."""
     groups: tuple[tuple[int, ...], ...] = ()
@@ -65,6 +68,10 @@ class Mixture:
     seed: int
     loops: int = 0
     """Rows of texts that get caught in loops, which are unlearnt."""
+    everyday: float = 0.0
+    """Share of the texts by synthetic writers that answer everyday requests."""
+    plain_rows: int = 0
+    """Rows of examples without any history, which a teacher comments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,13 @@ class Schedule:
     """Part of the run after which loops are unlearnt; 1: never."""
     loops_every: int = 4
     """One step in so many unlearns loops then."""
+    teacher: str = ""
+    """The recipe whose finished model comments plain rows; empty: none."""
+    teacher_every: int = 2
+    """One step in so many learns from the teacher."""
+    ratio: float = 0.0
+    """Weight of the log-ratio between both on what the rows say, beside the distance
+    of their distributions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +183,7 @@ def recipe(name: str, scale: str = "full", work: Path | None = None) -> Recipe:
         scale,
     )
     start, shape = made.start, made.shape
-    if start.parent and len(start.layers) != shape.layers:
+    if start.parent not in ("", BEFORE) and len(start.layers) != shape.layers:
         raise InvalidSettingsError(
             f"{path.name}: [start] names {len(start.layers)} layers, [shape] asks for "
             f"{shape.layers}"

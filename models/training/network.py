@@ -127,6 +127,28 @@ class Network(nn.Module):
         logits = self(unmarked(rows[:, :-1]))
         return cost_of(logits.flatten(0, 1).float(), rows[:, 1:].flatten())
 
+    def distance(self, rows: Tensor, teacher: Tensor, ratio: float = 0.0) -> Tensor:
+        """How far this network is from a teacher on rows (B, T + 1) without marks,
+        together, in nats: KL(teacher || self) (Hinton et al., 2015), and `ratio` times
+        how much likelier it holds a token of the rows than the teacher (log B/L beyond
+        0): that is what has a drafted token refused. `teacher` holds logits (B * T, V)
+        of the same rows."""
+        ours = self(rows[:, :-1]).flatten(0, 1).float().log_softmax(-1)
+        theirs = teacher.float().log_softmax(-1)
+        tokens = rows[:, 1:].flatten()
+        costly = tokens != PAD
+        apart = (theirs.exp() * (theirs - ours)).sum(-1)
+        if ratio:
+            said = tokens[:, None]
+            over = (ours.gather(1, said) - theirs.gather(1, said)).squeeze(1)
+            apart = apart + ratio * over.clamp(0.0, _MOST_OVER)
+        return apart.where(costly, 0.0).sum()
+
+
+_MOST_OVER = 4.0
+"""Log-ratios beyond this are not pulled at: a teacher that did not foresee a word at
+all says nothing of how likely it is."""
+
 
 def targets(rows: Tensor) -> int:
     """How many tokens of rows (B, T + 1) have a cost; one at least."""

@@ -10,12 +10,14 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from models.synthetic_writers.examples import Example, synthetic_examples
+from models.synthetic_writers.everyday import Everyday
+from models.synthetic_writers.examples import OWN_WAY, Example, synthetic_examples
 from models.training.config import Mixture
 from models.training.data import corpus
 from models.training.data.corpus import Text
 from models.training.data.examples import example_ids, fitted
 from models.training.data.loops import looped_examples, pieces_of_words
+from models.training.data.phrases import Phrases
 from models.training.data.real import RealTexts
 from models.training.data.spans import span_rows
 from models.training.data.tokenizer import PAD, Vocabulary
@@ -31,19 +33,29 @@ _CHARACTERS = 2
 _LONG_PRIVATE = 0.9
 """Share of examples with history in long rows, which have room for it."""
 
+_TAUGHT_OWN_WAY = 0.7
+"""Share of the invented writers with ways of their own in plain rows: what a specialist
+drafts from a history is in some such way, and it is there that base and generalist must
+agree on how likely it was."""
+
 
 def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, Rows]:
-    """`rows` (N, row + 1), `long` rows (M, 2 * row + 1), `loops` (L, row + 1) with
-    marks, and rows `held_out` (2 * H, row + 1) by writers unknown to the others, the
-    first H with history."""
+    """`rows` (N, row + 1), `long` rows (M, 2 * row + 1), `plain` rows (P, row + 1) for
+    a teacher, `loops` (L, row + 1) with marks, and rows `held_out` (2 * H, row + 1) by
+    writers unknown to the others, the first H with history."""
     rng = Random(mixture.seed)
     strangers: list[Text] = []
-    known = RealTexts(_known(folder, mixture.shards, strangers), rng)
+    phrases = Phrases(rng)
+    known = RealTexts(phrases.heard(_known(folder, mixture.shards, strangers)), rng)
     unknown = RealTexts(strangers, rng)
+    everyday = Everyday(phrases.bank())
 
-    def mixed(texts: RealTexts, private: float, row: int) -> Iterator[list[int]]:
+    def mixed(
+        texts: RealTexts, private: float, row: int, own_way: float = OWN_WAY
+    ) -> Iterator[list[int]]:
         real = texts.examples(private, min(_LONGEST, _CHARACTERS * row))
-        invented = synthetic_examples(rng, private)
+        share = mixture.everyday
+        invented = synthetic_examples(rng, private, everyday, share, own_way)
         return balanced(real, invented, mixture.synthetic, vocabulary, row)
 
     row, held_out = mixture.row, mixture.held_out
@@ -51,6 +63,7 @@ def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, R
     spans = span_rows(rng, len(vocabulary), row + 1)
     either = (next(spans if rng.random() < mixture.repeats else usual) for _ in count())
     long = pack(mixed(known, _LONG_PRIVATE, 2 * row), 2 * row + 1)
+    plain = mixed(known, 0.0, row, _TAUGHT_OWN_WAY)
     pieces = pieces_of_words(vocabulary)
     looped = looped_examples(mixed(known, mixture.private, row), rng, row, pieces)
     unseen = [pack(mixed(unknown, private, row), row + 1) for private in (1.0, 0.0)]
@@ -58,6 +71,7 @@ def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, R
         "rows": _stacked(either, mixture.rows, row),
         "long": _stacked(long, mixture.long_rows, 2 * row),
         "held_out": np.concatenate([_stacked(r, held_out, row) for r in unseen]),
+        "plain": _stacked(pack(plain, row + 1), mixture.plain_rows, row),
         "loops": _stacked(pack(looped, row + 1), mixture.loops, row),
     }
 

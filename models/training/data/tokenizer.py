@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -78,16 +78,9 @@ def train(folder: Path, path: Path, size: int, shards: int, seed: int = 0) -> No
 
 def train_on(texts: Iterable[str], path: Path, size: int) -> None:
     """Learn a vocabulary of `size` tokens from these texts and save it."""
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from tokenizers import models, pre_tokenizers, trainers
 
-    tokenizer: Any = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(SPLIT), behavior="isolated", invert=False),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer = _split_as_qwen2(models.BPE())
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=list(SPECIALS),
@@ -97,3 +90,30 @@ def train_on(texts: Iterable[str], path: Path, size: int) -> None:
     tokenizer.train_from_iterator(texts, trainer)
     path.parent.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(path))
+
+
+def save(tokens: Sequence[str], merges: Sequence[tuple[str, str]], path: Path) -> None:
+    """Save the vocabulary of a model that there is: its tokens in the order of their
+    ids, and what is merged in which order."""
+    from tokenizers import models
+
+    ids = {token: number for number, token in enumerate(tokens)}
+    tokenizer = _split_as_qwen2(models.BPE(vocab=ids, merges=list(merges)))
+    tokenizer.add_special_tokens(list(SPECIALS))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(path))
+
+
+def _split_as_qwen2(model: Any) -> Any:
+    """A tokenizer around a model of byte-level BPE."""
+    from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
+
+    tokenizer: Any = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(SPLIT), behavior="isolated", invert=False),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer

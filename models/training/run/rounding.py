@@ -43,7 +43,7 @@ def as_exported(network: nn.Module, export: Export) -> Iterator[None]:
     for name, weight in network.named_parameters():
         if weight.ndim == 2:
             exact[weight] = weight.data
-            weight.data = rounded(weight.data, _kind(name, export))
+            weight.data = rounded(weight.data, kind_of(name, export))
     try:
         yield
     finally:
@@ -51,7 +51,8 @@ def as_exported(network: nn.Module, export: Export) -> Iterator[None]:
             weight.data = values
 
 
-def _kind(name: str, export: Export) -> str:
+def kind_of(name: str, export: Export) -> str:
+    """The kind in which a matrix of this name is written."""
     if name.startswith("embedding"):
         return export.embedding
     if name.endswith("down.weight"):

@@ -16,7 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from decoding_core.errors import InvalidSettingsError, ModelError, StoppedError
+from decoding_core.errors import (
+    InvalidSettingsError,
+    ModelError,
+    ModelNotFoundError,
+    StoppedError,
+)
+from models.training import config
 from models.training.config import Recipe
 from models.training.data.mixture import Rows
 from models.training.network import Network, targets
@@ -25,7 +31,7 @@ from models.training.run.losses import Losses, Step
 from models.training.run.machine import Machine, fast_bfloat16
 from models.training.run.optimiser import optimiser, rate_at, set_rate
 from models.training.run.progress import ProgressLine
-from models.training.run.rounding import as_exported
+from models.training.run.rounding import as_exported, kind_of, rounded
 from models.training.start import begin
 
 _CLIP = 1.0
@@ -44,6 +50,8 @@ class Progress:
     """Rows read so far, long rows, and those with loops, counted over all passes."""
     long_rows: int = 0
     loops: int = 0
+    plain: int = 0
+    """Plain rows read so far, with the teacher."""
 
 
 class Run:
@@ -68,6 +76,7 @@ class Run:
             "rows": made["rows"],
             "long_rows": made["long"],
             "loops": made["loops"],
+            "plain": made.get("plain", made["loops"][:0]),
         }
         """Rows to learn from, by the names of `Progress`."""
         self.held_out: Rows = made["held_out"]
@@ -91,6 +100,7 @@ class Run:
         if self.machine.compiled:
             self._nats = torch.compile(self.network.nats)
         self._reduced = fast_bfloat16(self.device)
+        self._teacher = _teacher(plan, self.device)
 
     @property
     def finished(self) -> bool:
@@ -105,6 +115,8 @@ class Run:
         start = self.plan.start
         if not start.parent:
             return "begins with noise"
+        if start.parent == config.BEFORE:
+            return "goes on from the model as it was before"
         return f"begins with layers {list(start.layers)} of {start.parent}"
 
     def advance(self) -> Step:
@@ -118,9 +130,10 @@ class Run:
         schedule, progress = self.plan.schedule, self.progress
         rate = rate_at(progress.tokens, schedule)
         set_rate(self.optimiser, rate)
+        taught = self._kind() == "plain"
         rows, after = self._batch()
         with self._rounding():
-            loss = self._learn(rows)
+            loss = self._learn(rows, taught)
         if not math.isfinite(loss):
             raise ModelError(
                 f"the loss of step {after.step} is {loss}: lower the rate in [schedule]"
@@ -177,18 +190,28 @@ class Run:
         every = schedule.long_every
         if step % every == every - 1 and len(self.sources["long_rows"]):
             return "long_rows"
+        taught = step % schedule.teacher_every == schedule.teacher_every - 1
+        if self._teacher is not None and taught:
+            return "plain"
         turn = step % schedule.loops_every == 0 and self._is_past(schedule.loops_from)
         return "loops" if turn and len(self.sources["loops"]) else "rows"
 
-    def _learn(self, rows: Tensor) -> float:
-        """Gradients of the mean loss of these rows; the loss."""
+    def _learn(self, rows: Tensor, taught: bool) -> float:
+        """Gradients of the mean loss of these rows, or of the mean distance from the
+        teacher; the loss."""
         count, nats = targets(rows), 0.0
         for part in self._parts(rows):
             if self.stop.is_set():
                 self.optimiser.zero_grad()
                 raise StoppedError("stopped while learning")
             with self._autocast():
-                loss = self._nats(part)
+                if taught and self._teacher is not None:
+                    with torch.no_grad():
+                        said = self._teacher(part[:, :-1]).flatten(0, 1)
+                    ratio = self.plan.schedule.ratio
+                    loss = self.network.distance(part, said, ratio)
+                else:
+                    loss = self._nats(part)
             (loss / count).backward()
             nats += float(loss.detach())
         return nats / count
@@ -243,6 +266,24 @@ def train(plan: Recipe, machine: Machine | None = None) -> Path:
         finally:
             losses.plot(plan.name, losses.read(plan.losses), plan.plot)
     return plan.checkpoint
+
+
+def _teacher(plan: Recipe, device: torch.device) -> Network | None:
+    """The finished model that comments plain rows, rounded as its file is."""
+    if not plan.schedule.teacher:
+        return None
+    other = config.recipe(plan.schedule.teacher, plan.scale, plan.work)
+    if not other.checkpoint.exists():
+        raise ModelNotFoundError(
+            f"the {plan.name} learns from the {other.name}, which is not trained yet: "
+            f"run this step with --model {other.name} first"
+        )
+    network = Network(other.shape).to(device)
+    network.load_state_dict(load(other.checkpoint)["network"])
+    for name, weight in network.named_parameters():
+        if weight.ndim == 2:
+            weight.data = rounded(weight.data, kind_of(name, other.export))
+    return network.requires_grad_(False).eval()
 
 
 def load(path: Path) -> dict[str, Any]:

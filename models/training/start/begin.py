@@ -10,9 +10,9 @@ from torch import Tensor
 
 from decoding_core.errors import ModelNotFoundError
 from models.training import config
-from models.training.config import PUBLIC, Recipe, Shape
+from models.training.config import BEFORE, PUBLIC, Recipe, Shape
 from models.training.network import Network
-from models.training.start import parent, prune, search, transplant
+from models.training.start import before, parent, prune, search, transplant
 from models.training.start.search import Measure
 
 TYPICAL = 8
@@ -25,6 +25,8 @@ _REPEATS = (3, 48)
 
 def weights(plan: Recipe, rows: Tensor) -> dict[str, Tensor]:
     """Weights for a network of the recipe's shape; rows (B, T + 1) are typical."""
+    if plan.start.parent == BEFORE:
+        return before.load(plan.name, plan.work).weights
     if not plan.start.parent:
         return Network(plan.shape, plan.schedule.seed).state_dict()
     whole, shape = origin(plan)

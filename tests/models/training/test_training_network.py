@@ -12,6 +12,7 @@ from models.engines.llama_cpp import LlamaContext, LlamaModel  # noqa: E402
 from models.running.settings import EngineSettings  # noqa: E402
 from models.training.config import Export, Recipe, Shape  # noqa: E402
 from models.training.data import tokenizer  # noqa: E402
+from models.training.data.tokenizer import PAD  # noqa: E402
 from models.training.export.export import export, write_full  # noqa: E402
 from models.training.export.quantise import kinds_in, quantise  # noqa: E402
 from models.training.network import Network, targets  # noqa: E402
@@ -45,6 +46,32 @@ def full(network, vocabulary, tmp_path_factory):
     path = tmp_path_factory.mktemp("full") / "model.gguf"
     write_full("test", SHAPE, network.state_dict(), vocabulary, path)
     return path
+
+
+def test_the_distance_from_a_teacher_is_the_mean_of_what_sets_them_apart(network):
+    """KL(teacher || self), and how much likelier a token of the row is held than the
+    teacher holds it, up to a limit; padding costs nothing."""
+    other = Network(SHAPE, seed=9)
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    row = torch.tensor([[*IDS, PAD, PAD]])
+    with torch.no_grad():
+        theirs, ours = (one(row[:, :-1])[0].double() for one in (other, network))
+        found = network.distance(row, other(row[:, :-1])[0])
+        more = network.distance(row, other(row[:, :-1])[0], ratio=0.5)
+        none = network.distance(row, network(row[:, :-1])[0], ratio=0.5)
+    p, q = theirs.softmax(-1), ours.softmax(-1)
+    kept = [i for i, one in enumerate(row[0, 1:].tolist()) if one != PAD]
+    expected = sum((p[i] * (p[i] / q[i]).log()).sum() for i in kept)
+    over = sum(
+        min(4.0, max(0.0, float((q[i, t] / p[i, t]).log())))
+        for i in kept
+        for t in [int(row[0, i + 1])]
+    )
+    assert float(found) == pytest.approx(float(expected), rel=1e-4)
+    assert float(more - found) == pytest.approx(0.5 * over, rel=1e-3, abs=1e-4)
+    assert float(none) == pytest.approx(0.0, abs=1e-4)
 
 
 def torch_logits(network, ids):

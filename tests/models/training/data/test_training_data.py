@@ -31,6 +31,7 @@ MIXTURE = Mixture(
     repeats=0.25,
     seed=1,
     loops=3,
+    plain_rows=2,
 )
 
 
@@ -174,6 +175,7 @@ def test_rows_and_held_out_rows_share_no_author(monkeypatch):
     shapes = {name: rows.shape for name, rows in made.items()}
     assert shapes == {
         "rows": (6, 201),
+        "plain": (2, 201),
         "long": (2, 401),
         "loops": (3, 201),
         "held_out": (4, 201),

@@ -17,10 +17,12 @@ pytest.importorskip("matplotlib")
 from decoding_core.errors import (  # noqa: E402
     InvalidSettingsError,
     ModelError,
+    ModelNotFoundError,
     StoppedError,
 )
 from models.training.__main__ import MODELS, main  # noqa: E402
 from models.training.config import (  # noqa: E402
+    BEFORE,
     PUBLIC,
     Export,
     Mixture,
@@ -119,6 +121,38 @@ def test_a_stopped_step_never_was(plan):
     run.save()
     found += learnt(Run(plan), 2)
     assert found == expected
+
+
+def test_a_teacher_draws_the_pupil_near(plan, tmp_path, monkeypatch):
+    """Every other step reads plain rows, and the distance from the teacher falls; the
+    teacher stays as it was."""
+    teacher = replace(plan, name="generalist")
+    taught = Run(longer(plan, seed=7))
+    learnt(taught, 12)
+    taught.save()
+    plan.checkpoint.rename(teacher.checkpoint)
+    with np.load(plan.rows_file) as file:
+        made = dict(file)
+    plain = np.random.default_rng(5).integers(4, 64, (8, 17), dtype=np.uint16)
+    np.savez(plan.rows_file, **made, plain=plain)
+    monkeypatch.setattr("models.training.config.recipe", lambda *_: teacher)
+    half = Run(longer(plan, teacher="generalist", teacher_every=2))
+    kinds = []
+    for _ in range(4):
+        kinds.append(half._kind())
+        half.advance()
+    assert kinds == ["rows", "plain"] * 2
+    alone = longer(plan, teacher="generalist", teacher_every=1, long_every=99)
+    distances = learnt(Run(alone), 40)
+    assert distances[-1] < 0.3 * distances[0]
+
+
+def test_a_teacher_that_is_not_trained_yet_is_asked_for(plan, monkeypatch):
+    teacher = replace(plan, name="generalist")
+    monkeypatch.setattr("models.training.config.recipe", lambda *_: teacher)
+    taught = longer(plan, teacher="generalist")
+    with pytest.raises(ModelNotFoundError, match="--model generalist"):
+        Run(taught)
 
 
 def test_long_rows_come_as_often_as_the_recipe_says(plan):
@@ -279,12 +313,12 @@ def test_threads_are_as_asked(plan):
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("scale", ["full", "tiny"])
+@pytest.mark.parametrize("scale", ["first", "tiny"])
 def test_the_recipes_fit_each_other_and_the_quantisation(scale):
     """One vocabulary; rows of matrices in blocks of 32; layers as many as named."""
-    stem, large, small = (recipe(name, scale) for name in MODELS)
+    stem, large, small = (recipe(name, scale) for name in MODELS[scale])
     parents = [plan.start.parent for plan in (stem, large, small)]
-    assert parents == [PUBLIC if scale == "full" else "", "stem", "stem"]
+    assert parents == [PUBLIC if scale == "first" else "", "stem", "stem"]
     for plan in (stem, large, small):
         assert plan.shape.vocabulary == stem.shape.vocabulary
         assert plan.shape.width == stem.shape.width
@@ -292,6 +326,18 @@ def test_the_recipes_fit_each_other_and_the_quantisation(scale):
         assert plan.schedule.batch % plan.mixture.row == 0
     for plan in (large, small):
         assert max(plan.start.layers) < stem.shape.layers
+
+
+def test_the_pair_goes_on_from_what_it_was():
+    """In the shape it had; the smaller one learns from the larger."""
+    large, small = (recipe(name) for name in MODELS["full"])
+    assert large.start.parent == small.start.parent == BEFORE
+    for plan in (large, small):
+        assert plan.shape == recipe(plan.name, "first").shape
+        assert plan.export == recipe(plan.name, "first").export
+        assert plan.schedule.batch % plan.mixture.row == 0
+    assert small.schedule.teacher == large.name
+    assert small.mixture.plain_rows
 
 
 @pytest.mark.slow

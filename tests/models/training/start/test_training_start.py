@@ -245,7 +245,7 @@ def test_without_a_way_to_fetch_it_one_sentence_says_what_to_do(tmp_path, monkey
 def test_a_recipe_names_as_many_layers_as_it_has(tmp_path, monkeypatch):
     """Or it is refused before anything is fetched."""
     (tmp_path / "configs").mkdir()
-    text = (config.HERE / "configs" / "specialist.toml").read_text()
+    text = (config.HERE / "configs" / "specialist-first.toml").read_text()
     monkeypatch.setattr(config, "HERE", tmp_path)
     for right, wrong, said in (
         ("layers = [0, ", "layers = [", "names 11 layers"),

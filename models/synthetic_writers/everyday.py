@@ -1,0 +1,308 @@
+"""Requests as people type them, whose facts no list foresees, and texts that say each.
+
+The request names things in everyday words: abbreviated, in small letters, joined by
+commas. The text says every one of them, in the words that the request had, and nothing
+else: a reader learns to carry names, figures, yes and no from one into the other. What
+is named is put together anew each time, or taken from a bank of phrases of real texts.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from models.prompts import Request
+from models.synthetic_writers.grammar import (
+    capitalised,
+    grammar,
+    habits,
+    invented_name,
+    named_slots,
+    tidy,
+)
+from models.synthetic_writers.synthetic import Piece, framed, letter, shown
+from models.synthetic_writers.writers import Writer, recipient
+
+Bank = Mapping[str, Sequence[str]]
+"""Phrases of real texts by slot: `np`, `vp`, `i_bank`, `s_bank`."""
+
+_SLOT = re.compile(r"\{(\w+)\}")
+_CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
+_PRONOUN_SLOTS = frozenset(("they", "theyre", "have", "want", "need", "like"))
+_PRONOUNS = (
+    ("her", "she", "she is", "has", "wants", "needs", "likes"),
+    ("him", "he", "he is", "has", "wants", "needs", "likes"),
+    ("them", "they", "they are", "have", "want", "need", "like"),
+)
+_REAL = {"mine1": "i_bank", "theirs": "s_bank", "deed": "vp", "the": "np"}
+"""Kinds of things, and where real phrases of the kind are found."""
+_REAL_SHARE = 0.15
+_COUNTS = (1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6)
+"""How many things a request holds."""
+_SHORT = {
+    "Monday": "Mon",
+    "Tuesday": "Tue",
+    "Wednesday": "Wed",
+    "Thursday": "Thu",
+    "Friday": "Fri",
+    "Saturday": "Sat",
+    "Sunday": "Sun",
+    "January": "Jan",
+    "February": "Feb",
+    "August": "Aug",
+    "September": "Sept",
+    "October": "Oct",
+    "November": "Nov",
+    "December": "Dec",
+    "minutes": "min",
+    "because": "bc",
+    "tomorrow": "tmrw",
+    "please": "pls",
+    "and": "&",
+    "with": "w/",
+}
+"""What hurried people write for what the text then writes out."""
+
+
+@cache
+def table() -> dict[str, Any]:
+    """What everyday requests are about: `everyday.toml`."""
+    path = Path(__file__).with_name("everyday.toml")
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+class Facts:
+    """What the slots of one thing that is said stand for. The same slot is the same
+    thing; a slot with another figure at its end is another thing of its kind."""
+
+    def __init__(self, rng: Random, known: Mapping[str, str], bank: Bank) -> None:
+        self._rng, self._bank = rng, bank
+        self._values = dict(known)
+        self._known = frozenset(known)
+
+    def fill(self, template: str) -> str:
+        """The template with every slot and choice filled."""
+        return tidy(_SLOT.sub(lambda m: self._value(m[1]), self._chosen(template)))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """What was named, but for the words of the writer."""
+        return tuple(v for slot, v in self._values.items() if slot not in self._known)
+
+    def _chosen(self, template: str) -> str:
+        return _CHOICE.sub(lambda m: self._rng.choice(m[1].split("|")), template)
+
+    def _value(self, slot: str) -> str:
+        if slot not in self._values:
+            others = set(self._values.values())
+            drawn = self._drawn(slot)
+            while drawn in others:
+                drawn = self._drawn(slot)
+            self._values[slot] = drawn
+        return self._values[slot]
+
+    def _drawn(self, slot: str) -> str:
+        """A thing of this kind; the things in it are drawn anew."""
+        if slot.rstrip("0123456789") == "digit":
+            most = int(slot.removeprefix("digit").rstrip("b"))
+            least = most // 9 if most > 50 else min(2, most - 1)
+            return str(
+                self._rng.randint(least, most + most // 10 if most > 50 else most)
+            )
+        if slot.rstrip("0123456789") == "invented":
+            return invented_name(self._rng)
+        real = self._bank.get(_REAL.get(slot.rstrip("0123456789"), slot))
+        if real and (slot in self._bank or self._rng.random() < _REAL_SHARE):
+            return self._rng.choice(real)
+        rooms = table()["slots"], table()["review"], grammar()["slots"]
+        kinds = next(
+            (
+                room[one]
+                for one in (slot, slot.rstrip("0123456789"))
+                for room in rooms
+                if one in room
+            ),
+            None,
+        )
+        if kinds is None:
+            raise KeyError(slot)
+        template = self._chosen(self._rng.choice(kinds))
+        inner = Facts(self._rng, {}, self._bank)
+        return tidy(_SLOT.sub(lambda m: inner._value(m[1]), template))
+
+
+class Everyday:
+    """Writes pieces of everyday requests; with a bank, some of its phrases are real."""
+
+    def __init__(self, bank: Bank | None = None) -> None:
+        self._bank: Bank = bank or {}
+
+    def piece(self, writer: Writer, rng: Random, task: str) -> Piece:
+        """A request of this task, and what the writer answers."""
+        write = {
+            "email": self._email,
+            "review": self._review,
+            "post": self._post,
+            "note": self._note,
+        }[task]
+        return write(writer, rng)
+
+    def _email(self, writer: Writer, rng: Random) -> Piece:
+        name = recipient(writer, rng)
+        plural = name in ("team", "all", "everyone") or " and " in name
+        pronouns = rng.choice(_PRONOUNS[2:] if plural else _PRONOUNS)
+        slots = ("them", "they", "theyre", "have", "want", "need", "like")
+        known = writer.words | dict(zip(slots, pronouns, strict=True)) | {"name": name}
+        asks, says, named = [], [], []
+        for ask, say in _chosen(rng, "email", rng.choice(_COUNTS)):
+            if any(name in one for one in asks):
+                # Once named, most people say "her".
+                ask = ask.replace("{name}", rng.choice(("{them}", "{them}", "{name}")))
+            facts = Facts(rng, known, self._bank)
+            asks.append(facts.fill(ask))
+            says.append(_sentence(facts.fill(say)))
+            named += facts.named
+        text, habits_shown = letter(writer, rng, name, says)
+        given = name
+        if any(name in ask for ask in asks):
+            given = name if rng.random() < 0.4 else ""
+        elif rng.random() < 0.5:
+            given, how = "", rng.choice(_TO)
+            asks[0] = how.replace("{name}", name).replace("{ask}", asks[0])
+        request = Request(asked(asks, rng), "email", given)
+        return Piece(request, "", text, habits_shown, tuple(named))
+
+    def _post(self, writer: Writer, rng: Random) -> Piece:
+        known = writer.words | {"name": "everyone", "them": "people"}
+        asks, says, named = [], [], []
+        for ask, say in _chosen(rng, "post", rng.choice((1, 1, 2, 2, 3, 4))):
+            facts = Facts(rng, known, self._bank)
+            asks.append(facts.fill(ask))
+            says.append(_sentence(facts.fill(say)))
+            named += facts.named
+        text = " ".join(framed(writer, rng, says, letter=False))
+        text = writer.cased(" ".join(filter(None, (writer.hail, text, writer.hashtag))))
+        kept = shown(writer, text, {"hail": writer.hail, "hashtag": writer.hashtag})
+        return Piece(Request(asked(asks, rng), "post"), "", text, kept, tuple(named))
+
+    def _review(self, writer: Writer, rng: Random) -> Piece:
+        parts = rng.sample(
+            table()["review"]["part"], rng.choice((1, 2, 3, 3, 4, 4, 5, 6))
+        )
+        asks, says, named = [], [], []
+        for ask, say in parts:
+            facts = Facts(rng, writer.words, self._bank)
+            asks.append(facts.fill(ask))
+            says.append(_sentence(facts.fill(say)))
+            named += facts.named
+        of = Facts(rng, {}, self._bank).fill("{of}")
+        given = of if rng.random() < 0.6 else ""
+        if not given:
+            how = rng.choice(("review of {of}: {ask}", "{of}: {ask}", "{of}, {ask}"))
+            asks[0] = how.replace("{of}", of).replace("{ask}", asks[0])
+            says.insert(0, _sentence(f"This is about {of}."))
+        text = writer.cased(" ".join(framed(writer, rng, says, letter=False)))
+        request = Request(asked(asks, rng), "review", given)
+        return Piece(request, "", text, shown(writer, text, {}), tuple(named))
+
+    def _note(self, writer: Writer, rng: Random) -> Piece:
+        lines, named = [], []
+        for _ in range(rng.choice((1, 2, 3, 3, 4, 5, 6))):
+            kind = rng.choice(table()["note"])
+            facts = Facts(
+                rng, writer.words | {"name": "me", "them": "them"}, self._bank
+            )
+            lines.append(facts.fill(rng.choice(kind["ask"])))
+            named += facts.named
+        mark = writer.words["note_mark"]
+        written = [
+            (f"{number}. " if mark == "1" else mark) + line[:1].upper() + line[1:]
+            for number, line in enumerate(lines, 1)
+        ]
+        if writer.heading:
+            written.insert(0, writer.heading)
+        text = writer.cased("\n".join(written))
+        lead = rng.choice(("", "", "", "note: ", "remember: ", "to do: ", "list: "))
+        request = Request(lead + asked(lines, rng), "note")
+        kept = shown(writer, text, {"heading": writer.heading})
+        return Piece(request, "", text, kept, tuple(named))
+
+
+_TO = (
+    "email {name}: {ask}",
+    "write to {name}: {ask}",
+    "mail to {name}, {ask}",
+    "to {name}: {ask}",
+    "reply to {name}: {ask}",
+    "answer {name}: {ask}",
+    "{name}: {ask}",
+    "message for {name}, {ask}",
+    "hey, write {name} an email, {ask}",
+    "I need to write to {name}. {ask}",
+)
+
+
+def asked(asks: Sequence[str], rng: Random) -> str:
+    """Several things to say, as somebody in a hurry or at leisure types them."""
+    style = rng.random()
+    if style < 0.3:
+        request = " ".join(f"{capitalised(ask).rstrip('?.')}." for ask in asks)
+    elif style < 0.6:
+        request = ", ".join(asks)
+    elif style < 0.7:
+        request = "; ".join(asks)
+    elif style < 0.8:
+        request = ", ".join(asks[:-1]) + (" and " if asks[1:] else "") + asks[-1]
+    elif style < 0.86:
+        request = " and ".join(asks)
+    elif style < 0.93:
+        request = ". ".join(asks)
+    else:
+        request = "\n".join(f"- {ask}" for ask in asks)
+    if rng.random() < 0.5:
+        request = request[:1].upper() + request[1:]
+    if rng.random() < 0.15:
+        request = _hurried(request, rng)
+    if rng.random() < 0.12:
+        request = request.lower()
+    if rng.random() < 0.1:
+        request += rng.choice(
+            (" thanks", " keep it short", " be friendly", ". be polite")
+        )
+    return request
+
+
+def _chosen(rng: Random, task: str, count: int) -> list[tuple[str, str]]:
+    """Things to say: what asks for each, and a sentence that says it."""
+    kinds = table()[task]
+    weights = [kind["weight"] for kind in kinds]
+    made = []
+    for kind in rng.choices(kinds, weights, k=count):
+        asks, fits = kind.get("ask", []), kind.get("fits", [])
+        ask = rng.choice([*asks, *(one for one, _ in fits)])
+        exactly = [say for one, say in fits if one == ask]
+        alike = [say for say in kind.get("say", ()) if _named(say) == _named(ask)]
+        say = rng.choice(exactly or alike)
+        made.append((ask, say))
+    return made
+
+
+def _named(template: str) -> frozenset[str]:
+    return named_slots(template) - _PRONOUN_SLOTS - frozenset(habits()["words"])
+
+
+def _hurried(request: str, rng: Random) -> str:
+    words = [
+        _SHORT[word] if word in _SHORT and rng.random() < 0.7 else word
+        for word in request.split(" ")
+    ]
+    return " ".join(words)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

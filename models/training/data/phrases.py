@@ -1,0 +1,78 @@
+"""Phrases of real texts: what everyday requests name beside what lists foresee."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from random import Random
+
+from models.training.data.corpus import Text
+
+_MOST = 40_000
+"""Phrases of a kind that are kept."""
+_READ = 5
+"""One text in so many is listened to."""
+_PLAIN = re.compile(r"[A-Za-z0-9' £$€%.,-]+")
+_SENTENCE = re.compile(
+    r"(?:(?<=[.!?] )|^)([A-Z][^.!?\n]{15,85})\.(?= |$)", re.MULTILINE
+)
+_MINE = re.compile(r"(?:I|We|I'm|I've|I'll|We're|We've) [a-z]")
+_THEIRS = re.compile(r"(?:The|My|Our|There (?:is|are|was|were)|This|That|It) [a-z]")
+_THING = re.compile(
+    r"\b((?:the|my|our|a|an) (?:[a-z]{3,12} ){0,2}[a-z]{3,12})"
+    r"(?= (?:on|at|in|from|with|and|is|was|for|to)\b|[.,;])"
+)
+_DEED = re.compile(
+    r"\b(?:want|need|try|like|able|have|decided|going) to "
+    r"([a-z]{2,10} (?:the|a|an|my|our|it|them|some|you|this|that|up|out) "
+    r"[a-z][a-z ]{4,40}?)(?=[.,;])"
+)
+_TENSED = re.compile(
+    r"\b(?:was|were|is|are|be|being|been|have|has|had|which|who|that)\b"
+)
+_LOOSE = re.compile(r"\b(?:he|she|they|his|her|hers|him|their|them|thy|thou|ye|said)\b")
+
+
+class Phrases:
+    """Listens to texts as they pass, and keeps a fair part of what they name."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._kept: dict[str, list[str]] = {
+            slot: [] for slot in ("np", "vp", "i_bank", "s_bank")
+        }
+
+    def heard(self, texts: Iterable[Text]) -> Iterator[Text]:
+        """The texts themselves, listened to."""
+        for text in texts:
+            if self._rng.randrange(_READ) == 0:
+                self._hear(text.text)
+            yield text
+
+    def bank(self) -> dict[str, list[str]]:
+        """What was kept, by slot."""
+        return self._kept
+
+    def _hear(self, text: str) -> None:
+        for match in _SENTENCE.finditer(text[:6000]):
+            sentence = match[1]
+            if not _PLAIN.fullmatch(sentence) or _LOOSE.search(sentence.lower()):
+                continue
+            if _MINE.match(sentence):
+                mine = sentence if sentence[0] == "I" else "w" + sentence[1:]
+                self._keep("i_bank", mine)
+            elif _THEIRS.match(sentence):
+                self._keep("s_bank", sentence[:1].lower() + sentence[1:])
+        for match in _THING.finditer(text[:3000]):
+            if not _TENSED.search(match[1]):
+                self._keep("np", match[1])
+        for match in _DEED.finditer(text[:6000]):
+            if not _TENSED.search(match[1]) and not _LOOSE.search(match[1]):
+                self._keep("vp", match[1])
+
+    def _keep(self, slot: str, phrase: str) -> None:
+        kept = self._kept[slot]
+        if len(kept) < _MOST:
+            kept.append(phrase)
+        else:
+            kept[self._rng.randrange(_MOST)] = phrase

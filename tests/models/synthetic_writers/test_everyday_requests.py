@@ -1,0 +1,117 @@
+"""Everyday requests: what is named in them is said, in the words that they had."""
+
+import re
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.synthetic_writers import everyday
+from models.synthetic_writers.everyday import Everyday, Facts
+from models.synthetic_writers.examples import synthetic_examples
+from models.synthetic_writers.writers import common_writer, new_writer
+
+TASKS = ("email", "review", "post", "note")
+BANK = {
+    "np": ["the third weir"],
+    "vp": ["unscrew the weir"],
+    "i_bank": ["I counted weirs"],
+    "s_bank": ["the weir is up"],
+}
+NO = re.compile(r"\bno to\b|can't|\bnot\b|doesn't")
+
+
+def loose(text):
+    """Letters and figures alone: a request may begin with a capital, and a text too."""
+    return re.sub(r"\W+", " ", text.lower()).strip()
+
+
+def written(seed, task, bank=None):
+    rng = Random(seed)
+    plain = replace(common_writer(rng), contracts=False)
+    return Everyday(bank).piece(plain, rng, task)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(TASKS))
+def test_whatever_is_named_is_said(seed, task):
+    """And every slot is filled, in the request and in the text."""
+    piece = written(seed, task)
+    assert piece.text
+    assert not re.search(r"[{}|]", piece.request.text + piece.text)
+    for thing in piece.named:
+        assert loose(thing) in loose(piece.text)
+
+
+def test_most_requests_say_it_in_the_same_words():
+    """The rest are hurried: their days and months are short."""
+    found = [
+        all(loose(thing) in loose(piece.request.text) for thing in piece.named)
+        for piece in (written(seed, "email") for seed in range(300))
+    ]
+    assert 0.7 < sum(found) / len(found) < 0.99
+
+
+def test_yes_stays_yes_and_no_stays_no():
+    """Where a request says both, so does the text, of the same things."""
+    (kind,) = [k for k in everyday.table()["email"] if k["name"] == "yes_and_no"]
+    for ask, say in kind["fits"]:
+        asked, said = (re.split(r", but |, | but | and ", one) for one in (ask, say))
+        for slot in set(re.findall(r"\{\w+\}", ask)) - {"{on}"}:
+            sides = [
+                next(bool(NO.search(part)) for part in parts if slot in part)
+                for parts in (asked, said)
+            ]
+            assert sides[0] == sides[1], (ask, say, slot)
+
+
+@pytest.mark.parametrize("task", ["email", "post"])
+def test_every_request_has_an_answer_that_names_the_same(task):
+    for kind in everyday.table()[task]:
+        fits = kind.get("fits", [])
+        for ask in kind.get("ask", []):
+            alike = [
+                s
+                for s in kind.get("say", [])
+                if everyday._named(s) == everyday._named(ask)
+            ]
+            assert alike or any(one == ask for one, _ in fits), ask
+        for ask, say in fits:
+            assert everyday._named(ask) == everyday._named(say), ask
+
+
+def test_one_thing_is_another_than_the_next_of_its_kind():
+    for seed in range(200):
+        facts = Facts(Random(seed), {}, {})
+        one, other = facts.fill("{date}|{date2}").split("|")
+        assert one != other
+        assert facts.fill("{date}") == one
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_phrases_of_real_texts_are_among_the_things(task):
+    texts = [written(seed, task, BANK).text for seed in range(150)]
+    assert sum("weir" in text for text in texts) > 5
+
+
+def test_a_writer_keeps_their_ways_in_them():
+    rng = Random(4)
+    writer = new_writer(rng)
+    one, other = (Everyday().piece(writer, rng, "email") for _ in range(2))
+    assert one.habits["sign-off"] == other.habits["sign-off"]
+    assert one.habits["sign-off"] in one.text
+    assert one.text != other.text
+
+
+def test_they_are_the_share_that_was_asked_for(monkeypatch):
+    asked = []
+    piece = Everyday.piece
+    monkeypatch.setattr(
+        Everyday, "piece", lambda *some: asked.append(1) or piece(*some)
+    )
+    made = synthetic_examples(Random(1), 0.0, Everyday(), 0.5)
+    for _ in range(400):
+        next(made)
+    assert 160 < len(asked) < 240
