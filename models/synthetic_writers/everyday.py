@@ -158,7 +158,9 @@ class Everyday:
         pronouns = rng.choice(_PRONOUNS[2:] if plural else _PRONOUNS)
         slots = ("them", "they", "theyre", "have", "want", "need", "like")
         known = writer.words | dict(zip(slots, pronouns, strict=True)) | {"name": name}
-        asks, says, named = [], [], []
+        asks: list[str] = []
+        says: list[str] = []
+        named: list[str] = []
         for ask, say in _chosen(rng, "email", rng.choice(_COUNTS)):
             if any(name in one for one in asks):
                 # Once named, most people say "her".
@@ -179,7 +181,9 @@ class Everyday:
 
     def _post(self, writer: Writer, rng: Random) -> Piece:
         known = writer.words | {"name": "everyone", "them": "people"}
-        asks, says, named = [], [], []
+        asks: list[str] = []
+        says: list[str] = []
+        named: list[str] = []
         for ask, say in _chosen(rng, "post", rng.choice((1, 1, 2, 2, 3, 4))):
             facts = Facts(rng, known, self._bank)
             asks.append(facts.fill(ask))
@@ -194,7 +198,9 @@ class Everyday:
         parts = rng.sample(
             table()["review"]["part"], rng.choice((1, 2, 3, 3, 4, 4, 5, 6))
         )
-        asks, says, named = [], [], []
+        asks: list[str] = []
+        says: list[str] = []
+        named: list[str] = []
         for ask, say in parts:
             facts = Facts(rng, writer.words, self._bank)
             asks.append(facts.fill(ask))
@@ -211,7 +217,8 @@ class Everyday:
         return Piece(request, "", text, shown(writer, text, {}), tuple(named))
 
     def _note(self, writer: Writer, rng: Random) -> Piece:
-        lines, named = [], []
+        lines: list[str] = []
+        named: list[str] = []
         for _ in range(rng.choice((1, 2, 3, 3, 4, 5, 6))):
             kind = rng.choice(table()["note"])
             facts = Facts(
