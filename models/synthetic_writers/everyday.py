@@ -33,11 +33,11 @@ Bank = Mapping[str, Sequence[str]]
 
 _SLOT = re.compile(r"\{(\w+)\}")
 _CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
-_PRONOUN_SLOTS = frozenset(("they", "theyre", "have", "want", "need", "like"))
+_PRONOUN_SLOTS = "them", "they", "their", "theyre", "have", "want", "need", "like"
 _PRONOUNS = (
-    ("her", "she", "she is", "has", "wants", "needs", "likes"),
-    ("him", "he", "he is", "has", "wants", "needs", "likes"),
-    ("them", "they", "they are", "have", "want", "need", "like"),
+    ("her", "she", "her", "she is", "has", "wants", "needs", "likes"),
+    ("him", "he", "his", "he is", "has", "wants", "needs", "likes"),
+    ("them", "they", "their", "they are", "have", "want", "need", "like"),
 )
 _REAL = {"mine1": "i_bank", "theirs": "s_bank", "deed": "vp", "the": "np"}
 """Kinds of things, and where real phrases of the kind are found."""
@@ -156,8 +156,8 @@ class Everyday:
         name = recipient(writer, rng)
         plural = name in ("team", "all", "everyone") or " and " in name
         pronouns = rng.choice(_PRONOUNS[2:] if plural else _PRONOUNS)
-        slots = ("them", "they", "theyre", "have", "want", "need", "like")
-        known = writer.words | dict(zip(slots, pronouns, strict=True)) | {"name": name}
+        spoken_of = dict(zip(_PRONOUN_SLOTS, pronouns, strict=True))
+        known = writer.words | spoken_of | {"name": name}
         asks: list[str] = []
         says: list[str] = []
         named: list[str] = []
@@ -300,7 +300,9 @@ def _chosen(rng: Random, task: str, count: int) -> list[tuple[str, str]]:
 
 
 def _named(template: str) -> frozenset[str]:
-    return named_slots(template) - _PRONOUN_SLOTS - frozenset(habits()["words"])
+    return (
+        named_slots(template) - frozenset(_PRONOUN_SLOTS) - frozenset(habits()["words"])
+    )
 
 
 def _hurried(request: str, rng: Random) -> str:
