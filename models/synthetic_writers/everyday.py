@@ -29,7 +29,8 @@ from models.synthetic_writers.synthetic import Piece, framed, letter, shown
 from models.synthetic_writers.writers import Writer, recipient
 
 Bank = Mapping[str, Sequence[str]]
-"""Phrases of real texts by slot: `np`, `vp`, `i_bank`, `s_bank`."""
+"""Phrases of real texts by slot: `np`, `vp`, `i_bank`, `s_bank`; and sentences that
+stand in a row, a line each: `told`, and of reviews `reviewed`."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
 _CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
@@ -42,6 +43,16 @@ _PRONOUNS = (
 _REAL = {"mine1": "i_bank", "theirs": "s_bank", "deed": "vp", "the": "np"}
 """Kinds of things, and where real phrases of the kind are found."""
 _REAL_SHARE = 0.15
+_TOLD_SHARE = 0.4
+"""Share of the texts that say sentences of a real one, where there are some."""
+_DROPPED = (
+    (r"\b(?:the|a|an) ", 0.75),
+    (r"\b(?:is|are|was|were|am) ", 0.5),
+    (r"\b(?:very|really|just|so|quite|that) ", 0.5),
+    (r"^(?:I|We|It|This|They|There)(?: have| had| am| was)? ", 0.6),
+    (r"^(?:I'm|It's|They're|We're|I've) ", 0.6),
+)
+"""Words that people in a hurry leave out, and how often."""
 _COUNTS = (1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6)
 """How many things a request holds."""
 _SHORT = {
@@ -158,10 +169,10 @@ class Everyday:
         pronouns = rng.choice(_PRONOUNS[2:] if plural else _PRONOUNS)
         spoken_of = dict(zip(_PRONOUN_SLOTS, pronouns, strict=True))
         known = writer.words | spoken_of | {"name": name}
-        asks: list[str] = []
-        says: list[str] = []
-        named: list[str] = []
-        for ask, say in _chosen(rng, "email", rng.choice(_COUNTS)):
+        asks, says, named = self._told(rng, "told", ("say", "tell {name}", "mention"))
+        asks = [ask.replace("{name}", name) for ask in asks]
+        few = (0, 0, 1, 2) if asks else _COUNTS
+        for ask, say in _chosen(rng, "email", rng.choice(few)):
             if any(name in one for one in asks):
                 # Once named, most people say "her".
                 ask = ask.replace("{name}", rng.choice(("{them}", "{them}", "{name}")))
@@ -181,10 +192,9 @@ class Everyday:
 
     def _post(self, writer: Writer, rng: Random) -> Piece:
         known = writer.words | {"name": "everyone", "them": "people"}
-        asks: list[str] = []
-        says: list[str] = []
-        named: list[str] = []
-        for ask, say in _chosen(rng, "post", rng.choice((1, 1, 2, 2, 3, 4))):
+        asks, says, named = self._told(rng, "told", ("say", "post that", "tell people"))
+        few = (0, 1, 1, 2) if asks else (1, 1, 2, 2, 3, 4)
+        for ask, say in _chosen(rng, "post", rng.choice(few)):
             facts = Facts(rng, known, self._bank)
             asks.append(facts.fill(ask))
             says.append(_sentence(facts.fill(say)))
@@ -195,12 +205,9 @@ class Everyday:
         return Piece(Request(asked(asks, rng), "post"), "", text, kept, tuple(named))
 
     def _review(self, writer: Writer, rng: Random) -> Piece:
-        parts = rng.sample(
-            table()["review"]["part"], rng.choice((1, 2, 3, 3, 4, 4, 5, 6))
-        )
-        asks: list[str] = []
-        says: list[str] = []
-        named: list[str] = []
+        asks, says, named = self._told(rng, "reviewed", ("say", "say that"))
+        count = rng.choice((0, 1, 1, 2) if asks else (1, 2, 3, 3, 4, 4, 5, 6))
+        parts = rng.sample(table()["review"]["part"], count)
         for ask, say in parts:
             facts = Facts(rng, writer.words, self._bank)
             asks.append(facts.fill(ask))
@@ -215,6 +222,28 @@ class Everyday:
         text = writer.cased(" ".join(framed(writer, rng, says, letter=False)))
         request = Request(asked(asks, rng), "review", given)
         return Piece(request, "", text, shown(writer, text, {}), tuple(named))
+
+    def _told(
+        self, rng: Random, slot: str, ways: Sequence[str]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Sentences of a real text, sometimes: what asks for each, and they themselves.
+        Nothing of them is counted as named."""
+        if not self._bank.get(slot) or rng.random() >= _TOLD_SHARE:
+            return [], [], []
+        says = rng.choice(self._bank[slot]).split("\n")
+        asks = []
+        for say in says:
+            ask = say.rstrip(".!")
+            if rng.random() < 0.75:
+                for words, share in _DROPPED:
+                    if rng.random() < share:
+                        ask = re.sub(words, "", ask)
+            if not re.match(r"I\b|I'", ask):
+                ask = ask[:1].lower() + ask[1:]
+            if rng.random() < 0.3:
+                ask = f"{rng.choice(ways)} {ask}"
+            asks.append(ask)
+        return asks, says, []
 
     def _note(self, writer: Writer, rng: Random) -> Piece:
         lines: list[str] = []

@@ -27,10 +27,15 @@ _DEED = re.compile(
     r"([a-z]{2,10} (?:the|a|an|my|our|it|them|some|you|this|that|up|out) "
     r"[a-z][a-z ]{4,40}?)(?=[.,;])"
 )
+_TOLD = re.compile(r"[^.!?]+[.!?]+")
+_WORDS = 4, 20
+"""Words of a sentence that somebody might ask to have said, at least and at most."""
+_TOLD_GENRES = ("review", "letter", "conversation", "post")
 _TENSED = re.compile(
     r"\b(?:was|were|is|are|be|being|been|have|has|had|which|who|that)\b"
 )
 _LOOSE = re.compile(r"\b(?:he|she|they|his|her|hers|him|their|them|thy|thou|ye|said)\b")
+_TOLD_SLOTS = "told", "reviewed"
 
 
 class Phrases:
@@ -39,7 +44,7 @@ class Phrases:
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._kept: dict[str, list[str]] = {
-            slot: [] for slot in ("np", "vp", "i_bank", "s_bank")
+            slot: [] for slot in ("np", "vp", "i_bank", "s_bank", *_TOLD_SLOTS)
         }
 
     def heard(self, texts: Iterable[Text]) -> Iterator[Text]:
@@ -47,6 +52,8 @@ class Phrases:
         for text in texts:
             if self._rng.randrange(_READ) == 0:
                 self._hear(text.text)
+            if text.genre in _TOLD_GENRES:
+                self._hear_out(text)
             yield text
 
     def bank(self) -> dict[str, list[str]]:
@@ -69,6 +76,25 @@ class Phrases:
         for match in _DEED.finditer(text[:6000]):
             if not _TENSED.search(match[1]) and not _LOOSE.search(match[1]):
                 self._keep("vp", match[1])
+
+    def _hear_out(self, text: Text) -> None:
+        """Keep two to five sentences in a row, if each could be asked for."""
+        found = _TOLD.findall(" ".join(text.text.split())[:3000])
+        count = self._rng.choice((2, 2, 3, 3, 4, 5))
+        if len(found) < count:
+            return
+        start = self._rng.randint(0, len(found) - count)
+        some = [one.strip() for one in found[start : start + count]]
+        sound = all(
+            _PLAIN.fullmatch(one.rstrip(".!?"))
+            and _WORDS[0] <= len(one.split()) <= _WORDS[1]
+            and "--" not in one
+            for one in some
+        )
+        if sound:
+            slot = "reviewed" if text.genre == "review" else "told"
+            told = [one[:1].upper() + one[1:] for one in some]
+            self._keep(slot, "\n".join(told))
 
     def _keep(self, slot: str, phrase: str) -> None:
         kept = self._kept[slot]

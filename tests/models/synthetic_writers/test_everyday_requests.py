@@ -96,6 +96,21 @@ def test_phrases_of_real_texts_are_among_the_things(task):
     assert sum("weir" in text for text in texts) > 5
 
 
+@pytest.mark.parametrize("task", ["email", "review", "post"])
+def test_real_sentences_are_asked_for_in_short_and_said_whole(task):
+    """The words that carry what they say stand in the request."""
+    told = "The kettle leaks.\nWe took it back on the 3rd."
+    bank = {"told": [told], "reviewed": [told]}
+    pieces = [written(seed, task, bank) for seed in range(60)]
+    with_them = [p for p in pieces if "kettle leaks" in p.text.lower()]
+    assert 10 < len(with_them) < 50
+    for piece in with_them:
+        assert "took it back on the 3rd" in piece.text
+        for word in ("kettle", "leaks", "took", "back", "3rd"):
+            assert word in piece.request.text.lower()
+    assert any("the kettle" not in p.request.text.lower() for p in with_them)
+
+
 def test_a_writer_keeps_their_ways_in_them():
     rng = Random(4)
     writer = new_writer(rng)

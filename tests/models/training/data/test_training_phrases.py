@@ -27,6 +27,24 @@ def test_phrases_are_kept_by_kind(monkeypatch):
     assert "the blue folder" in bank["np"]
 
 
+def test_sentences_in_a_row_are_kept_where_each_could_be_asked_for(monkeypatch):
+    """Not those that quote, and of reviews apart from the rest."""
+    phrases = Phrases(Random(3))
+    told = "The kettle leaks a bit. we took it back on Friday! It cost nothing at all. "
+    quoted = 'He asked "why is it so (very) cold" of us all. '
+    texts = [Text(g, "", told * 4) for g in ("review", "letter", "abstract")]
+    list(phrases.heard([*texts, Text("letter", "", quoted * 9)]))
+    bank = phrases.bank()
+    assert len(bank["told"]) == len(bank["reviewed"]) == 1
+    sentences = set(bank["told"][0].split("\n"))
+    assert 2 <= len(bank["told"][0].split("\n")) <= 5
+    assert sentences <= {
+        "The kettle leaks a bit.",
+        "We took it back on Friday!",
+        "It cost nothing at all.",
+    }
+
+
 def test_no_more_are_kept_than_fit_and_each_is_as_likely(monkeypatch):
     monkeypatch.setattr("models.training.data.phrases._READ", 1)
     monkeypatch.setattr("models.training.data.phrases._MOST", 3)
