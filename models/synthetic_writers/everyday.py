@@ -237,7 +237,7 @@ class Everyday:
             if rng.random() < 0.75:
                 for words, share in _DROPPED:
                     if rng.random() < share:
-                        ask = re.sub(words, "", ask)
+                        ask = re.sub(words, "", ask, flags=re.IGNORECASE)
             if not re.match(r"I\b|I'", ask):
                 ask = ask[:1].lower() + ask[1:]
             if rng.random() < 0.3:
