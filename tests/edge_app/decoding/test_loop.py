@@ -219,8 +219,18 @@ def reference(settings, count, seed=""):
     return text
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-@pytest.mark.parametrize(("draft_length", "window"), [(1, 3), (4, 1), ("auto", 4)])
+ALSO = (0.0, 1, 3), (1.0, 4, 1), (0.0, "auto", 4)
+
+
+@pytest.mark.parametrize(
+    ("temperature", "draft_length", "window"),
+    [
+        (1.0, 1, 3),
+        (0.0, 4, 1),
+        (1.0, "auto", 4),
+        *(pytest.param(*some, marks=pytest.mark.slow) for some in ALSO),
+    ],
+)
 def test_coupled_equals_step_by_step_steering(temperature, draft_length, window):
     """Shared noise: the same text for every seed, whatever the blocks."""
     for seed in range(60):

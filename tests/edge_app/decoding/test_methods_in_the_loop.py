@@ -113,9 +113,19 @@ EMITTED = [
 ]
 
 NAMES = [" ".join(map(str, changes.values())) for changes, _ in EMITTED]
+REPEATING = ("lossless 2.0 6", "lossless 0.8", "generalist", "contrast 1.5 0.0")
+"""The same methods again, otherwise set: they are counted by the slow tests."""
 
 
-@pytest.mark.parametrize(("changes", "target"), EMITTED, ids=NAMES)
+@pytest.mark.parametrize(
+    ("changes", "target"),
+    [
+        pytest.param(
+            *one, id=name, marks=[pytest.mark.slow] if name in REPEATING else []
+        )
+        for one, name in zip(EMITTED, NAMES, strict=True)
+    ],
+)
 def test_the_first_two_tokens_follow_their_distribution(changes, target):
     """Of 500 seeds; see `farthest` for the bound. The second token is counted where
     the first is the likeliest one. It comes from the same draft or from another block,
