@@ -116,7 +116,10 @@ def check(server, relay, method, seeds, plans, tokens=24):
     assert cuts
 
 
-@pytest.mark.parametrize("method", FOUR)
+@pytest.mark.parametrize(
+    "method",
+    [*FOUR[:2], *(pytest.param(m, marks=pytest.mark.slow) for m in FOUR[2:])],
+)
 def test_every_window_and_length_writes_one_text(method, server, relay):
     """One seed at temperature 0.8, with and without dropped connections; 200 seeds are
     the slow test's."""

@@ -134,7 +134,13 @@ def _drafts(method):
     )
 
 
-@pytest.mark.parametrize("method", available())
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(one, marks=() if one in OF_EACH_KIND else pytest.mark.slow)
+        for one in available()
+    ],
+)
 def test_the_command_writes_with_every_method(method, server, letters):
     """`specsteer write --method NAME`, over the socket where it needs one."""
     at = ("--server", server.url, "--token", server.token, CLEAR)

@@ -232,7 +232,10 @@ def test_nothing_hostile_passes(path, case, world, monkeypatch):
     assert (MARK in shown.upper()) is not quiet
 
 
-@pytest.mark.parametrize("status", [200, 302, 404, 422, 500])
+@pytest.mark.parametrize(
+    "status",
+    [200, 302, *(pytest.param(s, marks=pytest.mark.slow) for s in (404, 422, 500))],
+)
 def test_a_hostile_server(status, world):
     """What it answers is shown in an error, a sentence of it and on one line."""
     with spiteful_server() as server:

@@ -72,7 +72,10 @@ def write(order, settings, method=None, tokens=60):
     return text, tally.statistics()
 
 
-@pytest.mark.parametrize("acceptance", [0.0, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize(
+    "acceptance",
+    [0.0, 0.9, *(pytest.param(a, marks=pytest.mark.slow) for a in (0.5, 1.0))],
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_writes_the_text_of_the_trace(method, acceptance):
     """By its own rule, at temperature 0."""

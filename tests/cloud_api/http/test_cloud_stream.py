@@ -83,7 +83,14 @@ class Device:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("changes", [{}, {"temperature": 0.0}, {"base": "edge"}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        pytest.param({"temperature": 0.0}, marks=pytest.mark.slow),
+        pytest.param({"base": "edge"}, marks=pytest.mark.slow),
+    ],
+)
 def test_stream_post_and_this_process_verify_alike(server, client, method, changes):
     if method == "rejection" and "temperature" in changes:
         pytest.skip("it needs a temperature")
