@@ -18,6 +18,10 @@ ROPE_BASE = 100_000.0
 _SURE = 1e-6
 """How far from certain a token to be avoided is held, so that its cost is finite."""
 
+_MOST_OVER = 4.0
+"""Log-ratios beyond this are not pulled at: a teacher that did not foresee a word at
+all says nothing of how likely it is."""
+
 
 class Norm(nn.Module):
     """Root-mean-square normalisation."""
@@ -143,11 +147,6 @@ class Network(nn.Module):
             over = (ours.gather(1, said) - theirs.gather(1, said)).squeeze(1)
             apart = apart + ratio * over.clamp(0.0, _MOST_OVER)
         return apart.where(costly, 0.0).sum()
-
-
-_MOST_OVER = 4.0
-"""Log-ratios beyond this are not pulled at: a teacher that did not foresee a word at
-all says nothing of how likely it is."""
 
 
 def targets(rows: Tensor) -> int:
