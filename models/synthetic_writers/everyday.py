@@ -118,8 +118,8 @@ class Facts:
         return self._values[slot]
 
     def _drawn(self, slot: str) -> str:
-        """A thing of this kind; the things in it are drawn anew. `digitN` is a number in
-        figures up to about N, and of those above 50 none that has fewer figures."""
+        """A thing of this kind; the things in it are drawn anew. `digitN` is a number
+        in figures up to about N; above 50 it has as many figures as N."""
         if slot.rstrip("0123456789") == "digit":
             most = int(slot.removeprefix("digit").rstrip("b"))
             least = most // 9 if most > 50 else min(2, most - 1)
