@@ -5,6 +5,10 @@ its probability to the K candidates of a row. A draft x stays with min(1, T(x)/S
 else a token is drawn from the positive part of T - S. What comes out is T, whatever S:
 S * min(1, T/S) + (1 - sum of min(S, T)) * (T - S)+ / norm = min(S, T) + (T - S)+ = T.
 
+What somebody sees who is shown both the draft and what became of it is an outcome: the
+draft stays, or it is replaced by a token of the row. `rejection_outcomes` and
+`coupling_outcomes` give the probabilities (1 + K,) of all outcomes of one draft.
+
 Source: Leviathan et al. 2023 (arXiv 2211.17192), theorem 1 and appendix A.1.
 """
 
@@ -43,6 +47,53 @@ def residual_distribution(
     total = left.sum()
     # Nothing is left only where S and T are equal but for rounding.
     return np.asarray(left / total) if total > 0.0 else target
+
+
+def rejection_outcomes(
+    target: Floats, draft: Floats | Drawn, row: Candidates, token: int
+) -> Floats:
+    """Probabilities (1 + K,) that a draft stays, and that each token of the row
+    replaces it, where `keep_probability` and `residual_distribution` decide."""
+    stays = keep_probability(target, draft, row, token)
+    left = residual_distribution(target, draft, row)
+    return np.concatenate([[stays], (1.0 - stays) * left])
+
+
+def coupling_outcomes(
+    target: Floats, draft: Floats | Drawn, row: Candidates, token: int
+) -> Floats:
+    """The same (1 + K,) where draft and target are drawn with one Gumbel noise.
+
+    The noise is a race of exponential clocks E: the draft x has the least E/S, and what
+    is drawn in its place the least E/T. With a(v) = S(v)/S(x), b = T and G(u) the sum
+    of max(a, u b), both are x with probability 1 / G(1/b(x)), and x and v with
+    b(v) times the integral of 1 / G^2 from a(v)/b(v) to 1/b(x). G is piecewise linear,
+    and between two of its bends p and q that is (q - p) / (G(p) G(q)).
+    """
+    own = float(draft[token])
+    ahead = np.asarray(draft[row.token_ids], np.float64) / own
+    elsewhere = max(1.0 / own - float(ahead.sum()), 0.0)  # of tokens T never draws
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bends = np.where(target > 0.0, ahead / target, np.inf)
+        end = float((1.0 / target[row.token_ids == token]).sum()) or np.inf
+
+    def paces(times: Floats) -> Floats:
+        larger = np.maximum(ahead, np.multiply.outer(times, target))
+        return np.asarray(elsewhere + larger.sum(axis=-1))
+
+    others = np.flatnonzero(bends < end)
+    others = others[bends[others].argsort()]
+    points = bends[others]
+    outcomes = np.zeros(1 + len(target))
+    if end < np.inf:
+        points = np.append(points, end)
+        outcomes[0] = 1.0 / paces(points)[-1]
+    values = paces(points)
+    parts = np.diff(points) / (values[:-1] * values[1:])
+    if end == np.inf:  # behind the last bend G rises by the sum of T, which is 1
+        parts = np.append(parts, 1.0 / values[-1])
+    outcomes[1 + others] = target[others] * parts[::-1].cumsum()[::-1]
+    return np.asarray(outcomes / own)
 
 
 def truncation_bound(specialist: Floats, row: Candidates, strength: float) -> float:

@@ -399,9 +399,11 @@ class Draw:
         _, kept, least = _nucleus(weights, total, self.top_p)
         return Drawn(logits, scale, origin, sum_of(kept), least)
 
-    def from_distribution(self, probs: Floats, position: int) -> int:
-        """Index of a redrawn token from probs (V,) as they are: top-p cuts nothing."""
-        return sample(probs, self.noise.uniform(Use.REDRAW, position))
+    def from_distribution(
+        self, probs: Floats, position: int, use: Use = Use.REDRAW, attempt: int = 0
+    ) -> int:
+        """Index drawn from probs (V,) as they are: top-p cuts nothing."""
+        return sample(probs, self.noise.uniform(use, position, attempt))
 
     def from_logits(
         self, logits: Floats, use: Use, position: int, attempt: int = 0

@@ -1,0 +1,58 @@
+"""How much a draw tells of the history, and draws that tell no more than a bound.
+
+S is the distribution (V,) that a token is drawn from given the history, R one that does
+not know it: the reference. A token x that was drawn tells log S(x)/R(x) nats. The
+mixture M = (1 - w) R + w S tells log M/R = log(1 + w (S/R - 1)), which is monotone in w
+and in S/R: so the largest weight that keeps it between two bounds at every token is
+known in closed form, from the largest and the least S/R. (Under a Renyi divergence it
+is found by bisection, as in the paper.)
+
+Source: DP-Fusion (arXiv 2507.04531), which mixes what a model gives with and without a
+private context, and bounds the divergence of each token.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from decoding_core.sampling import Draw, Floats
+
+UNCUT = 0.1
+"""Share of a reference that top-p does not cut. With none, a token outside of the
+nucleus without the history would tell infinitely much; with all, every token would tell
+something where the history changes nothing."""
+_HIGHEST = 700.0  # nats; the exponential of more is no float
+
+
+def reference(draw: Draw, weights: Floats) -> Floats:
+    """R (V,): how a token would be drawn from weights (V,) that do not know the
+    history, but for `UNCUT`, which is drawn without top-p."""
+    probs = np.asarray(weights / weights.sum(dtype=np.float64), np.float64)
+    if draw.top_p >= 1.0:
+        return probs
+    return np.asarray((1.0 - UNCUT) * draw.distribution(weights) + UNCUT * probs)
+
+
+def largest_weight(
+    own: Floats, base: Floats, highest: float, lowest: float = -math.inf
+) -> float:
+    """The largest w in [0, 1] with lowest <= log M/R <= highest nats at every token,
+    for S `own` (V,) and R `base` (V,); `lowest` <= 0 <= `highest`, else w is 0."""
+    known = base > 0.0
+    if own[~known].any():
+        return 0.0
+    excess = own[known] / base[known] - 1.0
+    most, least = float(excess.max()), float(excess.min())
+    weight = 1.0
+    if most > 0.0:
+        weight = min(weight, max(math.expm1(min(highest, _HIGHEST)), 0.0) / most)
+    if least < 0.0:
+        weight = min(weight, min(math.expm1(min(lowest, 0.0)), 0.0) / least)
+    return weight
+
+
+def mixed(own: Floats, base: Floats, weight: float) -> Floats:
+    """M (V,)."""
+    return np.asarray((1.0 - weight) * base + weight * own)
