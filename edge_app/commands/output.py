@@ -16,6 +16,7 @@ from edge_app.decoding.events import (
     Event,
     Finished,
     Notice,
+    Reckoned,
     Settled,
     Source,
     SourcesFound,
@@ -50,6 +51,7 @@ class Output:
         self._found = SourcesFound(())
         self._tally = Tally()
         self._finished: Finished | None = None
+        self._reckoned: list[Reckoned] = []
 
     def warn_of_no_history(self, counts: Mapping[str, int]) -> None:
         """Say so when there is nothing to learn the voice from."""
@@ -74,6 +76,8 @@ class Output:
                         click.echo(legible(token.text), nl=False)
             case Notice(text=text):
                 self._say(text)
+            case Reckoned():
+                self._reckoned.append(event)
             case Finished():
                 self._finished = event
             case _:
@@ -93,6 +97,8 @@ class Output:
         if self._finished is not None and self._finished.reason in _BROKEN_OFF:
             self._say(f"the text ends here: {_BROKEN_OFF[self._finished.reason]}")
         said = [numbers(self._statistics())]
+        if self._reckoned:
+            said.append(told(self._reckoned[-1]))
         if self._found.personalisation:
             count = len(self.sources)
             texts = "1 text" if count == 1 else f"{count} texts"
@@ -126,6 +132,7 @@ class Output:
             "tokens": [asdict(token) for token in self._tokens],
             "sources": [asdict(source) for source in self.sources],
             "statistics": asdict(self._statistics()),
+            "privacy": self._privacy(),
             "settings": {
                 **asdict(request.settings),
                 "task": request.brief.task,
@@ -138,6 +145,33 @@ class Output:
             },
             "ended": self._finished.reason if self._finished else "failed",
         }
+
+    def _privacy(self) -> dict[str, object]:
+        """What was told of the history, in all and by each message; `reckoned` is false
+        where nobody had the base to reckon it."""
+        if not self._reckoned:
+            return {"reckoned": False}
+        last = self._reckoned[-1]
+        return {
+            "reckoned": True,
+            "nats": last.total,
+            "tokens": last.total_tokens,
+            "largest": last.largest,
+            "today": last.today,
+            "limit": last.limit,
+            "exact": last.exact,
+            "unread": last.unread,
+            "blocks": [
+                {"nats": one.nats, "tokens": one.tokens} for one in self._reckoned
+            ],
+        }
+
+
+def told(reckoned: Reckoned) -> str:
+    """What was told of the history, in a few words."""
+    limit = "" if reckoned.limit is None else f" of {reckoned.limit:g}"
+    kind = "" if reckoned.exact else " (an indication: temperature 0)"
+    return f"told {reckoned.total:.1f}{limit} nats of your history{kind}"
 
 
 def may_style() -> bool:

@@ -25,6 +25,8 @@ def command(last: bool, as_json: bool, with_bytes: bool) -> None:
     for entry in entries:
         if as_json:
             body = asdict(entry) | {"payload": entry.payload.hex()}
+            if entry.nats is None:
+                del body["nats"]
             click.echo(json.dumps(body))
         else:
             click.echo(_line(entry))
@@ -32,7 +34,11 @@ def command(last: bool, as_json: bool, with_bytes: bool) -> None:
             click.echo(entry.payload.hex(" "))
     if not as_json:
         total = sum(entry.size for entry in entries)
-        click.echo(f"{len(entries)} requests, {total:,} bytes in all", err=True)
+        said = f"{len(entries)} requests, {total:,} bytes in all"
+        nats = [entry.nats for entry in entries if entry.nats is not None]
+        if nats:
+            said += f", {sum(nats):.1f} nats of your history"
+        click.echo(said, err=True)
 
 
 def _line(entry: Entry) -> str:
@@ -41,4 +47,6 @@ def _line(entry: Entry) -> str:
     except (ValueError, OverflowError, OSError):
         when = "at no known time   "  # somebody edited the ledger
     ids = f"{len(entry.token_ids)} token ids" if entry.token_ids else ""
-    return f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}".rstrip()
+    told = "" if entry.nats is None else f"  {entry.nats:.2f} nats"
+    line = f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}"
+    return f"{line}{told}".rstrip()

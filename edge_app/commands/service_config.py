@@ -13,6 +13,7 @@ from edge_app.config.settings import (
     sample_store_path,
     store_path,
 )
+from edge_app.privacy.budget import PrivacyLimits
 from edge_app.service.service import ServiceConfig
 from edge_app.transport.addresses import is_this_machine
 from models.files import find, locate
@@ -63,6 +64,11 @@ def service_config(
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
         reranker=find(_expanded(settings.reranker)) if settings.reranker else None,
+        privacy=PrivacyLimits(
+            settings.privacy_budget,
+            settings.privacy_budget_day,
+            settings.privacy_mixture,
+        ),
     )
 
 

@@ -129,6 +129,18 @@ class _Write(click.Command):
     help="The same for the server that is started here.",
 )
 @click.option("--engine", help="What runs them: llama_cpp, transformers. auto")
+@click.option(
+    "--privacy-budget",
+    type=float,
+    metavar="NATS",
+    help="The most that this text may tell the server of your history. any",
+)
+@click.option(
+    "--privacy-mixture",
+    type=float,
+    metavar="NATS",
+    help="The most that a token may tell it once that is spent. 0",
+)
 @click.option("--offline", is_flag=True, help="Write on this device alone.")
 @click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
 @click.option(
@@ -166,6 +178,9 @@ def command(request: str, **options: Any) -> None:
         settings = replace(settings, engine=check_engine(options["engine"]))
     if options["token_in_clear"]:
         settings = replace(settings, token_in_clear=True)
+    for name in ("privacy_budget", "privacy_mixture"):
+        if options[name] is not None:
+            settings = replace(settings, **{name: options[name]})
     wanted = _write_request(request, options, settings)
     build(wanted.settings)  # an unknown method is refused before any model is loaded
     personalisation.build(wanted.personalisation)

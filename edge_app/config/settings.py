@@ -57,6 +57,13 @@ class Settings:
     """Name or path of a LoRA that the specialist wears; empty or "off": none."""
     lora_scale: float = 1.0
     """How strongly it counts."""
+    privacy_budget: float | None = None
+    """Nats that one text may tell a server of the history; None: any number."""
+    privacy_budget_day: float | None = None
+    """Nats that the texts of a day may tell one server."""
+    privacy_mixture: float | None = None
+    """Nats that one token may tell where nothing of these is left, and where there is
+    no such limit."""
     method: MethodSettings = field(
         default_factory=lambda: MethodSettings(
             temperature=0.7, top_p=0.95, seed=secrets.randbelow(_SEEDS)

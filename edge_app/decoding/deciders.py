@@ -23,10 +23,16 @@ import numpy as np
 from decoding_core.errors import ContextFullError, MessageError
 from decoding_core.messages import Candidates, Origin, Verdict
 from decoding_core.protocols import Engine, Method
-from decoding_core.residual import keep_probability, residual_distribution
-from decoding_core.sampling import Draw, Floats, Use, likeliest
+from decoding_core.residual import (
+    coupling_outcomes,
+    keep_probability,
+    rejection_outcomes,
+    residual_distribution,
+)
+from decoding_core.sampling import Draw, Drawn, Floats, Use, likeliest
 from decoding_core.settings import START, Threshold
 from decoding_core.verifier import RunningThreshold, VerifierRole, read_text
+from edge_app.decoding.draw_account import DrawAccount, Judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +54,12 @@ class Drafter:
         *,
         shares_noise: bool = False,
         never_ids: Collection[int] = (),
+        account: DrawAccount | None = None,
     ) -> None:
-        """`never_ids` are tokens that are never to be drawn."""
+        """`never_ids` are tokens that are never to be drawn; `account` hears of each
+        that is."""
         self.never_ids = list(never_ids)
+        self._account = account
         self._engine = engine
         self._prompt = list(prompt_ids)
         self._draw = draw
@@ -62,9 +71,10 @@ class Drafter:
         self.logits: list[Floats] = []
         """Logits (V,) that each was drawn from."""
 
-    def next(self, text_ids: Sequence[int], attempt: int = 0) -> int:
+    def next(self, text_ids: Sequence[int], attempt: int = 0, epoch: int = 0) -> int:
         """Draft one more token after the text and what is drafted; another attempt
-        draws with other noise.
+        draws with other noise, and so does another epoch where an account has it drawn
+        from something else.
 
         Raises:
             StoppedError: the person stopped.
@@ -72,10 +82,18 @@ class Drafter:
         """
         row = self.logits_at(text_ids, len(self.token_ids))
         position = len(text_ids) + len(self.token_ids)
-        if self._shares_noise:
+        other: Floats | None = None
+        if self._account is not None:
+            before = [*text_ids, *self.token_ids]
+            other = self._account.before_draft(row, before, epoch)
+        if other is not None:
+            token = self._draw.from_distribution(other, position, Use.DRAFT, epoch)
+        elif self._shares_noise:
             token = self._draw.coupled(self._draw.unnormalised(row), position)
         else:
             token = self._draw.from_logits(row, Use.DRAFT, position, attempt)
+        if self._account is not None:
+            self._account.drawn(token, token)
         self.token_ids.append(token)
         self.logits.append(row)
         self._after = None
@@ -175,8 +193,10 @@ class ComparingDecider(Decider):
         draw: Draw,
         role: VerifierRole,
         threshold: Threshold,
+        account: DrawAccount | None = None,
     ) -> None:
         super().__init__(role.draft_limit, threshold)
+        self._account = account
         self._drafter = drafter
         self._method = method
         self._draw = draw
@@ -264,14 +284,30 @@ class ServerDecides(ComparingDecider):
         pick = self._method.bonus if kept and not refused else self._method.target
         probs = pick(self._on_row(row, kept), row)
         self._note_bound(row, kept)
-        index = self._draw.from_probs(probs, Use.REDRAW, len(self._text) + kept)
-        origin: Origin = "recovered" if refused else "bonus"
-        return Decision(kept, int(row.token_ids[index]), origin, self._bound)
+        position, other = len(self._text) + kept, None
+        if self._account is not None:
+            without = pick(row.base, row) if self._reads_specialist else None
+            before = [*self._text, *draft.token_ids[:kept]]
+            other = self._account.before_redraw(probs, without, before)
+        if other is not None:
+            index = self._draw.from_distribution(other, position)
+        else:
+            index = self._draw.from_probs(probs, Use.REDRAW, position)
+        token = int(row.token_ids[index])
+        if self._account is not None:
+            self._account.drawn(index, token)
+        return Decision(kept, token, "recovered" if refused else "bonus", self._bound)
 
 
 class DeviceDecides(ComparingDecider):
     """The device keeps a drafted token x with min(1, T(x)/S(x)), else draws from the
     positive part of T - S."""
+
+    def _outcomes(
+        self, target: Floats, draft: Floats | Drawn, row: Candidates, token: int
+    ) -> Floats:
+        """Probabilities (1 + K,) of what may become of a draft."""
+        return rejection_outcomes(target, draft, row, token)
 
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         if len(verdict.rows) != len(draft.token_ids):
@@ -279,11 +315,35 @@ class DeviceDecides(ComparingDecider):
         for kept, row in enumerate(verdict.rows[:most]):
             self._note_bound(row, kept)
             target = self._method.target(self._on_row(row, kept), row)
-            index = self._refusal(target, draft, row, kept)
+            index = self._judged(target, draft, row, kept)
             if index is not None:
                 token = int(row.token_ids[index])
                 return Decision(kept, token, "recovered", self._bound)
         return Decision(min(most, len(draft.token_ids)), truncation_bound=self._bound)
+
+    def _judged(
+        self, target: Floats, draft: Draft, row: Candidates, kept: int
+    ) -> int | None:
+        """`_refusal`, unless an account has it drawn from something else."""
+        if self._account is None:
+            return self._refusal(target, draft, row, kept)
+        without = target
+        if self._reads_specialist:
+            without = self._method.target(row.base, row)
+        token, before = draft.token_ids[kept], draft.token_ids[:kept]
+        other = self._account.before_decision(
+            Judged(token, row, target, without, draft.logits[kept], self._outcomes),
+            [*self._text, *before],
+        )
+        if other is None:
+            index = self._refusal(target, draft, row, kept)
+        else:
+            place = self._draw.from_distribution(other, len(self._text) + kept)
+            index = place - 1 if place else None
+        if index is not None:
+            token = int(row.token_ids[index])
+        self._account.drawn(0 if index is None else 1 + index, token)
+        return index
 
     def _refusal(
         self, target: Floats, draft: Draft, row: Candidates, kept: int
@@ -302,6 +362,12 @@ class DeviceDecides(ComparingDecider):
 class DeviceCouples(DeviceDecides):
     """The device draws each token of the target with the noise that the draft was drawn
     with, and keeps the draft while the two agree."""
+
+    def _outcomes(
+        self, target: Floats, draft: Floats | Drawn, row: Candidates, token: int
+    ) -> Floats:
+        """Probabilities (1 + K,) of what may become of a draft."""
+        return coupling_outcomes(target, draft, row, token)
 
     def _refusal(
         self, target: Floats, draft: Draft, row: Candidates, kept: int

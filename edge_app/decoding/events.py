@@ -102,6 +102,29 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
+class Reckoned:
+    """What the tokens of the last message tell of the history, in nats: for each, how
+    much likelier it was to be drawn with it than without."""
+
+    nats: float
+    tokens: int
+    """How many of them had not left before."""
+    total: float
+    """Of the text so far."""
+    total_tokens: int
+    largest: float
+    """The most that one draw told so far, for or against the history."""
+    today: float
+    """Of all texts for this server today."""
+    limit: float | None
+    """On the total; None: there is none."""
+    exact: bool
+    """Whether tokens were drawn; at temperature 0 the number is an indication."""
+    unread: int
+    """Draws that are not in the total, as the base had no room to read them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verified:
     """A block was verified: so many drafted tokens stay, these were refused."""
 
@@ -173,6 +196,7 @@ Event = (
     | Drafted
     | Sent
     | Received
+    | Reckoned
     | Verified
     | Settled
     | Notice

@@ -37,6 +37,7 @@ from edge_app.decoding.deciders import (
     NobodyDecides,
     ServerDecides,
 )
+from edge_app.decoding.draw_account import DrawAccount
 from edge_app.decoding.events import EventEmitter, FinishReason
 from edge_app.decoding.session import VerifierSession
 
@@ -79,9 +80,10 @@ def decode_loop(
     end_ids: Collection[int] = (),
     never_ids: Collection[int] = (),
     stop: threading.Event | None = None,
+    account: DrawAccount | None = None,
 ) -> DecodeLoop:
     """The loop that writes one text with a method, which `settings` name; a text holds
-    none of `never_ids`.
+    none of `never_ids`, and `account` hears of all that is drawn.
 
     `engine` is the specialist, which reads the private prompt; the session has been
     opened with the public one. Draft and target are drawn by one `Draw`, so that noise
@@ -89,7 +91,10 @@ def decode_loop(
     """
     draw, shares_noise = settings.draw(), method.shares_noise
     drafter = Drafter(
-        engine, private_ids, draw, shares_noise=shares_noise, never_ids=never_ids
+        *(engine, private_ids, draw),
+        shares_noise=shares_noise,
+        never_ids=never_ids,
+        account=account,
     )
     role = role_of(settings.terms(), method)
     length = settings.draft_length
@@ -100,7 +105,7 @@ def decode_loop(
     }
     decider = alone
     if kind := kinds.get(method.decided_by):
-        decider = kind(drafter, method, draw, role, settings.threshold)
+        decider = kind(drafter, method, draw, role, settings.threshold, account)
     fixed = role.draws_bonus or not role.draft_limit
     lengths = DraftLengths(
         role.draft_limit if fixed else length,
@@ -277,7 +282,8 @@ class DecodeLoop:
                 raise StoppedError("stopped while drafting")
             began = time.perf_counter()
             try:
-                token = drafter.next(text, decider.attempt(self._session.epoch))
+                epoch = self._session.epoch
+                token = drafter.next(text, decider.attempt(epoch), epoch)
             except ContextFullError:
                 self._full = True
                 continue

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from edge_app.decoding.events import Event, Received, Sent, to_json
+from edge_app.decoding.events import Event, Received, Reckoned, Sent, to_json
 from models.owner_only import open_to_append
 
 
@@ -27,6 +27,8 @@ class Entry:
     size: int
     token_ids: tuple[int, ...]
     payload: bytes
+    nats: float | None = None
+    """What its tokens tell of the history; None: it was not reckoned."""
 
 
 class Ledger:
@@ -36,8 +38,8 @@ class Ledger:
         self._file = open_to_append(path)
 
     def add(self, event: Event) -> None:
-        """Keep the event if bytes moved."""
-        if isinstance(event, Sent | Received):
+        """Keep the event if bytes moved, or if it says what they tell."""
+        if isinstance(event, Sent | Received | Reckoned):
             self._file.write(to_json(event) + "\n")
 
     def close(self) -> None:
@@ -49,10 +51,13 @@ def read_ledger(path: Path) -> Iterator[Entry]:
     """All sendings, oldest first; a line broken by a crash is passed over."""
     if not path.exists():
         return
+    last: Entry | None = None
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
                 body: dict[str, Any] = json.loads(line)
+                if body["event"] == "Reckoned" and last is not None:
+                    last = replace(last, nats=(last.nats or 0.0) + float(body["nats"]))
                 if body["event"] != "Sent":
                     continue
                 entry = Entry(
@@ -65,4 +70,8 @@ def read_ledger(path: Path) -> Iterator[Entry]:
                 )
             except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 continue
-            yield entry
+            if last is not None:
+                yield last
+            last = entry
+    if last is not None:
+        yield last

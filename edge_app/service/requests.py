@@ -13,6 +13,7 @@ from typing import Protocol
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Emit, Source
+from edge_app.privacy.budget import PrivacyLimits
 from models.prompts import Request
 
 
@@ -34,6 +35,8 @@ class WriteRequest:
     """Write on alone when there is no server; else fail."""
     excluded: frozenset[int] = frozenset()
     """Records of the store not to be used."""
+    privacy: PrivacyLimits | None = None
+    """How much may be told of the history; None: what the service was set up for."""
 
 
 class Service(Protocol):

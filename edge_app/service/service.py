@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from decoding_core.errors import (
@@ -30,7 +31,9 @@ from edge_app.decoding.events import (
     emit_to,
 )
 from edge_app.decoding.session import Patience, go_alone
+from edge_app.privacy.budget import Account, PrivacyLimits
 from edge_app.privacy.ledger import Ledger
+from edge_app.privacy.spent import SpentToday, spent_path
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, title
 from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery
@@ -41,12 +44,15 @@ from edge_app.service.text_job import TextJob
 from edge_app.transport.addresses import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
 from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.verifiers.counting import CountingVerifier
 from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
+from edge_app.verifiers.remembered import RememberedRows
 from models.running.adapter import PersonalAdapter
 from models.running.interface import Model, TextScorer, TextSlots
 from models.running.loading import load_model, load_reranker
 from models.running.settings import EngineSettings, default_threads
 from models.running.threads import fit_threads
+from models.thinking import mark_ids
 from personal_store import Store, import_source
 
 _MOMENT = 0.1  # seconds
@@ -77,6 +83,8 @@ class ServiceConfig:
     certificate: str = field(default="", repr=False)
     """The only certificate, as PEM, that is taken at `server`; empty: any for which an
     authority vouches that this machine knows."""
+    privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
+    """How much may be told of the history where a request does not say."""
 
 
 class WritingService:
@@ -149,6 +157,8 @@ class WritingService:
         method = build(request.settings)
         role = role_of(request.settings.terms(), method)
         history = method.reads_history
+        if request.privacy is None:
+            request = replace(request, privacy=self._config.privacy)
         self._check(request, role, history)
         reads = request.personalisation or self._config.personalisation
         personalisation.build(reads)  # raises InvalidSettingsError for an unknown one
@@ -231,8 +241,12 @@ class WritingService:
                 verifier = self._connected(
                     config.server, config.token, config.certificate
                 )
-            verifier.attach(emit, stop)
-            return verifier
+            if account is None:
+                verifier.attach(emit, stop)
+                return verifier
+            counting = CountingVerifier(verifier, account)
+            verifier.attach(emit_to(counting.hear, emit), stop)
+            return counting
 
         def base_slots(length: int = context.context_length) -> TextSlots:
             if self._base is None:  # a second cache over the same weights; no adapter
@@ -244,11 +258,20 @@ class WritingService:
             slots.stop = stop
             return slots.sequence()
 
+        account, account_base = None, base
+        if self._reckons(request, role) and learnt:
+            # Read twice: by the account, and as part of the verifier where it is one.
+            shared = RememberedRows(base())
+            account = self._account(request, role, shared, emit)
+
+            def account_base() -> Engine:
+                return shared
+
         verifier: Verifier = OfflineVerifier()
         if context.adapter is not None and not learnt:
             context = base_slots()
         if not (request.offline and role.uses_generalist):
-            verifier = verifier_of(role, connect, base)
+            verifier = verifier_of(role, connect, account_base)
         patience = Patience()
         if self._child is not None:
             patience = Patience(pauses=())  # nobody starts it again in mid-text
@@ -256,6 +279,7 @@ class WritingService:
         job = TextJob(
             *(model, context, request, role.method, emit, stop, patience),
             keeps_session=True,
+            account=account,
         )
         try:
             return job.run(verifier, retrieved.passages)
@@ -267,9 +291,48 @@ class WritingService:
                 where = f": {self._verifier.first_difference(names)}"
             raise VocabularyRefusedError(f"{error}{where}") from error
 
+    def _reckons(self, request: WriteRequest, role: VerifierRole) -> bool:
+        """Whether to reckon what leaves: where there is a limit, and where the base is
+        on this device anyway."""
+        assert request.privacy is not None
+        told = role.uses_generalist and not request.offline
+        draws = role.draft_limit > 0 or role.reads_specialist
+        on_edge = request.settings.base == "edge"
+        return told and draws and (request.privacy.binds or on_edge)
+
+    def _account(
+        self, request: WriteRequest, role: VerifierRole, base: Engine, emit: Emit
+    ) -> Account:
+        """The account of a text, which goes on with what this server was told today."""
+        assert self._model is not None
+        config = self._config
+        spent = SpentToday(
+            spent_path(config.ledger),
+            "this machine" if self._child is not None else config.server.rstrip("/"),
+            datetime.now().astimezone().date(),
+        )
+        return Account(
+            request.settings.draw(),
+            base,
+            emit,
+            request.privacy,
+            judges=role.draft_limit > 0 and not role.adds_draft,
+            never_ids=mark_ids(self._model.vocabulary),
+            today=spent.read(),
+            note=spent.add,
+        )
+
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
         """Raise InvalidSettingsError for what cannot be, before anything is sent."""
         server, name = self._config.server, role.method.name
+        assert request.privacy is not None
+        if not request.offline:
+            request.privacy.check(role)
+            if request.privacy.binds and history == "generalist":
+                raise InvalidSettingsError(
+                    f"the method '{name}' gives your history away; it keeps no privacy "
+                    "budget"
+                )
         if request.offline and not role.draft_limit:
             raise InvalidSettingsError(
                 f"the method '{name}' draws every token with the server, so it "

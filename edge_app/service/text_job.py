@@ -11,6 +11,7 @@ from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.protocols import Method, Verifier
 from decoding_core.verifier import read_text, role_of
+from edge_app.decoding.draw_account import DrawAccount
 from edge_app.decoding.events import (
     Emit,
     EventEmitter,
@@ -44,6 +45,8 @@ class TextJob:
     """With a server that is lost in mid-text."""
     keeps_session: bool = False
     """Whether the verifier's session stays open for another version of the text."""
+    account: DrawAccount | None = None
+    """Hears of all that is drawn."""
 
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
         """Write the text; why it ended.
@@ -103,6 +106,7 @@ class TextJob:
                 end_ids=vocabulary.end_ids,
                 never_ids=mark_ids(vocabulary),
                 stop=self.stop,
+                account=self.account,
             )
             for _ in loop.blocks():
                 if self.stop.is_set():

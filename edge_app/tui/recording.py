@@ -22,6 +22,7 @@ from edge_app.decoding.events import (
     Notice,
     Opened,
     Received,
+    Reckoned,
     Sent,
     Settled,
     Source,
@@ -32,7 +33,7 @@ from edge_app.decoding.events import (
 )
 from edge_app.service.requests import WriteRequest
 
-_PLAIN = {kind.__name__: kind for kind in (Drafted, Notice, Opened, Received)}
+_PLAIN = {kind.__name__: kind for kind in (Drafted, Notice, Opened, Received, Reckoned)}
 
 
 def read_recording(path: Path) -> list[Event]:

@@ -17,6 +17,7 @@ from edge_app.decoding.events import (
     Finished,
     FinishReason,
     Opened,
+    Reckoned,
     Sent,
     Settled,
     Source,
@@ -65,6 +66,8 @@ class Variant:
     struck: list[Struck] = field(default_factory=list)
     sources: tuple[Source, ...] = ()
     opened: Opened | None = None
+    reckoned: Reckoned | None = None
+    """What the text told of the history so far; None: it is not reckoned."""
     verified: list[Verified] = field(default_factory=list)
     left: SentText = field(default_factory=SentText)
     ended: float | None = None
@@ -85,6 +88,8 @@ class Variant:
             case SourcesFound(sources=sources):
                 self.sources = sources
                 self.left.read_letters(source.excerpt for source in sources)
+            case Reckoned():
+                self.reckoned = event
             case Opened():
                 self.opened = event
             case Sent():

@@ -61,6 +61,12 @@ def rows(writing: Writing) -> list[Row]:
     up, down = in_bytes(writing.traffic.bytes_up), in_bytes(writing.traffic.bytes_down)
     settings = variant.request.settings
     threshold = settings.threshold
+    told: list[Row] = []
+    if variant.reckoned is not None:
+        limit = variant.reckoned.limit
+        of = "" if limit is None else f" of {limit:g}"
+        explained = "how much likelier its drafts are with your letters than without"
+        told = [("told", f"{variant.reckoned.total:.1f}{of} nats", explained)]
     return [
         ("kept", kept, "drafted tokens that the checker let stand / drafted tokens"),
         ("drafted", str(found.drafted), "tokens of the blocks that were verified"),
@@ -78,6 +84,7 @@ def rows(writing: Writing) -> list[Row]:
         ("rounds", str(found.rounds), "blocks that were verified"),
         ("up", up, "bytes handed to the socket since the app was started, headers too"),
         ("down", down, "bytes that came back"),
+        *told,
         ("method", settings.method, "how the two models are joined"),
         ("threshold", threshold if threshold == "auto" else f"{threshold:g}",
          "a word stays while the large model likes it this much as well as the small"),

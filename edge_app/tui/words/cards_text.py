@@ -62,6 +62,8 @@ def sent_card(writing: Writing) -> Text:
     text.append(_row("drafted words", ids) + "\n")
     text.append(_row("in all, with headers", in_bytes(traffic.bytes_up)) + "\n")
     text.append(_row("phrases of your letters", phrases_line(writing)), "bold")
+    if traffic.nats is not None:
+        text.append("\n" + _row("told of your history", f"{traffic.nats:.1f} nats"))
     text.append("\n")
     for sent in traffic.sent[: -_MESSAGES - 1 : -1]:
         clock = datetime.fromtimestamp(sent.time).strftime("%H:%M:%S")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 
-from edge_app.decoding.events import Event, Received, Sent, Source
+from edge_app.decoding.events import Event, Received, Reckoned, Sent, Source
 from edge_app.tui.variant import Run, State, Variant
 
 
@@ -17,13 +17,17 @@ class Traffic:
 
     sent: list[Sent] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
+    nats: float | None = None
+    """What it told of the history; None: nothing was reckoned."""
 
     def apply(self, event: Event) -> None:
-        """Add a `Sent` or `Received` event; other events are ignored."""
+        """Add an event of what was sent and received; others are ignored."""
         if isinstance(event, Sent):
             self.sent.append(event)
         elif isinstance(event, Received):
             self.received.append(event)
+        elif isinstance(event, Reckoned):
+            self.nats = (self.nats or 0.0) + event.nats
 
     @property
     def bytes_up(self) -> int:

@@ -150,6 +150,20 @@ def test_sent_as_json(run, ledger):
     }
 
 
+def test_sent_says_what_a_message_told_of_the_history(run, ledger):
+    """Where it was reckoned: the line behind the message's own."""
+    reckoned = {"event": "Reckoned", "nats": 2.25}
+    with ledger_path().open("a") as file:
+        for body in (SOUND, reckoned, SOUND, {**reckoned, "nats": "x"}):
+            file.write(json.dumps(body) + "\n")
+    result = run("sent")
+    assert result.stdout.splitlines()[-2].endswith("  2.25 nats")
+    assert "nats" not in result.stdout.splitlines()[-1]
+    assert result.stderr.endswith("bytes in all, 2.2 nats of your history\n")
+    bodies = [json.loads(line) for line in run("sent", "--json").stdout.splitlines()]
+    assert [body.get("nats") for body in bodies][-2:] == [2.25, None]
+
+
 def test_sent_before_anything_was(run):
     """An empty ledger is no error."""
     result = run("sent")

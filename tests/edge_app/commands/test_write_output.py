@@ -13,6 +13,7 @@ from edge_app.commands import output, write
 from edge_app.decoding.events import (
     Finished,
     Notice,
+    Reckoned,
     Settled,
     Source,
     SourcesFound,
@@ -129,7 +130,7 @@ def test_json_is_one_object(run, service):
     body = json.loads(result.stdout)
     assert len(lines(result.stdout)) == 1
     assert set(body) == {
-        *("text", "tokens", "sources", "statistics", "settings", "ended")
+        *("text", "tokens", "sources", "statistics", "privacy", "settings", "ended")
     }
     assert body["text"] == TEXT
     assert body["tokens"][1] == {"id": 2, "text": " See", "origin": "recovered"}
@@ -150,6 +151,40 @@ def test_json_is_one_object(run, service):
     assert body["settings"]["seed"] == 5
     assert body["settings"]["recipient"] == "Ana ü"
     assert body["ended"] == "end"
+
+
+def test_what_was_told_of_the_history_is_said_where_it_was_reckoned(run, service):
+    """In the line of numbers and, message by message, in the object."""
+    blocks = [Reckoned(2.5, 3, 2.5, 3, 1.5, 4.0, 8.0, True, 0)]
+    blocks.append(Reckoned(0.5, 1, 3.0, 4, 1.5, 4.5, 8.0, True, 0))
+    service([*blocks, *told()])
+    body = json.loads(run("write", "--json", "x").stdout)
+    assert body["privacy"] == {
+        "reckoned": True,
+        "nats": 3.0,
+        "tokens": 4,
+        "largest": 1.5,
+        "today": 4.5,
+        "limit": 8.0,
+        "exact": True,
+        "unread": 0,
+        "blocks": [{"nats": 2.5, "tokens": 3}, {"nats": 0.5, "tokens": 1}],
+    }
+    said = run("write", "x").stderr
+    assert said.endswith("told 3.0 of 8 nats of your history\n")
+    service([replace(blocks[0], limit=None, exact=False), *told()])
+    said = run("write", "x").stderr
+    assert "told 2.5 nats of your history (an indication: temperature 0)" in said
+    service(told())
+    body = json.loads(run("write", "--json", "x").stdout)
+    assert body["privacy"] == {"reckoned": False}
+
+
+@pytest.mark.parametrize("option", ["--privacy-budget", "--privacy-mixture"])
+def test_a_limit_on_what_is_told_is_a_number_from_0(run, option):
+    result = run("write", option, "-1", "x")
+    assert "nats from 0, not -1" in result.stderr
+    assert result.exit_code == 1
 
 
 def test_json_is_ascii(run, service):

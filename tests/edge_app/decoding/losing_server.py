@@ -19,6 +19,7 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import Kind, Problem, SessionOpened, Signal, Verdict
 from decoding_core.verifier import role_of, verify
+from edge_app.decoding.events import Sent
 from edge_app.transport.client import ConnectionLostError
 from tests.fakes import HashEngine
 
@@ -59,7 +60,7 @@ class LosingServer:
         self._late = random.Random(timing)
         self.disturbances = {at: deque(kinds) for at, kinds in disturbances.items()}
         self.models = HashEngine("large" + seed), HashEngine("base" + seed)
-        self.sessions = {}
+        self.sessions, self.formats = {}, {}
         self.opened = []  # the text of each opening that was answered
         self._lost = set()  # sessions of which the device was told that they are gone
         self.frames = 0
@@ -68,6 +69,8 @@ class LosingServer:
         self._connected = self._hung_up = False
         self._answers = deque()
         self._before = {}
+        self.left = []  # openings and blocks of which bytes left, as they were sent
+        self.tell = lambda event: None  # of them
 
     # What `Connection` offers.
 
@@ -80,12 +83,13 @@ class LosingServer:
         if self._refusing:
             self._refusing -= 1
             raise CloudUnreachableError("there is no answer")
-        if self._putting_off:
-            self._putting_off -= 1
-            raise CloudBusyError("loading", 1.0)
         request = wire_json.open_from_json(
             {key: value for key, value in body.items() if key != "version"}
         )
+        self._leaves("open", request)
+        if self._putting_off:
+            self._putting_off -= 1
+            raise CloudBusyError("loading", 1.0)
         if method == "PUT":
             name = path.rsplit("/", 1)[1]
             if name not in self.sessions:
@@ -94,14 +98,15 @@ class LosingServer:
             self._made += 1
             name = f"session-{self._made}"
         self.opened.append(request.text_ids)
-        self.sessions[name] = Session(
-            request, role_of(request.terms), self.context, 0.0
-        )
+        role = role_of(request.terms)
+        self.formats[name] = role.frames
+        self.sessions[name] = Session(request, role, self.context, 0.0)
         return wire_json.opened_to_json(SessionOpened(name, "large", "base"))
 
     def send(self, path, frame, token_ids, *, answer_size):
         name = path.split("/")[3]
         self.connect(path)
+        self._leaves("block", self.formats[name].decode_block(frame))
         if self._hung_up:
             return  # the device does not know yet
         kinds = self.disturbances.get(self.frames, deque())
@@ -158,6 +163,10 @@ class LosingServer:
         self._connected = True
 
     close = end = disconnect
+
+    def _leaves(self, what, message):
+        self.left.append(message)
+        self.tell(Sent(0.0, "", what, 1, (), b""))
 
     def _key(self, name, frame):
         block = self.sessions[name].frames.decode_block(frame)

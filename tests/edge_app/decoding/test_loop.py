@@ -37,6 +37,7 @@ class Writing:
         end_ids=(END,),
         never_ids=(),
         piece=lambda i: f"<{i}>".encode(),
+        account=None,
         **options,
     ):
         self.events = []
@@ -62,6 +63,7 @@ class Writing:
             end_ids=end_ids,
             never_ids=never_ids,
             stop=self.stop,
+            account=account,
         )
 
     def run(self):

@@ -11,6 +11,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, RunningThreshold, role_of
 from edge_app.decoding.events import Drafted, Verified
 from edge_app.decoding.loop import MOST_REFUSALS
+from edge_app.verifiers.counting import CountingVerifier
 from edge_app.verifiers.on_device import verifier_of
 from tests.edge_app.decoding.test_loop import END, PRIVATE, PUBLIC, Writing, reference
 from tests.exact import check_frequencies, cut
@@ -329,10 +330,13 @@ class Scripted:
         return self.numbers[use]
 
 
-def one_token(settings, models, numbers):
+def one_token(settings, models, numbers, account=None):
     """(drafted, kept, written) where these are the random numbers."""
     small, large, base = map(FixedEngine, models)
-    writing = Writing(settings, small, EngineVerifier(large, base), 1)
+    verifier = EngineVerifier(large, base)
+    if account is not None:
+        verifier = CountingVerifier(verifier, account)
+    writing = Writing(settings, small, verifier, 1, account=account)
     with pytest.MonkeyPatch.context() as patch:
         scripted = Scripted()
         scripted.numbers = numbers
@@ -357,30 +361,40 @@ def pieces(of, low=0.0, high=1 - 1e-9):
     return found
 
 
-@pytest.mark.parametrize("method", ["steering", "lossless", "speculative"])
-def test_one_token_is_emitted_exactly(method):
-    """By going through the random numbers of draft, acceptance and redraw one within
-    the other, in the whole loop: were one of them used twice, the sum would not be the
-    distribution that the rule promises."""
-    models = np.log(np.random.default_rng(5).dirichlet(np.ones(4), 3))
-    settings = MethodSettings(
-        method=method, temperature=1.0, draft_length=1, threshold=0.7, candidates=4
-    )
+def emission(settings, models, account=lambda: None, accepts=True):
+    """Exactly what one token is emitted with (4,), by going through the random numbers
+    of draft, acceptance and redraw one within the other, in the whole loop. `accepts`:
+    whether a number of its own decides on the draft."""
     emitted = np.zeros(4)
 
     def run(place, *numbers):
         uses = (Use.DRAFT, Use.ACCEPT, Use.REDRAW)
-        return one_token(settings, models, dict(zip(uses, numbers, strict=True)))[place]
+        scripted = dict(zip(uses, numbers, strict=True))
+        return one_token(settings, models, scripted, account())[place]
 
     start = 0.0
     for drafted, share in pieces(lambda u: run(0, u, 0.0, 0.5)).items():
         draw, start = start + share / 2, start + share
-        kept = pieces(lambda u, d=draw: run(1, d, u, 0.5))
+        kept = {False: 1.0}
+        if accepts:
+            kept = pieces(lambda u, d=draw: run(1, d, u, 0.5))
         emitted[drafted] += share * kept.pop(True, 0.0)
         for refused in kept.values():
             redrawn = pieces(lambda u, d=draw: run(2, d, 1 - 1e-9, u))
             for token, length in redrawn.items():
                 emitted[token] += share * refused * length
+    return emitted
+
+
+@pytest.mark.parametrize("method", ["steering", "lossless", "speculative"])
+def test_one_token_is_emitted_exactly(method):
+    """Were one random number used twice, the sum would not be the distribution that the
+    rule promises."""
+    models = np.log(np.random.default_rng(5).dirichlet(np.ones(4), 3))
+    settings = MethodSettings(
+        method=method, temperature=1.0, draft_length=1, threshold=0.7, candidates=4
+    )
+    emitted = emission(settings, models)
     small, large, base = models
     steered_exactly = np.exp(log_softmax(large + small - base))
     keep = np.minimum(1, np.exp(large - base) / 0.7)

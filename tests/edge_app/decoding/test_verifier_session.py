@@ -30,7 +30,9 @@ from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from edge_app.decoding.events import EventEmitter, Notice
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.privacy.budget import Account
 from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.verifiers.counting import CountingVerifier
 from edge_app.verifiers.on_device import EdgeBaseVerifier
 from tests.edge_app.decoding.losing_server import (
     DISTURBANCES,
@@ -64,6 +66,8 @@ class Run:
     may_go_offline: bool = True
     timing: int = 0
     """Chooses when an answer that is there has come."""
+    account: Account | None = None
+    """Counts what leaves."""
 
     def __post_init__(self):
         self.server = LosingServer(
@@ -76,6 +80,9 @@ class Run:
         method = build(self.settings)
         if self.settings.base == "edge" and method.needs_base:
             verifier = EdgeBaseVerifier(verifier, HashEngine("base" + self.seed))
+        if self.account is not None:
+            verifier = CountingVerifier(verifier, self.account)
+            self.server.tell = verifier.hear
         self.emitter = EventEmitter(self.events.append, lambda token: b"x")
         request = OpenSession(PUBLIC, (), "fake", self.settings.terms())
         session = VerifierSession(
@@ -97,6 +104,7 @@ class Run:
             self.emitter,
             max_tokens=self.max_tokens,
             end_ids=self.ends,
+            account=self.account,
         )
         for _ in self.loop.blocks():
             self.now += 1.0

@@ -1,0 +1,338 @@
+"""The account of a text: how many nats what left the device tells of the history.
+
+Each token that leaves was drawn, with the history, from some distribution S. The
+reference R is the one it would have been drawn from without: the base's in place of the
+specialist's, but for `mixture.UNCUT`. It tells log S(x)/R(x) nats to somebody who holds
+the base, and what a text tells is the sum. A draw counts once, when it leaves, however
+often the same bytes do.
+
+With a limit or a mixture, what is drawn from is a mixture of S and R, with the largest
+weight of S with which no token can pass the bound. So the bound holds before anything
+leaves, and nothing that was drawn is thrown away. docs/adr/0029-what-a-text-tells.md
+says why, docs/privacy.md what the number promises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from decoding_core.errors import ContextFullError, InvalidSettingsError
+from decoding_core.mixture import largest_weight, mixed, reference
+from decoding_core.protocols import Engine
+from decoding_core.sampling import Draw, Drawn, Floats, weights_of
+from decoding_core.verifier import VerifierRole, read_text
+from edge_app.decoding.draw_account import Judged
+from edge_app.decoding.events import Emit, Notice, Reckoned
+
+DECIDED_ANEW = 0.01
+"""Share of the reference of a decision in which the draft plays no part. With none, a
+draft that would never be refused without the history would tell infinitely much when it
+is."""
+_NEARLY = 0.05
+"""Share of a limit that is left when the person is told that it is spent."""
+_AT_ONCE = 64
+"""Of so many places the base is asked at once, at most."""
+_LEAST = 1e-300
+"""In place of a probability that is 0 as a float."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyLimits:
+    """How many nats may be told of the history; None: any number."""
+
+    text: float | None = None
+    """By what leaves for one text."""
+    day: float | None = None
+    """By what leaves for one server on one day."""
+    mixture: float | None = None
+    """By one draw where nothing of the limits is left, and where there is none; None: 0
+    where there is a limit."""
+
+    def __post_init__(self) -> None:
+        named = ("budget", self.text), ("budget of a day", self.day)
+        for name, nats in (*named, ("mixture", self.mixture)):
+            if nats is not None and not 0.0 <= nats < math.inf:
+                raise InvalidSettingsError(
+                    f"the privacy {name} must be a number of nats from 0, not {nats:g}"
+                )
+
+    @property
+    def binds(self) -> bool:
+        """Whether there is any limit."""
+        return not (self.text is self.day is self.mixture is None)
+
+    def check(self, role: VerifierRole) -> None:
+        """Raise InvalidSettingsError where no limit can be kept."""
+        if not self.binds or not role.uses_generalist:
+            return
+        if role.terms.temperature == 0.0:
+            raise InvalidSettingsError(
+                "a privacy budget needs a temperature above 0: at 0 nothing is drawn, "
+                "so what a token tells has no bound"
+            )
+        if role.draws_bonus:
+            raise InvalidSettingsError(
+                'a privacy budget needs bonus_from = "none": whether a bonus is drawn '
+                "depends on your history"
+            )
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A draw for some place of the text, or the decision on the draft there."""
+
+    place: int
+    epoch: int = -1
+    own: Floats | Drawn | None = None
+    """The probabilities it is drawn with; None: they do not depend on the history."""
+    base: Floats | None = None
+    """Their reference; None: the base has not been asked."""
+    mixed: bool = False
+    """Whether it is drawn with others than without an account."""
+    decides: bool = False
+    """Whether it is a decision."""
+    token: int = -1
+    own_log: float = 0.0
+    nats: float | None = None
+    """What it tells; None: not known so far."""
+    left: bool = False
+
+
+class Account:
+    """The account of one text: the `DrawAccount` of its loop."""
+
+    def __init__(
+        self,
+        draw: Draw,
+        base: Engine,
+        emit: Emit,
+        limits: PrivacyLimits | None = None,
+        *,
+        judges: bool = False,
+        never_ids: Collection[int] = (),
+        today: float = 0.0,
+        note: Callable[[float], float] | None = None,
+        public: Callable[[Sequence[int]], Sequence[int]] = list,
+    ) -> None:
+        """`base` runs on this device. `judges`: the device decides which drafts stay.
+        `today` nats were told the same server before this text; `note` is told of
+        further ones, and gives the sum. `public` gives a text as the server reads it.
+        """
+        self.exact = draw.temperature > 0.0
+        """Whether the number is a sum over draws. At temperature 0 nothing is drawn; it
+        is what drawing at temperature 1 would have told, an indication."""
+        if not self.exact:
+            draw = replace(draw, temperature=1.0, top_p=1.0)
+        self._draw = draw
+        self._base = base
+        self._emit = emit
+        self._limits = limits or PrivacyLimits()
+        self._judges = judges
+        self._never = list(never_ids)
+        self._today = today
+        self._note = note or (lambda nats: self._today + nats)
+        self._public = public
+        self._prompt: list[int] = []
+        self._text: list[int] = []  # as the server has it
+        self._draws: dict[int, _Entry] = {}  # the last at each place of that text
+        self._asked = _Entry(0)
+        self._decided = 0.0  # nats of decisions that nothing has shown so far
+        self._warned = False
+        self.total = 0.0
+        """Nats that have left."""
+        self.tokens = 0
+        """How many drawn tokens have left."""
+        self.largest = 0.0
+        """Nats of the draw that told most, for or against the history."""
+        self.unread = 0
+        """How many draws are not in the total, as the base had no room to read them."""
+
+    # What the loop asks and tells: see `DrawAccount`.
+
+    def before_draft(
+        self, logits: Floats, text_ids: Sequence[int], epoch: int
+    ) -> Floats | None:
+        """Without a limit the base is asked when the token has left."""
+        public = self._public(text_ids)
+        asked = self._asked = _Entry(len(public), epoch)
+        asked.own = self._draw.distribution_of(logits)
+        if not self._limits.binds:
+            return None
+        asked.base = self._reference(read_text(self._base, [*self._prompt, *public])[0])
+        weights = weights_of(logits.astype(np.float64), self._draw.temperature)
+        return self._bounded(self._draw.distribution(weights))
+
+    def before_redraw(
+        self, target: Floats, without: Floats | None, text_ids: Sequence[int]
+    ) -> Floats | None:
+        """A target that does not depend on the history tells nothing."""
+        asked = self._asked = _Entry(len(self._public(text_ids)))
+        if without is None:
+            return None
+        asked.base = reference(self._draw, without)
+        return self._bounded(self._draw.distribution(target))
+
+    def before_decision(self, judged: Judged, text_ids: Sequence[int]) -> Floats | None:
+        """What is decided depends on what the draft was really drawn from."""
+        place = len(self._public(text_ids))
+        draft = self._draws.get(place)
+        asked = self._asked = _Entry(place, decides=True)
+        if not self.exact:
+            return None
+        if draft is None or draft.base is None:
+            self.unread += 1
+            return None
+        own = draft.own if draft.mixed else self._draw.distribution_of(judged.logits)
+        assert own is not None
+        row, token, draw = judged.row, judged.token, self._draw
+        outcomes = judged.outcomes(draw.distribution(judged.target), own, row, token)
+        wanted = reference(draw, judged.without)
+        without = judged.outcomes(wanted, draft.base, row, token)
+        here = row.token_ids == token
+        anew = np.concatenate([[wanted[here].sum()], np.where(here, 0.0, wanted)])
+        asked.base = (1.0 - DECIDED_ANEW) * without + DECIDED_ANEW * anew
+        probs = self._bounded(outcomes)
+        draft.own = draft.base = None
+        return outcomes if probs is None and draft.mixed else probs
+
+    def drawn(self, index: int, token: int) -> None:
+        """Keep what it tells, until the token leaves."""
+        asked, nats = self._asked, None
+        asked.token = token
+        if asked.own is None:
+            nats = 0.0
+        else:
+            asked.own_log = _log(asked.own[index])
+            if asked.base is not None:
+                nats = asked.own_log - _log(asked.base[index])
+        if asked.decides:
+            assert nats is not None
+            self._decided += nats
+            self.largest = max(self.largest, abs(nats))
+            if not index:
+                return
+            nats = 0.0  # of the token that shows it
+        asked.nats = nats
+        drafted = asked.epoch >= 0
+        if not (self._judges and drafted):
+            asked.own = asked.base = None
+        before = self._draws.get(asked.place)
+        key = asked.epoch, token
+        if before and before.left and drafted and (before.epoch, before.token) == key:
+            return  # the same draw, made again as the server had no room
+        self._draws[asked.place] = asked
+
+    # What the verifier at the socket tells.
+
+    def open(self, prompt_ids: Sequence[int]) -> None:
+        """A session begins, or begins again, with this public prompt."""
+        self._prompt = list(prompt_ids)
+
+    def leave(self, position: int, token_ids: Sequence[int]) -> None:
+        """These tokens of the public text have left, from `position` on; whatever of
+        them had left before counts no more."""
+        self._text[position:] = token_ids
+        fresh = [
+            draw
+            for place, token in enumerate(token_ids, position)
+            if (draw := self._draws.get(place)) and draw.token == token
+            if not draw.left
+        ]
+        for draw in fresh:
+            draw.left = True
+        self._ask_base([draw for draw in fresh if draw.nats is None])
+        told = [draw.nats for draw in fresh if draw.nats is not None]
+        self.unread += len(fresh) - len(told)
+        nats, self._decided = sum(told) + self._decided, 0.0
+        self.largest = max([self.largest, *map(abs, told)])
+        self.total += nats
+        self.tokens += len(fresh)
+        if fresh or nats:
+            self._today = self._note(nats)
+            self._emit(
+                Reckoned(
+                    nats,
+                    len(fresh),
+                    self.total,
+                    self.tokens,
+                    self.largest,
+                    self._today,
+                    self._limits.text,
+                    self.exact,
+                    self.unread,
+                )
+            )
+
+    def _ask_base(self, draws: Sequence[_Entry]) -> None:
+        """Reckon what these draws of the text tell, in a few passes of the base."""
+        left = list(draws)
+        while left:
+            first = left[0].place
+            some = [draw for draw in left if draw.place < first + _AT_ONCE]
+            del left[: len(some)]
+            last = some[-1].place
+            try:
+                rows = read_text(
+                    self._base, [*self._prompt, *self._text[:last]], last + 1 - first
+                )
+            except ContextFullError:
+                return
+            for draw in some:
+                base = self._reference(rows[draw.place - first])
+                draw.nats = draw.own_log - _log(base[draw.token])
+                draw.base = base if self._judges else None
+
+    def _reference(self, logits: Floats) -> Floats:
+        logits = logits.astype(np.float64)
+        logits[self._never] = -np.inf
+        return reference(self._draw, weights_of(logits, self._draw.temperature))
+
+    def _bounded(self, own: Floats) -> Floats | None:
+        """The probabilities to draw with, from those with the history and the reference
+        that is noted; None: the first, as they are."""
+        asked, limits = self._asked, self._limits
+        base, weight = asked.base, 1.0
+        assert base is not None
+        if limits.binds:
+            room = self._room(asked.place)
+            weight = 0.0 if room is None else largest_weight(own, base, room)
+            if limits.mixture is not None:
+                most = limits.mixture
+                weight = max(weight, largest_weight(own, base, most, -most))
+        asked.mixed = weight < 1.0
+        asked.own = mixed(own, base, weight) if asked.mixed else own
+        return asked.own if asked.mixed else None
+
+    def _room(self, place: int) -> float | None:
+        """How many nats the draw for a place may tell; None: there is no such limit."""
+        limits = self._limits
+        waiting = self._decided + sum(
+            draw.nats
+            for draw in self._draws.values()
+            if draw.place < place and not draw.left and draw.nats is not None
+        )
+        rooms = []
+        if limits.text is not None:
+            rooms.append((limits.text - self.total - waiting, limits.text))
+        if limits.day is not None:
+            rooms.append((limits.day - self._today - waiting, limits.day))
+        if not rooms:
+            return None
+        room, limit = min(rooms)
+        if room <= _NEARLY * limit and not self._warned:
+            self._warned = True
+            self._emit(
+                Notice(
+                    "the privacy budget is spent: your history hardly shows in what is "
+                    "drafted from here on"
+                )
+            )
+        return room
+
+
+def _log(probability: float) -> float:
+    return math.log(max(float(probability), _LEAST))

@@ -1,0 +1,83 @@
+"""What was told each server on each day, in a small file beside the ledger.
+
+It is read and put in place whole under a lock, for each message that leaves: so two
+processes add to one sum, and one that is killed has lost at most its last message.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+
+from decoding_core.errors import InvalidSettingsError
+from models.owner_only import open_to_append, write_whole
+
+if sys.platform != "win32":
+    import fcntl
+
+_KEPT = timedelta(days=92)
+
+Days = dict[str, dict[str, float]]
+"""Nats by day, as in ISO 8601, and by server."""
+
+
+def spent_path(ledger: Path) -> Path:
+    """Where the file lies."""
+    return ledger.with_name("privacy-spent.json")
+
+
+def read_spent(path: Path) -> Days:
+    """All that is kept; raises InvalidSettingsError where it cannot be read."""
+    try:
+        days = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            date.fromisoformat(day).isoformat(): {
+                str(server): float(nats) for server, nats in servers.items()
+            }
+            for day, servers in days.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise InvalidSettingsError(
+            f"{path} cannot be read, which holds what was told of your history each "
+            "day: delete it to begin anew"
+        ) from error
+
+
+class SpentToday:
+    """What one server was told on one day."""
+
+    def __init__(self, path: Path, server: str, day: date) -> None:
+        self._path, self._server, self._day = path, server, day
+
+    def read(self) -> float:
+        """Nats so far; raises InvalidSettingsError where the file cannot be read."""
+        return (
+            read_spent(self._path).get(self._day.isoformat(), {}).get(self._server, 0)
+        )
+
+    def add(self, nats: float) -> float:
+        """Add to them; the sum, with what other processes added."""
+        with _locked(self._path):
+            oldest = (self._day - _KEPT).isoformat()
+            days = read_spent(self._path)
+            days = {day: told for day, told in days.items() if day > oldest}
+            today = days.setdefault(self._day.isoformat(), {})
+            today[self._server] = today.get(self._server, 0.0) + nats
+            write_whole(self._path, json.dumps(days, indent=1).encode())
+        return today[self._server]
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Wait until no other process writes the file; the system lets go of it when this
+    one ends, however that happens."""
+    with open_to_append(path.with_suffix(".lock")) as lock:
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

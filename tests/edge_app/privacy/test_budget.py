@@ -1,0 +1,376 @@
+"""The account of a text: each draw that left is counted once, and none passes a
+limit."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.messages import Candidates, DraftBlock
+from decoding_core.mixture import largest_weight, mixed, reference
+from decoding_core.residual import coupling_outcomes, rejection_outcomes
+from decoding_core.sampling import Draw, Noise
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import EngineVerifier, role_of
+from edge_app.decoding.draw_account import Judged
+from edge_app.decoding.events import Notice, Reckoned
+from edge_app.decoding.session import Patience
+from edge_app.privacy.budget import DECIDED_ANEW, Account, PrivacyLimits
+from edge_app.verifiers.counting import CountingVerifier
+from edge_app.verifiers.on_device import EdgeBaseVerifier
+from edge_app.verifiers.remembered import RememberedRows
+from tests.edge_app.decoding.losing_server import DISTURBANCES
+from tests.edge_app.decoding.test_loop import Writing
+from tests.edge_app.decoding.test_methods_in_the_loop import FixedEngine, emission
+from tests.edge_app.decoding.test_verifier_session import PRIVATE, PUBLIC, Run
+from tests.fakes import HashEngine
+
+STEERING = MethodSettings(
+    method="steering", temperature=0.8, top_p=0.9, seed=3, draft_length=4, window=3
+)
+ALONE = Patience(pauses=(), first_return=2.0)
+"""Whoever has it goes on alone, and comes back."""
+
+
+def account_of(settings, limits=None, events=None, seed="", **options):
+    emit = (events if events is not None else []).append
+    base = RememberedRows(HashEngine("base" + seed))
+    return Account(settings.draw(), base, emit, limits, **options)
+
+
+def row(name, ids):
+    return HashEngine(name).evaluate(ids)[0].astype(np.float64)
+
+
+def weights(logits, temperature):
+    return np.exp((logits - logits.max()) / temperature)
+
+
+class Recount:
+    """The same sum from what left and from the models alone, with no account."""
+
+    def __init__(self, run):
+        self.settings, self.draw = run.settings, run.settings.draw()
+        self.origins = run.origins
+        self.total, self.places = 0.0, []
+        self._drafts, self._texts, self._redrawn = set(), set(), set()
+        text = []
+        for message in run.server.left:
+            if isinstance(message, DraftBlock):
+                text = [*text[: message.position], *message.settled]
+                self._settled(text, message.position)
+                for token in message.drafted:
+                    self._drafted(text, token, message.epoch)
+                    text.append(token)
+            else:
+                text = list(message.text_ids)
+                self._settled(text, 0)
+
+    def _settled(self, text, first):
+        for place in range(first, len(text)):
+            before, token = tuple(text[:place]), text[place]
+            if self.origins[place] == "recovered":
+                if place not in self._redrawn:
+                    self._redrawn.add(place)
+                    self._count(self._redraw(before, token), place)
+            elif (before, token) not in self._texts:
+                self._drafted(text[:place], token, "alone")
+
+    def _drafted(self, text, token, epoch):
+        before = tuple(text)
+        self._texts.add((before, token))
+        if (epoch, before) in self._drafts:
+            return
+        self._drafts.add((epoch, before))
+        t = self.settings.temperature
+        own = weights(row("small", [*PRIVATE, *before]), t)
+        without = weights(row("base", [*PUBLIC, *before]), t)
+        nats = self.draw.distribution(own)[token] / reference(self.draw, without)[token]
+        self._count(math.log(nats), len(before))
+
+    def _redraw(self, before, token):
+        t = self.settings.temperature
+        large, base = (row(name, [*PUBLIC, *before]) for name in ("large", "base"))
+        small = row("small", [*PRIVATE, *before])
+        own = self.draw.distribution(weights(large + small - base, t))
+        return math.log(own[token] / reference(self.draw, weights(large, t))[token])
+
+    def _count(self, nats, place):
+        self.total += nats
+        self.places.append(place)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.dictionaries(
+        st.integers(0, 20),
+        st.lists(st.sampled_from(DISTURBANCES), min_size=1, max_size=3),
+        max_size=6,
+    ),
+    st.sampled_from(["steering", "rejection"]),
+    st.sampled_from([Patience(), ALONE]),
+    st.integers(0, 5),
+    st.booleans(),
+)
+def test_each_draw_that_left_counts_once(disturbances, method, patience, seed, limited):
+    """Through restarts, lost frames and answers, resyncs, texts that go on alone and
+    come back, and refused drafts; against the bytes that left."""
+    events = []
+    settings = replace(STEERING, method=method, seed=seed)
+    limits = PrivacyLimits(text=1e6) if limited else None
+    account = account_of(settings, limits, events)
+    run = Run(
+        settings, disturbances, 30, patience=patience, timing=seed, account=account
+    )
+    recount = Recount(run)
+    assert account.tokens == len(recount.places)
+    assert account.total == pytest.approx(recount.total, abs=1e-3)
+    told = [event for event in events if isinstance(event, Reckoned)]
+    assert sum(event.nats for event in told) == pytest.approx(account.total)
+    assert sum(event.tokens for event in told) == account.tokens
+    assert not account.unread
+
+
+@pytest.mark.parametrize(
+    "method", ["steering", "rejection", "lossless", "coupled", "speculative", "costeer"]
+)
+def test_a_limit_that_is_never_reached_changes_no_text(method):
+    """Nor a byte of what leaves; and both reckonings agree: the base is asked before
+    each draw, or after the block has left."""
+    settings = replace(STEERING, method=method, window=1)
+    quiet = Run(settings, max_tokens=30)
+    judges = method in ("lossless", "coupled", "speculative")
+    totals = []
+    for limits in (None, PrivacyLimits(text=1e6)):
+        account = account_of(settings, limits, judges=judges)
+        run = Run(settings, max_tokens=30, account=account)
+        assert run.text == quiet.text
+        assert run.server.left == quiet.server.left
+        assert account.tokens
+        totals.append(account.total)
+    assert totals[0] == pytest.approx(totals[1], abs=1e-3)
+
+
+def written(settings, limits, seed="", base_on_edge=False, tokens=24):
+    """A text over models in this process: writing, account, what was told."""
+    events, terms = [], settings.terms()
+    role = role_of(terms)
+    account = account_of(
+        settings,
+        limits,
+        events,
+        seed,
+        judges=role.draft_limit > 0 and not role.adds_draft,
+    )
+    large, base = HashEngine("large" + seed), HashEngine("base" + seed)
+    inner = CountingVerifier(
+        EngineVerifier(large) if base_on_edge else EngineVerifier(large, base), account
+    )
+    verifier = EdgeBaseVerifier(inner, base) if base_on_edge else inner
+    small = HashEngine("small" + seed)
+    writing = Writing(settings, small, verifier, tokens, (), account=account)
+    writing.run()
+    return writing, account, events
+
+
+METHODS = ["steering", "rejection", "lossless", "coupled", "speculative", "costeer"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("limit", [0.0, 2.0, 8.0])
+def test_no_message_passes_a_limit(method, limit):
+    """Not even for a moment; with nothing left, nothing is told any more."""
+    settings = replace(STEERING, method=method, threshold=0.3)
+    for seed in "ab":
+        _, account, events = written(settings, PrivacyLimits(text=limit), seed)
+        told = [event.total for event in events if isinstance(event, Reckoned)]
+        assert max(told) <= limit + 1e-6
+        assert account.tokens > 20
+        if limit == 0.0:
+            assert account.total == pytest.approx(0, abs=1e-6)
+            assert account.largest == pytest.approx(0, abs=1e-6)
+        assert limit or [e for e in events if isinstance(e, Notice)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("base_on_edge", [False, True])
+def test_with_a_mixture_no_draw_tells_more_than_its_bound(method, base_on_edge):
+    settings = replace(
+        STEERING, method=method, base="edge" if base_on_edge else "cloud"
+    )
+    for bound in (0.1, 1.0):
+        limits = PrivacyLimits(mixture=bound)
+        _, account, _ = written(settings, limits, base_on_edge=base_on_edge)
+        assert 0 < account.largest <= bound + 1e-9
+
+
+def test_after_the_limit_a_mixture_goes_on_telling_a_little():
+    limits = PrivacyLimits(text=3.0, mixture=0.2)
+    _, account, events = written(STEERING, limits)
+    told = [event for event in events if isinstance(event, Reckoned)]
+    spent = next(i for i, event in enumerate(told) if event.total > 2.8)
+    for event in told[spent + 1 :]:
+        assert abs(event.nats) <= 0.2 * event.tokens + 1e-9 or event.total < 3.0
+    assert account.largest > 0.2
+
+
+def test_a_day_is_shared_by_its_texts():
+    """And the last of them may tell what is left."""
+    noted = []
+
+    def note(nats):
+        noted.append(nats)
+        return 5.0 + sum(noted)
+
+    account = account_of(STEERING, PrivacyLimits(day=6.0), today=5.0, note=note)
+    Run(STEERING, max_tokens=40, account=account)
+    assert account.total <= 1.0 + 1e-6
+    assert sum(noted) == pytest.approx(account.total)
+
+
+def test_where_the_history_changes_nothing_next_to_nothing_is_told():
+    """Top-p alone costs less than a hundredth of a nat a draw."""
+    settings = replace(STEERING, top_p=0.95)
+    twins = [HashEngine("base", memory=2) for _ in range(3)]  # both prompts end alike
+    account = Account(settings.draw(), twins[0], lambda event: None)
+    verifier = CountingVerifier(EngineVerifier(HashEngine("large"), twins[1]), account)
+    Writing(settings, twins[2], verifier, 40, (), account=account).run()
+    assert account.tokens > 40
+    assert account.largest < 0.01
+
+
+@pytest.mark.parametrize("outcomes", [rejection_outcomes, coupling_outcomes])
+@pytest.mark.parametrize("limit", [None, 1e6, 0.0])
+def test_what_a_draft_and_its_decision_tell_together(outcomes, limit):
+    """Summed over all that may be seen, the probability over what it tells is a
+    probability: no more than 1. With nothing left the sum is 1, and what is emitted is
+    the target without the history."""
+    small, large, base = np.log(np.random.default_rng(7).dirichlet(np.ones(5), 3))
+    draw = Draw(1.0, 0.9, Noise(0))
+    ids = np.array([0, 1, 3], np.int32)
+    row = Candidates(ids, large[ids], base[ids])
+    target = weights((large + small - base)[ids], 1.0)
+    without = weights(large[ids], 1.0)
+    mass, emitted = 0.0, np.zeros(5)
+    for token in range(5):
+        for outcome in range(4):
+            account = Account(
+                *(draw, FixedEngine(base), lambda event: None),
+                PrivacyLimits(text=limit),
+                judges=True,
+            )
+            account.open(PUBLIC)
+            other = account.before_draft(small, [], 0)
+            drafted = draw.distribution(np.exp(small)) if other is None else other
+            if not drafted[token]:
+                continue
+            account.drawn(token, token)
+            account.leave(0, [token])
+            judged = Judged(token, row, target, without, small, outcomes)
+            other = account.before_decision(judged, [])
+            if other is None:
+                own = draw.distribution(target)
+                other = outcomes(own, draw.distribution(np.exp(small)), row, token)
+            if not other[outcome]:
+                continue
+            stands = ids[outcome - 1] if outcome else token
+            account.drawn(outcome, int(stands))
+            account.leave(1, [])
+            seen = drafted[token] * other[outcome]
+            emitted[stands] += seen
+            mass += seen / math.exp(account.total)
+    wanted = np.zeros(5)
+    if limit == 0.0:
+        assert mass == pytest.approx(1)
+        wanted[ids] = reference(draw, without)
+    else:
+        assert 0.5 < mass <= 1 + 1e-9
+        wanted[ids] = draw.distribution(target)
+    np.testing.assert_allclose(emitted, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["steering", "lossless", "speculative"])
+@pytest.mark.parametrize("bound", [0.0, 0.4])
+def test_with_a_mixture_one_token_is_emitted_as_it_is_defined(method, bound):
+    """By going through all random numbers of the whole loop."""
+    models = np.log(np.random.default_rng(5).dirichlet(np.ones(4), 3))
+    settings = MethodSettings(
+        method=method, temperature=1.0, draft_length=1, threshold=0.7, candidates=4
+    )
+    emitted = emission(
+        settings,
+        models,
+        lambda: Account(
+            *(settings.draw(), FixedEngine(models[2]), lambda event: None),
+            PrivacyLimits(mixture=bound),
+            judges=method != "steering",
+        ),
+        accepts=method == "steering",
+    )
+    small, large, base = np.exp(models)
+
+    def near(own, without):
+        weight = largest_weight(own, without, bound, -bound)
+        return mixed(own, without, weight)
+
+    draft, target = near(small, base), large
+    if method != "speculative":
+        target = large * small / base / (large * small / base).sum()
+    if method == "steering":
+        kept = draft * np.minimum(1, large / base / 0.7)
+        expected = kept + (1 - kept.sum()) * near(target, large)
+    else:
+        row = Candidates(np.arange(4, dtype=np.int32), models[1], models[2])
+        expected = np.zeros(4)
+        for token in range(4):
+            without = rejection_outcomes(large, base, row, token)
+            anew = np.append(large[token], large)
+            anew[1 + token] = 0.0
+            without = (1 - DECIDED_ANEW) * without + DECIDED_ANEW * anew
+            seen = near(rejection_outcomes(target, draft, row, token), without)
+            expected[token] += draft[token] * seen[0]
+            expected += draft[token] * seen[1:]
+        if not bound:
+            np.testing.assert_allclose(expected, large)
+    np.testing.assert_allclose(emitted, expected, atol=1e-3)
+
+
+@dataclass
+class Bad:
+    limits: PrivacyLimits
+    settings: MethodSettings
+    says: str
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Bad(PrivacyLimits(text=5.0), replace(STEERING, temperature=0.0), "temperature"),
+        Bad(PrivacyLimits(text=5.0), replace(STEERING, bonus_from="steered"), "bonus"),
+    ],
+)
+def test_where_no_limit_can_be_kept_none_is_taken(bad):
+    with pytest.raises(InvalidSettingsError, match=bad.says):
+        bad.limits.check(role_of(bad.settings.terms()))
+    PrivacyLimits().check(role_of(bad.settings.terms()))
+
+
+@pytest.mark.parametrize("nats", [-1.0, math.nan, math.inf])
+@pytest.mark.parametrize("name", ["text", "day", "mixture"])
+def test_a_limit_is_a_number_from_0(name, nats):
+    with pytest.raises(InvalidSettingsError, match="nats"):
+        PrivacyLimits(**{name: nats})
+
+
+def test_at_temperature_0_the_number_is_an_indication():
+    """What drawing at temperature 1 would have told; it says that it is one."""
+    for method in METHODS[:1] + METHODS[2:]:
+        settings = replace(STEERING, method=method, temperature=0.0)
+        _, account, events = written(settings, None)
+        assert not account.exact
+        assert not any(e.exact for e in events if isinstance(e, Reckoned))
+        assert math.isfinite(account.total)

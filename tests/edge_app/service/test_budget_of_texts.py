@@ -1,0 +1,123 @@
+"""The privacy budget through the whole service: the specialist and its base are real,
+the server scripted."""
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import Finished, Reckoned
+from edge_app.privacy.budget import PrivacyLimits
+from edge_app.privacy.ledger import read_ledger
+from edge_app.privacy.spent import SpentToday, read_spent, spent_path
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import ServiceConfig, WritingService
+from edge_app.verifiers import cloud
+from models.files import locate
+from models.prompts import Request
+from models.running.settings import EngineSettings
+from personal_store import Store, import_source
+from tests.edge_app.service.test_another_version import URL, FakeConnection
+
+
+@pytest.fixture
+def service(tmp_path, monkeypatch):
+    def connect(*arguments):
+        connection = FakeConnection(*arguments)
+        connection.tell = lambda event: connection._emit(event)
+        return connection
+
+    monkeypatch.setattr(cloud, "Connection", connect)
+    letters = tmp_path / "letters.jsonl"
+    letters.write_text(json.dumps({"text": "Hullo Ana, the pier is cold. Best, Tess"}))
+    with Store.open(tmp_path / "store.db") as store:
+        import_source(store, "jsonl", letters)
+    service = WritingService(
+        ServiceConfig(
+            locate("specialist"),
+            locate("generalist"),
+            tmp_path / "store.db",
+            tmp_path / "ledger.jsonl",
+            server=URL,
+            engine=EngineSettings(extra_buffers=False),
+            privacy=PrivacyLimits(day=6.0),
+        )
+    )
+    yield service
+    service.close()
+
+
+def told(service, limits=None, **changes):
+    """What was reckoned of one text."""
+    events = []
+    settings = MethodSettings(temperature=0.8, seed=4, threshold=0.3)
+    request = WriteRequest(
+        Request("Thank Ana for the photos.", recipient="Ana"),
+        settings=replace(settings, **changes),
+        max_tokens=10,
+        privacy=limits,
+    )
+    service.write(request, events.append, threading.Event())
+    assert isinstance(events[-1], Finished)
+    return [event for event in events if isinstance(event, Reckoned)]
+
+
+def test_what_a_text_tells_stands_in_events_ledger_and_the_sum_of_the_day(
+    service, tmp_path
+):
+    """And is taken off the limit of the next text, unless that says otherwise."""
+    first = told(service)
+    ledger = tmp_path / "ledger.jsonl"
+    entries = [e.nats for e in read_ledger(ledger) if e.nats is not None]
+    assert 0 < first[-1].total <= 6.0 + 1e-6
+    assert entries == pytest.approx([event.nats for event in first])
+    (day,) = read_spent(spent_path(ledger)).values()
+    assert day == {URL: pytest.approx(first[-1].total)}
+    second = told(service)
+    assert second[-1].today == pytest.approx(first[-1].total + second[-1].total)
+    assert second[-1].today <= 6.0 + 1e-6
+    assert not told(service, PrivacyLimits())  # the base is the server's: not reckoned
+    free = told(service, PrivacyLimits(), base="edge")
+    assert free[-1].total > 6.0
+    assert free[-1].limit is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"temperature": 0.0}, "temperature above 0"),
+        ({"bonus_from": "steered"}, "bonus"),
+        ({"method": "generalist_with_history"}, "gives your history away"),
+    ],
+)
+def test_what_keeps_no_budget_is_refused_before_anything_is_sent(
+    service, tmp_path, changes, says
+):
+    with pytest.raises(InvalidSettingsError, match=says):
+        told(service, PrivacyLimits(text=3.0), **changes)
+    assert not list(read_ledger(tmp_path / "ledger.jsonl"))
+
+
+def test_processes_add_to_one_sum(tmp_path):
+    """Each through a handle of its own; days apart, servers apart, old days gone."""
+    path, today = tmp_path / "privacy-spent.json", date(2026, 11, 22)
+    SpentToday(path, "a", date(2026, 1, 1)).add(9.0)
+    with ThreadPoolExecutor(4) as adders:
+        list(adders.map(lambda _: SpentToday(path, "a", today).add(0.5), range(20)))
+    assert SpentToday(path, "b", today).add(-1.0) == -1.0
+    assert SpentToday(path, "b", date(2026, 11, 23)).read() == 0.0
+    assert read_spent(path) == {"2026-11-22": {"a": 10.0, "b": -1.0}}
+    assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("broken", ["", "[]", '{"x": {}}', '{"2026-11-22": 3}', "["])
+def test_a_sum_that_cannot_be_read_is_told(tmp_path, broken):
+    path = tmp_path / "privacy-spent.json"
+    path.write_text(broken)
+    with pytest.raises(InvalidSettingsError, match="delete it"):
+        SpentToday(path, "a", date(2026, 11, 22)).read()
