@@ -14,10 +14,12 @@ private context, and bounds the divergence of each token.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from decoding_core.sampling import Draw, Floats
+from decoding_core.sampling import Draw, Drawn, Floats
 
 UNCUT = 0.1
 """Share of a reference that top-p does not cut. With none, a token outside of the
@@ -33,6 +35,30 @@ def reference(draw: Draw, weights: Floats) -> Floats:
     if draw.top_p >= 1.0:
         return probs
     return np.asarray((1.0 - UNCUT) * draw.distribution(weights) + UNCUT * probs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """R over a vocabulary, computed where it is looked up, as `Drawn` is."""
+
+    cut: Drawn
+    uncut: Drawn
+
+    def __getitem__(self, token_ids: Any) -> Any:
+        return (1.0 - UNCUT) * self.cut[token_ids] + UNCUT * self.uncut[token_ids]
+
+
+Probabilities = Floats | Drawn | Reference
+"""Of all tokens (V,), to be looked up by their ids."""
+
+
+def reference_of(draw: Draw, logits: Floats) -> Reference:
+    """`reference` of logits (V,), in float64: what is next to impossible without the
+    history must not be taken for impossible."""
+    logits = logits.astype(np.float64)
+    uncut = replace(draw, top_p=1.0).distribution_of(logits)
+    cut = uncut if draw.top_p >= 1.0 else draw.distribution_of(logits)
+    return Reference(cut, uncut)
 
 
 def largest_weight(

@@ -19,7 +19,8 @@ import math
 import numpy as np
 
 from decoding_core.messages import NOTHING_LEFT_OUT, Candidates
-from decoding_core.sampling import Drawn, Floats, sum_of
+from decoding_core.mixture import Probabilities
+from decoding_core.sampling import Floats, sum_of
 
 _ROUNDING = 1.001
 """More than float32 can have taken away from a sum of exponentials."""
@@ -28,7 +29,7 @@ _TINY = float(np.finfo(np.float32).tiny)
 
 
 def keep_probability(
-    target: Floats, draft: Floats | Drawn, row: Candidates, token: int
+    target: Floats, draft: Probabilities, row: Candidates, token: int
 ) -> float:
     """With which probability a drafted token stays, from T (K,) and S (V,); a token
     that is no candidate never does."""
@@ -40,7 +41,7 @@ def keep_probability(
 
 
 def residual_distribution(
-    target: Floats, draft: Floats | Drawn, row: Candidates
+    target: Floats, draft: Probabilities, row: Candidates
 ) -> Floats:
     """Probabilities (K,) of the token in place of a refused one: (T - S)+, normed."""
     left = np.maximum(target - draft[row.token_ids], 0.0)
@@ -50,7 +51,7 @@ def residual_distribution(
 
 
 def rejection_outcomes(
-    target: Floats, draft: Floats | Drawn, row: Candidates, token: int
+    target: Floats, draft: Probabilities, row: Candidates, token: int
 ) -> Floats:
     """Probabilities (1 + K,) that a draft stays, and that each token of the row
     replaces it, where `keep_probability` and `residual_distribution` decide."""
@@ -60,7 +61,7 @@ def rejection_outcomes(
 
 
 def coupling_outcomes(
-    target: Floats, draft: Floats | Drawn, row: Candidates, token: int
+    target: Floats, draft: Probabilities, row: Candidates, token: int
 ) -> Floats:
     """The same (1 + K,) where draft and target are drawn with one Gumbel noise.
 

@@ -55,6 +55,10 @@ _NEAR_ZERO, _NEAR_INFINITY = 1e-20, 1e30
 """A sum of float32 exponentials in between has lost nothing at either end."""
 
 
+_EDGE = 1e-3
+"""More than rounding can move the logit of the last token that top-p keeps."""
+
+
 class Use(IntEnum):
     """What a random number decides; each use has a stream of its own."""
 
@@ -361,6 +365,15 @@ class Drawn:
         shifted = self.logits[token_ids] - self.logits.dtype.type(self.origin)
         weights = np.exp(shifted * self.logits.dtype.type(self.scale)).astype(float)
         return np.where(weights >= self.least, weights, 0.0) / self.total
+
+    def ids(self) -> NDArray[np.intp]:
+        """The tokens that can be drawn, and perhaps some that hardly cannot, rising."""
+        if self.certain is not None:
+            return np.array([self.certain])
+        if self.least <= 0.0:
+            return np.arange(len(self.logits))
+        last = self.origin + math.log(self.least) / self.scale - _EDGE
+        return np.flatnonzero(self.logits >= last)
 
 
 @dataclass(frozen=True, slots=True)

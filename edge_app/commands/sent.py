@@ -8,8 +8,10 @@ from datetime import datetime
 
 import click
 
+from decoding_core.foreign_text import one_line
 from edge_app.config.settings import ledger_path
 from edge_app.privacy.ledger import Entry, read_ledger
+from edge_app.privacy.spent import read_spent, spent_path
 
 
 @click.command("sent")
@@ -39,6 +41,11 @@ def command(last: bool, as_json: bool, with_bytes: bool) -> None:
         if nats:
             said += f", {sum(nats):.1f} nats of your history"
         click.echo(said, err=True)
+        today = datetime.now().astimezone().date().isoformat()
+        told = read_spent(spent_path(ledger_path())).get(today, {})
+        for server, nats_today in told.items():
+            line = f"told {server} today: {nats_today:.1f} nats of your history"
+            click.echo(one_line(line), err=True)
 
 
 def _line(entry: Entry) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from decoding_core.errors import ContextFullError, MessageError
 from decoding_core.messages import Candidates, Origin, Verdict
+from decoding_core.mixture import Probabilities
 from decoding_core.protocols import Engine, Method
 from decoding_core.residual import (
     coupling_outcomes,
@@ -29,7 +30,7 @@ from decoding_core.residual import (
     rejection_outcomes,
     residual_distribution,
 )
-from decoding_core.sampling import Draw, Drawn, Floats, Use, likeliest
+from decoding_core.sampling import Draw, Floats, Use, likeliest
 from decoding_core.settings import START, Threshold
 from decoding_core.verifier import RunningThreshold, VerifierRole, read_text
 from edge_app.decoding.draw_account import DrawAccount, Judged
@@ -304,7 +305,7 @@ class DeviceDecides(ComparingDecider):
     positive part of T - S."""
 
     def _outcomes(
-        self, target: Floats, draft: Floats | Drawn, row: Candidates, token: int
+        self, target: Floats, draft: Probabilities, row: Candidates, token: int
     ) -> Floats:
         """Probabilities (1 + K,) of what may become of a draft."""
         return rejection_outcomes(target, draft, row, token)
@@ -364,7 +365,7 @@ class DeviceCouples(DeviceDecides):
     with, and keeps the draft while the two agree."""
 
     def _outcomes(
-        self, target: Floats, draft: Floats | Drawn, row: Candidates, token: int
+        self, target: Floats, draft: Probabilities, row: Candidates, token: int
     ) -> Floats:
         """Probabilities (1 + K,) of what may become of a draft."""
         return coupling_outcomes(target, draft, row, token)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from decoding_core.messages import Candidates
-from decoding_core.sampling import Drawn, Floats
+from decoding_core.mixture import Probabilities
+from decoding_core.sampling import Floats
 
-Outcomes = Callable[[Floats, Floats | Drawn, Candidates, int], Floats]
+Outcomes = Callable[[Floats, Probabilities, Candidates, int], Floats]
 """Probabilities (1 + K,) of what becomes of a draft, as in `decoding_core.residual`."""
 
 

@@ -21,9 +21,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from decoding_core.errors import ContextFullError, InvalidSettingsError
-from decoding_core.mixture import largest_weight, mixed, reference
+from decoding_core.mixture import (
+    Probabilities,
+    Reference,
+    largest_weight,
+    mixed,
+    reference,
+    reference_of,
+)
 from decoding_core.protocols import Engine
-from decoding_core.sampling import Draw, Drawn, Floats, weights_of
+from decoding_core.sampling import Draw, Floats
 from decoding_core.verifier import VerifierRole, read_text
 from edge_app.decoding.draw_account import Judged
 from edge_app.decoding.events import Emit, Notice, Reckoned
@@ -87,9 +94,9 @@ class _Entry:
 
     place: int
     epoch: int = -1
-    own: Floats | Drawn | None = None
+    own: Probabilities | None = None
     """The probabilities it is drawn with; None: they do not depend on the history."""
-    base: Floats | None = None
+    base: Probabilities | None = None
     """Their reference; None: the base has not been asked."""
     mixed: bool = False
     """Whether it is drawn with others than without an account."""
@@ -141,6 +148,7 @@ class Account:
         self._draws: dict[int, _Entry] = {}  # the last at each place of that text
         self._asked = _Entry(0)
         self._decided = 0.0  # nats of decisions that nothing has shown so far
+        self._noted = 0.0  # nats of what is leaving, that today's sum holds
         self._warned = False
         self.total = 0.0
         """Nats that have left."""
@@ -159,28 +167,39 @@ class Account:
         """Without a limit the base is asked when the token has left."""
         public = self._public(text_ids)
         asked = self._asked = _Entry(len(public), epoch)
-        asked.own = self._draw.distribution_of(logits)
+        own = asked.own = self._draw.distribution_of(logits)
         if not self._limits.binds:
             return None
-        asked.base = self._reference(read_text(self._base, [*self._prompt, *public])[0])
-        weights = weights_of(logits.astype(np.float64), self._draw.temperature)
-        return self._bounded(self._draw.distribution(weights))
+        base = asked.base = self._reference(
+            read_text(self._base, [*self._prompt, *public])[0]
+        )
+        # Nearly all tokens are none that can be drawn with the history.
+        ids = own.ids()
+        some, without = own[ids], base[ids]
+        weight = self._weight(some, without, all_there=len(ids) == len(logits))
+        if weight == 1.0:
+            return None
+        whole = np.zeros(len(logits))
+        whole[ids] = some
+        asked.own, asked.mixed = mixed(whole, base[:], weight), True
+        return asked.own
 
     def before_redraw(
         self, target: Floats, without: Floats | None, text_ids: Sequence[int]
     ) -> Floats | None:
         """A target that does not depend on the history tells nothing."""
-        asked = self._asked = _Entry(len(self._public(text_ids)))
+        self._asked = _Entry(len(self._public(text_ids)))
         if without is None:
             return None
-        asked.base = reference(self._draw, without)
-        return self._bounded(self._draw.distribution(target))
+        return self._bounded(
+            self._draw.distribution(target), reference(self._draw, without)
+        )
 
     def before_decision(self, judged: Judged, text_ids: Sequence[int]) -> Floats | None:
         """What is decided depends on what the draft was really drawn from."""
         place = len(self._public(text_ids))
         draft = self._draws.get(place)
-        asked = self._asked = _Entry(place, decides=True)
+        self._asked = _Entry(place, decides=True)
         if not self.exact:
             return None
         if draft is None or draft.base is None:
@@ -194,8 +213,9 @@ class Account:
         without = judged.outcomes(wanted, draft.base, row, token)
         here = row.token_ids == token
         anew = np.concatenate([[wanted[here].sum()], np.where(here, 0.0, wanted)])
-        asked.base = (1.0 - DECIDED_ANEW) * without + DECIDED_ANEW * anew
-        probs = self._bounded(outcomes)
+        probs = self._bounded(
+            outcomes, (1.0 - DECIDED_ANEW) * without + DECIDED_ANEW * anew
+        )
         draft.own = draft.base = None
         return outcomes if probs is None and draft.mixed else probs
 
@@ -232,27 +252,36 @@ class Account:
         """A session begins, or begins again, with this public prompt."""
         self._prompt = list(prompt_ids)
 
+    def before_leaving(self, position: int, token_ids: Sequence[int]) -> None:
+        """These tokens of the public text are about to leave, from `position` on: what
+        is known of what they tell is noted now, so that nothing ever leaves unnoted."""
+        fresh = self._fresh(position, token_ids)
+        self._add_today(self._decided + sum(draw.nats or 0.0 for draw in fresh))
+
+    def stayed(self) -> None:
+        """They did not leave."""
+        self._add_today(-self._noted)
+        self._noted = 0.0
+
     def leave(self, position: int, token_ids: Sequence[int]) -> None:
-        """These tokens of the public text have left, from `position` on; whatever of
-        them had left before counts no more."""
+        """They have left; whatever of them had left before counts no more."""
         self._text[position:] = token_ids
-        fresh = [
-            draw
-            for place, token in enumerate(token_ids, position)
-            if (draw := self._draws.get(place)) and draw.token == token
-            if not draw.left
-        ]
+        fresh = self._fresh(position, token_ids)
+        for place, token in enumerate(token_ids, position):
+            if place in self._draws and self._draws[place].token != token:
+                del self._draws[place]  # something else left in its place
         for draw in fresh:
             draw.left = True
         self._ask_base([draw for draw in fresh if draw.nats is None])
         told = [draw.nats for draw in fresh if draw.nats is not None]
         self.unread += len(fresh) - len(told)
         nats, self._decided = sum(told) + self._decided, 0.0
+        self._add_today(nats - self._noted)
+        self._noted = 0.0
         self.largest = max([self.largest, *map(abs, told)])
         self.total += nats
         self.tokens += len(fresh)
         if fresh or nats:
-            self._today = self._note(nats)
             self._emit(
                 Reckoned(
                     nats,
@@ -266,6 +295,20 @@ class Account:
                     self.unread,
                 )
             )
+
+    def _fresh(self, position: int, token_ids: Sequence[int]) -> list[_Entry]:
+        """The draws of these tokens that have not left so far."""
+        draws = map(self._draws.get, range(position, position + len(token_ids)))
+        return [
+            draw
+            for draw, token in zip(draws, token_ids, strict=True)
+            if draw is not None and draw.token == token and not draw.left
+        ]
+
+    def _add_today(self, nats: float) -> None:
+        self._noted += nats
+        if nats:
+            self._today = self._note(nats)
 
     def _ask_base(self, draws: Sequence[_Entry]) -> None:
         """Reckon what these draws of the text tell, in a few passes of the base."""
@@ -286,26 +329,35 @@ class Account:
                 draw.nats = draw.own_log - _log(base[draw.token])
                 draw.base = base if self._judges else None
 
-    def _reference(self, logits: Floats) -> Floats:
-        logits = logits.astype(np.float64)
+    def _reference(self, logits: Floats) -> Reference:
+        logits = logits.copy()
         logits[self._never] = -np.inf
-        return reference(self._draw, weights_of(logits, self._draw.temperature))
+        return reference_of(self._draw, logits)
 
-    def _bounded(self, own: Floats) -> Floats | None:
-        """The probabilities to draw with, from those with the history and the reference
-        that is noted; None: the first, as they are."""
-        asked, limits = self._asked, self._limits
-        base, weight = asked.base, 1.0
-        assert base is not None
-        if limits.binds:
-            room = self._room(asked.place)
-            weight = 0.0 if room is None else largest_weight(own, base, room)
-            if limits.mixture is not None:
-                most = limits.mixture
-                weight = max(weight, largest_weight(own, base, most, -most))
-        asked.mixed = weight < 1.0
+    def _bounded(self, own: Floats, base: Floats) -> Floats | None:
+        """What to draw with, of the probabilities with and without the history, which
+        are noted; None: the first, as they are."""
+        asked, weight = self._asked, self._weight(own, base)
+        asked.base, asked.mixed = base, weight < 1.0
         asked.own = mixed(own, base, weight) if asked.mixed else own
         return asked.own if asked.mixed else None
+
+    def _weight(self, own: Floats, base: Floats, *, all_there: bool = True) -> float:
+        """The weight of the history in the draw that is asked about, from probabilities
+        with and without it; of others than those, `all_there` is false, only the latter
+        are not 0."""
+        limits = self._limits
+        if not limits.binds:
+            return 1.0
+        room = self._room(self._asked.place)
+        weight = 0.0 if room is None else largest_weight(own, base, room)
+        if limits.mixture is not None:
+            most = limits.mixture
+            bounded = largest_weight(own, base, most, -most)
+            if not all_there:
+                bounded = min(bounded, -math.expm1(-most))
+            weight = max(weight, bounded)
+        return weight
 
     def _room(self, place: int) -> float | None:
         """How many nats the draw for a place may tell; None: there is no such limit."""

@@ -1,12 +1,13 @@
 """What was told each server on each day, in a small file beside the ledger.
 
 It is read and put in place whole under a lock, for each message that leaves: so two
-processes add to one sum, and one that is killed has lost at most its last message.
+processes add to one sum, and one that is killed leaves a whole file.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,12 +35,15 @@ def read_spent(path: Path) -> Days:
     """All that is kept; raises InvalidSettingsError where it cannot be read."""
     try:
         days = json.loads(path.read_text(encoding="utf-8"))
-        return {
+        found = {
             date.fromisoformat(day).isoformat(): {
                 str(server): float(nats) for server, nats in servers.items()
             }
             for day, servers in days.items()
         }
+        if not all(math.isfinite(n) for told in found.values() for n in told.values()):
+            raise ValueError("no number")
+        return found
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:

@@ -56,9 +56,12 @@ class CountingVerifier:
     @contextmanager
     def _counted(self, position: int, token_ids: tuple[int, ...]) -> Iterator[None]:
         self._left = False
+        self._account.before_leaving(position, token_ids)
         try:
             yield
             self._left = True
         finally:
             if self._left:
                 self._account.leave(position, token_ids)
+            else:
+                self._account.stayed()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding_core.mixture import UNCUT, largest_weight, mixed, reference
+from decoding_core.mixture import UNCUT, largest_weight, mixed, reference, reference_of
 from decoding_core.sampling import Draw, Noise
 
 LOGITS = st.lists(st.floats(-8, 8), min_size=5, max_size=5).map(np.array)
@@ -35,7 +35,7 @@ def test_no_token_tells_more_than_the_bounds(own, base, highest, lowest):
 
 
 @settings(deadline=None)
-@given(LOGITS, LOGITS, BOUND)
+@given(LOGITS, LOGITS, st.floats(1e-3, 6))
 def test_the_weight_is_what_bisection_finds(own, base, bound):
     """On the one side, on both; and no larger one would do."""
     own, base = probs(own), probs(base)
@@ -84,3 +84,16 @@ def test_a_reference_knows_every_token_and_hardly_charges_for_top_p():
     cost = np.log(cut[kept] / without[kept])
     assert cost.max() <= -math.log(1 - UNCUT * 0.1)
     np.testing.assert_allclose(reference(Draw(1.0, 1.0, Noise(0)), weights), weights)
+
+
+@settings(deadline=None)
+@given(LOGITS, st.floats(0.1, 1.0), st.sampled_from([0.5, 1.0, 2.0]))
+def test_a_reference_is_the_same_where_it_is_looked_up(logits, top_p, temperature):
+    """And the tokens that can be drawn are among those that are named."""
+    draw = Draw(temperature, top_p, Noise(0))
+    whole = reference(draw, np.exp(logits / temperature))
+    found = reference_of(draw, logits)
+    np.testing.assert_allclose(found[:], whole)
+    np.testing.assert_allclose(found[np.array([1, 3])], whole[[1, 3]])
+    drawn = draw.distribution_of(logits)
+    assert set(np.flatnonzero(drawn[:])) <= set(drawn.ids())

@@ -4,6 +4,7 @@ import base64
 import json
 import threading
 from contextlib import closing
+from datetime import date, datetime
 
 import pytest
 
@@ -11,6 +12,7 @@ from decoding_core.foreign_text import one_line
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Received, Sent
 from edge_app.privacy.ledger import Ledger, read_ledger
+from edge_app.privacy.spent import SpentToday, spent_path
 
 
 def entry(what="open", size=10, payload=b"\x00\x01", token_ids=(5, 6)):
@@ -162,6 +164,21 @@ def test_sent_says_what_a_message_told_of_the_history(run, ledger):
     assert result.stderr.endswith("bytes in all, 2.2 nats of your history\n")
     bodies = [json.loads(line) for line in run("sent", "--json").stdout.splitlines()]
     assert [body.get("nats") for body in bodies][-2:] == [2.25, None]
+
+
+def test_sent_says_what_each_server_was_told_today(run, ledger):
+    """And what day that is, by the clock of this machine; names come from a file."""
+    path, today = spent_path(ledger_path()), datetime.now().astimezone().date()
+    for server, day in (
+        ("http://a:1", today),
+        ("b\x1b[2J", today),
+        ("c", date(2020, 1, 1)),
+    ):
+        SpentToday(path, server, day).add(1.25)
+    said = run("sent").stderr.splitlines()[1:]
+    assert said[0] == "told http://a:1 today: 1.2 nats of your history"
+    assert "\x1b" not in said[1]
+    assert len(said) == 2
 
 
 def test_sent_before_anything_was(run):

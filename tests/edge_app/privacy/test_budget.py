@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding_core.errors import InvalidSettingsError
+from decoding_core.errors import CloudRefusedError, InvalidSettingsError
 from decoding_core.messages import Candidates, DraftBlock
 from decoding_core.mixture import largest_weight, mixed, reference
 from decoding_core.residual import coupling_outcomes, rejection_outcomes
@@ -216,6 +216,60 @@ def test_after_the_limit_a_mixture_goes_on_telling_a_little():
     for event in told[spent + 1 :]:
         assert abs(event.nats) <= 0.2 * event.tokens + 1e-9 or event.total < 3.0
     assert account.largest > 0.2
+
+
+def test_what_is_replaced_before_it_leaves_is_not_told():
+    """A token that another one stands for in the public text counts nothing, also on
+    the limit; the base reads what the server reads."""
+    account = account_of(
+        replace(STEERING, top_p=1.0),
+        PrivacyLimits(text=100.0),
+        public=lambda ids: [9 if token == 6 else token for token in ids],
+    )
+    account.open(PUBLIC)
+    own = [5, 6, 7]
+    for place, token in enumerate(own):
+        account.before_draft(row("small", [*PRIVATE, *own[:place]]), own[:place], 0)
+        account.drawn(token, token)
+    account.leave(0, [5, 9, 7])
+    expected = 0.0
+    for before, seen, token in (([], [], 5), ([5, 6], [5, 9], 7)):
+        drawn = weights(row("small", [*PRIVATE, *before]), 0.8)
+        without = weights(row("base", [*PUBLIC, *seen]), 0.8)
+        nats = math.log(drawn[token] / drawn.sum())
+        expected += nats - math.log(without[token] / without.sum())
+    assert account.tokens == 2
+    assert account.total == pytest.approx(expected)
+    assert account._room(3) == pytest.approx(100.0 - expected)
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_what_leaves_is_noted_before_it_does(left):
+    """So whoever is killed in between has told no more; what did not leave is taken
+    back, what did stays."""
+    noted = []
+
+    class Breaking(EngineVerifier):
+        def submit(self, block):
+            assert sum(noted) == pytest.approx(sum(d.nats for d in drafts()))
+            counting._left = left
+            raise CloudRefusedError("no")
+
+    def drafts():
+        return account._draws.values()
+
+    def note(nats):
+        noted.append(nats)
+        return sum(noted)
+
+    account = account_of(STEERING, PrivacyLimits(text=50.0), note=note)
+    inner = Breaking(HashEngine("large"), HashEngine("base"))
+    counting = CountingVerifier(inner, account)
+    with pytest.raises(CloudRefusedError):
+        Writing(STEERING, HashEngine("small"), counting, account=account).run()
+    assert account.tokens == (4 if left else 0)
+    assert sum(noted) == pytest.approx(account.total)
+    assert noted[0]
 
 
 def test_a_day_is_shared_by_its_texts():

@@ -115,7 +115,13 @@ def test_processes_add_to_one_sum(tmp_path):
     assert path.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("broken", ["", "[]", '{"x": {}}', '{"2026-11-22": 3}', "["])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *("", "[]", "[", '{"x": {}}', '{"2026-11-22": 3}'),
+        *('{"2026-11-22": {"a": NaN}}', '{"2026-11-22": {"a": 1e999}}'),
+    ],
+)
 def test_a_sum_that_cannot_be_read_is_told(tmp_path, broken):
     path = tmp_path / "privacy-spent.json"
     path.write_text(broken)
