@@ -192,7 +192,9 @@ class VerifierSession:
         elif all(block.sent for block in list(self._out)[:-1]):
             try:
                 self._send(text_ids)
-            except (*_PASSING, CloudRefusedError):
+            except (*_PASSING, CloudRefusedError) as error:
+                if isinstance(error, SessionLostError):
+                    self._known = None
                 self._unsend()
 
     def collect(self, text_ids: Sequence[int]) -> Verdict | None:

@@ -379,6 +379,38 @@ def test_a_server_that_refuses_in_mid_text_is_left_for_good():
     assert "the token is refused; the rest is written" in writing.notices[0]
 
 
+class Forgetting(EngineVerifier):
+    """Has lost its session when the second block is handed over behind the first."""
+
+    def __init__(self):
+        super().__init__(HashEngine("large"), HashEngine("base"))
+        self.lost = 0
+
+    def submit(self, block):
+        if self._out and not self.lost:
+            self.lost += 1
+            self._out.clear()
+            self.close()
+            raise SessionLostError("there is no such session")
+        super().submit(block)
+
+
+def test_a_session_that_is_lost_behind_a_block_is_opened_again():
+    """It is learnt before the verdict on the first, of which nobody knows any more."""
+    verifier = Forgetting()
+    session = VerifierSession(
+        verifier,
+        OpenSession(PUBLIC, (), "fake", MethodSettings().terms()),
+        lambda _: None,
+        may_go_offline=False,
+    )
+    session.open()
+    session.submit([], [3, 4], 0.5)
+    session.submit([], [5, 6], 0.5)
+    assert verifier.lost == 1
+    assert session.collect([]) is not None
+
+
 def test_a_refusal_before_anything_was_verified_is_told():
     """A wrong address or a proxy: to be mended, not to be written around."""
     with pytest.raises(CloudRefusedError):
