@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import closing, contextmanager
 
 import httpx
@@ -15,11 +16,15 @@ import pytest
 from decoding_core.messages import VERSION, OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import EventEmitter, Notice, Sent
+from decoding_core.verifier import role_of
+from edge_app.decoding.events import EventEmitter, Notice, Sent, emit_to
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.privacy.budget import Account, PrivacyLimits
 from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.verifiers.counting import CountingVerifier
 from models.engines.llama_cpp import LlamaContext
+from tests.fakes import HashEngine
 from tests.integration.test_shared_noise import prompts
 from tests.relay import Relay
 
@@ -102,11 +107,16 @@ class Text:
     """One text of the real loop and client, with losses before the blocks of these
     numbers."""
 
-    def __init__(self, server, relay, specialist, context, settings, losses, tokens):
+    def __init__(
+        self, server, relay, specialist, context, settings, losses, tokens, account=None
+    ):
         self.events, self.opened = [], 0
         self._server, self._relay, self._losses = server, relay, dict(losses)
         private, public = prompts(specialist)
-        verifier = CloudVerifier(relay.url, TOKEN, self._tell)
+        cloud = verifier = CloudVerifier(relay.url, TOKEN, self._tell)
+        if account is not None:
+            verifier = CountingVerifier(cloud, account)
+            cloud.attach(emit_to(verifier.hear, self._tell), threading.Event())
         self._request = OpenSession(
             tuple(public), (), specialist.vocabulary_id, settings.terms()
         )
@@ -128,12 +138,13 @@ class Text:
             session,
             emitter,
             max_tokens=tokens,
+            account=account,
         )
         self.rounds = self.lost = 0
         for _ in loop.blocks():
             self.rounds += 1
             if kind := self._losses.pop(self.rounds, None):
-                self._lose(kind, verifier)
+                self._lose(kind, cloud)
         session.close()
         assert not self._losses, "losses after the end of the text"
         self.tokens = [(token.id, token.origin) for token in emitter.tokens]
@@ -168,8 +179,9 @@ def texts(server, specialist):
         closing(LlamaContext(specialist, 1, 1024)) as context,
     ):
 
-        def write(settings, losses, tokens):
-            return Text(server, relay, specialist, context, settings, losses, tokens)
+        def write(settings, losses, tokens, account=None):
+            parts = server, relay, specialist, context
+            return Text(*parts, settings, losses, tokens, account)
 
         yield write
 
@@ -212,3 +224,59 @@ def test_fifteen_losses_do_not_show_in_three_hundred_tokens(
     """At temperature 0 and at 0.7."""
     with texts(server, specialist) as write:
         check(write, method, seed, 300, 15)
+
+
+class Noting(Account):
+    """Keeps what each draw for a place told, draw by draw."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.drafts, self.redraws = {}, {}
+
+    def drawn(self, index, token):
+        asked = self._asked
+        super().drawn(index, token)
+        if asked.epoch < 0:
+            self.redraws[asked.place] = token, asked.nats
+        else:
+            self.drafts[asked.epoch, asked.place] = token, asked.nats
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["steering", "rejection"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_left_through_a_real_socket_is_counted_once(
+    method, seed, server, specialist
+):
+    """A server that is killed, restarts, evicts and expires, and a line that breaks:
+    the blocks in the bytes that were handed to the socket name every draw by its epoch
+    and place. The base is scripted: what a draw tells is another matter."""
+    settings = MethodSettings(
+        method=method, temperature=0.7, seed=seed, draft_length=4, window=2
+    )
+    base = HashEngine("base", specialist.vocabulary_size)
+    limits = PrivacyLimits(text=1e9)
+    account = Noting(settings.draw(), base, lambda event: None, limits)
+    losses = dict(zip((2, 4, 6, 8, 10), LOSSES, strict=True))
+    with texts(server, specialist) as write:
+        text = write(settings, losses, 40, account)
+    assert not text.notices
+    frames = role_of(settings.terms()).frames
+    left, settled = set(), {}
+    for event in text.events:
+        if isinstance(event, Sent) and event.what == "open" and event.payload:
+            settled.update(enumerate(json.loads(event.payload)["text_ids"]))
+        if isinstance(event, Sent) and event.what == "block":
+            block = frames.decode_block(event.payload)
+            settled.update(enumerate(block.settled, block.position))
+            first = block.position + len(block.settled)
+            for place, token in enumerate(block.drafted, first):
+                assert account.drafts[block.epoch, place][0] == token
+                left.add((block.epoch, place))
+    redrawn = [place for place in account.redraws if place in settled]
+    assert all(settled[place] == account.redraws[place][0] for place in redrawn)
+    assert len(text.events) > len(left) > 40
+    assert account.tokens == len(left) + len(redrawn)
+    told = [account.drafts[key][1] for key in left]
+    told += [account.redraws[place][1] for place in redrawn]
+    assert account.total == pytest.approx(sum(told))
