@@ -121,7 +121,8 @@ class Reckoned:
     exact: bool
     """Whether tokens were drawn; at temperature 0 the number is an indication."""
     unread: int
-    """Draws that are not in the total, as the base had no room to read them."""
+    """Tokens that left and are not in the total: the base had no room to read them, or
+    they stand in for what was held back."""
 
 
 @dataclass(frozen=True, slots=True)

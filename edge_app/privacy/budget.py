@@ -20,7 +20,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from decoding_core.errors import ContextFullError, InvalidSettingsError
+from decoding_core.errors import (
+    ContextFullError,
+    InvalidSettingsError,
+    StoppedError,
+)
 from decoding_core.mixture import (
     Probabilities,
     Reference,
@@ -157,7 +161,8 @@ class Account:
         self.largest = 0.0
         """Nats of the draw that told most, for or against the history."""
         self.unread = 0
-        """How many draws are not in the total, as the base had no room to read them."""
+        """How many tokens have left that are not in the total: the base had no room to
+        read them, or they were not drawn and stand in for others."""
 
     # What the loop asks and tells: see `DrawAccount`.
 
@@ -268,8 +273,11 @@ class Account:
         self._text[position:] = token_ids
         fresh = self._fresh(position, token_ids)
         for place, token in enumerate(token_ids, position):
-            if place in self._draws and self._draws[place].token != token:
-                del self._draws[place]  # something else left in its place
+            if place not in self._draws or self._draws[place].token != token:
+                # Not drawn here: it stands in for what was.
+                stands_in = _Entry(place, token=token, nats=0.0, left=True)
+                self._draws[place] = stands_in
+                self.unread += 1
         for draw in fresh:
             draw.left = True
         self._ask_base([draw for draw in fresh if draw.nats is None])
@@ -322,8 +330,8 @@ class Account:
                 rows = read_text(
                     self._base, [*self._prompt, *self._text[:last]], last + 1 - first
                 )
-            except ContextFullError:
-                return
+            except (ContextFullError, StoppedError):
+                return  # who stops is heard by the loop
             for draw in some:
                 base = self._reference(rows[draw.place - first])
                 draw.nats = draw.own_log - _log(base[draw.token])

@@ -104,7 +104,7 @@ class Recount:
         self.places.append(place)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(
     st.dictionaries(
         st.integers(0, 20),
@@ -177,11 +177,17 @@ def written(settings, limits, seed="", base_on_edge=False, tokens=24):
     return writing, account, events
 
 
-METHODS = ["steering", "rejection", "lossless", "coupled", "speculative", "costeer"]
+METHODS = [
+    *("steering", "lossless"),
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("rejection", "coupled", "speculative", "costeer")
+    ),
+]
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("limit", [0.0, 2.0, 8.0])
+@pytest.mark.parametrize("limit", [0.0, 2.0, pytest.param(8.0, marks=pytest.mark.slow)])
 def test_no_message_passes_a_limit(method, limit):
     """Not even for a moment; with nothing left, nothing is told any more."""
     settings = replace(STEERING, method=method, threshold=0.3)
@@ -239,6 +245,8 @@ def test_what_is_replaced_before_it_leaves_is_not_told():
         nats = math.log(drawn[token] / drawn.sum())
         expected += nats - math.log(without[token] / without.sum())
     assert account.tokens == 2
+    account.leave(0, [5, 9, 7])
+    assert account.unread == 1
     assert account.total == pytest.approx(expected)
     assert account._room(3) == pytest.approx(100.0 - expected)
 
@@ -422,7 +430,7 @@ def test_a_limit_is_a_number_from_0(name, nats):
 
 def test_at_temperature_0_the_number_is_an_indication():
     """What drawing at temperature 1 would have told; it says that it is one."""
-    for method in METHODS[:1] + METHODS[2:]:
+    for method in ("steering", "lossless", "coupled", "speculative", "costeer"):
         settings = replace(STEERING, method=method, temperature=0.0)
         _, account, events = written(settings, None)
         assert not account.exact
