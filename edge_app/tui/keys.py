@@ -59,6 +59,10 @@ ACTIONS = (
            "write on this device alone, or with the checker again", everywhere=True),
     Action("import", "app.drawer('import')", "ctrl+o", "Your letters",
            "read your own letters into the store", everywhere=True),
+    Action("new", "app.new", "ctrl+n", "New",
+           "put this draft aside, and begin another"),
+    Action("drafts", "app.drawer('drafts')", "ctrl+l", "Drafts",
+           "earlier drafts: go on with one, or throw it away", everywhere=True),
     Action("copy", "copy", "alt+c", "Copy", "copy the text, also over SSH"),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""One version of a text, as a fold over the events of its writing.
+"""One version of a text, as a fold over the events of its writing and its edits.
 
 Words have a state, which says how they look: *kept* is what the device drafted and
 the checker let stand, *replaced* what was redrawn after a refusal, *waiting* what may
@@ -7,6 +7,7 @@ still change, *refused* what was just struck out, *typed* what the person wrote.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -58,6 +59,8 @@ class Variant:
     """One version of a text: its request, and what the events so far made of it."""
 
     request: WriteRequest
+    number: int = 0
+    """Its place among all versions of the draft that were asked for."""
     started: float = 0.0
     """On the clock that `apply` is given."""
     settled: list[Token] = field(default_factory=list)
@@ -161,3 +164,26 @@ class Variant:
             place = max(0, struck.at - first)
             runs.insert(place, (struck.text, "refused"))
         return runs
+
+
+def joined(runs: Iterable[Run]) -> list[Run]:
+    """Neighbours of one state as one run; empty ones left out."""
+    made: list[Run] = []
+    for text, state in runs:
+        if made and made[-1][1] == state:
+            text = made.pop()[0] + text
+        if text:
+            made.append((text, state))
+    return made
+
+
+def spliced(
+    runs: Iterable[Run], at: int, removed: int, inserted: Iterable[Run]
+) -> list[Run]:
+    """`runs` with `inserted` in the place of `removed` letters from `at` on."""
+    before, behind, place = [], [], 0
+    for text, state in runs:
+        before.append((text[: max(0, at - place)], state))
+        behind.append((text[max(0, at + removed - place) :], state))
+        place += len(text)
+    return joined([*before, *inserted, *behind])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from textual import on
@@ -15,7 +14,6 @@ from textual.widgets import Footer, Static
 
 from edge_app.tui.drafts import Writing
 from edge_app.tui.keys import PAGE_BINDINGS
-from edge_app.tui.recovery import Sitting
 from edge_app.tui.saving import propose
 from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.widgets import title_line
@@ -59,7 +57,7 @@ class Page(Screen[None]):
         with Horizontal():
             with Vertical(id="page"):
                 yield Brief(self._first)
-                yield DraftPane()
+                yield DraftPane(self.writing.edit)
                 yield Static(id="reason", markup=False)
                 yield Static(Content.from_markup(LEGEND), id="legend", markup=False)
             with Vertical(id="rail"):
@@ -75,30 +73,10 @@ class Page(Screen[None]):
         self.refresh_all()
         self.set_interval(FRAME_SECONDS, self.tick)
 
-    def sitting(self) -> Sitting:
-        """The brief and the versions on the page, without parts that raise an error."""
-        with suppress(Exception):  # asked after any error, too
-            self.pane.keep_edits()
-        request = self._first or Request("")
-        with suppress(Exception):
-            request = self.brief.request
-        variants = [known for known in self.writing.variants if not known.empty]
-        shown = [at for at, v in enumerate(variants) if v is self.writing.variant]
-        return Sitting(request, variants, shown[0] if shown else len(variants) - 1)
-
-    def bring_back(self, sitting: Sitting) -> None:
-        """Go on from a sitting that ended."""
-        self.pane.keep_edits()
-        self.writing.bring_back(sitting)
-        self.brief.request = sitting.request
+    def show_draft(self) -> None:
+        """Show another draft than before, its brief too."""
+        self.brief.request = self.writing.request
         self.refresh_all()
-
-    def brief_alone(self) -> bool:
-        """Whether the person wrote a brief that nothing was drafted from."""
-        request = self.brief.request
-        known = [attempt.request.brief.text for attempt in self.writing.attempts]
-        first = self._first.text if self._first is not None else ""
-        return request.text.strip() not in ("", first.strip(), *map(str.strip, known))
 
     @property
     def brief(self) -> Brief:
@@ -164,12 +142,11 @@ class Page(Screen[None]):
         self._write(self.writing.again)
 
     def _write(self, write: Callable[[Request], None]) -> None:
-        request = self.brief.request
+        request = self._take_brief()
         if not request.text.strip():
             self.notify("say in the brief what it should be about", severity="warning")
             self.brief.focus_text()
             return
-        self.pane.keep_edits()
         write(request)
         self.refresh_all()
         self.pane.focus_text()
@@ -182,14 +159,12 @@ class Page(Screen[None]):
 
     def action_flip(self, step: int) -> None:
         """Show an earlier or later version."""
-        self.pane.keep_edits()
         if not self.writing.flip(step):
             self.notify("no earlier version" if step < 0 else "no later version")
         self.refresh_all()
 
     def action_copy(self) -> None:
         """Copy the text; OSC 52 reaches the clipboard over SSH too."""
-        self.pane.keep_edits()
         if self.writing.variant is None or not self.writing.variant.text:
             self.notify("there is no text to copy yet", severity="warning")
             return
@@ -198,7 +173,6 @@ class Page(Screen[None]):
 
     def action_save(self, then: Callable[[], None] | None = None) -> None:
         """Ask for a path, save the text there, and call `then`."""
-        self.pane.keep_edits()
         variant = self.writing.variant
         if variant is None or not variant.text:
             self.notify("there is no text to save yet", severity="warning")
@@ -209,7 +183,7 @@ class Page(Screen[None]):
         def saved(path: Path | None) -> None:
             if path is None:
                 return
-            variant.saved = text
+            self.writing.saved(variant, text)
             self.notify(f"saved to {path}")
             if then is not None:
                 then()
@@ -228,4 +202,10 @@ class Page(Screen[None]):
 
     @on(Brief.Changed)
     def _brief_changed(self) -> None:
-        self.refresh_all()
+        self._take_brief()
+        self._stale = True
+
+    def _take_brief(self) -> Request:
+        """The brief as it stands, which the draft now has too."""
+        self.writing.ask(self.brief.request)
+        return self.writing.request

@@ -6,7 +6,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Input, Label, Select
+from textual.widgets import Input, Label, Select, TextArea
 
 from edge_app.tui.widgets.line_input import LineInput
 from edge_app.tui.widgets.page_text import PageText
@@ -20,7 +20,7 @@ class Brief(Vertical):
     """The form for the kind, the recipient and the text of the request."""
 
     class Changed(Message):
-        """The person changed the kind or the recipient."""
+        """The person changed the kind, the recipient or the text."""
 
     def __init__(self, first: Request | None) -> None:
         super().__init__(id="brief")
@@ -70,6 +70,7 @@ class Brief(Vertical):
 
     @on(Select.Changed)
     @on(Input.Changed)
+    @on(TextArea.Changed)
     def _changed(self, event: Message) -> None:
         event.stop()
         self.query_one("#before", Label).update(_BEFORE.get(self.kind, "for"))

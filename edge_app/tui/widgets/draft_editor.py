@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import accumulate, groupby
 from typing import ClassVar
 
@@ -18,13 +18,22 @@ from edge_app.tui.widgets.page_text import PageText
 _STATES: tuple[State, ...] = ("typed", "kept", "replaced")  # 0 is what edits put in
 
 
+def _nobody(_at: int, _removed: int, _runs: list[Run]) -> None:
+    """Tell nobody of an edit."""
+
+
 class DraftEditor(PageText):
     """An editor with one state byte per letter. Undo brings removed letters back with
     their states."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"draft--replaced"}
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self, name: str, spliced: Callable[[int, int, list[Run]], None] = _nobody
+    ) -> None:
+        """`spliced` is told of each edit at once: the place, how many letters gave way,
+        and what stands for them."""
+        self._spliced = spliced
         self.states = bytearray()
         """The state of every letter; line breaks are letters."""
         self._starts: list[int] | None = None
@@ -52,12 +61,7 @@ class DraftEditor(PageText):
 
     def runs(self) -> list[Run]:
         """The text as it now is, in runs of one state."""
-        text, runs, at = self.text, [], 0
-        for state, group in groupby(self.states):
-            length = len(list(group))
-            runs.append((text[at : at + length], _STATES[state]))
-            at += length
-        return runs
+        return _runs(self.text, self.states)
 
     def edit(self, edit: Edit) -> EditResult:
         """Apply an edit that keeps the states; undo and redo call that edit again."""
@@ -75,6 +79,8 @@ class DraftEditor(PageText):
         removed = bytes(self.states[start : start + length])
         self.states[start : start + length] = states
         self._starts = None
+        inserted = self.text[start : start + len(states)]
+        self._spliced(start, length, _runs(inserted, states))
         return removed
 
     def get_line(self, line_index: int) -> Text:
@@ -96,6 +102,16 @@ class DraftEditor(PageText):
                 text.stylize(style, at + spaces, at + length)
             at += length
         return text
+
+
+def _runs(text: str, states: bytes | bytearray) -> list[Run]:
+    runs: list[Run] = []
+    at = 0
+    for state, group in groupby(states):
+        length = len(list(group))
+        runs.append((text[at : at + length], _STATES[state]))
+        at += length
+    return runs
 
 
 class _TracedEdit(Edit):
