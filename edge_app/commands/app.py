@@ -38,5 +38,6 @@ def open_app(lora: str | None = None) -> None:
         first_request=first,
         defaults=settings.method,
         journals=draft_journals(),
+        practice_models=not (settings.specialist or settings.generalist),
     )
     sys.exit(run_app(app))

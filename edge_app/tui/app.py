@@ -76,10 +76,12 @@ class SpecSteerApp(App[None]):
         ledger: Emit | None = None,
         clock: Callable[[], float] = time.monotonic,
         journals: JournalFolder | None = None,
+        practice_models: bool = False,
     ) -> None:
         """`first_request` fills the brief where the store holds sample letters only;
         `ledger` is a further reader of the events, called from the service's threads;
-        `journals` is where drafts are kept as they are written, None: nowhere."""
+        `journals` is where drafts are kept as they are written, None: nowhere;
+        `practice_models` says that the embedded pair writes."""
         put_right()
         no_color = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if no_color else None)
@@ -96,8 +98,11 @@ class SpecSteerApp(App[None]):
             clock,
             first=first_request,
             journals=journals,
+            samples=first_request is not None,
         )
-        self.page = Page(self.writing, first_request, save_folder)
+        self.page = Page(
+            self.writing, first_request, save_folder, practice_models=practice_models
+        )
         self.last_words = ""
         """What is said on the terminal when the app has left it."""
         self._drawers: dict[str, Callable[[], Drawer]] = {

@@ -80,16 +80,19 @@ class Writing:
         *,
         first: Request | None = None,
         journals: JournalFolder | None = None,
+        samples: bool = False,
     ) -> None:
-        """`first` is the brief to begin with; without `journals` nothing is kept."""
+        """`first` is the brief to begin with; without `journals` nothing is kept;
+        `samples` says that the store holds sample letters only."""
         self.threads = ServiceThreads(service, ledger)
         self.settings = settings
         self.clock = clock
         self.journals = journals
-        self._first = first or Request("")
+        self.samples = samples
+        """Whether the next version is written from sample letters."""
         self._journal: Journal | None = None
         self.draft_state = Draft()
-        self._anew(self._first)
+        self._anew(first or Request(""))
         self.reason = ""
         """Why the last attempt ended without a text, until the next action."""
         self.traffic = Traffic()
@@ -350,6 +353,7 @@ class Writing:
                     self.importing = advanced
                 case ImportEnded(sentence, failed) as ended:
                     self.importing, self.imported = None, ended
+                    self.samples = self.samples and failed
                     self.threads.count()
                     news.append(News(sentence, "error" if failed else "information"))
                 case Counted(counts):
@@ -369,7 +373,7 @@ class Writing:
     def _queue(self, request: WriteRequest) -> None:
         """Stop the current text and let `request` wait until the service is free."""
         self.stop()
-        self._happen(Begun(request))
+        self._happen(Begun(request, self.samples))
         variant = self.attempts[-1]
         self._next = variant
         if self.problem:  # what was missing may be there now

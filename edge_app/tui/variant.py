@@ -61,6 +61,8 @@ class Variant:
     request: WriteRequest
     number: int = 0
     """Its place among all versions of the draft that were asked for."""
+    samples: bool = False
+    """Whether it was written from sample letters, not from the person's own."""
     started: float = 0.0
     """On the clock that `apply` is given."""
     settled: list[Token] = field(default_factory=list)

@@ -62,9 +62,10 @@ class Draft:
                 _within(at + removed, len(before))
                 text = before[:at] + text + before[at + removed :]
                 self.request = Request(text, task, recipient)
-            case Begun(request):
+            case Begun(request, samples):
                 self._before = self.variant
-                variant = Variant(request, started=now, number=len(self.attempts))
+                number = len(self.attempts)
+                variant = Variant(request, number, samples=samples, started=now)
                 self.attempts.append(variant)
                 self.variants = [known for known in self.variants if not known.empty]
                 self.variants.append(variant)

@@ -48,6 +48,8 @@ class Begun:
     """Another version was asked for; it is the one on screen."""
 
     request: WriteRequest
+    samples: bool = False
+    """Whether it is written from sample letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +165,9 @@ def to_line(entry: Entry) -> str:
     match entry:
         case Written(version, event):
             body: dict[str, Any] = {"version": version, "event": to_json(event)}
-        case Begun(request):
-            body = asdict(request) | {"excluded": sorted(request.excluded)}
+        case Begun(request, samples):
+            excluded = sorted(request.excluded)
+            body = asdict(request) | {"excluded": excluded, "samples": samples}
         case LeftOut(source, taken):
             body = {"source": asdict(replace(source, excerpt="")), "taken": taken}
         case _:
@@ -192,7 +195,8 @@ def from_line(line: str) -> Entry:
                 raise ValueError("a token of no known origin")
             return _checked(Written(body["version"], event))
         case "Begun":
-            return Begun(_request(body))
+            samples = bool(body.pop("samples"))
+            return Begun(_request(body), samples)
         case "Edited":
             runs = tuple((str(text), state) for text, state in body.pop("runs"))
             if any(state not in _AT_REST for _, state in runs):

@@ -68,7 +68,7 @@ def rows(writing: Writing) -> list[Row]:
         ("replaced", str(found.replaced), "tokens redrawn after a refusal"),
         ("added", str(bonus), "tokens drawn with the checker after a full block"),
         ("alone", str(local), "tokens the device wrote without the checker"),
-        ("your words", words, "words by what their first letter is"),
+        ("words", words, "drafted here / put in by the checker / typed by you"),
         ("speed", "–" if speed is None else f"{speed:.1f} tokens/s",
          "settled tokens / time since the draft began"),
         ("round trip", "–" if trip is None else f"{trip:.0f} ms",
@@ -81,7 +81,7 @@ def rows(writing: Writing) -> list[Row]:
         ("method", settings.method, "how the two models are joined"),
         ("threshold", threshold if threshold == "auto" else f"{threshold:g}",
          "a word stays while the large model likes it this much as well as the small"),
-        ("strength", f"{settings.strength:g}", "how strongly your letters count"),
+        ("strength", f"{settings.strength:g}", "how strongly the letters count"),
         ("temperature", f"{settings.temperature:g}", "0 always takes the likeliest"),
         ("seed", str(settings.seed), "another version takes the next one"),
     ]  # fmt: skip

@@ -22,11 +22,11 @@ from edge_app.tui.widgets.draft_pane import DraftPane
 from edge_app.tui.widgets.draft_view import DraftView
 from edge_app.tui.widgets.saying import Card, Saying
 from edge_app.tui.words import cards_text
-from edge_app.tui.words.hints import next_step
+from edge_app.tui.words.hints import next_step, welcome
 from models.prompts import Request
 
 LEGEND = (
-    "plain yours · [u]underlined[/u] replaced · "
+    "plain kept · [u]underlined[/u] replaced · "
     "[i]slanted[/i] waiting · [s]struck[/s] refused"
 )
 FRAME_SECONDS = 1 / 30
@@ -40,9 +40,15 @@ class Page(Screen[None]):
     BINDINGS = PAGE_BINDINGS
 
     def __init__(
-        self, writing: Writing, first: Request | None, save_folder: Path
+        self,
+        writing: Writing,
+        first: Request | None,
+        save_folder: Path,
+        *,
+        practice_models: bool = False,
     ) -> None:
         super().__init__()
+        self._practice_models = practice_models
         self._save_folder = save_folder
         self.writing = writing
         self._first = first
@@ -97,7 +103,7 @@ class Page(Screen[None]):
         """Draw a frame: the draft always, the cards if they are due."""
         now = self.writing.clock()
         self.pane.show(self.writing.variant, now)
-        hint = next_step(self.writing, samples=self._first is not None)
+        hint = next_step(self.writing, samples=self.writing.samples)
         if hint != self.pane.border_subtitle:  # each setting paints the pane anew
             self.pane.border_subtitle = hint
         # Why there is no new text, for as long as nothing else is done.
@@ -114,8 +120,14 @@ class Page(Screen[None]):
             return
         self._cards_due, self._stale = now + CARD_SECONDS, False
         request = self.brief.request
-        samples = self._first is not None and writing.variant is None
-        self.pane.view.set_hint("Sample letters. Yours: ^O" if samples else "")
+        empty = writing.variant is None
+        self.pane.view.set_hint(
+            welcome(samples=writing.samples, practice_models=self._practice_models)
+            if empty
+            else ""
+        )
+        whose = cards_text.whose(writing)
+        self.query_one("#sources", Card).border_title = f"From {whose}"
         self.query_one("#what", Saying).say(title_line.title(writing, request))
         self.query_one("#server", Saying).say(title_line.server(writing))
         self.query_one("#sources", Card).say(cards_text.sources_card(writing))

@@ -22,3 +22,16 @@ def next_step(writing: Writing, *, samples: bool) -> str:
     if samples:
         return "edit anything · ^R another version · ^O your letters"
     return "edit anything · ^R another version · ^S save"
+
+
+def welcome(*, samples: bool, practice_models: bool) -> str:
+    """What the empty page says of the letters and models at hand, and how to have
+    better ones."""
+    lines = []
+    if samples:
+        lines.append("These are Tess's sample letters. ^O reads your own.")
+    if practice_models:
+        lines.append(
+            "These are practice models. `specsteer models` finds ones that write well."
+        )
+    return "\n".join(lines)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 
-from edge_app.decoding.events import Event, Received, Sent, Source
+from edge_app.decoding.events import Event, Received, Sent
 from edge_app.tui.variant import Run, State, Variant
 
 
@@ -104,12 +104,6 @@ def count_words(runs: Iterable[Run]) -> dict[State, int]:
                 counts[state] = counts.get(state, 0) + 1
             inside = letter.isalnum() or (inside and letter in "'’-")
     return counts
-
-
-def shares(sources: Sequence[Source]) -> list[float]:
-    """Each source's score as a share of the sum."""
-    total = sum(max(source.score, 0.0) for source in sources)
-    return [max(s.score, 0.0) / total if total else 0.0 for s in sources]
 
 
 def in_bytes(size: int) -> str:

@@ -1,6 +1,6 @@
 """One version as a fold over events."""
 
-from tui_tapes import REQUEST, SOURCES, letter_recording
+from tui_tapes import REQUEST, letter_recording
 
 from edge_app.decoding.events import (
     Drafted,
@@ -12,7 +12,7 @@ from edge_app.decoding.events import (
 )
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.variant import STRUCK_SECONDS, Variant
-from edge_app.tui.words.meters import count_words, numbers, shares
+from edge_app.tui.words.meters import count_words, numbers
 
 LETTER = (
     "Dear Ana,\n\nThank you for the photographs. The one of the three of us on the "
@@ -113,8 +113,3 @@ def test_words_count_where_they_begin():
     runs = [("It's a", "kept"), ("bc de", "typed"), (" f", "replaced")]
 
     assert count_words(runs) == {"kept": 2, "replaced": 1, "typed": 1}
-
-
-def test_shares_add_up():
-    assert sum(shares(SOURCES)) == 1.0
-    assert shares([]) == []
