@@ -27,6 +27,7 @@ from decoding_core.foreign_text import GatedStream, legible
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Emit
 from edge_app.service.requests import Service
+from edge_app.tui import themes
 from edge_app.tui.drafts import Writing
 from edge_app.tui.gate import ForeignText
 from edge_app.tui.journal.files import JournalFolder
@@ -59,8 +60,11 @@ class SpecSteerApp(App[None]):
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
         (0, "-slim"),
         (60, "-narrow"),
+        (80, "-mid"),
         (100, "-wide"),
+        (120, "-broad"),
     ]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012 - the same
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True, id="quit"),
         Binding("ctrl+c", "leave", "Leave", show=False, priority=True, id="leave"),
@@ -89,6 +93,10 @@ class SpecSteerApp(App[None]):
         self.error_console = Console(
             file=cast(TextIO, GatedStream(sys.stderr)), color_system=None, markup=False
         )
+        for theme in (themes.DARK, themes.LIGHT):
+            self.register_theme(theme)
+        if not no_color:  # else the terminal's own
+            self.theme = themes.fitting()
         self._foreign_text = ForeignText()
         self.animation_level = "none"
         self.writing = Writing(

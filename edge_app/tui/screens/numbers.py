@@ -21,6 +21,7 @@ class NumbersDrawer(Drawer):
     """Shows each number with how it is computed."""
 
     NAME = "numbers"
+    BESIDE = True
     TITLE = "This draft in numbers"
 
     def __init__(self, writing: Writing) -> None:
@@ -39,10 +40,12 @@ class NumbersDrawer(Drawer):
 
     def _advance(self) -> None:
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-        for column in ("bold", "", "dim"):
-            table.add_column(style=column)
-        for row in rows(self.writing):
-            table.add_row(*map(Text, row))  # a string would be markup
+        table.add_column(style="bold")
+        table.add_column()
+        for name, value, reckoned in rows(self.writing):
+            # Text, because a string would be markup.
+            said = Text.assemble(value, (f"\n{reckoned}", "dim"))
+            table.add_row(Text(name), said)
         self.query_one("#table", Static).update(table)
 
 

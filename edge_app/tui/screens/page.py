@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
@@ -61,13 +61,14 @@ class Page(Screen[None]):
             yield title_line.TitleLine(id="what")
             yield title_line.TitleLine(id="server")
         with Horizontal():
-            with Vertical(id="page"):
+            with Vertical(id="page"), Vertical(id="sheet"):
                 yield Brief(self._first)
                 yield DraftPane(self.writing.edit)
                 yield Static(id="reason", markup=False)
+                yield Static(id="hint", markup=False)
                 yield Static(Content.from_markup(LEGEND), id="legend", markup=False)
-            with Vertical(id="rail"):
-                yield Card("sources", "From your letters", "F2")
+            with VerticalScroll(id="rail", can_focus=False):
+                yield Card("sources", "", "F2")
                 yield Card("sent", "Left this device", "F3")
                 yield Card("numbers", "This draft", "F4")
         yield Saying(id="strip")
@@ -78,6 +79,10 @@ class Page(Screen[None]):
         self.query_one(Brief).focus_text()
         self.refresh_all()
         self.set_interval(FRAME_SECONDS, self.tick)
+
+    def on_resize(self) -> None:
+        """Cards have lines of another width now."""
+        self._cards_due, self._stale = 0.0, True
 
     def show_draft(self) -> None:
         """Show another draft than before, its brief too."""
@@ -104,8 +109,9 @@ class Page(Screen[None]):
         now = self.writing.clock()
         self.pane.show(self.writing.variant, now)
         hint = next_step(self.writing, samples=self.writing.samples)
-        if hint != self.pane.border_subtitle:  # each setting paints the pane anew
-            self.pane.border_subtitle = hint
+        line = self.query_one("#hint", Static)
+        if hint != line.content:
+            line.update(hint, layout=False)
         # Why there is no new text, for as long as nothing else is done.
         reason = self.query_one("#reason", Static)
         if self.writing.reason != reason.content:
@@ -127,12 +133,13 @@ class Page(Screen[None]):
             else ""
         )
         whose = cards_text.whose(writing)
-        self.query_one("#sources", Card).border_title = f"From {whose}"
+        sources, sent, figures = self.query(Card)
+        sources.title = "From your letters" if whose == cards_text.OWN else whose
         self.query_one("#what", Saying).say(title_line.title(writing, request))
         self.query_one("#server", Saying).say(title_line.server(writing))
-        self.query_one("#sources", Card).say(cards_text.sources_card(writing))
-        self.query_one("#sent", Card).say(cards_text.sent_card(writing))
-        self.query_one("#numbers", Card).say(cards_text.numbers_card(writing))
+        sources.say(cards_text.sources_card(writing, sources.width))
+        sent.say(cards_text.sent_card(writing, sent.width))
+        figures.say(cards_text.numbers_card(writing))
         self.query_one("#strip", Saying).say(cards_text.strip_line(writing))
 
     def tick(self) -> None:

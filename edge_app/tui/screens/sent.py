@@ -24,7 +24,7 @@ from edge_app.tui.words.cards_text import lines_sent, what_went
 from edge_app.tui.words.meters import in_bytes
 from edge_app.tui.words.phrases import PHRASE_WORDS
 
-_COLUMNS = ("time", "what", "bytes", "to")
+_COLUMNS = ("time", "what")
 _LEAST_READABLE = 4
 
 
@@ -32,8 +32,9 @@ class SentDrawer(Drawer):
     """Lists the sent messages, and shows the bytes of the chosen one."""
 
     NAME = "sent"
+    BESIDE = True
     TITLE = "What left this device"
-    FOOT = "enter shows the bytes · e exports all as JSON lines · esc closes"
+    FOOT = "enter bytes · e export · esc"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "export", "Export", show=False)
     ]
@@ -62,8 +63,8 @@ class SentDrawer(Drawer):
         sent = self.writing.traffic.sent
         table = self.query_one(DataTable)
         for number, message in enumerate(sent[self._shown :], self._shown):
-            clock = datetime.fromtimestamp(message.time).strftime("%H:%M:%S.%f")[:-4]
-            cells = (clock, in_words(message), str(message.size), message.url)
+            clock = datetime.fromtimestamp(message.time).strftime("%H:%M:%S")
+            cells = (clock, in_words(message))
             # Text, because a string would be markup.
             table.add_row(*(Text(one_line(cell)) for cell in cells), key=str(number))
         self._shown = len(sent)
@@ -79,8 +80,9 @@ class SentDrawer(Drawer):
             for phrase in known.left.phrases
         )
         first = list(dict.fromkeys(found))[:4]
+        went = what_went(self.writing)
         return (
-            f"{lines_sent(self.writing)}. {what_went(self.writing)} went in "
+            f"{lines_sent(self.writing)}. {went[0].upper()}{went[1:]} went in "
             f"{len(traffic.sent)} messages, {in_bytes(traffic.bytes_up)} in all, and "
             f"{in_bytes(traffic.bytes_down)} came back. The server can read them. A "
             f"line is {PHRASE_WORDS} words in a row or more.{''.join(first)}"
@@ -132,7 +134,7 @@ def in_words(sent: Sent) -> str:
             return "your request"
         case "block":
             count = len(sent.token_ids)
-            return f"{count} piece{'' if count == 1 else 's'} of the draft to check"
+            return f"{count} piece{'' if count == 1 else 's'} to check"
         case "close":
             return "the text is done"
         case _:

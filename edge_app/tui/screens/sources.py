@@ -27,8 +27,9 @@ class SourcesDrawer(Drawer):
     """Lists the letters that were read, and shows the text of the chosen one."""
 
     NAME = "sources"
+    BESIDE = True
     TITLE = "Letters that were read"
-    FOOT = "x leaves one out of the next draft · / searches · esc closes"
+    FOOT = "x leaves out · / searches · esc"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "exclude", "Leave out", show=False),
         Binding("slash", "search", "Search", show=False),
@@ -70,10 +71,10 @@ class SourcesDrawer(Drawer):
         request = self.writing.request if variant is None else variant.request.brief
         for source in sources:
             out = source.record_id in self.writing.excluded
-            line = Text(f"{'- ' if out else ''}{date(source):<9} {subject(source)}  ")
+            line = Text(f"{'- ' if out else ''}{date(source):<9} {subject(source)}")
             line.stylize("strike" if out else "")
             if not self._query:
-                line.append(reason(source, request), "dim")
+                line.append(f"\n{'':<10}{reason(source, request)}", "dim")
             lines.append(Option(line))
         options.clear_options()
         options.add_options(lines)

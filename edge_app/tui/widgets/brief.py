@@ -24,7 +24,6 @@ class Brief(Vertical):
 
     def __init__(self, first: Request | None) -> None:
         super().__init__(id="brief")
-        self.border_title = "What should it say?"
         self._first = first or Request("", TASKS[0])
 
     def compose(self) -> ComposeResult:
@@ -40,7 +39,7 @@ class Brief(Vertical):
             )
             yield Label(id="before", markup=False)
             yield LineInput(self._first.recipient, name="recipient")
-        yield PageText(self._first.text, "request")
+        yield PageText(self._first.text, "request", "What should it say?")
 
     @property
     def request(self) -> Request:
@@ -77,6 +76,10 @@ class Brief(Vertical):
         recipient = self.query_one("#recipient", Input)
         recipient.placeholder = _ASKS.get(self.kind, "whom or what?")
         self.post_message(self.Changed())
+
+    def on_descendant_blur(self) -> None:
+        """Show how the text begins where there is no room for all of it."""
+        self.query_one("#request", PageText).scroll_home(animate=False)
 
     @on(Input.Submitted)
     def _next(self, event: Input.Submitted) -> None:

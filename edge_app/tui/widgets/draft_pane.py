@@ -22,7 +22,6 @@ class DraftPane(Vertical):
         what stands for them."""
         super().__init__(id="draft")
         self._edit = edit
-        self.border_title = "Draft"
         self._variant: Variant | None = None
         self._steady = 0
 

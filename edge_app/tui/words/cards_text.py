@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from decoding_core.foreign_text import one_line
 from edge_app.tui.drafts import Writing
-from edge_app.tui.words.meters import bar, count_words
+from edge_app.tui.words.meters import count_words
 from edge_app.tui.words.sources_text import date, reason, subject
 from models.prompts import TASKS
 
 SAMPLES = "Tess's sample letters"
-_WIDTH = 35
+OWN = "your letters"
 _SOURCES = 4
 
 
@@ -20,25 +22,25 @@ def whose(writing: Writing) -> str:
     """Whose letters the version on screen was written from, or the next would be."""
     variant = writing.variant
     samples = writing.samples if variant is None else variant.samples
-    return SAMPLES if samples else "your letters"
+    return SAMPLES if samples else OWN
 
 
-def sources_card(writing: Writing) -> Text:
+def sources_card(writing: Writing, width: int) -> Text:
     """The sources by subject, date and reason, and what was left out."""
     variant = writing.variant
     sources = variant.sources if variant else ()
     request = variant.request.brief if variant else writing.request
     text = Text()
     for source in sources[:_SOURCES]:
-        text.append(_row(subject(source), date(source)) + "\n")
-        text.append(_cut(f"  {reason(source, request)}", _WIDTH), "dim")
+        text.append(_row(subject(source), date(source), width) + "\n")
+        text.append(_cut(f"  {reason(source, request)}", width), "dim")
         text.append("\n")
     if len(sources) > _SOURCES:
         text.append(f"{len(sources) - _SOURCES} more\n")
     if not sources:
         text.append(letters_line(writing) + "\n")
     for source in list(writing.excluded.values())[:3]:
-        text.append(_row(f"- {subject(source)}", "left out") + "\n")
+        text.append(_row(f"- {subject(source)}", "left out", width) + "\n")
     text.right_crop(1)
     return text
 
@@ -53,15 +55,19 @@ def letters_line(writing: Writing) -> str:
     return f"{total} of your texts are here" if total else "no letters yet: ^O"
 
 
-def sent_card(writing: Writing) -> Text:
+def sent_card(writing: Writing, width: int) -> Text:
     """The one thing to know of what was sent; messages are in the drawer."""
     traffic = writing.traffic
     if not traffic.sent:
         return Text("nothing since the app was started")
     text = Text()
-    text.append(f"{lines_sent(writing)}\n", "bold")
-    text.append(_cut(f"{what_went(writing)},", _WIDTH) + "\n", "dim")
-    text.append(_cut(f"to {one_line(writing.server or '')}", _WIDTH), "dim")
+    for sentence, style in (
+        (lines_sent(writing), "bold"),
+        (f"{what_went(writing)}, to {one_line(writing.server or '')}", "dim"),
+    ):
+        for line in wrap(sentence, width):
+            text.append(line + "\n", style)
+    text.right_crop(1)
     return text
 
 
@@ -77,8 +83,7 @@ def lines_sent(writing: Writing) -> str:
 def what_went(writing: Writing) -> str:
     """What left besides, in words."""
     parts = ["your request"] * bool(writing.traffic.request_bytes)
-    words = sum(known.left.words for known in writing.attempts)
-    parts += [f"{words} drafted words"] * bool(words)
+    parts += ["the drafted words"] * bool(writing.traffic.draft_ids)
     return " and ".join(parts) or "nothing of a text"
 
 
@@ -96,7 +101,7 @@ def numbers_card(writing: Writing) -> Text:
     text = Text(f"{total} word{'' if total == 1 else 's'}")
     for name, count in rows:
         if count:
-            text.append(f"\n{count:>5} {name:<23}{bar(count / total, 6)}")
+            text.append(f"\n{count:>4} {name}")
     return text
 
 
@@ -114,8 +119,8 @@ def strip_line(writing: Writing) -> Text:
     return Text(" · ".join(parts), no_wrap=True, overflow="ellipsis")
 
 
-def _row(left: str, right: str) -> str:
-    room = _WIDTH - len(right) - 1
+def _row(left: str, right: str, width: int) -> str:
+    room = width - len(right) - 1
     return f"{set_cell_size(_cut(left, room), room)} {right}"
 
 

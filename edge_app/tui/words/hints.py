@@ -32,6 +32,6 @@ def welcome(*, samples: bool, practice_models: bool) -> str:
         lines.append("These are Tess's sample letters. ^O reads your own.")
     if practice_models:
         lines.append(
-            "These are practice models. `specsteer models` finds ones that write well."
+            "These are practice models. specsteer models finds ones that write well."
         )
     return "\n".join(lines)

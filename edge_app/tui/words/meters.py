@@ -109,9 +109,3 @@ def count_words(runs: Iterable[Run]) -> dict[State, int]:
 def in_bytes(size: int) -> str:
     """`size` with its unit, such as `96 B` or `1.9 kB`."""
     return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB"
-
-
-def bar(share: float, width: int) -> str:
-    """`share` as a bar of `width` characters."""
-    full = round(share * width)
-    return "█" * full + "░" * (width - full)

@@ -33,8 +33,6 @@ class SentText:
     """Phrases of the letters that could be read so far, each as long as it goes."""
     unreadable: int = 0
     """Messages with an id whose text is unknown."""
-    words: int = 0
-    """Words in what was sent, each once."""
     _secret: set[Words] = field(default_factory=set)
 
     def read_letters(self, letters: Iterable[str]) -> None:
@@ -54,8 +52,6 @@ class SentText:
         except KeyError:
             self.unreadable += 1
         else:
-            news = "".join(self.texts[token] for token in sent.token_ids[repeated:])
-            self.words += len(_words(news))
             for phrase in copied_phrases(text, self._secret):
                 if any(phrase in known for known in self.phrases):
                     continue  # the longest form of a phrase is kept

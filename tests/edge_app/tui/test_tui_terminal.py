@@ -128,7 +128,7 @@ def test_no_string_in_any_field_loses_the_text(start, home, tmp_path):
     enter("[/x]", "saved to [/x]", save)
 
     terminal.send(F2)
-    terminal.until("x leaves one out")
+    terminal.until("x leaves out")
     terminal.send(b"/" + ctrl("t"))  # what is seen comes behind what is not
     terminal.until("offline: this device alone")
     terminal.send("[/x]")

@@ -20,10 +20,13 @@ from edge_app.tui.words.sources_text import date, reason, subject
 
 
 def cards(writing) -> dict[str, str]:
-    return {
-        name: str(getattr(cards_text, name)(writing))
-        for name in ("sources_card", "sent_card", "numbers_card", "strip_line")
+    said = {
+        "sources_card": cards_text.sources_card(writing, 35),
+        "sent_card": cards_text.sent_card(writing, 35),
+        "numbers_card": cards_text.numbers_card(writing),
+        "strip_line": cards_text.strip_line(writing),
     }
+    return {name: text.plain for name, text in said.items()}
 
 
 @pytest.mark.parametrize("samples", [True, False])
