@@ -44,9 +44,10 @@ from edge_app.tui.outcomes import (
     PrepareFailed,
     WriteEnded,
 )
+from edge_app.tui.runs import Run
 from edge_app.tui.saving import why_not
 from edge_app.tui.service_threads import ServiceThreads
-from edge_app.tui.variant import Run, Variant
+from edge_app.tui.variant import Variant
 from edge_app.tui.words.meters import Traffic
 from models.prompts import Request
 

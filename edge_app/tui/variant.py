@@ -7,9 +7,8 @@ still change, *refused* what was just struck out, *typed* what the person wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from decoding_core.messages import Origin
 from edge_app.decoding.events import (
@@ -27,12 +26,9 @@ from edge_app.decoding.events import (
     Verified,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.runs import Run, State
 from edge_app.tui.words.phrases import SentText
-
-State = Literal["kept", "replaced", "waiting", "refused", "typed"]
-STATES: tuple[State, ...] = ("kept", "replaced", "waiting", "refused", "typed")
-Run = tuple[str, State]
-"""A piece of text and the state of its words."""
+from edge_app.tui.words.whole import joins, whole_words
 
 STRUCK_SECONDS = 0.6
 """How long a refused word stays on screen."""
@@ -102,9 +98,10 @@ class Variant:
                 self.verified.append(event)
                 if event.refused:
                     del self.waiting[event.accepted :]
-                    at = len(self.settled) + event.accepted
-                    until = now + STRUCK_SECONDS
-                    self.struck.append(Struck(at, event.refused[0], until))
+                    word = first_word(event.refused)
+                    if word:  # one strike a round
+                        at = len(self.settled) + event.accepted
+                        self.struck = [Struck(at, word, now + STRUCK_SECONDS)]
             case Settled(tokens):
                 self.left.texts.update({token.id: token.text for token in tokens})
                 for token in tokens if not self.stopped else ():
@@ -154,38 +151,40 @@ class Variant:
         return [(token.text, _LOOKS[token.origin]) for token in self.settled]
 
     def steady(self) -> int:
-        """The number of leading words that no later event can move."""
-        return min([struck.at for struck in self.struck] + [len(self.settled)])
+        """The number of leading tokens that no later event can move or let look
+        otherwise: those of the word that may go on are not among them."""
+        at = min([struck.at for struck in self.struck] + [len(self.settled)])
+        settled = self.settled
+        while at > 0:
+            before = settled[at - 1].text
+            behind = settled[at].text if at < len(settled) else "x"
+            if before and not joins(before, behind):
+                break
+            at -= 1
+        return at
 
     def tail(self, first: int, now: float) -> list[Run]:
-        """Words from `first`, which is at most `steady()`, refused ones among them."""
+        """Tokens from `first`, which is at most `steady()`, refused ones among them,
+        and no line that waits: one that is refused would move the page."""
         self.struck = [struck for struck in self.struck if struck.until > now]
         runs = [(token.text, _LOOKS[token.origin]) for token in self.settled[first:]]
-        runs += [(drafted.text, "waiting") for drafted in self.waiting]
+        for drafted in self.waiting:
+            before, line, _ = drafted.text.partition("\n")
+            if before:
+                runs.append((before, "waiting"))
+            if line:
+                break
         for struck in sorted(self.struck, key=lambda struck: -struck.at):
             place = max(0, struck.at - first)
             runs.insert(place, (struck.text, "refused"))
-        return runs
+        return whole_words(runs)
 
 
-def joined(runs: Iterable[Run]) -> list[Run]:
-    """Neighbours of one state as one run; empty ones left out."""
-    made: list[Run] = []
-    for text, state in runs:
-        if made and made[-1][1] == state:
-            text = made.pop()[0] + text
-        if text:
-            made.append((text, state))
-    return made
-
-
-def spliced(
-    runs: Iterable[Run], at: int, removed: int, inserted: Iterable[Run]
-) -> list[Run]:
-    """`runs` with `inserted` in the place of `removed` letters from `at` on."""
-    before, behind, place = [], [], 0
-    for text, state in runs:
-        before.append((text[: max(0, at - place)], state))
-        behind.append((text[max(0, at + removed - place) :], state))
-        place += len(text)
-    return joined([*before, *inserted, *behind])
+def first_word(refused: Sequence[str]) -> str:
+    """The refused word, all its pieces and no line break; empty if it is none."""
+    word = refused[0]
+    for piece in refused[1:]:
+        if not joins(word, piece):
+            break
+        word += piece
+    return word.replace("\n", "") if word.strip() else ""

@@ -21,7 +21,8 @@ from edge_app.tui.journal.entries import (
     TakenUp,
     Written,
 )
-from edge_app.tui.variant import Variant, spliced
+from edge_app.tui.runs import spliced
+from edge_app.tui.variant import Variant
 from models.prompts import Request
 
 

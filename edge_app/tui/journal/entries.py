@@ -25,7 +25,7 @@ from edge_app.decoding.events import (
 )
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.recording import from_json
-from edge_app.tui.variant import Run, State
+from edge_app.tui.runs import Run, State
 from models.prompts import TASKS, Request
 
 _AT_REST: tuple[State, ...] = ("kept", "replaced", "typed")

@@ -22,7 +22,7 @@ from edge_app.tui.widgets.draft_pane import DraftPane
 from edge_app.tui.widgets.draft_view import DraftView
 from edge_app.tui.widgets.saying import Card, Saying
 from edge_app.tui.words import cards_text
-from edge_app.tui.words.hints import next_step, welcome
+from edge_app.tui.words.hints import next_step, starting, welcome
 from models.prompts import Request
 
 LEGEND = (
@@ -130,7 +130,7 @@ class Page(Screen[None]):
         self.pane.view.set_hint(
             welcome(samples=writing.samples, practice_models=self._practice_models)
             if empty
-            else ""
+            else starting(writing)
         )
         whose = cards_text.whose(writing)
         sources, sent, figures = self.query(Card)

@@ -27,6 +27,7 @@ class SourcesDrawer(Drawer):
     """Lists the letters that were read, and shows the text of the chosen one."""
 
     NAME = "sources"
+    AUTO_FOCUS = "#list"  # else the search field has the first keys
     BESIDE = True
     TITLE = "Letters that were read"
     FOOT = "x leaves out · / searches · esc"
@@ -52,7 +53,6 @@ class SourcesDrawer(Drawer):
     def on_mount(self) -> None:
         """Show what the draft was written from."""
         self._list(self._of_draft())
-        self.query_one(OptionList).focus()
         self.set_interval(0.2, self._answered)
 
     def _of_draft(self) -> list[Source]:
@@ -123,7 +123,8 @@ class SourcesDrawer(Drawer):
 
     def action_search(self) -> None:
         """Focus the search field."""
-        self.query_one("#search").focus()
+        # At once: `focus` waits its turn, and the next key would go to the list.
+        self.set_focus(self.query_one("#search"))
 
     @on(Input.Submitted)
     def _search(self, event: Input.Submitted) -> None:

@@ -12,8 +12,9 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from decoding_core.foreign_text import legible
-from edge_app.tui.variant import Run, State
+from edge_app.tui.runs import Run, State
 from edge_app.tui.widgets.page_text import PageText
+from edge_app.tui.words.whole import words_of
 
 _STATES: tuple[State, ...] = ("typed", "kept", "replaced")  # 0 is what edits put in
 
@@ -84,7 +85,7 @@ class DraftEditor(PageText):
         return removed
 
     def get_line(self, line_index: int) -> Text:
-        """A line, with replaced words underlined."""
+        """A line, with replaced words underlined, each as a whole."""
         line = self.document.get_line(line_index)
         text = Text(line, end="", no_wrap=True)
         if self._starts is None:
@@ -92,15 +93,17 @@ class DraftEditor(PageText):
             self._starts = list(accumulate(lengths, initial=0))
         start = self._starts[line_index]
         style = self.get_component_rich_style("draft--replaced")
+        states = [_STATES[byte] for byte in self.states[start : start + len(line)]]
+        looks = list(states)
+        for first, end, look in words_of(line, states):
+            looks[first:end] = [look] * (end - first)
         at = 0
-        for state, group in groupby(self.states[start : start + len(line)]):
-            length = len(list(group))
-            if _STATES[state] == "replaced":
-                spaces = len(line[at : at + length]) - len(
-                    line[at : at + length].lstrip(" ")
-                )
-                text.stylize(style, at + spaces, at + length)
-            at += length
+        for look, group in groupby(looks):
+            end = at + len(list(group))
+            if look == "replaced":
+                spaces = len(line[at:end]) - len(line[at:end].lstrip(" "))
+                text.stylize(style, at + spaces, end)
+            at = end
         return text
 
 

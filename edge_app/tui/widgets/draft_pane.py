@@ -9,7 +9,8 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from decoding_core.foreign_text import legible
-from edge_app.tui.variant import Run, Variant, joined
+from edge_app.tui.runs import Run, joined
+from edge_app.tui.variant import Variant
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.draft_view import DraftView
 

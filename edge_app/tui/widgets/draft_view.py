@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from edge_app.tui.variant import STATES, Run, State
+from edge_app.tui.runs import STATES, Run, State
 from edge_app.tui.words.wrap import row_to_wrap, rows_after
 
 

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from decoding_core.foreign_text import one_line
 from edge_app.tui.drafts import Writing
-from edge_app.tui.words.meters import count_words
 from edge_app.tui.words.sources_text import date, reason, subject
+from edge_app.tui.words.whole import count_words
 from models.prompts import TASKS
 
 SAMPLES = "Tess's sample letters"

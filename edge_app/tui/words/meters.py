@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 
 from edge_app.decoding.events import Event, Received, Sent
-from edge_app.tui.variant import Run, State, Variant
+from edge_app.tui.runs import State
+from edge_app.tui.variant import Variant
+from edge_app.tui.words.whole import count_words
 
 
 @dataclass(slots=True)
@@ -92,18 +93,6 @@ def numbers(variant: Variant, now: float) -> Numbers:
         round_trip_ms=median(waits) if waits else None,
         slow_round_trip_ms=waits[ceil(0.95 * len(waits)) - 1] if waits else None,
     )
-
-
-def count_words(runs: Iterable[Run]) -> dict[State, int]:
-    """Words by the state of their first letter."""
-    counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0}
-    inside = False
-    for text, state in runs:
-        for letter in text:
-            if letter.isalnum() and not inside:
-                counts[state] = counts.get(state, 0) + 1
-            inside = letter.isalnum() or (inside and letter in "'’-")
-    return counts
 
 
 def in_bytes(size: int) -> str:

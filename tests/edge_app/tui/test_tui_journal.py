@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_tui_variant import LETTER
 from textual.app import App
-from tui_helpers import drafted, gated_service, make_app, play
+from tui_helpers import drafted, gated_service, make_app, play, until
 from tui_tapes import REQUEST, SOURCES
 
 from decoding_core.settings import MethodSettings
@@ -31,7 +31,7 @@ from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal import entries as e
 from edge_app.tui.journal.draft import Draft, asked, folded
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
-from edge_app.tui.variant import joined, spliced
+from edge_app.tui.runs import joined, spliced
 from edge_app.tui.widgets.draft_pane import DraftPane
 from models.prompts import Request
 
@@ -288,7 +288,7 @@ def test_what_cannot_be_read_is_named_and_left(tmp_path, head):
     app = make_app(gated_service(), tmp_path, journals=JournalFolder(tmp_path))
 
     async def steps(pilot):
-        await drafted(pilot)
+        await until(pilot, lambda: bool(app._notifications))
         (toast,) = app._notifications
         assert str(tmp_path / "draft-1.jsonl") in toast.message
         assert "this page is a new draft" in toast.message

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_tui_writing import writing_at
 from tui_helpers import gated_service, settle
 from tui_tapes import REQUEST, SOURCES
 
 from edge_app.decoding.events import Source
 from edge_app.tui.keys import ACTIONS
+from edge_app.tui.runs import STATES
 from edge_app.tui.screens.help import _ABOUT, _LOOKS
 from edge_app.tui.screens.page import LEGEND
 from edge_app.tui.screens.sent import readable
 from edge_app.tui.words import cards_text
-from edge_app.tui.words.hints import welcome
+from edge_app.tui.words.hints import starting, welcome
 from edge_app.tui.words.sources_text import date, reason, subject
+from edge_app.tui.words.whole import whole_words
 
 
 def cards(writing) -> dict[str, str]:
@@ -97,3 +102,50 @@ def test_the_practice_models_are_named_with_a_way_to_better_ones():
 def test_a_message_is_read_as_far_as_it_is_text():
     assert readable(b"\x84\xa4text\xa5Thank Ana\x00\x01\xff") == "text\nThank Ana"
     assert "nothing" in readable(b"\x00\x01")
+
+
+def test_the_start_is_told():
+    """Before the first word: what is waited for, on the page."""
+    fake = gated_service(ready=False)
+    with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        assert "loading the models" in starting(writing)
+        fake.ready.set()
+        told = set()
+        writing.variant.opened = None
+
+        def settled() -> bool:
+            told.add(starting(writing))
+            return not writing.service_busy
+
+        settle(writing, settled)
+        variant = writing.variant
+        variant.ended, variant.settled = None, []
+        assert starting(writing) == "reading 3 letters…"
+        variant.opened = None
+        assert starting(writing) == "reading 3 letters… asking the checker…"
+        variant.sources = ()
+        assert starting(writing) == "looking for letters that fit…"
+
+
+def test_a_word_looks_whole():
+    runs = [
+        *(("heaven", "replaced"), ("ly", "kept"), (".", "kept"), (" wo", "kept")),
+        *(("rked", "refused"), ("did", "waiting"), ("n't", "kept"), (" x", "typed")),
+    ]
+    looks = [look for _, look in whole_words(runs)]
+    assert looks == [
+        *("replaced", "replaced", "kept", "kept", "refused", "waiting", "waiting"),
+        "typed",
+    ]
+
+
+@given(st.lists(st.tuples(st.text("a' .é\n", max_size=3), st.sampled_from(STATES))))
+def test_words_change_look_as_a_whole(runs):
+    """Nothing is cut, joined or lost; pieces of one word look alike."""
+    runs = [(text, state) for text, state in runs if state != "refused"]
+    shown = whole_words(runs)
+    assert [text for text, _ in shown] == [text for text, _ in runs]
+    for (before, one), (after, other) in pairwise(shown):
+        if before and after and before[-1].isalnum() and after[0].isalnum():
+            assert one == other
