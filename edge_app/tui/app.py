@@ -184,6 +184,8 @@ class SpecSteerApp(App[None]):
         for item in self.writing.retry():
             self.notify(item.text, severity=item.severity)
         self.writing.sync()
+        self.writing.look_at_checker()
+        self.page.stale()
 
     def _leave_unasked(self, code: int) -> None:
         self.keep_draft()

@@ -14,8 +14,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Emit, FinishReason, Notice, Source
+from decoding_core.verifier import role_of
+from edge_app.decoding.events import (
+    Emit,
+    Event,
+    FinishReason,
+    Notice,
+    Opened,
+    Settled,
+    Source,
+    Verified,
+)
 from edge_app.service.requests import Service, WriteRequest
 from edge_app.tui.journal.draft import Draft, asked
 from edge_app.tui.journal.entries import (
@@ -98,6 +109,10 @@ class Writing:
         """Why the last attempt ended without a text, until the next action."""
         self.traffic = Traffic()
         self.server: str | None = None
+        self.checker_silent = False
+        """Whether the checker, asked last, gave no answer."""
+        self.checker_ended = False
+        """Whether the server of this machine has ended."""
         self.problem = ""
         self.counts: dict[str, int] = {}
         self.found = Found("", ())
@@ -333,6 +348,7 @@ class Writing:
             match inbox.popleft():
                 case Emitted(variant, event):
                     self.traffic.apply(event)
+                    self._hear_of_checker(variant, event)
                     durable = worth_keeping(event) if self._ours(variant) else None
                     if durable is not None and self._journal is not None:
                         self._journal.add(Written(variant.number, durable))
@@ -408,6 +424,23 @@ class Writing:
         if self._journal is not None:
             self._journal.add(entry)
         self.draft_state.apply(entry, self.clock())
+
+    def look_at_checker(self) -> None:
+        """Find out whether the server of this machine is still there."""
+        self.checker_ended = self.ready and self.threads.server_ended()
+
+    def _hear_of_checker(self, variant: Variant, event: Event) -> None:
+        """What an event tells of the checker, where it was asked for."""
+        match event:
+            case Opened(local=False) | Verified():
+                self.checker_silent = False
+            case Settled(tokens) if any(one.origin == "local" for one in tokens):
+                settings = variant.request.settings
+                role = role_of(settings.terms(), build(settings))
+                asked_for = role.uses_generalist and not variant.request.offline
+                self.checker_silent = self.checker_silent or asked_for
+            case _:
+                pass
 
     def _ours(self, variant: Variant) -> bool:
         """Whether `variant` is of the draft on screen, and not of one put aside."""

@@ -84,6 +84,10 @@ class Page(Screen[None]):
         """Cards have lines of another width now."""
         self._cards_due, self._stale = 0.0, True
 
+    def stale(self) -> None:
+        """Have the cards and the title say what is so now."""
+        self._stale = True
+
     def show_draft(self) -> None:
         """Show another draft than before, its brief too."""
         self.brief.request = self.writing.request

@@ -93,6 +93,8 @@ def numbers_card(writing: Writing) -> Text:
         return Text("no draft yet")
     words = count_words(writing.variant.runs())
     total = sum(words.values())
+    if not total:
+        return Text("no words yet")
     rows = [
         ("drafted on this device", words["kept"]),
         ("put in by the checker", words["replaced"]),

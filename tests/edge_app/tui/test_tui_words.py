@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_tui_writing import writing_at
 from tui_helpers import gated_service, settle
-from tui_tapes import REQUEST, SOURCES
+from tui_tapes import REQUEST, SOURCES, letter_recording
 
-from edge_app.decoding.events import Source
+from edge_app.decoding.events import Finished, Settled, Source, Statistics, Token
 from edge_app.tui.keys import ACTIONS
 from edge_app.tui.runs import STATES
 from edge_app.tui.screens.help import _ABOUT, _LOOKS
 from edge_app.tui.screens.page import LEGEND
 from edge_app.tui.screens.sent import readable
+from edge_app.tui.widgets import title_line
 from edge_app.tui.words import cards_text
 from edge_app.tui.words.hints import starting, welcome
 from edge_app.tui.words.sources_text import date, reason, subject
@@ -149,3 +150,29 @@ def test_words_change_look_as_a_whole(runs):
     for (before, one), (after, other) in pairwise(shown):
         if before and after and before[-1].isalnum() and after[0].isalnum():
             assert one == other
+
+
+def test_the_dot_tells_of_a_dead_server():
+    """Ended while nobody writes, silent in the middle of a text, and back."""
+    fake = gated_service()
+    letter = letter_recording()
+    end = [Settled((Token(1, " alone", "local"),)), Finished("end", Statistics())]
+    fake.recordings = [letter, [*letter[:20], *end], letter]
+    with writing_at(fake) as writing:
+
+        def dot() -> str:
+            return title_line.server(writing).plain
+
+        settle(writing, lambda: writing.ready)
+        assert dot().startswith("● own server")
+        fake.server_ended = lambda: True
+        writing.look_at_checker()
+        assert dot().startswith("✗ the checker has ended")
+        fake.server_ended = lambda: False
+        writing.look_at_checker()
+        for start in ("● own server", "✗ no answer", "● own server"):
+            writing.again(REQUEST)
+            settle(writing, lambda: not writing.service_busy)
+            assert dot().startswith(start)
+        writing.offline = True
+        assert dot().startswith("○ offline")
