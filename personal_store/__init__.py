@@ -131,6 +131,7 @@ _HOME = {
     "shingles": "text.tokens",
     "shred": "files.private_files",
     "size_of": "files.private_files",
+    "sync": "files.private_files",
     "strangers": "lifecycle.traces",
     "suggestions": "lifecycle.identities",
     "summarise": "lifecycle.summary",

@@ -10,10 +10,18 @@ from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
 from edge_app.service.service import WritingService
 from edge_app.tui.app import SpecSteerApp, run_app
-from edge_app.tui.recovery import RecoveryFolder
+from edge_app.tui.journal.files import JournalFolder
 from models.folders import state_folder
 from models.prompts import Request
 from personal_store import Store
+from personal_store.database import keys
+
+
+def draft_journals() -> JournalFolder:
+    """The drafts of this person; under the store's key once the store was opened."""
+    return JournalFolder(
+        state_folder() / "drafts", lambda: keys.known(store_path()) or ""
+    )
 
 
 def open_app(lora: str | None = None) -> None:
@@ -29,6 +37,7 @@ def open_app(lora: str | None = None) -> None:
         save_folder=Path.cwd(),
         first_request=first,
         defaults=settings.method,
-        recovery=RecoveryFolder(state_folder() / "kept"),
+        journals=draft_journals(),
+        practice_models=not (settings.specialist or settings.generalist),
     )
     sys.exit(run_app(app))

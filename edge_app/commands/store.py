@@ -204,6 +204,7 @@ def encrypt(keyring: bool) -> None:
         if keyring:
             keys.forget_in_keyring(store_path())
         raise
+    _convert_drafts(key)
     click.echo("the store is encrypted", err=True)
 
 
@@ -217,9 +218,18 @@ def decrypt(yes: bool) -> None:
     if not encryption.is_encrypted(store_path()):
         raise StoreError(f"The store {store_path()} is plain: it is not encrypted.")
     if confirmed("Store your texts unencrypted?", yes=yes):
+        _convert_drafts("")
         encryption.decrypt(store_path())
         keys.forget_in_keyring(store_path())
         click.echo("the store is not encrypted any more", err=True)
+
+
+def _convert_drafts(key: str) -> None:
+    """The app's drafts under another key of the store, empty for none."""
+    from edge_app.commands.app import draft_journals
+
+    for problem in draft_journals().convert(key):
+        click.echo(f"not converted: {problem}", err=True)
 
 
 def _new_passphrase() -> str:

@@ -50,6 +50,9 @@ class Service(Protocol):
         """Write a text; `emit` is called with all that happens, `Finished` last, from
         this thread. Raises DecodingError."""
 
+    def server_ended(self) -> bool:
+        """Whether the server that was started here has ended; sends nothing."""
+
     def counts(self) -> dict[str, int]:
         """How many own texts of each kind the store holds."""
 

@@ -349,6 +349,11 @@ class WritingService:
                 f"it runs on this machine only, not at {server}"
             )
 
+    def server_ended(self) -> bool:
+        """Whether the server that was started here has ended; sends nothing."""
+        child = self._child
+        return child is not None and child.ended
+
     def counts(self) -> dict[str, int]:
         """How many own texts of each kind the store holds."""
         with self._store() as store:

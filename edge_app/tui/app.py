@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from textwrap import shorten
 from typing import ClassVar, TextIO, cast
 
 import rich
@@ -28,18 +27,19 @@ from decoding_core.foreign_text import GatedStream, legible
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Emit
 from edge_app.service.requests import Service
+from edge_app.tui import themes
 from edge_app.tui.drafts import Writing
 from edge_app.tui.gate import ForeignText
+from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.keys import ACTIONS, show_key
-from edge_app.tui.recovery import KeptSitting, RecoveryFolder
-from edge_app.tui.saving import why_not
 from edge_app.tui.screens.compare import CompareDrawer
+from edge_app.tui.screens.drafts import DraftsDrawer
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.help import HelpDrawer
 from edge_app.tui.screens.import_letters import ImportDrawer
 from edge_app.tui.screens.numbers import NumbersDrawer
 from edge_app.tui.screens.page import Page
-from edge_app.tui.screens.question import LeaveQuestion, RestoreQuestion
+from edge_app.tui.screens.question import LeaveQuestion
 from edge_app.tui.screens.sent import SentDrawer
 from edge_app.tui.screens.sources import SourcesDrawer
 from edge_app.tui.terminal_input import put_right, without_letter
@@ -48,6 +48,8 @@ from models.prompts import Request
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+SYNC_SECONDS = 1.0
+"""At most so much typing is lost where the whole machine ends."""
 
 
 class SpecSteerApp(App[None]):
@@ -58,8 +60,11 @@ class SpecSteerApp(App[None]):
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
         (0, "-slim"),
         (60, "-narrow"),
+        (80, "-mid"),
         (100, "-wide"),
+        (120, "-broad"),
     ]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012 - the same
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True, id="quit"),
         Binding("ctrl+c", "leave", "Leave", show=False, priority=True, id="leave"),
@@ -74,11 +79,13 @@ class SpecSteerApp(App[None]):
         defaults: MethodSettings | None = None,
         ledger: Emit | None = None,
         clock: Callable[[], float] = time.monotonic,
-        recovery: RecoveryFolder | None = None,
+        journals: JournalFolder | None = None,
+        practice_models: bool = False,
     ) -> None:
         """`first_request` fills the brief where the store holds sample letters only;
         `ledger` is a further reader of the events, called from the service's threads;
-        `recovery` is where drafts are kept that would be lost, None: nowhere."""
+        `journals` is where drafts are kept as they are written, None: nowhere;
+        `practice_models` says that the embedded pair writes."""
         put_right()
         no_color = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if no_color else None)
@@ -86,11 +93,24 @@ class SpecSteerApp(App[None]):
         self.error_console = Console(
             file=cast(TextIO, GatedStream(sys.stderr)), color_system=None, markup=False
         )
+        for theme in (themes.DARK, themes.LIGHT):
+            self.register_theme(theme)
+        if not no_color:  # else the terminal's own
+            self.theme = themes.fitting()
         self._foreign_text = ForeignText()
         self.animation_level = "none"
-        self.writing = Writing(service, defaults or MethodSettings(), ledger, clock)
-        self.page = Page(self.writing, first_request, save_folder)
-        self._recovery = recovery
+        self.writing = Writing(
+            service,
+            defaults or MethodSettings(),
+            ledger,
+            clock,
+            first=first_request,
+            journals=journals,
+            samples=first_request is not None,
+        )
+        self.page = Page(
+            self.writing, first_request, save_folder, practice_models=practice_models
+        )
         self.last_words = ""
         """What is said on the terminal when the app has left it."""
         self._drawers: dict[str, Callable[[], Drawer]] = {
@@ -100,6 +120,7 @@ class SpecSteerApp(App[None]):
             "numbers": lambda: NumbersDrawer(self.writing),
             "compare": lambda: CompareDrawer(self.writing),
             "import": lambda: ImportDrawer(self.writing),
+            "drafts": lambda: DraftsDrawer(self.writing),
         }
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -147,7 +168,24 @@ class SpecSteerApp(App[None]):
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self._leave_unasked, 128 + number)
         self.call_after_refresh(self.writing.prepare)
-        self.call_after_refresh(self._offer_kept)
+        self.call_after_refresh(self._take_up)
+        self.set_interval(SYNC_SECONDS, self._sync)
+
+    def _take_up(self) -> None:
+        """Go on with the draft of the last sitting."""
+        news = self.writing.take_up()
+        for item in news:
+            self.notify(item.text, severity=item.severity)
+        if news:
+            self.page.show_draft()
+
+    def _sync(self) -> None:
+        """Have the disk hold what was written since, and say where it does not."""
+        for item in self.writing.retry():
+            self.notify(item.text, severity=item.severity)
+        self.writing.sync()
+        self.writing.look_at_checker()
+        self.page.stale()
 
     def _leave_unasked(self, code: int) -> None:
         self.keep_draft()
@@ -155,10 +193,12 @@ class SpecSteerApp(App[None]):
 
     def _leave(self, code: int) -> None:
         self.writing.stop()
+        if self.writing.variants and not self.writing.unsaved():
+            self.writing.put_aside()
         self.exit(return_code=code)
 
     async def action_quit(self) -> None:
-        """Leave the app; ask first if unsaved words would be lost."""
+        """Leave the app; the draft is there at the next start."""
         self._ask_to_leave(0)
 
     def action_leave(self) -> None:
@@ -169,107 +209,48 @@ class SpecSteerApp(App[None]):
         self._ask_to_leave(INTERRUPTED)
 
     def _ask_to_leave(self, code: int) -> None:
+        """Leave; ask first where words would be lost, as no journal has them."""
         if isinstance(self.screen, LeaveQuestion):
-            self.screen.dismiss("keep")
             return
-        self.page.pane.keep_edits()
-        unsaved = self._unsaved()
-        if not unsaved:
-            self._forget_kept()
+        self.page.tick()
+        self.writing.retry()
+        unsaved = self.writing.unsaved()
+        if not unsaved or (self.writing.kept_in and not self.writing.unkept):
+            if unsaved:
+                self.keep_draft()
             self._leave(code)
             return
 
         def answered(answer: str | None) -> None:
-            match answer:
-                case "save":
-                    self.page.action_save(then=lambda: self._ask_to_leave(code))
-                case "keep":
-                    if self.keep_draft():
-                        self._leave(code)
-                    else:
-                        self.notify(self.last_words, severity="error", markup=False)
-                        self.last_words = ""
-                case "discard":
-                    self._forget_kept()
-                    self._leave(code)
+            if answer == "save":
+                self.page.action_save(then=lambda: self._ask_to_leave(code))
+            elif answer == "discard":
+                self._leave(code)
 
-        self.push_screen(LeaveQuestion(unsaved), answered)
-
-    def _unsaved(self) -> str:
-        """A sentence that names what is not saved; empty if all is saved."""
-        numbers = [
-            f"version {at}"
-            for at, known in enumerate(self.writing.variants, 1)
-            if any(known is unsaved for unsaved in self.writing.unsaved())
-        ]
-        if len(self.writing.variants) == 1 and numbers:
-            numbers = ["the text"]
-        if self.page.brief_alone():
-            numbers.append("what you ask for")
-        if not numbers:
-            return ""
-        verb = "is" if len(numbers) == 1 else "are"
-        sentence = f"{', '.join(numbers)} {verb} not saved."
-        return sentence[0].upper() + sentence[1:]
+        self.push_screen(LeaveQuestion(self.writing.unkept), answered)
 
     def keep_draft(self) -> bool:
-        """Keep what would be lost for the next start; `last_words` says where, or why
-        it could not be. Asked for at any time, after any error, it raises nothing."""
-        sitting = self.page.sitting()
-        try:
-            alone = self.page.brief_alone()
-        except Exception:  # noqa: BLE001 - the page may be what broke
-            alone = bool(sitting.request.text)
-        if not alone and all(known.text == known.saved for known in sitting.variants):
-            return True
-        try:
-            if self._recovery is None:
-                raise OSError("there is no folder for it")
-            path = self._recovery.keep(sitting)
-        except Exception as error:  # noqa: BLE001 - nothing comes after this net
-            why = why_not(error) if isinstance(error, OSError) else str(error)
-            self.last_words = f"The draft could not be kept: {why}."
-            if sitting.variants:
-                text = sitting.variants[sitting.current].text
-                self.last_words += f" It reads:\n\n{legible(text)}"
-            return False
-        self.last_words = (
-            f"What was not saved is kept in {path}; specsteer offers it when it is "
-            "started again."
-        )
-        return True
-
-    def _forget_kept(self) -> None:
-        """Delete the recovery file of this sitting: its text is saved or unwanted."""
-        if self._recovery is not None:
-            with suppress(OSError):
-                self._recovery.clear()
-
-    def _offer_kept(self) -> None:
-        """Ask what to do with the latest sitting that has a recovery file."""
-        recovery = self._recovery
-        if recovery is None:
-            return
-        kept, damaged = recovery.kept()
-        for path in damaged:
-            self.notify(
-                f"a kept draft cannot be read: {path}",
-                severity="warning",
-                markup=False,
+        """Have the disk hold the draft; `last_words` says where it is, or why it is
+        not. Asked for at any time, after any error, it raises nothing."""
+        writing = self.writing
+        with suppress(Exception):  # what broke may break this, too
+            writing.drain()
+        writing.retry()
+        if writing.kept_in is not None and not writing.unkept:
+            writing.sync()
+            self.last_words = (
+                f"Your draft is kept in {writing.kept_in}; start specsteer again and "
+                "it is there."
             )
-        if not kept:
-            return
-
-        def answered(answer: str | None) -> None:
-            if answer is not None:
-                recovery.go_on_from(kept[0])
-            if answer == "back":
-                self.page.bring_back(kept[0].sitting)
-            if answer == "discard":
-                self._forget_kept()
-                self._offer_kept()
-
-        self.push_screen(RestoreQuestion(_kept_in_words(kept)), answered)
+            return True
+        with suppress(Exception):
+            text = "" if writing.variant is None else writing.variant.text
+            if text.strip():
+                why = writing.unkept or "there is no folder for it"
+                self.last_words = f"The draft could not be kept: {why}. It reads:"
+                self.last_words += f"\n\n{legible(text)}"
+                return False
+        return True
 
     def panic(self, *renderables: RenderableType) -> None:
         """Keep the draft before Textual ends on an error outside the message loop."""
@@ -288,12 +269,24 @@ class SpecSteerApp(App[None]):
     def action_drawer(self, name: str) -> None:
         """Open the drawer `name` in place of an open one; close it if it is open."""
         top = self.screen
-        self.page.pane.keep_edits()
         if isinstance(top, Drawer):
             top.dismiss()
             if name == top.NAME:
                 return
         self.push_screen(self._drawers[name]())
+
+    def action_new(self) -> None:
+        """Put the draft aside, and begin another on an empty page."""
+        self.writing.begin_anew()
+        self.page.show_draft()
+        self.page.brief.focus_text()
+        self.notify("a new draft; the one before it is among your drafts, ^L")
+
+    @on(DraftsDrawer.Chosen)
+    def _go_on_with(self, event: DraftsDrawer.Chosen) -> None:
+        for item in self.writing.take_up(event.path):
+            self.notify(item.text, severity=item.severity)
+        self.page.show_draft()
 
     def action_offline(self) -> None:
         """Switch the checker off or on for the next draft."""
@@ -321,19 +314,6 @@ class SpecSteerApp(App[None]):
             self.call_later(self.run_action, action, self.screen)
 
         return run
-
-
-def _kept_in_words(kept: list[KeptSitting]) -> str:
-    """A sentence with the end and the first words of the latest kept sitting."""
-    latest, sitting = kept[0], kept[0].sitting
-    count = len(sitting.variants)
-    what = "a brief" if not count else "a text" if count == 1 else f"{count} versions"
-    words = sitting.variants[sitting.current].text if count else sitting.request.text
-    more = f" {len(kept) - 1} older ones wait, too." if len(kept) > 1 else ""
-    return (
-        f"On {latest.ended:%Y-%m-%d at %H:%M} the app ended with {what} that no file "
-        f"has: “{shorten(words, 60, placeholder='…')}”{more}"
-    )
 
 
 def run_app(app: SpecSteerApp) -> int:

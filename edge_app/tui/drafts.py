@@ -1,4 +1,8 @@
-"""All texts of one sitting: what was asked for, what came, what may be asked next."""
+"""All texts of one sitting: what was asked for, what came, what may be asked next.
+
+What would be a loss goes through `_happen`: into the journal first, then into the draft
+that it folds to. All else here is of this sitting alone.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,41 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Emit, FinishReason, Notice, Source
+from decoding_core.verifier import role_of
+from edge_app.decoding.events import (
+    Emit,
+    Event,
+    FinishReason,
+    Notice,
+    Opened,
+    Settled,
+    Source,
+    Verified,
+)
 from edge_app.service.requests import Service, WriteRequest
+from edge_app.tui.journal.draft import Draft, asked
+from edge_app.tui.journal.entries import (
+    Begun,
+    Edited,
+    Ended,
+    Entry,
+    LeftOut,
+    Offline,
+    PutAside,
+    Saved,
+    Shown,
+    Stopped,
+    TakenUp,
+    Written,
+    worth_keeping,
+)
+from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
 from edge_app.tui.outcomes import (
     Counted,
     Emitted,
@@ -22,7 +55,8 @@ from edge_app.tui.outcomes import (
     PrepareFailed,
     WriteEnded,
 )
-from edge_app.tui.recovery import Sitting
+from edge_app.tui.runs import Run
+from edge_app.tui.saving import why_not
 from edge_app.tui.service_threads import ServiceThreads
 from edge_app.tui.variant import Variant
 from edge_app.tui.words.meters import Traffic
@@ -55,21 +89,30 @@ class Writing:
         settings: MethodSettings,
         ledger: Emit | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        first: Request | None = None,
+        journals: JournalFolder | None = None,
+        samples: bool = False,
     ) -> None:
+        """`first` is the brief to begin with; without `journals` nothing is kept;
+        `samples` says that the store holds sample letters only."""
         self.threads = ServiceThreads(service, ledger)
         self.settings = settings
         self.clock = clock
-        self.variants: list[Variant] = []
-        """Versions that F7 and F8 show: those with words, and the one being written."""
-        self.attempts: list[Variant] = []
-        """Every version requested: each took a seed, and may have sent something."""
-        self.current = -1
+        self.journals = journals
+        self.samples = samples
+        """Whether the next version is written from sample letters."""
+        self._journal: Journal | None = None
+        self.draft_state = Draft()
+        self._anew(first or Request(""))
         self.reason = ""
         """Why the last attempt ended without a text, until the next action."""
         self.traffic = Traffic()
-        self.offline = False
-        self.excluded: dict[int, Source] = {}
         self.server: str | None = None
+        self.checker_silent = False
+        """Whether the checker, asked last, gave no answer."""
+        self.checker_ended = False
+        """Whether the server of this machine has ended."""
         self.problem = ""
         self.counts: dict[str, int] = {}
         self.found = Found("", ())
@@ -78,13 +121,46 @@ class Writing:
         self._stop = threading.Event()
         self._being_written: Variant | None = None
         self._next: Variant | None = None
-        self._before: Variant | None = None
-        """What was shown before the newest attempt."""
+        self._told_unkept = ""
+
+    @property
+    def request(self) -> Request:
+        """The brief as it stands."""
+        return self.draft_state.request
+
+    @property
+    def attempts(self) -> list[Variant]:
+        """Every version requested: each took a seed, and may have sent something."""
+        return self.draft_state.attempts
+
+    @property
+    def variants(self) -> list[Variant]:
+        """Versions that F7 and F8 show."""
+        return self.draft_state.variants
+
+    @property
+    def current(self) -> int:
+        """The place of the version on screen among `variants`."""
+        return self.draft_state.current
 
     @property
     def variant(self) -> Variant | None:
         """The version on screen."""
-        return self.variants[self.current] if self.variants else None
+        return self.draft_state.variant
+
+    @property
+    def excluded(self) -> dict[int, Source]:
+        """Sources that no further version reads, by their records."""
+        return self.draft_state.excluded
+
+    @property
+    def offline(self) -> bool:
+        """Whether the checker is switched off."""
+        return self.draft_state.offline
+
+    @offline.setter
+    def offline(self, on: bool) -> None:
+        self._happen(Offline(on))
 
     @property
     def ready(self) -> bool:
@@ -134,17 +210,32 @@ class Writing:
         self.reason = ""
         stopped = self.variant
         if stopped is not None and stopped.writing:
-            stopped.stop(self.clock())
-            if not keep_empty:
-                self._give_way(stopped)
+            self._happen(Stopped(stopped.number, keep_empty))
 
     def flip(self, step: int) -> bool:
         """Show an earlier or later version; False when there is none."""
         if not 0 <= self.current + step < len(self.variants):
             return False
-        self.current += step
+        self._happen(Shown(self.variants[self.current + step].number))
         self.reason = ""
         return True
+
+    def ask(self, request: Request) -> None:
+        """The person changed the brief."""
+        entry = asked(self.request, request)
+        if entry is not None:
+            self._happen(entry)
+
+    def edit(self, variant: Variant, at: int, removed: int, runs: list[Run]) -> None:
+        """The person put `runs` in the place of `removed` letters of `variant`."""
+        if self._ours(variant):
+            self._happen(Edited(variant.number, at, removed, tuple(runs)))
+
+    def saved(self, variant: Variant, text: str) -> None:
+        """A file holds `text` of `variant`."""
+        if self._ours(variant):
+            self._happen(Saved(variant.number, text))
+        self.sync()
 
     def unsaved(self) -> list[Variant]:
         """Versions whose leaving would be a loss: the one on screen, and those that the
@@ -157,19 +248,83 @@ class Writing:
             and (known is self.variant or known.edited is not None)
         ]
 
-    def bring_back(self, sitting: Sitting) -> None:
-        """Put the versions of an ended sitting before those of this one."""
-        at = self.current
-        self.attempts = [*sitting.variants, *self.attempts]
-        self.variants = [*sitting.variants, *self.variants]
-        self.current = sitting.current if at < 0 else at + len(sitting.variants)
+    def take_up(self, path: Path | None = None) -> list[News]:
+        """Go on with the draft at `path`, or, without one, with the latest if the
+        person was not done with it; what is to be said of that."""
+        folder, chosen = self.journals, path
+        if folder is None or (path is None and self.kept_in is not None):
+            return []
+        if path is None:
+            path = next(iter(folder.paths()), None)
+        if path is None:
+            return []
+        try:
+            changed = datetime.fromtimestamp(path.stat().st_mtime)
+            journal, draft = folder.open(path)
+        except JournalError as error:
+            more = "" if chosen else "; this page is a new draft"
+            return [News(f"{error}{more}", "warning")]
+        except OSError as error:
+            return [News(f"the draft {path} cannot be read: {why_not(error)}")]
+        if not chosen and (draft.aside or not (draft.attempts or draft.request.text)):
+            journal.close()
+            return []
+        self._leave_draft()
+        self._journal, self.draft_state = journal, draft
+        for entry in (TakenUp(), *draft.unended()):
+            self._happen(entry)
+        when = f"{changed:%Y-%m-%d at %H:%M}"
+        return [News(f"here is what you wrote until {when}; ^N begins another")]
+
+    def begin_anew(self) -> None:
+        """Put the draft aside and begin another, with the checker as it is."""
+        offline = self.offline
+        self._leave_draft()
+        self._anew(Request("", self.request.task))
+        if offline:
+            self.draft_state.apply(Offline(on=True))
+            if self._journal is not None:
+                self._journal.prepare(Offline(on=True))
+
+    def put_aside(self) -> None:
+        """The person is done with the draft: the next start does not open it."""
+        if self._journal is not None and self._journal.path is not None:
+            self._happen(PutAside())
+
+    def retry(self) -> list[News]:
+        """Try again what the disk refused to keep, and say so once."""
+        journal = self._journal
+        if journal is not None and journal.problem:
+            journal.retry()
+        told, self._told_unkept = self._told_unkept, self.unkept
+        if told and not self.unkept:
+            return [News("what you write is kept again")]
+        if told or not self.unkept:
+            return []
+        sentence = f"what you write now is not kept: {self.unkept}; ^S saves it"
+        return [News(sentence, "error")]
+
+    @property
+    def unkept(self) -> str:
+        """Why the journal lacks the last entries; empty if it has all."""
+        return self._journal.problem if self._journal is not None else ""
+
+    @property
+    def kept_in(self) -> Path | None:
+        """The journal's file; None while there is nothing to keep, or no place."""
+        return self._journal.path if self._journal is not None else None
+
+    def sync(self) -> None:
+        """Have the disk hold the journal, in a thread: it may take a while."""
+        journal = self._journal
+        if journal is not None and journal.unsynced:
+            threading.Thread(target=journal.sync, daemon=True, name="sync").start()
 
     def exclude(self, source: Source) -> bool:
         """Leave a source out of the next draft, or take it in again."""
-        if self.excluded.pop(source.record_id, None) is None:
-            self.excluded[source.record_id] = source
-            return True
-        return False
+        taken = source.record_id in self.excluded
+        self._happen(LeftOut(source, taken))
+        return not taken
 
     def import_letters(self, kind: str, path: Path, me: list[str]) -> None:
         """Read letters while writing goes on."""
@@ -179,6 +334,8 @@ class Writing:
     def close(self) -> bool:
         """Stop writing and close the service; True if all its threads have ended."""
         self._stop.set()
+        if self._journal is not None:
+            self._journal.close()
         return self.threads.close()
 
     def drain(self) -> list[News] | None:
@@ -190,8 +347,12 @@ class Writing:
         while inbox:
             match inbox.popleft():
                 case Emitted(variant, event):
-                    variant.apply(event, self.clock())
                     self.traffic.apply(event)
+                    self._hear_of_checker(variant, event)
+                    durable = worth_keeping(event) if self._ours(variant) else None
+                    if durable is not None and self._journal is not None:
+                        self._journal.add(Written(variant.number, durable))
+                    variant.apply(event, self.clock())
                     if isinstance(event, Notice):
                         news.append(News(event.text, "warning"))
                 case WriteEnded(variant, problem):
@@ -202,14 +363,14 @@ class Writing:
                 case PrepareFailed(problem):
                     self.problem = self.reason = problem
                     if self._next is not None:
-                        self._next.end(self.clock())
-                        self._give_way(self._next)
+                        self._happen(Ended(self._next.number))
                         self._next = None
                     news.append(News(problem, "error"))
                 case ImportAdvanced() as advanced:
                     self.importing = advanced
                 case ImportEnded(sentence, failed) as ended:
                     self.importing, self.imported = None, ended
+                    self.samples = self.samples and failed
                     self.threads.count()
                     news.append(News(sentence, "error" if failed else "information"))
                 case Counted(counts):
@@ -229,24 +390,12 @@ class Writing:
     def _queue(self, request: WriteRequest) -> None:
         """Stop the current text and let `request` wait until the service is free."""
         self.stop()
-        self._before = self.variant
-        variant = Variant(request, started=self.clock())
-        self.attempts.append(variant)
-        self.variants = [known for known in self.variants if not known.empty]
-        self.variants.append(variant)
-        self.current = len(self.variants) - 1
+        self._happen(Begun(request, self.samples))
+        variant = self.attempts[-1]
         self._next = variant
         if self.problem:  # what was missing may be there now
             self.prepare()
         self._begin()
-
-    def _give_way(self, variant: Variant) -> None:
-        """Remove `variant` if it has no word, and show the version before it."""
-        if not variant.empty or all(known is not variant for known in self.variants):
-            return
-        self.variants = [known for known in self.variants if known is not variant]
-        places = [at for at, one in enumerate(self.variants) if one is self._before]
-        self.current = places[0] if places else len(self.variants) - 1
 
     def _begin(self) -> None:
         if self._next is None or not self.ready or self._being_written is not None:
@@ -257,13 +406,59 @@ class Writing:
         self.threads.write(self._being_written, self._stop)
 
     def _ended(self, variant: Variant, problem: str) -> list[News]:
-        variant.end(self.clock())
         self._being_written = None
         self._begin()
+        if not self._ours(variant):
+            return []
         wanted = variant is self.attempts[-1] and not variant.stopped
         if not problem and wanted and variant.empty:
             problem = _NO_WORDS.get(variant.reason, _NO_WORD)
+        self._happen(Ended(variant.number))
         if wanted:
             self.reason = problem
-            self._give_way(variant)
+        self.sync()
         return [News(problem, "error")] if problem else []
+
+    def _happen(self, entry: Entry) -> None:
+        """Let `entry` happen to the draft: in the journal first, then here."""
+        if self._journal is not None:
+            self._journal.add(entry)
+        self.draft_state.apply(entry, self.clock())
+
+    def look_at_checker(self) -> None:
+        """Find out whether the server of this machine is still there."""
+        self.checker_ended = self.ready and self.threads.server_ended()
+
+    def _hear_of_checker(self, variant: Variant, event: Event) -> None:
+        """What an event tells of the checker, where it was asked for."""
+        match event:
+            case Opened(local=False) | Verified():
+                self.checker_silent = False
+            case Settled(tokens) if any(one.origin == "local" for one in tokens):
+                settings = variant.request.settings
+                role = role_of(settings.terms(), build(settings))
+                asked_for = role.uses_generalist and not variant.request.offline
+                self.checker_silent = self.checker_silent or asked_for
+            case _:
+                pass
+
+    def _ours(self, variant: Variant) -> bool:
+        """Whether `variant` is of the draft on screen, and not of one put aside."""
+        return any(known is variant for known in self.attempts)
+
+    def _anew(self, first: Request) -> None:
+        """An empty draft with `first` as its brief; a file is made when more comes."""
+        self.draft_state = Draft()
+        self._journal = self.journals.begin() if self.journals is not None else None
+        entry = asked(self.request, first)
+        if entry is not None:
+            self.draft_state.apply(entry)
+            if self._journal is not None:
+                self._journal.prepare(entry)
+
+    def _leave_draft(self) -> None:
+        """Stop, and close the journal of the draft on screen."""
+        self.stop()
+        self.put_aside()
+        if self._journal is not None:
+            self._journal.close()

@@ -115,6 +115,10 @@ class RecordedService:
         if self.hold:
             stop.wait()
 
+    def server_ended(self) -> bool:
+        """No server was started."""
+        return False
+
     def counts(self) -> dict[str, int]:
         """No texts: a recorded run has no store."""
         return {}

@@ -43,6 +43,10 @@ class ServiceThreads:
         self._loading: threading.Thread | None = None
         self._closing = threading.Event()
 
+    def server_ended(self) -> bool:
+        """Whether the server that was started here has ended; does not block."""
+        return self._service.server_ended()
+
     def prepare(self) -> None:
         """Load the models."""
         self._loading = self._start(

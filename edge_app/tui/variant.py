@@ -1,4 +1,4 @@
-"""One version of a text, as a fold over the events of its writing.
+"""One version of a text, as a fold over the events of its writing and its edits.
 
 Words have a state, which says how they look: *kept* is what the device drafted and
 the checker let stand, *replaced* what was redrawn after a refusal, *waiting* what may
@@ -7,8 +7,8 @@ still change, *refused* what was just struck out, *typed* what the person wrote.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from decoding_core.messages import Origin
 from edge_app.decoding.events import (
@@ -27,12 +27,9 @@ from edge_app.decoding.events import (
     Verified,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.runs import Run, State
 from edge_app.tui.words.phrases import SentText
-
-State = Literal["kept", "replaced", "waiting", "refused", "typed"]
-STATES: tuple[State, ...] = ("kept", "replaced", "waiting", "refused", "typed")
-Run = tuple[str, State]
-"""A piece of text and the state of its words."""
+from edge_app.tui.words.whole import joins, whole_words
 
 STRUCK_SECONDS = 0.6
 """How long a refused word stays on screen."""
@@ -59,6 +56,10 @@ class Variant:
     """One version of a text: its request, and what the events so far made of it."""
 
     request: WriteRequest
+    number: int = 0
+    """Its place among all versions of the draft that were asked for."""
+    samples: bool = False
+    """Whether it was written from sample letters, not from the person's own."""
     started: float = 0.0
     """On the clock that `apply` is given."""
     settled: list[Token] = field(default_factory=list)
@@ -102,9 +103,10 @@ class Variant:
                 self.verified.append(event)
                 if event.refused:
                     del self.waiting[event.accepted :]
-                    at = len(self.settled) + event.accepted
-                    until = now + STRUCK_SECONDS
-                    self.struck.append(Struck(at, event.refused[0], until))
+                    word = first_word(event.refused)
+                    if word:  # one strike a round
+                        at = len(self.settled) + event.accepted
+                        self.struck = [Struck(at, word, now + STRUCK_SECONDS)]
             case Settled(tokens):
                 self.left.texts.update({token.id: token.text for token in tokens})
                 for token in tokens if not self.stopped else ():
@@ -154,15 +156,40 @@ class Variant:
         return [(token.text, _LOOKS[token.origin]) for token in self.settled]
 
     def steady(self) -> int:
-        """The number of leading words that no later event can move."""
-        return min([struck.at for struck in self.struck] + [len(self.settled)])
+        """The number of leading tokens that no later event can move or let look
+        otherwise: those of the word that may go on are not among them."""
+        at = min([struck.at for struck in self.struck] + [len(self.settled)])
+        settled = self.settled
+        while at > 0:
+            before = settled[at - 1].text
+            behind = settled[at].text if at < len(settled) else "x"
+            if before and not joins(before, behind):
+                break
+            at -= 1
+        return at
 
     def tail(self, first: int, now: float) -> list[Run]:
-        """Words from `first`, which is at most `steady()`, refused ones among them."""
+        """Tokens from `first`, which is at most `steady()`, refused ones among them,
+        and no line that waits: one that is refused would move the page."""
         self.struck = [struck for struck in self.struck if struck.until > now]
         runs = [(token.text, _LOOKS[token.origin]) for token in self.settled[first:]]
-        runs += [(drafted.text, "waiting") for drafted in self.waiting]
+        for drafted in self.waiting:
+            before, line, _ = drafted.text.partition("\n")
+            if before:
+                runs.append((before, "waiting"))
+            if line:
+                break
         for struck in sorted(self.struck, key=lambda struck: -struck.at):
             place = max(0, struck.at - first)
             runs.insert(place, (struck.text, "refused"))
-        return runs
+        return whole_words(runs)
+
+
+def first_word(refused: Sequence[str]) -> str:
+    """The refused word, all its pieces and no line break; empty if it is none."""
+    word = refused[0]
+    for piece in refused[1:]:
+        if not joins(word, piece):
+            break
+        word += piece
+    return word.replace("\n", "") if word.strip() else ""

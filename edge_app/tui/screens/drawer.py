@@ -19,6 +19,8 @@ class Drawer(ModalScreen[None]):
 
     NAME: ClassVar[str]
     TITLE = ""
+    BESIDE: ClassVar[bool] = False
+    """Whether it tells of the letter, which is to be seen beside it where that fits."""
     FOOT = "esc closes"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Close", show=False),
@@ -30,6 +32,7 @@ class Drawer(ModalScreen[None]):
         box = Vertical(*self.contents(), id="box")
         box.border_title = self.TITLE
         box.border_subtitle = self.FOOT
+        self.set_class(self.BESIDE, "-beside")
         yield box
 
     def contents(self) -> Iterable[Widget]:

@@ -14,7 +14,7 @@ from edge_app.tui.keys import ACTIONS, show_key
 from edge_app.tui.screens.drawer import Drawer
 
 _LOOKS = (
-    ("plain", "", "drafted on this device from your letters, checked, kept"),
+    ("plain", "", "drafted on this device, checked, kept"),
     ("underlined", "underline", "replaced after the checker refused a word"),
     ("slanted", "italic", "waiting for the checker; may still change"),
     ("struck", "strike", "just refused; gone in a moment"),

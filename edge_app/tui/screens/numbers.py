@@ -21,6 +21,7 @@ class NumbersDrawer(Drawer):
     """Shows each number with how it is computed."""
 
     NAME = "numbers"
+    BESIDE = True
     TITLE = "This draft in numbers"
 
     def __init__(self, writing: Writing) -> None:
@@ -39,10 +40,12 @@ class NumbersDrawer(Drawer):
 
     def _advance(self) -> None:
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-        for column in ("bold", "", "dim"):
-            table.add_column(style=column)
-        for row in rows(self.writing):
-            table.add_row(*map(Text, row))  # a string would be markup
+        table.add_column(style="bold")
+        table.add_column()
+        for name, value, reckoned in rows(self.writing):
+            # Text, because a string would be markup.
+            said = Text.assemble(value, (f"\n{reckoned}", "dim"))
+            table.add_row(Text(name), said)
         self.query_one("#table", Static).update(table)
 
 
@@ -74,7 +77,7 @@ def rows(writing: Writing) -> list[Row]:
         ("replaced", str(found.replaced), "tokens redrawn after a refusal"),
         ("added", str(bonus), "tokens drawn with the checker after a full block"),
         ("alone", str(local), "tokens the device wrote without the checker"),
-        ("your words", words, "words by what their first letter is"),
+        ("words", words, "drafted here / put in by the checker / typed by you"),
         ("speed", "–" if speed is None else f"{speed:.1f} tokens/s",
          "settled tokens / time since the draft began"),
         ("round trip", "–" if trip is None else f"{trip:.0f} ms",
@@ -88,7 +91,7 @@ def rows(writing: Writing) -> list[Row]:
         ("method", settings.method, "how the two models are joined"),
         ("threshold", threshold if threshold == "auto" else f"{threshold:g}",
          "a word stays while the large model likes it this much as well as the small"),
-        ("strength", f"{settings.strength:g}", "how strongly your letters count"),
+        ("strength", f"{settings.strength:g}", "how strongly the letters count"),
         ("temperature", f"{settings.temperature:g}", "0 always takes the likeliest"),
         ("seed", str(settings.seed), "another version takes the next one"),
     ]  # fmt: skip

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from edge_app.tui.drafts import Writing
 from edge_app.tui.keys import PAGE_BINDINGS
-from edge_app.tui.recovery import Sitting
 from edge_app.tui.saving import propose
 from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.widgets import title_line
@@ -24,11 +22,11 @@ from edge_app.tui.widgets.draft_pane import DraftPane
 from edge_app.tui.widgets.draft_view import DraftView
 from edge_app.tui.widgets.saying import Card, Saying
 from edge_app.tui.words import cards_text
-from edge_app.tui.words.hints import next_step
+from edge_app.tui.words.hints import next_step, starting, welcome
 from models.prompts import Request
 
 LEGEND = (
-    "plain yours · [u]underlined[/u] replaced · "
+    "plain kept · [u]underlined[/u] replaced · "
     "[i]slanted[/i] waiting · [s]struck[/s] refused"
 )
 FRAME_SECONDS = 1 / 30
@@ -42,9 +40,15 @@ class Page(Screen[None]):
     BINDINGS = PAGE_BINDINGS
 
     def __init__(
-        self, writing: Writing, first: Request | None, save_folder: Path
+        self,
+        writing: Writing,
+        first: Request | None,
+        save_folder: Path,
+        *,
+        practice_models: bool = False,
     ) -> None:
         super().__init__()
+        self._practice_models = practice_models
         self._save_folder = save_folder
         self.writing = writing
         self._first = first
@@ -57,13 +61,14 @@ class Page(Screen[None]):
             yield title_line.TitleLine(id="what")
             yield title_line.TitleLine(id="server")
         with Horizontal():
-            with Vertical(id="page"):
+            with Vertical(id="page"), Vertical(id="sheet"):
                 yield Brief(self._first)
-                yield DraftPane()
+                yield DraftPane(self.writing.edit)
                 yield Static(id="reason", markup=False)
+                yield Static(id="hint", markup=False)
                 yield Static(Content.from_markup(LEGEND), id="legend", markup=False)
-            with Vertical(id="rail"):
-                yield Card("sources", "From your letters", "F2")
+            with VerticalScroll(id="rail", can_focus=False):
+                yield Card("sources", "", "F2")
                 yield Card("sent", "Left this device", "F3")
                 yield Card("numbers", "This draft", "F4")
         yield Saying(id="strip")
@@ -75,30 +80,18 @@ class Page(Screen[None]):
         self.refresh_all()
         self.set_interval(FRAME_SECONDS, self.tick)
 
-    def sitting(self) -> Sitting:
-        """The brief and the versions on the page, without parts that raise an error."""
-        with suppress(Exception):  # asked after any error, too
-            self.pane.keep_edits()
-        request = self._first or Request("")
-        with suppress(Exception):
-            request = self.brief.request
-        variants = [known for known in self.writing.variants if not known.empty]
-        shown = [at for at, v in enumerate(variants) if v is self.writing.variant]
-        return Sitting(request, variants, shown[0] if shown else len(variants) - 1)
+    def on_resize(self) -> None:
+        """Cards have lines of another width now."""
+        self._cards_due, self._stale = 0.0, True
 
-    def bring_back(self, sitting: Sitting) -> None:
-        """Go on from a sitting that ended."""
-        self.pane.keep_edits()
-        self.writing.bring_back(sitting)
-        self.brief.request = sitting.request
+    def stale(self) -> None:
+        """Have the cards and the title say what is so now."""
+        self._stale = True
+
+    def show_draft(self) -> None:
+        """Show another draft than before, its brief too."""
+        self.brief.request = self.writing.request
         self.refresh_all()
-
-    def brief_alone(self) -> bool:
-        """Whether the person wrote a brief that nothing was drafted from."""
-        request = self.brief.request
-        known = [attempt.request.brief.text for attempt in self.writing.attempts]
-        first = self._first.text if self._first is not None else ""
-        return request.text.strip() not in ("", first.strip(), *map(str.strip, known))
 
     @property
     def brief(self) -> Brief:
@@ -119,9 +112,10 @@ class Page(Screen[None]):
         """Draw a frame: the draft always, the cards if they are due."""
         now = self.writing.clock()
         self.pane.show(self.writing.variant, now)
-        hint = next_step(self.writing, samples=self._first is not None)
-        if hint != self.pane.border_subtitle:  # each setting paints the pane anew
-            self.pane.border_subtitle = hint
+        hint = next_step(self.writing, samples=self.writing.samples)
+        line = self.query_one("#hint", Static)
+        if hint != line.content:
+            line.update(hint, layout=False)
         # Why there is no new text, for as long as nothing else is done.
         reason = self.query_one("#reason", Static)
         if self.writing.reason != reason.content:
@@ -136,13 +130,20 @@ class Page(Screen[None]):
             return
         self._cards_due, self._stale = now + CARD_SECONDS, False
         request = self.brief.request
-        samples = self._first is not None and writing.variant is None
-        self.pane.view.set_hint("Sample letters. Yours: ^O" if samples else "")
+        empty = writing.variant is None
+        self.pane.view.set_hint(
+            welcome(samples=writing.samples, practice_models=self._practice_models)
+            if empty
+            else starting(writing)
+        )
+        whose = cards_text.whose(writing)
+        sources, sent, figures = self.query(Card)
+        sources.title = "From your letters" if whose == cards_text.OWN else whose
         self.query_one("#what", Saying).say(title_line.title(writing, request))
         self.query_one("#server", Saying).say(title_line.server(writing))
-        self.query_one("#sources", Card).say(cards_text.sources_card(writing))
-        self.query_one("#sent", Card).say(cards_text.sent_card(writing))
-        self.query_one("#numbers", Card).say(cards_text.numbers_card(writing))
+        sources.say(cards_text.sources_card(writing, sources.width))
+        sent.say(cards_text.sent_card(writing, sent.width))
+        figures.say(cards_text.numbers_card(writing))
         self.query_one("#strip", Saying).say(cards_text.strip_line(writing))
 
     def tick(self) -> None:
@@ -164,12 +165,11 @@ class Page(Screen[None]):
         self._write(self.writing.again)
 
     def _write(self, write: Callable[[Request], None]) -> None:
-        request = self.brief.request
+        request = self._take_brief()
         if not request.text.strip():
             self.notify("say in the brief what it should be about", severity="warning")
             self.brief.focus_text()
             return
-        self.pane.keep_edits()
         write(request)
         self.refresh_all()
         self.pane.focus_text()
@@ -182,14 +182,12 @@ class Page(Screen[None]):
 
     def action_flip(self, step: int) -> None:
         """Show an earlier or later version."""
-        self.pane.keep_edits()
         if not self.writing.flip(step):
             self.notify("no earlier version" if step < 0 else "no later version")
         self.refresh_all()
 
     def action_copy(self) -> None:
         """Copy the text; OSC 52 reaches the clipboard over SSH too."""
-        self.pane.keep_edits()
         if self.writing.variant is None or not self.writing.variant.text:
             self.notify("there is no text to copy yet", severity="warning")
             return
@@ -198,7 +196,6 @@ class Page(Screen[None]):
 
     def action_save(self, then: Callable[[], None] | None = None) -> None:
         """Ask for a path, save the text there, and call `then`."""
-        self.pane.keep_edits()
         variant = self.writing.variant
         if variant is None or not variant.text:
             self.notify("there is no text to save yet", severity="warning")
@@ -209,7 +206,7 @@ class Page(Screen[None]):
         def saved(path: Path | None) -> None:
             if path is None:
                 return
-            variant.saved = text
+            self.writing.saved(variant, text)
             self.notify(f"saved to {path}")
             if then is not None:
                 then()
@@ -228,4 +225,10 @@ class Page(Screen[None]):
 
     @on(Brief.Changed)
     def _brief_changed(self) -> None:
-        self.refresh_all()
+        self._take_brief()
+        self._stale = True
+
+    def _take_brief(self) -> Request:
+        """The brief as it stands, which the draft now has too."""
+        self.writing.ask(self.brief.request)
+        return self.writing.request

@@ -66,29 +66,15 @@ class Question(ModalScreen[str]):
 
 
 class LeaveQuestion(Question):
-    """Asks what to do with unsaved words before the app is left."""
+    """Asks what to do with words that the disk refuses to keep."""
 
-    def __init__(self, unsaved: str) -> None:
+    def __init__(self, why: str) -> None:
+        cannot = f"cannot be kept: {why}" if why else "would be lost"
         super().__init__(
             "Leave?",
-            f"{unsaved} Esc stays.",
+            f"What you wrote {cannot}. Esc stays.",
             (
                 ("ctrl+s", "save", "save it to a file"),
-                ("ctrl+q", "keep", "leave, and find it here at the next start"),
                 ("delete", "discard", "leave, and throw it away"),
-            ),
-        )
-
-
-class RestoreQuestion(Question):
-    """Asks at the start what to do with a kept sitting."""
-
-    def __init__(self, kept: str) -> None:
-        super().__init__(
-            "A draft was kept",
-            f"{kept} Esc asks again at the next start.",
-            (
-                ("", "back", "bring it back"),
-                ("delete", "discard", "throw it away"),
             ),
         )

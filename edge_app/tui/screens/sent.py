@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -15,22 +16,25 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
 from decoding_core.foreign_text import legible, one_line
+from edge_app.decoding.events import Sent
 from edge_app.tui.drafts import Writing
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.words.cards_text import phrases_line
+from edge_app.tui.words.cards_text import lines_sent, what_went
 from edge_app.tui.words.meters import in_bytes
 from edge_app.tui.words.phrases import PHRASE_WORDS
 
-_COLUMNS = ("time", "what", "bytes", "ids", "to")
+_COLUMNS = ("time", "what")
+_LEAST_READABLE = 4
 
 
 class SentDrawer(Drawer):
     """Lists the sent messages, and shows the bytes of the chosen one."""
 
     NAME = "sent"
+    BESIDE = True
     TITLE = "What left this device"
-    FOOT = "enter reads the bytes · e exports all as JSON lines · esc closes"
+    FOOT = "enter bytes · e export · esc"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "export", "Export", show=False)
     ]
@@ -59,9 +63,8 @@ class SentDrawer(Drawer):
         sent = self.writing.traffic.sent
         table = self.query_one(DataTable)
         for number, message in enumerate(sent[self._shown :], self._shown):
-            clock = datetime.fromtimestamp(message.time).strftime("%H:%M:%S.%f")[:-4]
-            ids = str(len(message.token_ids)) if message.token_ids else ""
-            cells = (clock, message.what, str(message.size), ids, message.url)
+            clock = datetime.fromtimestamp(message.time).strftime("%H:%M:%S")
+            cells = (clock, in_words(message))
             # Text, because a string would be markup.
             table.add_row(*(Text(one_line(cell)) for cell in cells), key=str(number))
         self._shown = len(sent)
@@ -77,34 +80,42 @@ class SentDrawer(Drawer):
             for phrase in known.left.phrases
         )
         first = list(dict.fromkeys(found))[:4]
+        went = what_went(self.writing)
         return (
-            f"{len(traffic.sent)} messages, {in_bytes(traffic.bytes_up)} in all: your "
-            f"request, and drafted words as token ids, which the server can read. "
-            f"Phrases of your letters in them ({PHRASE_WORDS} words in a row or more): "
-            f"{phrases_line(self.writing)}.{''.join(first)}"
+            f"{lines_sent(self.writing)}. {went[0].upper()}{went[1:]} went in "
+            f"{len(traffic.sent)} messages, {in_bytes(traffic.bytes_up)} in all, and "
+            f"{in_bytes(traffic.bytes_down)} came back. The server can read them. A "
+            f"line is {PHRASE_WORDS} words in a row or more.{''.join(first)}"
         )
 
     @on(DataTable.RowHighlighted)
     def _read(self, event: DataTable.RowHighlighted) -> None:
-        if event.row_key.value is None:
-            return
-        sent = self.writing.traffic.sent[int(event.row_key.value)]
-        text = Text.assemble((f"{one_line(sent.url)}\n", "bold"))
-        if sent.token_ids:  # as words, as far as they are known
-            texts: dict[int, str] = {}
-            for variant in self.writing.attempts:
-                texts |= variant.left.texts
-            words = "·".join(texts.get(token, f"<{token}>") for token in sent.token_ids)
-            text.append(f"ids    {' '.join(map(str, sent.token_ids))}\n")
-            text.append(f"words  {words!r}\n")
-        text.append(f"{sent.size} bytes with headers; the message itself, ")
-        text.append(f"{len(sent.payload)} bytes:\n\n{hex_dump(sent.payload)}")
-        self.query_one("#text", Static).update(text)
-        self.query_one("#reader").scroll_home(animate=False)
+        if event.row_key.value is not None:
+            self._show(int(event.row_key.value), with_bytes=False)
 
     @on(DataTable.RowSelected)
-    def _into_bytes(self) -> None:
-        self.query_one("#reader").focus()
+    def _into_bytes(self, event: DataTable.RowSelected) -> None:
+        if event.row_key.value is not None:
+            self._show(int(event.row_key.value), with_bytes=True)
+            self.query_one("#reader").focus()
+
+    def _show(self, number: int, *, with_bytes: bool) -> None:
+        """Show a message in words, and its bytes where they are wanted."""
+        sent = self.writing.traffic.sent[number]
+        text = Text.assemble((f"{in_words(sent)}\n\n", "bold"))
+        texts: dict[int, str] = {}
+        for variant in self.writing.attempts:
+            texts |= variant.left.texts
+        known = "".join(texts.get(token, f"<{token}>") for token in sent.token_ids)
+        text.append(legible(known or readable(sent.payload)))
+        if with_bytes:
+            text.append(f"\n\nto {one_line(sent.url)}\n")
+            if sent.token_ids:
+                text.append(f"token ids {' '.join(map(str, sent.token_ids))}\n")
+            text.append(f"{sent.size} bytes with headers; the message itself, ")
+            text.append(f"{len(sent.payload)} bytes:\n\n{hex_dump(sent.payload)}")
+        self.query_one("#text", Static).update(text)
+        self.query_one("#reader").scroll_home(animate=False)
 
     def action_export(self) -> None:
         """Write all messages to a file."""
@@ -114,6 +125,29 @@ class SentDrawer(Drawer):
             self.notify(str(error), severity="error")
         else:
             self.notify(f"exported to {path}")
+
+
+def in_words(sent: Sent) -> str:
+    """What a message is."""
+    match sent.what:
+        case "open":
+            return "your request"
+        case "block":
+            count = len(sent.token_ids)
+            return f"{count} piece{'' if count == 1 else 's'} to check"
+        case "close":
+            return "the text is done"
+        case _:
+            return "a question to the server"
+
+
+def readable(payload: bytes) -> str:
+    """The stretches of a message that read as text, a line each."""
+    stretches = re.findall(
+        r"[^\W_][^\x00-\x1f\x7f\ufffd]+", payload.decode("utf-8", "replace")
+    )
+    long = [found for found in stretches if len(found) >= _LEAST_READABLE]
+    return "\n".join(long) or "(nothing that reads as text)"
 
 
 def hex_dump(payload: bytes) -> str:

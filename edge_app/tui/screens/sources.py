@@ -19,15 +19,18 @@ from edge_app.tui.drafts import Writing
 from edge_app.tui.outcomes import Found
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
-from edge_app.tui.words.meters import shares
+from edge_app.tui.words.cards_text import whose
+from edge_app.tui.words.sources_text import date, reason, subject
 
 
 class SourcesDrawer(Drawer):
     """Lists the letters that were read, and shows the text of the chosen one."""
 
     NAME = "sources"
-    TITLE = "From your letters"
-    FOOT = "x leaves one out of the next draft · / searches · esc closes"
+    AUTO_FOCUS = "#list"  # else the search field has the first keys
+    BESIDE = True
+    TITLE = "Letters that were read"
+    FOOT = "x leaves out · / searches · esc"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "exclude", "Leave out", show=False),
         Binding("slash", "search", "Search", show=False),
@@ -50,7 +53,6 @@ class SourcesDrawer(Drawer):
     def on_mount(self) -> None:
         """Show what the draft was written from."""
         self._list(self._of_draft())
-        self.query_one(OptionList).focus()
         self.set_interval(0.2, self._answered)
 
     def _of_draft(self) -> list[Source]:
@@ -65,11 +67,15 @@ class SourcesDrawer(Drawer):
         options = self.query_one(OptionList)
         at = options.highlighted or 0
         lines = []
-        for source, share in zip(sources, shares(sources), strict=True):
+        variant = self.writing.variant
+        request = self.writing.request if variant is None else variant.request.brief
+        for source in sources:
             out = source.record_id in self.writing.excluded
-            mark = "- " if out else "  "
-            line = f"{mark}{share:4.0%}  {one_line(source.title)}"
-            lines.append(Option(Text(line, "strike" if out else "")))
+            line = Text(f"{'- ' if out else ''}{date(source):<9} {subject(source)}")
+            line.stylize("strike" if out else "")
+            if not self._query:
+                line.append(f"\n{'':<10}{reason(source, request)}", "dim")
+            lines.append(Option(line))
         options.clear_options()
         options.add_options(lines)
         options.highlighted = min(at, len(sources) - 1) if sources else None
@@ -86,21 +92,17 @@ class SourcesDrawer(Drawer):
             return f"{len(self._listed)} found for “{self._query}”"
         if not self._listed:
             return "No letter was read yet. Draft something, or search with /."
-        return (
-            "Read for this draft, on this device only; % is the share of all matches."
-        )
+        name = whose(self.writing)
+        return f"From {name}: read for this draft, on this device only."
 
     @on(OptionList.OptionHighlighted)
     def _read(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_index >= len(self._listed):  # the list has changed meanwhile
             return
         source = self._listed[event.option_index]
-        parts = "  ".join(f"{k} {v:.2f}" for k, v in source.score_parts.items())
-        text = Text.assemble(
-            (one_line(source.title), "bold"),
-            f"\n{parts}\n\n",
-            legible(source.excerpt),
-        )
+        # Of a draft that was taken up again the texts are in the store alone.
+        body = source.excerpt or "(its text is in the store; / finds it)"
+        text = Text.assemble((one_line(source.title), "bold"), "\n\n", legible(body))
         self.query_one("#text", Static).update(text)
         self.query_one("#reader").scroll_home(animate=False)
 
@@ -121,7 +123,8 @@ class SourcesDrawer(Drawer):
 
     def action_search(self) -> None:
         """Focus the search field."""
-        self.query_one("#search").focus()
+        # At once: `focus` waits its turn, and the next key would go to the list.
+        self.set_focus(self.query_one("#search"))
 
     @on(Input.Submitted)
     def _search(self, event: Input.Submitted) -> None:

@@ -6,7 +6,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Input, Label, Select
+from textual.widgets import Input, Label, Select, TextArea
 
 from edge_app.tui.widgets.line_input import LineInput
 from edge_app.tui.widgets.page_text import PageText
@@ -20,11 +20,10 @@ class Brief(Vertical):
     """The form for the kind, the recipient and the text of the request."""
 
     class Changed(Message):
-        """The person changed the kind or the recipient."""
+        """The person changed the kind, the recipient or the text."""
 
     def __init__(self, first: Request | None) -> None:
         super().__init__(id="brief")
-        self.border_title = "What should it say?"
         self._first = first or Request("", TASKS[0])
 
     def compose(self) -> ComposeResult:
@@ -40,7 +39,7 @@ class Brief(Vertical):
             )
             yield Label(id="before", markup=False)
             yield LineInput(self._first.recipient, name="recipient")
-        yield PageText(self._first.text, "request")
+        yield PageText(self._first.text, "request", "What should it say?")
 
     @property
     def request(self) -> Request:
@@ -70,12 +69,17 @@ class Brief(Vertical):
 
     @on(Select.Changed)
     @on(Input.Changed)
+    @on(TextArea.Changed)
     def _changed(self, event: Message) -> None:
         event.stop()
         self.query_one("#before", Label).update(_BEFORE.get(self.kind, "for"))
         recipient = self.query_one("#recipient", Input)
         recipient.placeholder = _ASKS.get(self.kind, "whom or what?")
         self.post_message(self.Changed())
+
+    def on_descendant_blur(self) -> None:
+        """Show how the text begins where there is no room for all of it."""
+        self.query_one("#request", PageText).scroll_home(animate=False)
 
     @on(Input.Submitted)
     def _next(self, event: Input.Submitted) -> None:

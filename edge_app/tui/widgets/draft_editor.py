@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import accumulate, groupby
 from typing import ClassVar
 
@@ -12,10 +12,15 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from decoding_core.foreign_text import legible
-from edge_app.tui.variant import Run, State
+from edge_app.tui.runs import Run, State
 from edge_app.tui.widgets.page_text import PageText
+from edge_app.tui.words.whole import words_of
 
 _STATES: tuple[State, ...] = ("typed", "kept", "replaced")  # 0 is what edits put in
+
+
+def _nobody(_at: int, _removed: int, _runs: list[Run]) -> None:
+    """Tell nobody of an edit."""
 
 
 class DraftEditor(PageText):
@@ -24,7 +29,12 @@ class DraftEditor(PageText):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"draft--replaced"}
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self, name: str, spliced: Callable[[int, int, list[Run]], None] = _nobody
+    ) -> None:
+        """`spliced` is told of each edit at once: the place, how many letters gave way,
+        and what stands for them."""
+        self._spliced = spliced
         self.states = bytearray()
         """The state of every letter; line breaks are letters."""
         self._starts: list[int] | None = None
@@ -52,12 +62,7 @@ class DraftEditor(PageText):
 
     def runs(self) -> list[Run]:
         """The text as it now is, in runs of one state."""
-        text, runs, at = self.text, [], 0
-        for state, group in groupby(self.states):
-            length = len(list(group))
-            runs.append((text[at : at + length], _STATES[state]))
-            at += length
-        return runs
+        return _runs(self.text, self.states)
 
     def edit(self, edit: Edit) -> EditResult:
         """Apply an edit that keeps the states; undo and redo call that edit again."""
@@ -75,10 +80,12 @@ class DraftEditor(PageText):
         removed = bytes(self.states[start : start + length])
         self.states[start : start + length] = states
         self._starts = None
+        inserted = self.text[start : start + len(states)]
+        self._spliced(start, length, _runs(inserted, states))
         return removed
 
     def get_line(self, line_index: int) -> Text:
-        """A line, with replaced words underlined."""
+        """A line, with replaced words underlined, each as a whole."""
         line = self.document.get_line(line_index)
         text = Text(line, end="", no_wrap=True)
         if self._starts is None:
@@ -86,16 +93,28 @@ class DraftEditor(PageText):
             self._starts = list(accumulate(lengths, initial=0))
         start = self._starts[line_index]
         style = self.get_component_rich_style("draft--replaced")
+        states = [_STATES[byte] for byte in self.states[start : start + len(line)]]
+        looks = list(states)
+        for first, end, look in words_of(line, states):
+            looks[first:end] = [look] * (end - first)
         at = 0
-        for state, group in groupby(self.states[start : start + len(line)]):
-            length = len(list(group))
-            if _STATES[state] == "replaced":
-                spaces = len(line[at : at + length]) - len(
-                    line[at : at + length].lstrip(" ")
-                )
-                text.stylize(style, at + spaces, at + length)
-            at += length
+        for look, group in groupby(looks):
+            end = at + len(list(group))
+            if look == "replaced":
+                spaces = len(line[at:end]) - len(line[at:end].lstrip(" "))
+                text.stylize(style, at + spaces, end)
+            at = end
         return text
+
+
+def _runs(text: str, states: bytes | bytearray) -> list[Run]:
+    runs: list[Run] = []
+    at = 0
+    for state, group in groupby(states):
+        length = len(list(group))
+        runs.append((text[at : at + length], _STATES[state]))
+        at += length
+    return runs
 
 
 class _TracedEdit(Edit):

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
 from decoding_core.foreign_text import legible
-from edge_app.tui.variant import Run, Variant
+from edge_app.tui.runs import Run, joined
+from edge_app.tui.variant import Variant
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.draft_view import DraftView
 
 
 class DraftPane(Vertical):
-    """Shows one variant, and writes the person's edits back into it."""
+    """Shows one variant, and tells of every edit of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, edit: Callable[[Variant, int, int, list[Run]], None]) -> None:
+        """`edit` is called with the variant, the place, how many letters gave way, and
+        what stands for them."""
         super().__init__(id="draft")
-        self.border_title = "Draft"
+        self._edit = edit
         self._variant: Variant | None = None
         self._steady = 0
 
     def compose(self) -> ComposeResult:
         """The view and the editor, one of them visible."""
         yield DraftView("view")
-        editor = DraftEditor("editor")
+        editor = DraftEditor("editor", self._spliced)
         editor.visible = False
         yield editor
 
@@ -46,7 +51,6 @@ class DraftPane(Vertical):
     def show(self, variant: Variant | None, now: float) -> None:
         """Bring the pane up to date with `variant` as it is `now`."""
         if variant is not self._variant:
-            self.keep_edits()
             self._variant, self._steady = variant, 0
             self._swap(self.view, self.editor)
         if variant is None:
@@ -64,6 +68,9 @@ class DraftPane(Vertical):
     def edit(self, variant: Variant) -> None:
         """Let the person change the text."""
         self.editor.show_runs(variant.runs())
+        shown = self.editor.runs()
+        if shown != joined(variant.runs()):  # what is saved is what was seen
+            self._edit(variant, 0, len(variant.text), shown)
         row = None if self.view.following else self.view.scroll_y
         self._swap(self.editor, self.view)
         # The editor breaks its lines when it hears of its size, after the next layout.
@@ -86,27 +93,12 @@ class DraftPane(Vertical):
             self.editor.focus()
             self.editor.insert(text)
 
-    def keep_edits(self) -> None:
-        """Put the text as it now is into the variant."""
-        if self._variant is None or not self.editing:
-            return
-        runs = self.editor.runs()
-        if runs != _joined(self._variant.runs()):
-            self._variant.edited = runs
+    def _spliced(self, at: int, removed: int, runs: list[Run]) -> None:
+        if self._variant is not None and self.editing:
+            self._edit(self._variant, at, removed, runs)
 
     def _swap(self, shown: Widget, hidden: Widget) -> None:
         had_focus = self.has_focus_within
         hidden.visible, shown.visible = False, True
         if had_focus:
             shown.focus()
-
-
-def _joined(runs: list[Run]) -> list[Run]:
-    """Neighbours of one state as one run."""
-    joined: list[Run] = []
-    for text, state in runs:
-        if joined and joined[-1][1] == state:
-            text = joined.pop()[0] + text
-        if text:
-            joined.append((text, state))
-    return joined

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from textwrap import wrap
 
 from rich.segment import Segment
 from textual import events
@@ -16,7 +17,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from edge_app.tui.variant import STATES, Run, State
+from edge_app.tui.runs import STATES, Run, State
 from edge_app.tui.words.wrap import row_to_wrap, rows_after
 
 
@@ -103,6 +104,13 @@ class DraftView(ScrollView, can_focus=True):
         """The row at `y` of the viewport."""
         width = self.scrollable_content_region.width
         row = y + int(self.scroll_offset.y)
+        if not self.texts:
+            style = self.get_component_rich_style("draft--hint")
+            parts = self.hint.split("\n")
+            lines = [line for part in parts for line in wrap(part, max(1, width))]
+            line = lines[row] if row < len(lines) else ""
+            hint = Strip([Segment(line, style)])
+            return hint.adjust_cell_length(width, self.rich_style)
         if row >= len(self._starts):
             return Strip.blank(width, self.rich_style)
         if (strip := self._strips[row]) is None:
@@ -110,9 +118,6 @@ class DraftView(ScrollView, can_focus=True):
         return strip.adjust_cell_length(width, self.rich_style)
 
     def _draw(self, row: int) -> Strip:
-        if not self.texts:
-            hint = self.get_component_rich_style("draft--hint")
-            return Strip([Segment(self.hint, hint)] if self.hint else [])
         segments: list[Segment] = []
         word, offset = self._starts[row]
         ends = row + 1 < len(self._starts)

@@ -8,8 +8,10 @@ from textual.widgets import TextArea
 class PageText(TextArea):
     """Soft-wrapped, without border, without a bar on the cursor's line."""
 
-    def __init__(self, text: str, name: str) -> None:
-        super().__init__(text, id=name, soft_wrap=True, compact=True)
+    def __init__(self, text: str, name: str, placeholder: str = "") -> None:
+        super().__init__(
+            text, id=name, soft_wrap=True, compact=True, placeholder=placeholder
+        )
         self.highlight_cursor_line = False
         self.cursor_blink = False
 

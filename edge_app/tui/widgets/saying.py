@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from rich.cells import set_cell_size
 from rich.text import Text
 from textual.widgets import Static
+
+_LEAST = 20
+"""Columns of a card that is not shown, or not yet laid out."""
 
 
 class Saying(Static):
@@ -21,9 +25,19 @@ class Saying(Static):
 
 
 class Card(Saying):
-    """A box of the rail; its key is in the lower border."""
+    """A card of the rail: its title and its key, then what it says."""
 
     def __init__(self, name: str, title: str, key: str) -> None:
-        super().__init__(id=name, classes="card")
-        self.border_title = title
-        self.border_subtitle = key
+        super().__init__(id=name, classes="card", markup=False)
+        self.title = title
+        self._key = key
+
+    @property
+    def width(self) -> int:
+        """Columns of a line."""
+        return max(_LEAST, self.content_size.width)
+
+    def say(self, text: Text) -> None:
+        """Show `text` below the title, if it is new."""
+        title = set_cell_size(self.title, self.width - len(self._key) - 1)
+        super().say(Text.assemble((title, "bold"), " ", (self._key, "dim"), "\n", text))

@@ -50,6 +50,12 @@ def server(writing: Writing) -> Text:
         return Text("… loading the models")
     if writing.offline:
         return Text.assemble("○ offline: this device alone   ", _key("^T online"))
+    if writing.checker_ended:
+        said = ("✗", "red"), " the checker has ended; ^J starts it again   "
+        return Text.assemble(*said, _key("^T offline"))
+    if writing.checker_silent:
+        said = ("✗", "red"), " no answer from the checker: this device alone   "
+        return Text.assemble(*said, _key("^T offline"))
     variant, name = writing.variant, writing.server or ""
     if variant is not None and variant.opened is not None:
         trip = numbers(variant, writing.clock()).round_trip_ms

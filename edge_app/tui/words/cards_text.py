@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-import re
-from datetime import datetime
+from textwrap import wrap
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from decoding_core.foreign_text import one_line
 from edge_app.tui.drafts import Writing
-from edge_app.tui.words.meters import Numbers, bar, in_bytes, numbers, shares
+from edge_app.tui.words.sources_text import date, reason, subject
+from edge_app.tui.words.whole import count_words
 from models.prompts import TASKS
 
-_WIDTH = 35
-_SOURCES = 5
-_MESSAGES = 3
+SAMPLES = "Tess's sample letters"
+OWN = "your letters"
+_SOURCES = 4
 
 
-def sources_card(writing: Writing) -> Text:
-    """Titles of the sources, and what was left out."""
+def whose(writing: Writing) -> str:
+    """Whose letters the version on screen was written from, or the next would be."""
+    variant = writing.variant
+    samples = writing.samples if variant is None else variant.samples
+    return SAMPLES if samples else OWN
+
+
+def sources_card(writing: Writing, width: int) -> Text:
+    """The sources by subject, date and reason, and what was left out."""
     variant = writing.variant
     sources = variant.sources if variant else ()
-    lines = [
-        _row(f"{number} {short_title(source.title)}", f"{share:.0%}")
-        for number, (source, share) in enumerate(
-            zip(sources, shares(sources), strict=True), 1
-        )
-    ]
-    if len(lines) > _SOURCES:
-        lines[_SOURCES:] = [f"  {len(lines) - _SOURCES} more"]
-    if not lines:
-        lines = [letters_line(writing)]
-    lines += [
-        _row(f"- {short_title(s.title)}", "left out") for s in writing.excluded.values()
-    ][:3]
-    return Text("\n".join(lines))
-
-
-def short_title(title: str) -> str:
-    """`email to Ana, 2024-08-19: pier photos` as `Ana 2024-08 pier photos`."""
-    named = r"^\w+ (?:to|of|for) (.+?), (\d{4}-\d\d)-\d\d:"
-    return re.sub(named, r"\1 \2", one_line(title))
+    request = variant.request.brief if variant else writing.request
+    text = Text()
+    for source in sources[:_SOURCES]:
+        text.append(_row(subject(source), date(source), width) + "\n")
+        text.append(_cut(f"  {reason(source, request)}", width), "dim")
+        text.append("\n")
+    if len(sources) > _SOURCES:
+        text.append(f"{len(sources) - _SOURCES} more\n")
+    if not sources:
+        text.append(letters_line(writing) + "\n")
+    for source in list(writing.excluded.values())[:3]:
+        text.append(_row(f"- {subject(source)}", "left out", width) + "\n")
+    text.right_crop(1)
+    return text
 
 
 def letters_line(writing: Writing) -> str:
@@ -48,83 +50,85 @@ def letters_line(writing: Writing) -> str:
     if writing.importing:
         return f"reading letters… {writing.importing.done}"
     total = sum(writing.counts.get(task, 0) for task in TASKS)
+    if writing.samples:
+        return f"{total} of {SAMPLES}" if total else SAMPLES
     return f"{total} of your texts are here" if total else "no letters yet: ^O"
 
 
-def sent_card(writing: Writing) -> Text:
-    """Totals of what was sent, and the last messages."""
+def sent_card(writing: Writing, width: int) -> Text:
+    """The one thing to know of what was sent; messages are in the drawer."""
     traffic = writing.traffic
     if not traffic.sent:
-        return Text("nothing")
+        return Text("nothing since the app was started")
     text = Text()
-    text.append(_row("your request", in_bytes(traffic.request_bytes)) + "\n")
-    ids = f"{traffic.draft_ids} ids  {in_bytes(traffic.draft_bytes)}"
-    text.append(_row("drafted words", ids) + "\n")
-    text.append(_row("in all, with headers", in_bytes(traffic.bytes_up)) + "\n")
-    text.append(_row("phrases of your letters", phrases_line(writing)), "bold")
-    if traffic.nats is not None:
-        text.append("\n" + _row("told of your history", f"{traffic.nats:.1f} nats"))
-    text.append("\n")
-    for sent in traffic.sent[: -_MESSAGES - 1 : -1]:
-        clock = datetime.fromtimestamp(sent.time).strftime("%H:%M:%S")
-        ids = f"{len(sent.token_ids)} ids" if sent.token_ids else sent.what
-        text.append("\n" + _row(f"{clock}  {ids}", in_bytes(sent.size)), "dim")
+    told = f"told of your history: {traffic.nats or 0:.1f} nats"
+    for sentence, style in (
+        (lines_sent(writing), "bold"),
+        (f"{what_went(writing)}, to {one_line(writing.server or '')}", "dim"),
+        *([(told, "dim")] if traffic.nats is not None else []),
+    ):
+        for line in wrap(sentence, width):
+            text.append(line + "\n", style)
+    text.right_crop(1)
     return text
 
 
-def phrases_line(writing: Writing) -> str:
-    """How many phrases of letters can be read in what left, of all attempts."""
+def lines_sent(writing: Writing) -> str:
+    """`your letters: 0 lines sent`, counted in what was handed to the socket."""
     found = {phrase for known in writing.attempts for phrase in known.left.phrases}
-    unreadable = sum(known.left.unreadable for known in writing.attempts)
-    if unreadable:
-        return f"{len(found)}, {unreadable} unread"
-    return str(len(found)) if found else "none"
+    unread = sum(known.left.unreadable for known in writing.attempts)
+    plural = "" if len(found) == 1 else "s"
+    headline = f"{whose(writing)}: {len(found)} line{plural} sent"
+    return headline + (f", {unread} messages unread" if unread else "")
+
+
+def what_went(writing: Writing) -> str:
+    """What left besides, in words."""
+    parts = ["your request"] * bool(writing.traffic.request_bytes)
+    parts += ["the drafted words"] * bool(writing.traffic.draft_ids)
+    return " and ".join(parts) or "nothing of a text"
 
 
 def numbers_card(writing: Writing) -> Text:
-    """The few numbers that matter while writing."""
+    """Who wrote the words that stand there; all else is in the drawer."""
     if writing.variant is None:
         return Text("no draft yet")
-    found = numbers(writing.variant, writing.clock())
-    text = Text()
-    if found.kept is not None:
-        text.append(f"kept        {found.kept:4.0%}  {bar(found.kept, 15)}\n")
-    text.append(f"speed       {_speed(found)}\n")
-    if found.round_trip_ms is not None:
-        slow = f"{found.slow_round_trip_ms:.0f}"
-        text.append(f"round trip  {found.round_trip_ms:.0f} ms   p95 {slow} ms\n")
-    words = found.words
-    text.append(f"words       {words['kept']} yours, {words['replaced']} replaced")
-    if words["typed"]:
-        text.append(f"\n            {words['typed']} typed by you")
+    words = count_words(writing.variant.runs())
+    total = sum(words.values())
+    if not total:
+        return Text("no words yet")
+    rows = [
+        ("drafted on this device", words["kept"]),
+        ("put in by the checker", words["replaced"]),
+        ("typed by you", words["typed"]),
+    ]
+    text = Text(f"{total} word{'' if total == 1 else 's'}")
+    for name, count in rows:
+        if count:
+            text.append(f"\n{count:>4} {name}")
     return text
 
 
 def strip_line(writing: Writing) -> Text:
-    """All cards in one line, for a narrow screen."""
-    traffic = writing.traffic
-    parts = []
-    if writing.variant is not None:
-        found = numbers(writing.variant, writing.clock())
-        if found.kept is not None:
-            parts.append(f"kept {found.kept:.0%}")
-        parts.append(_speed(found).replace("tokens", "tok"))
-        count = len(writing.variant.sources)
+    """All cards in one line, for a narrow screen; what matters most comes first."""
+    parts = [lines_sent(writing) if writing.traffic.sent else "nothing sent"]
+    variant = writing.variant
+    if variant is not None:
+        count = len(variant.sources)
         parts.append(f"{count or 'no'} letter{'' if count == 1 else 's'} read")
-    if traffic.sent:
-        parts.append(f"↑{in_bytes(traffic.bytes_up)} ↓{in_bytes(traffic.bytes_down)}")
-        parts.append(f"phrases sent: {phrases_line(writing)}")
+        words = count_words(variant.runs())
+        parts.append(f"{sum(words.values())} words, {words['replaced']} replaced")
     else:
-        parts.append("nothing left this device")
-    return Text("  ".join(parts), no_wrap=True)
+        parts.append(letters_line(writing))
+    return Text(" · ".join(parts), no_wrap=True, overflow="ellipsis")
 
 
-def _speed(found: Numbers) -> str:
-    speed = found.tokens_per_second
-    return "–" if speed is None else f"{speed:.0f} tokens/s"
+def _row(left: str, right: str, width: int) -> str:
+    room = width - len(right) - 1
+    return f"{set_cell_size(_cut(left, room), room)} {right}"
 
 
-def _row(left: str, right: str) -> str:
-    room = _WIDTH - len(right) - 1
-    left = left if len(left) <= room else left[: room - 1] + "…"
-    return f"{left:<{room}} {right}"
+def _cut(text: str, width: int) -> str:
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1).rstrip() + "…"

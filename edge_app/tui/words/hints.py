@@ -11,10 +11,8 @@ def next_step(writing: Writing, *, samples: bool) -> str:
     if writing.problem:
         return "cannot write yet"
     if variant is not None and variant.writing:
-        # Stays the same while words come: a new border would paint the page anew.
-        if not writing.ready:
-            return "loading the models… the draft begins by itself"
-        return "writing and checking… esc stops"
+        # Stays the same while words come.
+        return starting(writing) or "writing and checking… esc stops"
     if variant is None or not variant.text:
         return "^J drafts it" if writing.ready else "loading the models…"
     if len(writing.variants) > 1:
@@ -22,3 +20,32 @@ def next_step(writing: Writing, *, samples: bool) -> str:
     if samples:
         return "edit anything · ^R another version · ^O your letters"
     return "edit anything · ^R another version · ^S save"
+
+
+def starting(writing: Writing) -> str:
+    """What is done until the first word is there; empty from then on."""
+    variant = writing.variant
+    if variant is None or not variant.writing or variant.settled or variant.waiting:
+        return ""
+    if not writing.ready:
+        return "loading the models… the draft begins by itself"
+    if not variant.sources and variant.opened is None:
+        return "looking for letters that fit…"
+    count = len(variant.sources)
+    reading = f"reading {count or 'no'} letter{'' if count == 1 else 's'}…"
+    if variant.request.offline or variant.opened is not None:
+        return reading
+    return f"{reading} asking the checker…"
+
+
+def welcome(*, samples: bool, practice_models: bool) -> str:
+    """What the empty page says of the letters and models at hand, and how to have
+    better ones."""
+    lines = []
+    if samples:
+        lines.append("These are Tess's sample letters. ^O reads your own.")
+    if practice_models:
+        lines.append(
+            "These are practice models. specsteer models finds ones that write well."
+        )
+    return "\n".join(lines)

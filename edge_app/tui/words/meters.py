@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 
-from edge_app.decoding.events import Event, Received, Reckoned, Sent, Source
-from edge_app.tui.variant import Run, State, Variant
+from edge_app.decoding.events import Event, Received, Reckoned, Sent
+from edge_app.tui.runs import State
+from edge_app.tui.variant import Variant
+from edge_app.tui.words.whole import count_words
 
 
 @dataclass(slots=True)
@@ -98,30 +99,6 @@ def numbers(variant: Variant, now: float) -> Numbers:
     )
 
 
-def count_words(runs: Iterable[Run]) -> dict[State, int]:
-    """Words by the state of their first letter."""
-    counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0}
-    inside = False
-    for text, state in runs:
-        for letter in text:
-            if letter.isalnum() and not inside:
-                counts[state] = counts.get(state, 0) + 1
-            inside = letter.isalnum() or (inside and letter in "'’-")
-    return counts
-
-
-def shares(sources: Sequence[Source]) -> list[float]:
-    """Each source's score as a share of the sum."""
-    total = sum(max(source.score, 0.0) for source in sources)
-    return [max(s.score, 0.0) / total if total else 0.0 for s in sources]
-
-
 def in_bytes(size: int) -> str:
     """`size` with its unit, such as `96 B` or `1.9 kB`."""
     return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB"
-
-
-def bar(share: float, width: int) -> str:
-    """`share` as a bar of `width` characters."""
-    full = round(share * width)
-    return "█" * full + "░" * (width - full)

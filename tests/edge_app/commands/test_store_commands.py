@@ -183,8 +183,15 @@ def test_tidy_raw_and_reclean(run, texts):
 
 
 def test_encrypt_and_decrypt(run, texts, monkeypatch):
-    """The passphrase comes from the environment here."""
+    """The passphrase comes from the environment here. Drafts of the app go along."""
+    from edge_app.commands.app import draft_journals
+    from edge_app.tui.journal.draft import asked
+    from models.prompts import Request
     from personal_store.database import keys
+
+    journal = draft_journals().begin()
+    journal.add(asked(Request(""), Request("a secret plan")))
+    journal.close()
 
     monkeypatch.setattr(keys, "_known", {})
     monkeypatch.setattr(keys, "in_keyring", lambda _: "")
@@ -192,6 +199,7 @@ def test_encrypt_and_decrypt(run, texts, monkeypatch):
     monkeypatch.setenv("SPECSTEER_STORE_KEY", "a long passphrase")
     assert run("store", "encrypt").exit_code == 0
     assert "; encrypted" in run("status").stdout
+    assert b"secret plan" not in journal.path.read_bytes()
     keys.remember(store_path(), None)
     monkeypatch.setenv("SPECSTEER_STORE_KEY", "a wrong passphrase")
     wrong = run("search", "pier")
@@ -200,6 +208,7 @@ def test_encrypt_and_decrypt(run, texts, monkeypatch):
     monkeypatch.setenv("SPECSTEER_STORE_KEY", "a long passphrase")
     assert run("store", "decrypt", "--yes").exit_code == 0
     assert "not encrypted" in run("status").stdout
+    assert b"secret plan" in journal.path.read_bytes()
 
 
 COMMANDS = [

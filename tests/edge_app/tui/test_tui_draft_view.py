@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App
 
-from edge_app.tui.variant import STATES
+from edge_app.tui.runs import STATES
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.draft_view import DraftView
 from edge_app.tui.words.wrap import rows_after

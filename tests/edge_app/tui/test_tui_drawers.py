@@ -46,9 +46,13 @@ def test_a_walk_through_the_drawers(tmp_path):
     async def sent(pilot):
         await pilot.press("f3")
         assert app.screen.query_one(DataTable).row_count == 9
+        assert "Tess's sample letters: 2 lines sent" in said(app, ".note")
         assert "9 messages, 1.2 kB" in said(app, ".note")
         await pilot.press("down")
-        assert "Dear" in said(app, "#text")
+        assert "pieces to check" in said(app, "#text")
+        assert "Dear Ana" in said(app, "#text")
+        assert "10 11 12 13" not in said(app, "#text"), "bytes lie behind Enter"
+        await pilot.press("enter")
         assert "10 11 12 13" in said(app, "#text")
         await pilot.press("e")
         lines = (tmp_path / "what-left.jsonl").read_text().splitlines()

@@ -7,11 +7,8 @@ import errno
 import os
 import random
 import threading
-from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from test_tui_variant import LETTER
 from test_tui_writing import writing_at
 from textual.app import App
@@ -30,13 +27,11 @@ from tui_helpers import (
 from tui_tapes import REQUEST, letter_recording, plain_recording
 
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Finished, Opened, Statistics, Token
-from edge_app.service.requests import WriteRequest
+from edge_app.decoding.events import Finished, Opened, Statistics
 from edge_app.tui import saving
-from edge_app.tui.recovery import RecoveryFolder, Sitting
+from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.saving import PathError, TakenError, propose, save, typed_path
 from edge_app.tui.service_threads import ServiceThreads
-from edge_app.tui.variant import Variant
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.path_input import complete
 from models.prompts import Request
@@ -309,86 +304,34 @@ def place(editor, chance):
     return row, chance.randint(0, len(editor.document.get_line(row)))
 
 
-texts = st.text(st.characters(codec="utf-8", exclude_characters="\0")) | st.just(
-    "\ud800"
-)
-runs = st.lists(st.tuples(texts, st.sampled_from(["kept", "replaced", "typed"])))
-versions = st.builds(
-    Variant,
-    request=st.builds(
-        WriteRequest,
-        st.builds(Request, texts, st.just("email"), texts),
-        settings=st.builds(MethodSettings, seed=st.integers(0, 1 << 60)),
-    ),
-    settled=st.lists(
-        st.builds(
-            Token,
-            st.integers(0, 99),
-            texts,
-            st.sampled_from(["accepted", "recovered", "bonus", "local"]),
-        )
-    ),
-    edited=st.none() | runs,
-    saved=st.none() | texts,
-)
-
-
-@settings(max_examples=15)  # each is synced to the disk
-@given(
-    st.lists(versions, max_size=3), st.builds(Request, texts, st.just("note"), texts)
-)
-def test_what_is_kept_is_read_as_it_was(tmp_path_factory, variants, request):
-    folder = RecoveryFolder(tmp_path_factory.getbasetemp() / "kept")
-    folder.keep(Sitting(request, variants, len(variants) - 1))
-    ((kept,), damaged) = folder.kept()
-    assert not damaged
-    assert kept.sitting.request == request
-    assert kept.sitting.current == len(variants) - 1
-    wanted = [replace(variant, ended=0.0) for variant in variants]
-    assert kept.sitting.variants == wanted
-    folder.clear()
-    assert folder.kept() == ([], [])
-
-
-@pytest.mark.parametrize(
-    "body",
-    ["", "[]", "[" * 100_000, '{"versions": [{}], "current": 0}', "\xff"],
-    ids=["empty", "no object", "deep", "a version without words", "no text"],
-)
-def test_a_damaged_file_is_named_and_left(home, tmp_path, body):
-    folder = home / "kept"
-    folder.mkdir()
-    (folder / "draft-1.json").write_text(body, encoding="latin-1")
-    app = make_app(gated_service(), tmp_path, recovery=RecoveryFolder(folder))
-
-    async def steps(pilot):
-        await until(pilot, lambda: bool(app._notifications))
-        (toast,) = app._notifications
-        assert str(folder / "draft-1.json") in toast.message
-
-    play(app, steps)
-    assert (folder / "draft-1.json").exists()
+def toasted(app, words):
+    """Whether the app said something with these words."""
+    return any(words in toast.message for toast in app._notifications)
 
 
 @pytest.mark.slow
 def test_a_draft_that_cannot_be_kept_is_said_and_leaving_waits(home, tmp_path):
     """Nobody leaves on a promise that was not kept; an unasked end prints the text."""
-    (home / "kept").write_text("a file where the folder should be")
-    app = make_app(gated_service(), tmp_path, recovery=RecoveryFolder(home / "kept"))
+    (home / "drafts").write_text("a file where the folder should be")
+    app = make_app(gated_service(), tmp_path, journals=JournalFolder(home / "drafts"))
 
     async def steps(pilot):
         await drafted(pilot)
-        await pilot.press("\x1b", "ctrl+q", "ctrl+q")
-        assert app.is_running
-        assert app.screen is app.page
-        toasts = " ".join(toast.message for toast in app._notifications)
-        assert "could not be kept" in toasts
+        await until(pilot, lambda: toasted(app, "not kept: a part of this path is a"))
         assert not app.keep_draft()
         assert LETTER in app.last_words
-        await pilot.press("ctrl+q", "delete")
+        await pilot.press("ctrl+q", "ctrl+q")
+        assert app.is_running
+        assert "cannot be kept: a part of this path" in said(app, "#sentence")
+        await pilot.press("escape")
+        (home / "drafts").unlink()
+        await until(pilot, lambda: toasted(app, "is kept again"))
+        await pilot.press("ctrl+q")
 
     play(app, steps)
     assert app.return_code == 0
+    ((one,), _) = JournalFolder(home / "drafts").kept()
+    assert one.draft.variant.text == LETTER
 
 
 @pytest.mark.slow
@@ -401,20 +344,6 @@ def test_saving_from_the_question_saves_and_leaves(tmp_path):
 
     play(app, steps)
     assert (tmp_path / "email-ana.txt").read_text() == LETTER + "\n"
-    assert app.return_code == 0
-
-
-@pytest.mark.slow
-def test_a_brief_that_was_not_drafted_is_asked_about_too(tmp_path):
-    app = make_app(gated_service(), tmp_path, first_request=None)
-
-    async def steps(pilot):
-        await until(pilot, lambda: app.writing.ready)
-        await pilot.press(*"my long thoughts", "ctrl+q")
-        assert "What you ask for is not saved." in said(app, "#sentence")
-        await pilot.press("delete")
-
-    play(app, steps)
     assert app.return_code == 0
 
 

@@ -85,7 +85,6 @@ def test_a_typed_letter_ends_the_writing_and_stands_in_the_text(tmp_path):
         await until(pilot, lambda: fake.played > HOLD)
         await pilot.press("O", "k")
         assert app.page.pane.editor.text == FIRST_BLOCK + "Ok"
-        app.page.pane.keep_edits()
         assert app.writing.variant.edited == [(FIRST_BLOCK, "kept"), ("Ok", "typed")]
 
     play(app, steps)

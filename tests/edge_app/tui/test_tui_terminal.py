@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import signal
 import stat
@@ -14,6 +13,8 @@ from test_tui_writing import FIRST_BLOCK
 from tui_helpers import SECOND
 from tui_terminal import Terminal
 
+from edge_app.tui.journal.draft import Draft
+from edge_app.tui.journal.files import JournalFolder
 from tests.waiting import PATIENCE
 
 SCRIPT = """
@@ -21,18 +22,18 @@ import sys
 from pathlib import Path
 from tui_helpers import gated_service, make_app
 from edge_app.tui.app import run_app
-from edge_app.tui.recovery import RecoveryFolder
+from edge_app.tui.journal.files import JournalFolder
 from models.folders import state_folder
 from tests.waiting import PATIENCE
 fake = gated_service()
-app = make_app(fake, Path("."), recovery=RecoveryFolder(state_folder() / "kept"))
+app = make_app(fake, Path("."), journals=JournalFolder(state_folder() / "drafts"))
 {more}
 code = run_app(app)
 Path("closed").write_text(str(fake.closed))
 sys.exit(code)
 """
 ESC, ENTER, DELETE = b"\x1b", b"\r", b"\x1b[3~"
-SHIFT_LEFT = b"\x1b[1;2D"
+DOWN, SHIFT_LEFT = b"\x1b[B", b"\x1b[1;2D"
 F2, F7 = b"\x1bOQ", b"\x1b[18~"
 
 
@@ -64,12 +65,14 @@ def draft(terminal: Terminal) -> None:
     terminal.until("edit anything")
 
 
-def kept(home) -> dict:
-    """The one draft that was kept."""
-    (path,) = (home / "kept").iterdir()
+def kept(home) -> Draft:
+    """The one draft that is kept."""
+    (path,) = (home / "drafts").iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    return json.loads(path.read_text())
+    ((one,), problems) = JournalFolder(home / "drafts").kept()
+    assert not problems
+    return one.draft
 
 
 @pytest.mark.slow
@@ -125,7 +128,7 @@ def test_no_string_in_any_field_loses_the_text(start, home, tmp_path):
     enter("[/x]", "saved to [/x]", save)
 
     terminal.send(F2)
-    terminal.until("x leaves one out")
+    terminal.until("x leaves out")
     terminal.send(b"/" + ctrl("t"))  # what is seen comes behind what is not
     terminal.until("offline: this device alone")
     terminal.send("[/x]")
@@ -153,7 +156,7 @@ def test_no_string_in_any_field_loses_the_text(start, home, tmp_path):
     terminal.until("saved to")
     terminal.send(ctrl("q"))
     assert terminal.end() == 0
-    assert not (home / "kept").exists()
+    assert kept(home).aside, "all is saved"
     assert (tmp_path / "A.txt").read_text() == "a"
     assert (tmp_path / "B.txt").read_text() == LETTER + "\n"
     assert (tmp_path / "[" / "x]").read_text() == LETTER + "\n"
@@ -206,49 +209,58 @@ def clipboard(terminal: Terminal) -> list[str]:
 
 
 @pytest.mark.slow
-def test_leaving_asks_keeps_and_brings_back(start, home):
-    """Ctrl-C and Ctrl-Q ask where words would be lost; what is kept comes back."""
+def test_leaving_asks_nothing_and_all_is_there_again(start, home):
+    """Versions, edits, what was on screen and the checker's switch, after Ctrl-Q and
+    Ctrl-C; another draft is begun, and the first found among the drafts."""
     terminal = start()
     draft(terminal)
     terminal.send(b"Bye")
     terminal.until("Bye")
-    terminal.send(ctrl("c"))
-    terminal.until("The text is not saved.")
-    terminal.send(b"and so on")  # who goes on typing answers nothing
-    terminal.send(ESC)
-    terminal.gone("Leave?")
     terminal.send(ctrl("r"))
     terminal.until("for the photographs. I will")
-    terminal.send(ctrl("q"))
-    terminal.until("Version 1, version 2 are not saved.")
-    terminal.send(ctrl("c"))
-    assert terminal.end() == 130 - 130  # the question was asked for Ctrl-Q
-    assert "is kept in" in terminal.output.decode()
-    assert [version["edited"] for version in kept(home)["versions"]][1] is None
-
-    terminal = start()
-    terminal.until("ended with 2 versions that no file has")
-    terminal.until("throw it away")
-    terminal.send(ENTER)
     terminal.until("version 2 of 2")
-    terminal.send(F7)
-    terminal.until("Bye")
-    terminal.send(ctrl("c") + ctrl("c"))
-    assert terminal.end() == 130
-    assert kept(home)["current"] == 0
+    terminal.send(F7 + ctrl("t"))
+    terminal.until("version 1 of 2")
+    terminal.until("○ offline")
+    terminal.send(ctrl("q"))
+    assert terminal.end() == 0
+    assert "is kept in" in terminal.output.decode()
 
     terminal = start()
-    terminal.until("throw it away")
-    terminal.send(DELETE)
-    terminal.until(lambda: not list((home / "kept").iterdir()))
+    terminal.until("here is what you wrote until")
+    terminal.until("version 1 of 2")
+    terminal.until("Bye")
+    terminal.until("○ offline")
+    terminal.send(ctrl("n"))
+    terminal.until("a new draft")
+    terminal.gone("Bye")
+    terminal.send(b"Another thing")
+    terminal.until("Another thing")
     terminal.send(ctrl("c"))
     assert terminal.end() == 130
+
+    terminal = start()
+    terminal.until("Another thing")
+    terminal.send(ctrl("l"))
+    terminal.until("(2 versions)")
+    terminal.send(DOWN + ENTER)
+    terminal.until("Bye")
+    terminal.send(ctrl("l"))
+    terminal.until("del throws it away")
+    terminal.send(DOWN + DELETE + DELETE)
+    terminal.gone("Another thing")
+    assert len(list((home / "drafts").iterdir())) == 1
 
 
 @pytest.mark.parametrize(
-    "way", [signal.SIGTERM, pytest.param("hang up", marks=pytest.mark.slow)]
+    "way",
+    [
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        signal.SIGKILL,
+        pytest.param("hang up", marks=pytest.mark.slow),
+    ],
 )
-def test_a_process_that_is_ended_keeps_the_draft(start, home, way):
+def test_a_process_that_is_ended_loses_nothing(start, home, way):
     terminal = start()
     draft(terminal)
     terminal.send(b"Bye")
@@ -258,16 +270,34 @@ def test_a_process_that_is_ended_keeps_the_draft(start, home, way):
         assert terminal.process.wait(PATIENCE) == 128 + signal.SIGHUP
     else:
         terminal.process.send_signal(way)
-        assert terminal.end() == 128 + way
+        terminal.end()
+    if way == signal.SIGTERM:
         assert "is kept in" in terminal.output.decode()
-    (version,) = kept(home)["versions"]
-    assert "".join(text for text, _ in version["edited"]) == LETTER + "Bye"
-    assert version["edited"][-1] == ["Bye", "typed"]
-    assert [state for _, state in version["edited"]].count("replaced") == 2
+    (version,) = kept(home).variants
+    assert version.text == LETTER + "Bye"
+    assert version.edited[-1] == ("Bye", "typed")
+    assert [state for _, state in version.edited].count("replaced") == 2
+
+    terminal = start()
+    terminal.until("here is what you wrote until")
+    terminal.until("Bye")
+
+
+@pytest.mark.slow
+def test_two_apps_do_not_write_into_one_draft(start, home):
+    """The second says so, and has a page of its own."""
+    first = start()
+    draft(first)
+    second = start()
+    second.until("open in another window")
+    second.send(ctrl("c"))
+    assert second.end() == 130
+    assert kept(home).variant.text == LETTER
 
 
 def test_an_error_that_nobody_foresaw_keeps_the_draft(start, home):
-    """The traceback shows no values: they hold the text."""
+    """The traceback shows no values: they hold the text. What is said last is where
+    the draft is."""
     terminal = start(
         more="""
 def broken(self):
@@ -283,8 +313,7 @@ type(app).action_offline = broken
     assert "nobody foresaw this" in said
     assert "LOCALVALUE" not in said
     assert said.index("nobody foresaw this") < said.index("is kept in")
-    (version,) = kept(home)["versions"]
-    assert "".join(text for text, _ in version["edited"]) == LETTER + "Bye"
+    assert kept(home).variant.text == LETTER + "Bye"
 
 
 HELD = """

@@ -1,6 +1,6 @@
 """One version as a fold over events."""
 
-from tui_tapes import REQUEST, SOURCES, letter_recording
+from tui_tapes import REQUEST, letter_recording
 
 from edge_app.decoding.events import (
     Drafted,
@@ -12,7 +12,8 @@ from edge_app.decoding.events import (
 )
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.variant import STRUCK_SECONDS, Variant
-from edge_app.tui.words.meters import count_words, numbers, shares
+from edge_app.tui.words.meters import numbers
+from edge_app.tui.words.whole import count_words
 
 LETTER = (
     "Dear Ana,\n\nThank you for the photographs. The one of the three of us on the "
@@ -62,7 +63,23 @@ def test_a_refused_word_is_struck_for_a_moment_before_what_replaced_it():
     ]
     assert variant.steady() == 1
     assert (" fly", "refused") not in variant.tail(0, STRUCK_SECONDS + 0.1)
-    assert variant.steady() == 2
+    assert variant.steady() == 1, "the last word may go on"
+
+
+def test_a_refusal_moves_no_line_and_strikes_one_word():
+    """A line break that waits is not shown before it is settled, a refused one never;
+    a word is struck with all its pieces, and a new one in the place of the last."""
+    variant = played([Drafted(1, "One"), Drafted(2, ".\n\n"), Drafted(3, "Two")])
+    assert variant.tail(0, 0.0) == [("One", "waiting"), (".", "waiting")]
+    variant.apply(Verified(3, 1, (".\n\n", "Two"), 0.1), 0.0)
+    assert variant.tail(0, 0.0) == [("One", "waiting"), (".", "refused")]
+    variant.apply(Settled((Token(1, "One", "accepted"),)), 0.0)
+    for word in (" wor", "ked", " well"):
+        variant.apply(Drafted(4, word), 0.0)
+    variant.apply(Verified(3, 0, (" wor", "ked", " well"), 0.1), 0.0)
+    assert variant.tail(0, 0.0) == [("One", "kept"), (" worked", "refused")]
+    variant.apply(Verified(1, 0, ("\n",), 0.1), 0.0)
+    assert [text for text, _ in variant.tail(0, 0.0)] == ["One", " worked"]
 
 
 def test_a_token_that_was_not_drafted_voids_what_waits():
@@ -109,12 +126,7 @@ def test_numbers_are_those_of_the_recording():
     assert found.tokens_per_second == 23.0
 
 
-def test_words_count_where_they_begin():
+def test_words_count_as_they_look():
     runs = [("It's a", "kept"), ("bc de", "typed"), (" f", "replaced")]
 
-    assert count_words(runs) == {"kept": 2, "replaced": 1, "typed": 1}
-
-
-def test_shares_add_up():
-    assert sum(shares(SOURCES)) == 1.0
-    assert shares([]) == []
+    assert count_words(runs) == {"kept": 1, "replaced": 1, "typed": 2}

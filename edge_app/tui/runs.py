@@ -1,0 +1,34 @@
+"""Pieces of a text, each with the state of its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+State = Literal["kept", "replaced", "waiting", "refused", "typed"]
+STATES: tuple[State, ...] = ("kept", "replaced", "waiting", "refused", "typed")
+Run = tuple[str, State]
+"""A piece of text and the state of its words."""
+
+
+def joined(runs: Iterable[Run]) -> list[Run]:
+    """Neighbours of one state as one run; empty ones left out."""
+    made: list[Run] = []
+    for text, state in runs:
+        if made and made[-1][1] == state:
+            text = made.pop()[0] + text
+        if text:
+            made.append((text, state))
+    return made
+
+
+def spliced(
+    runs: Iterable[Run], at: int, removed: int, inserted: Iterable[Run]
+) -> list[Run]:
+    """`runs` with `inserted` in the place of `removed` letters from `at` on."""
+    before, behind, place = [], [], 0
+    for text, state in runs:
+        before.append((text[: max(0, at - place)], state))
+        behind.append((text[max(0, at + removed - place) :], state))
+        place += len(text)
+    return joined([*before, *inserted, *behind])

@@ -1,0 +1,68 @@
+"""Words that look whole: a token may be a piece of a word, and a person sees none.
+
+A word looks like its most noteworthy piece: one that waits, else one that the person
+typed, else one that was replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from edge_app.tui.runs import Run, State
+
+_STRONGEST: tuple[State, ...] = ("waiting", "typed", "replaced", "kept")
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+
+
+def joins(before: str, after: str) -> bool:
+    """Whether a word goes on from the end of one text into the next."""
+    return bool(before and after) and (
+        (before[-1].isalnum() and (after[0].isalnum() or after[0] in "'’-"))
+        or (before[-1] in "'’-" and after[0].isalnum())
+    )  # fmt: skip
+
+
+def whole_words(runs: Sequence[Run]) -> list[Run]:
+    """`runs`, of which neighbours that share a word look alike; none is cut or joined.
+    A refused one is a word by itself."""
+    looks = [state for _, state in runs]
+    first = 0
+    for at in range(1, len(runs) + 1):
+        goes_on = (
+            at < len(runs)
+            and "refused" not in (looks[at - 1], looks[at])
+            and joins(runs[at - 1][0], runs[at][0])
+        )
+        if not goes_on:
+            if at - first > 1:
+                look = strongest(looks[first:at])
+                looks[first:at] = [look] * (at - first)
+            first = at
+    return [(text, look) for (text, _), look in zip(runs, looks, strict=True)]
+
+
+def strongest(states: Iterable[State]) -> State:
+    """How a word looks whose pieces have these states."""
+    found = set(states)
+    return next((state for state in _STRONGEST if state in found), "kept")
+
+
+def words_of(text: str, states: Sequence[State]) -> list[tuple[int, int, State]]:
+    """Start, end and look of every word of a text with a state for each letter."""
+    return [
+        (word.start(), word.end(), strongest(states[word.start() : word.end()]))
+        for word in _WORD.finditer(text)
+    ]
+
+
+def count_words(runs: Iterable[Run]) -> dict[State, int]:
+    """Words by how they look."""
+    counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0}
+    runs = list(runs)
+    text = "".join(text for text, _ in runs)
+    states = [state for text, state in runs for _ in text]
+    for look, group in groupby(sorted(look for *_, look in words_of(text, states))):
+        counts[look] = counts.get(look, 0) + len(list(group))
+    return counts

@@ -1,0 +1,367 @@
+"""The journal is the state: whatever happens, and wherever it is cut off, what comes
+back is what an undisturbed run had at that point."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_tui_variant import LETTER
+from textual.app import App
+from tui_helpers import drafted, gated_service, make_app, play, until
+from tui_tapes import REQUEST, SOURCES
+
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import (
+    Finished,
+    Opened,
+    Settled,
+    SourcesFound,
+    Statistics,
+    Token,
+    Verified,
+)
+from edge_app.service.requests import WriteRequest
+from edge_app.tui.journal import entries as e
+from edge_app.tui.journal.draft import Draft, asked, folded
+from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
+from edge_app.tui.runs import joined, spliced
+from edge_app.tui.widgets.draft_pane import DraftPane
+from models.prompts import Request
+
+texts = st.text(max_size=8) | st.sampled_from(["\ud800", "a\r\nb", "\u2028", "\x1b[2J"])
+runs = st.lists(st.tuples(texts, st.sampled_from(["kept", "replaced", "typed"])))
+origins = st.sampled_from(["accepted", "recovered", "bonus", "local"])
+events = st.one_of(
+    st.just(SourcesFound(tuple(replace(s, excerpt="") for s in SOURCES))),
+    st.just(Opened("own server", local=False)),
+    st.just(Verified(3, 2, ("x",), 0.05)),
+    st.lists(st.builds(Token, st.integers(0, 9), texts, origins)).map(
+        lambda tokens: Settled(tuple(tokens))
+    ),
+    st.sampled_from(["end", "stopped"]).map(lambda why: Finished(why, Statistics(3))),
+)
+
+
+def state(draft: Draft) -> tuple:
+    """All of a draft that a person could miss, as it is now."""
+    parts = (
+        draft.request,
+        [
+            (v.number, v.request, v.settled, v.edited, v.saved, v.sources, v.opened,
+             v.verified, v.reason, v.statistics, v.stopped, v.writing)
+            for v in draft.attempts
+        ],
+        [variant.number for variant in draft.variants],
+        draft.current,
+        draft.excluded,
+        draft.offline,
+        draft.aside,
+    )  # fmt: skip
+    return copy.deepcopy(parts)
+
+
+def next_entry(draw, draft: Draft) -> e.Entry:
+    """Something that can happen to `draft`."""
+    if draft.attempts:
+        at = draw(st.integers(0, len(draft.attempts) - 1))
+        length = sum(len(text) for text, _ in draft.attempts[at].runs())
+        start = draw(st.integers(0, length))
+        shown = [variant.number for variant in draft.variants]
+        more = [
+            st.builds(e.Written, st.just(at), events),
+            st.builds(e.Stopped, st.just(at), st.booleans()),
+            st.just(e.Ended(at)),
+            st.builds(
+                e.Edited,
+                st.just(at),
+                st.just(start),
+                st.integers(0, length - start),
+                runs.map(tuple),
+            ),
+            st.builds(e.Saved, st.just(at), texts),
+        ]
+        more += [st.sampled_from(shown).map(e.Shown)] if shown else []
+    else:
+        more = []
+    requests = st.builds(Request, texts, st.just("note"), texts)
+    begun = st.builds(
+        WriteRequest,
+        requests,
+        settings=st.builds(MethodSettings, seed=st.integers(0, 1 << 60)),
+        offline=st.booleans(),
+        excluded=st.frozensets(st.integers(0, 9)),
+    )
+    return draw(
+        st.one_of(
+            *more,
+            *more,  # more often than these
+            requests.map(lambda new: asked(draft.request, new) or e.TakenUp()),
+            begun.map(e.Begun),
+            st.builds(
+                e.LeftOut,
+                st.sampled_from([replace(s, excerpt="") for s in SOURCES]),
+                st.booleans(),
+            ),
+            st.booleans().map(e.Offline),
+            st.just(e.PutAside()),
+        )
+    )
+
+
+@settings(max_examples=25)  # each reads and writes files
+@given(st.data(), st.sampled_from(["", "a passphrase"]))
+def test_what_comes_back_is_what_there_was(tmp_path_factory, data, key):
+    """Killed at any byte, and gone on with: nothing acknowledged is lost or changed."""
+    folder = JournalFolder(
+        tmp_path_factory.mktemp("drafts", numbered=True), lambda: key
+    )
+    journal, draft = folder.begin(), Draft()
+    ends, states = [0], [state(draft)]
+
+    def happen() -> None:
+        entry = next_entry(data.draw, draft)
+        journal.add(entry)
+        assert not journal.problem
+        draft.apply(entry)
+        assert e.from_line(e.to_line(entry)) == entry
+        ends.append(journal.path.stat().st_size)
+        states.append(state(draft))
+
+    for _ in range(data.draw(st.integers(1, 12))):
+        happen()
+    journal.close()
+
+    # The process or the machine ends: the file is cut anywhere behind its first line.
+    first = journal.path.read_bytes().index(b"\n") + 1
+    cut = data.draw(st.integers(first, ends[-1]) | st.sampled_from(ends[1:]))
+    os.truncate(journal.path, cut)
+    whole = sum(1 for end in ends[1:] if end <= cut)
+    journal, draft = folder.open(journal.path)
+    assert state(draft) == states[whole]
+
+    del ends[whole + 1 :], states[whole + 1 :]
+    for _ in range(2):
+        happen()
+    journal.close()
+    ((one,), problems) = folder.kept()
+    assert not problems
+    assert state(one.draft) == states[-1]
+
+
+@given(runs, st.data())
+def test_a_splice_is_that_of_the_letters(before, data):
+    text = "".join(text for text, _ in before)
+    at = data.draw(st.integers(0, len(text)))
+    removed = data.draw(st.integers(0, len(text) - at))
+    inserted = data.draw(runs)
+    made = spliced(before, at, removed, inserted)
+
+    def letters(of):
+        return [(letter, state) for text, state in of for letter in text]
+
+    wanted = letters(before)
+    wanted[at : at + removed] = letters(inserted)
+    assert letters(made) == wanted
+    assert made == joined(made)
+
+
+@given(texts, texts)
+def test_a_changed_brief_is_an_entry(before, after):
+    old, new = Request(before, "email", "Ana"), Request(after, "note", "")
+    draft = Draft(old)
+    draft.apply(asked(old, new))
+    assert draft.request == new
+    assert asked(new, new) is None
+
+
+def test_the_screen_is_what_the_journal_folds_to(tmp_path):
+    """Random typing, pasting, cutting, undoing and redoing in the editor."""
+    folder = JournalFolder(tmp_path / "drafts")
+    draft, journal = Draft(), folder.begin()
+
+    def happen(entry) -> None:
+        journal.add(entry)
+        draft.apply(entry)
+
+    happen(e.Begun(WriteRequest(REQUEST)))
+    tokens = (Token(1, "Dear,\n\nat", "accepted"), Token(2, " Whit\r\nby", "recovered"))
+    happen(e.Written(0, Settled(tokens)))
+    happen(e.Ended(0))
+
+    class PaneApp(App):
+        def compose(self):
+            yield DraftPane(
+                lambda variant, at, removed, runs: happen(
+                    e.Edited(variant.number, at, removed, tuple(runs))
+                )
+            )
+
+    async def edit() -> None:
+        app = PaneApp()
+        async with app.run_test(size=(40, 12)) as pilot:
+            pane, chance = app.query_one(DraftPane), random.Random(3)
+            pane.show(draft.variant, 0.0)
+            await pilot.pause()
+            for _ in range(80):
+                editor = pane.editor
+                match chance.randrange(4):
+                    case 0 if editor.history.undo_stack:
+                        editor.undo()
+                    case 1 if editor.history.redo_stack:
+                        editor.redo()
+                    case _:
+                        places = []
+                        for _ in range(2):
+                            row = chance.randrange(editor.document.line_count)
+                            line = editor.document.get_line(row)
+                            places.append((row, chance.randint(0, len(line))))
+                        word = chance.choice(["", "x", "two\nlines", "\u2028", "\r"])
+                        editor.replace(word, *places)
+                assert joined(editor.runs()) == draft.variant.runs()
+
+    asyncio.run(edit())
+    assert state(folder.kept()[0][0].draft) == state(draft)
+
+
+def journal_with(folder: JournalFolder, words: str) -> Journal:
+    journal = folder.begin()
+    journal.add(asked(Request(""), Request(words)))
+    return journal
+
+
+def test_only_one_has_a_journal_open(tmp_path):
+    folder = JournalFolder(tmp_path)
+    journal = journal_with(folder, "one")
+    for use in (folder.open, folder.discard):
+        with pytest.raises(JournalError, match="open in another window"):
+            use(journal.path)
+    journal.close()
+    folder.open(journal.path)[0].close()
+    folder.discard(journal.path)
+    assert not folder.paths()
+
+
+def test_a_sealed_draft_needs_the_key_of_the_store(tmp_path):
+    """And a plain one is sealed when it is opened after the store was encrypted, or by
+    the command that encrypts it."""
+    key = ""
+    folder = JournalFolder(tmp_path, lambda: key)
+    journal = journal_with(folder, "my secret words")
+    journal.close()
+    assert b"secret" in journal.path.read_bytes()
+
+    key = "a passphrase"
+    journal, draft = folder.open(journal.path)
+    assert draft.request.text == "my secret words"
+    journal.add(asked(draft.request, Request("other secret")))
+    with pytest.raises(JournalError, match="open in another window"):
+        folder.open(journal.path)
+    journal.close()
+    assert b"secret" not in journal.path.read_bytes()
+    assert folder.kept()[0][0].draft.request.text == "other secret"
+
+    assert folder.convert("another passphrase") == []
+    with pytest.raises(JournalError, match="sealed with another key"):
+        folder.open(journal.path)
+    key = "another passphrase"
+    assert folder.convert("") == []
+    key = ""
+    assert folder.kept()[0][0].draft.request.text == "other secret"
+    assert [path.suffix for path in tmp_path.iterdir()] == [".jsonl"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"", b"[]\n", b"[" * 100_000 + b"\n", b"\xff\n", b'{"specsteer_draft": 1}\n',
+     b'{"specsteer_draft": 9, "begun": "", "salt": "", "check": ""}\n'],
+    ids=["empty", "no object", "deep", "no text", "half a header", "newer"],
+)  # fmt: skip
+def test_what_cannot_be_read_is_named_and_left(tmp_path, head):
+    (tmp_path / "draft-1.jsonl").write_bytes(head)
+    app = make_app(gated_service(), tmp_path, journals=JournalFolder(tmp_path))
+
+    async def steps(pilot):
+        await until(pilot, lambda: bool(app._notifications))
+        (toast,) = app._notifications
+        assert str(tmp_path / "draft-1.jsonl") in toast.message
+        assert "this page is a new draft" in toast.message
+
+    play(app, steps)
+    assert (tmp_path / "draft-1.jsonl").read_bytes() == head
+
+
+@pytest.mark.parametrize("wrong", ["checksum", "place", "state", "version"])
+def test_what_stands_behind_a_damaged_line_is_set_aside(tmp_path, wrong):
+    folder = JournalFolder(tmp_path)
+    journal = journal_with(folder, "one")
+    journal.add(e.Begun(WriteRequest(REQUEST)))
+    match wrong:
+        case "place":
+            journal.add(e.Edited(0, 5, 1, ()))
+        case "state":
+            journal.add(e.Edited(0, 0, 0, (("x", "waiting"),)))
+        case "version":
+            journal.add(e.Stopped(7))
+        case _:
+            journal.add(e.Offline(on=True))
+    journal.add(e.Offline(on=True))
+    journal.close()
+    body = journal.path.read_bytes()
+    if wrong == "checksum":
+        line = body.splitlines()[-2]
+        body = body.replace(line + b"\n", b"0" * 8 + line[8:] + b"\n", 1)
+        journal.path.write_bytes(body)
+    again, draft = folder.open(journal.path)
+    again.close()
+    assert len(draft.attempts) == 1
+    assert not draft.offline
+    assert journal.path.with_suffix(".damaged").read_bytes() == body
+
+
+def test_a_full_disk_loses_nothing_once_there_is_room(tmp_path, monkeypatch):
+    """Half a line that it took is taken back."""
+    folder = JournalFolder(tmp_path)
+    journal = journal_with(folder, "one")
+    write = os.write
+
+    def full(handle, data):
+        if len(data) > 10:
+            return write(handle, data[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    journal.add(asked(Request("one"), Request("one two")))
+    assert journal.problem == "the disk is full"
+    assert folder.kept()[0][0].draft.request.text == "one"
+    monkeypatch.setattr(os, "write", write)
+    journal.add(asked(Request("one two"), Request("one two three")))
+    assert not journal.problem
+    assert folder.kept()[0][0].draft.request.text == "one two three"
+
+
+def test_texts_of_sources_stay_in_the_store(tmp_path):
+    """There alone they can be forgotten."""
+    folder = JournalFolder(tmp_path / "drafts")
+    app = make_app(gated_service(), tmp_path, journals=folder)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        app.writing.exclude(SOURCES[0])
+
+    play(app, steps)
+    ((one,), _) = folder.kept()
+    assert one.draft.variant.text == LETTER
+    assert [source.title for source in one.draft.variant.sources]
+    assert b"yellow hat is a disgrace" not in one.path.read_bytes()
+
+
+def test_folding_refuses_what_is_not_there():
+    with pytest.raises(ValueError, match="not there"):
+        folded([e.Shown(0)])
