@@ -17,6 +17,7 @@ from edge_app.decoding.events import (
     Event,
     Finished,
     Opened,
+    Reckoned,
     Settled,
     Source,
     SourcesFound,
@@ -154,7 +155,7 @@ def worth_keeping(event: Event) -> Event | None:
         case SourcesFound(sources=sources):
             bare = tuple(replace(source, excerpt="") for source in sources)
             return replace(event, sources=bare)
-        case Opened() | Verified() | Settled() | Finished():
+        case Opened() | Verified() | Settled() | Reckoned() | Finished():
             return event
         case _:
             return None
