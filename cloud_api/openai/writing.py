@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from cloud_api.callers import Caller
-from cloud_api.engine.scheduler import EngineThread, Round
+from cloud_api.engine.scheduler import EngineThread
+from cloud_api.engine.slots import Round
 from cloud_api.errors import QuotaError, StoppingError, UnknownModelError
 from cloud_api.sessions.service import Service
 from decoding_core.errors import (

@@ -9,7 +9,7 @@ import pytest
 from websockets.sync.client import connect
 
 from cloud_api.engine.loading import ModelOptions, load_models
-from cloud_api.sessions.service import Session
+from cloud_api.sessions.session import Session
 from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import EngineVerifier, role_of
