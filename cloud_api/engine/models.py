@@ -69,7 +69,7 @@ class Models:
     """Raises a DecodingError for a session that the models cannot serve, or not now."""
     text: Callable[[], AbstractContextManager[Model]] | None = None
     """The generalist's vocabulary and chat template, to be used while the block runs;
-    None where it runs behind an address."""
+    None where it runs behind an address, and no model of its family here."""
     kv_tokens: int | None = None
     """The most tokens that all slots of a model hold together; None: as many as fit
     into the slots."""
