@@ -250,12 +250,13 @@ class Scheduler:
                 leaving = self._pool.idle(self._waiting) or session_id
                 self._evict(leaving, "budget")
 
-    def _evict(self, session_id: str, why: str) -> None:
-        """Take the slot from a text that has not ended."""
+    def _evict(self, session_id: str, why: str = "") -> None:
+        """Take the slot from a text that has not ended: where others are free, for its
+        tokens."""
         slot, counts = self._pool.held(session_id), self._models.counts
         if slot is not None and len(slot.generalist):
             self._texts[session_id].lost = len(slot.generalist)
-            counts.evictions[why] += 1
+            counts.evictions[why or ("budget" if self._pool.has_free else "turn")] += 1
         self._pool.release(session_id)
 
     def _lend(self, session_id: str, party: Party, need: int) -> Slot | None:
@@ -287,7 +288,7 @@ class Scheduler:
                 if when > now:
                     in_vain[party] = need
                     break
-                self._evict(leaving, "turn")
+                self._evict(leaving)
                 if unread.pop(leaving, None) is not None:
                     self._texts[leaving].gave_way = True
                 if leaving in self._waiting:  # it waits again, behind the others
@@ -392,7 +393,7 @@ class Scheduler:
                 leaving = self._pool.spare(self._waiting, party, need)
                 if leaving is not None:
                     if leaving:
-                        self._evict(leaving, "turn")
+                        self._evict(leaving)
                     slot = self._lend(session_id, party, need)
             if slot is None:
                 in_vain.add(party)

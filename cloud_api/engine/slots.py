@@ -265,6 +265,11 @@ class SlotPool:
         self._budget = models.kv_tokens
         self._held: dict[str, Slot] = {}
 
+    @property
+    def has_free(self) -> bool:
+        """Whether a slot is held by nobody."""
+        return bool(self._free)
+
     def has_room(self, need: int) -> bool:
         """Whether there is a free slot with room for so many tokens."""
         return bool(self._free) and self._more_room(0, need) is not None

@@ -58,6 +58,7 @@ CASES = {
         "~mbox {mbox} --me {me}",
     ],
     ("serve",): [
+        "--allow-origin {hostile}",
         "--task {hostile}",
         "--method {hostile}",
         "--lora {hostile}",
