@@ -352,8 +352,13 @@ def test_what_is_kept_is_read_as_it_was(tmp_path_factory, variants, request):
 
 @pytest.mark.parametrize(
     "body",
-    ["", "[]", "[" * 100_000, '{"versions": [{}], "current": 0}', "\xff"],
-    ids=["empty", "no object", "deep", "a version without words", "no text"],
+    [
+        pytest.param("", id="empty", marks=pytest.mark.slow),
+        pytest.param("[]", id="no object", marks=pytest.mark.slow),
+        pytest.param("[" * 100_000, id="deep"),
+        pytest.param('{"versions": [{}], "current": 0}', id="a version without words"),
+        pytest.param("\xff", id="no text", marks=pytest.mark.slow),
+    ],
 )
 def test_a_damaged_file_is_named_and_left(home, tmp_path, body):
     folder = home / "kept"
