@@ -110,7 +110,9 @@ class Models:
     def may_rest(self) -> bool:
         """Whether one of the models could give its memory back now."""
         served = [one for one in self.each() if isinstance(one, ServedModel)]
-        return bool(served) and not any(one.in_use for one in served)
+        return any(one.loaded for one in served) and not any(
+            one.in_use for one in served
+        )
 
     def rest(self) -> None:
         """Give back the memory of all models that were loaded here."""

@@ -197,7 +197,7 @@ class Scheduler:
     @property
     def may_rest(self) -> bool:
         """Whether the models could give their memory back."""
-        return not self.asleep and self._models.may_rest
+        return self._models.may_rest
 
     def rest(self) -> None:
         """Give the memory of the models back; what their slots hold is read anew when
@@ -655,8 +655,8 @@ class EngineThread:
         command has come for `unload_seconds`."""
         while not self._closing:
             pause = scheduler.pause()
-            rests = pause is None and not scheduler.asleep
-            if rests and unload_seconds is not None:
+            rests = pause is None
+            if pause is None and unload_seconds is not None:
                 pause = max(unload_seconds, _REST_SECONDS)
             try:
                 command = self._commands.get(block=pause != 0.0, timeout=pause)

@@ -104,6 +104,10 @@ def test_a_model_does_not_rest_while_somebody_needs_it():
         assert model == "the model"
         assert world.model.loaded
     assert scheduler.may_rest
+    scheduler.rest()
+    with world.model.model():  # somebody has it loaded, and reads nothing with it
+        pass
+    assert scheduler.may_rest
 
 
 def test_another_model_in_the_place_of_the_first_is_refused():
