@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from cloud_api.auth.middleware import Authenticate
 from cloud_api.callers import Authority
-from cloud_api.connections import DOOR, Door
+from cloud_api.connections import ANSWERS, DOOR, Door
 from cloud_api.engine.loading import LoadProgress
 from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import EngineThread
@@ -61,6 +61,8 @@ def create_app(
     app.state.answers = Counter()
     app.state.started = time.time()
     app.state.service = Service(settings, app.state.engine)
+    app.state.streams = stream.OpenStreams(settings.user)
+    app.state.service.when_streams_end(app.state.streams.end)
     for router in (routes.router, stream.router, metrics.router, page.router):
         app.include_router(router, responses=problems.DESCRIBED)
     if settings.openai:
@@ -89,19 +91,17 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     app.state.engine.start()
 
     async def sweep() -> None:
-        """Forget idle sessions, and free what rests, every few seconds."""
+        """Forget idle sessions every few seconds."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
             service.expire()
-            if app.state.engine.models is not None:
-                await asyncio.to_thread(app.state.engine.models.rest)
 
     tasks = [asyncio.create_task(sweep())]
     household: Household | None = app.state.household
     if household is not None:
         tasks.append(asyncio.create_task(household.watch(service.end_device)))
     try:
-        yield {DOOR: app.state.door}
+        yield {DOOR: app.state.door, ANSWERS: app.state.answers}
     finally:
         for task in tasks:
             task.cancel()

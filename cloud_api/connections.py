@@ -28,7 +28,6 @@ from typing import Any, Literal
 import h11
 import uvicorn
 from fastapi import FastAPI
-from uvicorn._types import ASGISendEvent
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -37,6 +36,7 @@ from uvicorn.server import ServerState
 from cloud_api.engine.scheduler import EngineThread
 from cloud_api.errors import QuotaError
 from cloud_api.http import problems
+from cloud_api.http.stream import OpenStreams
 from cloud_api.sessions.quotas import Bookings
 from cloud_api.sessions.service import Service
 from cloud_api.settings import DoorLimits
@@ -50,13 +50,16 @@ REST_SECONDS = 75
 _COME_BACK_SECONDS = 5.0
 WAITING = 256
 """Connections that the system holds until they are accepted."""
+_TICK_SECONDS = 0.1
+"""How late the door may be to close a connection."""
 _ACCEPTED_AT_ONCE = 16
 """asyncio accepts so many before it reads from one of them: far fewer than the door
 lets in, so that whoever sends its request at once is heard even in a flood."""
 
 DOOR = "door"
+ANSWERS = "answers"
 VISIT = "visit"
-"""Keys of an ASGI scope's state; the first is put there by the application."""
+"""Keys of an ASGI scope's state; the first two are put there by the application."""
 
 Stage = Literal["header", "body"]
 
@@ -77,6 +80,8 @@ class Visit:
         """What the server waits for."""
         self.deadline: float | None = None
         self.unread_deadline: float | None = None
+        self.unread = 0
+        """Bytes of answers that the client has not read, where they are many."""
 
     @property
     def known(self) -> bool:
@@ -91,6 +96,9 @@ class Door:
         self.limits = limits
         self._visits: dict[Visit, None] = {}
         self._bookings = Bookings()
+        self._next: float | None = None
+        self.wake: Callable[[float], None] = lambda _: None
+        """Told when `expire` has something to do next."""
 
     def __len__(self) -> int:
         return len(self._visits)
@@ -152,19 +160,33 @@ class Door:
                 "body": self.limits.body_seconds,
             }[stage]
             visit.deadline = now + seconds
+            self._wait_for(visit.deadline)
 
     def rest(self, visit: Visit, now: float) -> None:
         """Note that the client has its answer and may send another request."""
         self.expect(visit, None, now)
         visit.resting_since = now
 
-    def unread(self, visit: Visit, now: float | None) -> None:
-        """Note that the client has not read its answer at `now`, or, with None, that it
-        reads again."""
-        if now is None:
+    def unread(self, visit: Visit, size: int, now: float) -> None:
+        """Note that the client has not read so many bytes of its answer at `now`, or,
+        with 0, that it reads again. Nothing more is answered on the connection until
+        then; where all of one user's hold too much, the one that holds the most is
+        closed."""
+        visit.unread = size
+        if not size:
             visit.unread_deadline = None
-        else:
-            visit.unread_deadline = now + self.limits.unread_seconds
+            return
+        visit.unread_deadline = now + self.limits.unread_seconds
+        self._wait_for(visit.unread_deadline)
+        theirs = [
+            one
+            for one in self._visits
+            if one.unread
+            and one.user == visit.user
+            and (one.known or one.network == visit.network)
+        ]
+        if sum(one.unread for one in theirs) > self.limits.unread_bytes:
+            self._turn_out(max(theirs, key=lambda one: one.unread), None)
 
     def expire(self, now: float) -> None:
         """Close what has kept the server waiting for too long."""
@@ -173,6 +195,17 @@ class Door:
                 self._turn_out(visit, visit.stage)
             elif visit.unread_deadline is not None and visit.unread_deadline <= now:
                 self._turn_out(visit, None)
+        both = ((one.deadline, one.unread_deadline) for one in self._visits)
+        deadlines = [when for pair in both for when in pair if when is not None]
+        self._next = None
+        if deadlines:
+            self._wait_for(min(deadlines))
+
+    def _wait_for(self, deadline: float) -> None:
+        """Have `expire` called when a deadline has come."""
+        if self._next is None or deadline < self._next:
+            self._next = deadline
+            self.wake(deadline)
 
     def _turn_out(self, visit: Visit, stage: Stage | None) -> None:
         del self._visits[visit]
@@ -214,6 +247,7 @@ class _Watched(asyncio.Protocol):
     _door: Door
     _visit: Visit
     loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone."""
@@ -223,12 +257,13 @@ class _Watched(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The client reads more slowly than it asks."""
         super().pause_writing()
-        self._door.unread(self._visit, self.loop.time())
+        size = max(1, self.transport.get_write_buffer_size())
+        self._door.unread(self._visit, size, self.loop.time())
 
     def resume_writing(self) -> None:
         """The client has read."""
         super().resume_writing()
-        self._door.unread(self._visit, None)
+        self._door.unread(self._visit, 0, self.loop.time())
 
 
 class HttpConnection(_Watched, H11Protocol):
@@ -259,6 +294,13 @@ class HttpConnection(_Watched, H11Protocol):
         if not self.transport.is_closing():
             super().data_received(data)
             self._tell_door()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Become a `StreamConnection`, which is given the whole request at once."""
+        super().handle_websocket_upgrade(event)
+        stream = self.transport.get_protocol()
+        if isinstance(stream, StreamConnection):
+            stream.refuse_unread()
 
     def on_response_complete(self) -> None:
         """Go on with the next request, which may be here already."""
@@ -313,19 +355,23 @@ class StreamConnection(_Watched, WebSocketsSansIOProtocol):
         self._visit: Visit = app_state[VISIT]
         self._visit.leave = lambda _: self.transport.abort()
 
-    def data_received(self, data: bytes) -> None:
-        """The request to upgrade, then frames."""
-        super().data_received(data)
+    def start_keepalive(self) -> None:
+        """The application has accepted the stream."""
+        super().start_keepalive()
+        self._door.expect(self._visit, None, self.loop.time())
+
+    def on_task_complete(self, task: asyncio.Task[None]) -> None:
+        """The application is done with the stream, or has denied it."""
+        super().on_task_complete(task)
+        if self.initial_response is not None:
+            self.app_state[ANSWERS][self.initial_response[0]] += 1
+
+    def refuse_unread(self) -> None:
+        """Answer a request to upgrade that could not even be parsed; uvicorn would
+        leave it at that."""
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
-            # It could not even be parsed; uvicorn would leave it at that.
             self.transport.write(raw_answer(problems.bad_request()))
             self.transport.close()
-
-    async def send(self, message: ASGISendEvent) -> None:
-        """Accept the stream, or send a frame."""
-        await super().send(message)
-        if message["type"] == "websocket.accept":
-            self._door.expect(self._visit, None, self.loop.time())
 
 
 def raw_answer(problem: problems.Problem) -> bytes:
@@ -350,6 +396,7 @@ class VerifierServer(uvicorn.Server):
         """Serve `app`; each connection is an `http`."""
         super().__init__(configuration(app, http))
         self._service: Service = app.state.service
+        self._streams: OpenStreams = app.state.streams
         self._engine: EngineThread = app.state.engine
         self._door: Door = app.state.door
         self._on_listening = on_listening
@@ -359,20 +406,30 @@ class VerifierServer(uvicorn.Server):
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(WAITING)  # uvicorn has one number for both
-        self._on_listening()
+        loop = asyncio.get_running_loop()
 
-    async def on_tick(self, counter: int) -> bool:
-        """Hang up on who is too slow; end also when the models could not be loaded."""
-        self._door.expire(asyncio.get_running_loop().time())
-        failed = self._engine.failure is not None
-        return await super().on_tick(counter) or failed
+        def expire() -> None:
+            self._door.expire(loop.time())
+
+        def wake(deadline: float) -> None:
+            # A little later, so that a crowd of deadlines is looked at once.
+            loop.call_at(deadline + _TICK_SECONDS, expire)
+
+        def end() -> None:
+            self.should_exit = True
+
+        self._door.wake = wake
+        self._engine.when_it_fails(end)
+        self._on_listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop accepting, finish the rounds, tell the devices, hang up."""
         for server in self.servers:
             server.close()
         if not self.force_exit:
-            await self._service.drain(self._service.settings.stop_seconds)
+            await self._service.drain(
+                self._service.settings.stop_seconds, self._streams.tasks
+            )
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002

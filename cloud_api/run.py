@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import json
@@ -10,6 +11,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,14 +22,17 @@ from cloud_api.app import create_app
 from cloud_api.connections import WAITING, HttpConnection, VerifierServer
 from cloud_api.engine.loading import LoadProgress, ModelOptions, load_models
 from cloud_api.errors import PeopleError, ServerError
-from cloud_api.people.admission import Admission
+from cloud_api.people.admission import Admission, Tls
 from cloud_api.settings import DoorLimits, ServerSettings
 from cloud_api.tls import first_byte
+from decoding_core.foreign_text import one_line
 from models.owner_only import may_be_swapped, write_whole
 
 _OTHER_FILES = 64
 """Descriptors for what is no connection, or one that is about to be closed."""
 _HARD_STOP_SECONDS = 4.0
+_LOOK_SECONDS = 10.0
+"""How often it is looked whether a given certificate was renewed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,21 @@ def serve(options: ModelOptions, admission: Admission, doorway: Doorway) -> bool
     app = create_app(settings, load, admission.authority, fingerprint, progress)
     http = first_byte(tls.context, plain=plain) if tls else HttpConnection
     url = address_of(listener, "http" if plain else "https")
-    server = VerifierServer(app, lambda: _say(url, admission.origin, doorway), http)
+
+    def told(renewed: Tls) -> None:
+        """Have codes lead to the renewed certificate."""
+        if people is not None:
+            app.state.pairing.fingerprint = renewed.fingerprint
+            people.people.listens(secure(url), renewed.fingerprint)
+
+    watching: list[asyncio.Task[None]] = []
+
+    def listening() -> None:
+        _say(url, admission.origin, doorway)
+        if tls and tls.files:
+            watching.append(asyncio.create_task(_renew(tls, told)))
+
+    server = VerifierServer(app, listening, http)
     if doorway.exit_with_stdin:
         _stop_with_stdin(server)
     if people is not None:
@@ -169,6 +188,25 @@ def _say(url: str, origin: str, doorway: Doorway) -> None:
         write_whole(doorway.announce, line.encode())
     sys.stderr.write(f"listening on {url} · {origin}\n")
     sys.stderr.flush()
+
+
+async def _renew(tls: Tls, tell: Callable[[Tls], None]) -> None:
+    """Read the given certificate and its key again whenever their files change."""
+    stamps = tls.stamps
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        if tls.stamps == stamps:
+            continue
+        stamps = tls.stamps
+        try:
+            tls = await asyncio.to_thread(tls.renewed)
+            await asyncio.to_thread(tell, tls)
+        except (ServerError, PeopleError, OSError) as error:
+            words = f"{one_line(str(error))}; the certificate of before is shown"
+        else:
+            words = "the renewed certificate is shown to whoever connects from now on"
+        sys.stderr.write(f"{words}\n")
+        sys.stderr.flush()
 
 
 def _stop_with_stdin(server: VerifierServer) -> None:

@@ -21,6 +21,9 @@ class DoorLimits:
     """From the end of the header to the end of the body."""
     unread_seconds: float = 30.0
     """How long an answer may wait for a client that does not read."""
+    unread_bytes: int = 32 << 20
+    """Answers that one user's clients, or strangers from one network, have not read;
+    beyond it the connection that holds the most is closed."""
 
     @property
     def known(self) -> int:

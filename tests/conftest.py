@@ -7,8 +7,10 @@ from hypothesis import HealthCheck, settings
 
 from models.running.settings import default_threads
 
-# `--hypothesis-profile=thorough` looks long for what forty examples do not show.
-settings.register_profile("project", deadline=None, max_examples=40)
+EXAMPLES = 25
+"""Of each property in the fast tests; other ones in each run."""
+# `--hypothesis-profile=thorough` looks long for what so few examples do not show.
+settings.register_profile("project", deadline=None, max_examples=EXAMPLES)
 settings.register_profile(
     "thorough",
     deadline=None,
@@ -26,7 +28,7 @@ os.environ["SPECSTEER_THREADS"] = str(default_threads())
 def pytest_collection_modifyitems(items):
     """In the thorough profile also the tests that chose a number for the usual one."""
     wanted = settings.default.max_examples
-    if wanted <= 40:
+    if wanted <= EXAMPLES:
         return
     for item in items:
         test = getattr(item, "obj", None)

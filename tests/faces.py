@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+from tests.sources import parsed
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("decoding_core", "edge_app", "models", "personal_store")
 USERS = (*PACKAGES, "benchmarks", "cloud_api")
@@ -25,7 +27,7 @@ def imports_from_outside(root: Path = ROOT) -> Iterator[tuple[Path, str, str]]:
     """Each (file, module, name) where one package imports a name of another's."""
     for user in USERS:
         for path in sorted((root / user).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            for node in ast.walk(parsed(path)):
                 if not isinstance(node, ast.ImportFrom) or node.module is None:
                     continue
                 package = node.module.partition(".")[0]

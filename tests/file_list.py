@@ -7,6 +7,8 @@ import ast
 import re
 from pathlib import Path
 
+from tests.sources import parsed
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "files.md"
 PACKAGES = (
@@ -28,7 +30,7 @@ _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 
 def first_sentence(path: Path) -> str:
     """Of a module's docstring, on one line."""
-    text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    text = ast.get_docstring(parsed(path)) or ""
     paragraph = " ".join(text.partition("\n\n")[0].split())
     found = _SENTENCE.match(paragraph)
     return (found[1] if found else paragraph).rstrip(".")

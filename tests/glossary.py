@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 
 from tests.docs_blocks import ROOT
+from tests.sources import parsed
 
 PAGE = ROOT / "docs" / "glossary.md"
 PLACES = (
@@ -38,7 +39,7 @@ def classes() -> Iterator[tuple[str, str, str]]:
             file = path.relative_to(ROOT).as_posix()
             if path.parent.name in ("methods", "personalisation"):
                 continue
-            for node in ast.parse(path.read_text("utf-8")).body:
+            for node in parsed(path).body:
                 if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
                     continue
                 if node.name.endswith("Error"):

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.sources import parsed
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
     *("benchmarks", "cloud_api", "decoding_core", "edge_app", "models"),
@@ -44,7 +46,7 @@ def private_functions(root: Path = ROOT) -> tuple[int, int]:
     at exactly one place of their file besides their definition."""
     every = single = 0
     for path in sources(root):
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = parsed(path)
         named: Counter[str] = Counter()
         defined: Counter[str] = Counter()
         for node in ast.walk(tree):
@@ -63,7 +65,7 @@ def private_functions(root: Path = ROOT) -> tuple[int, int]:
 def method_flags(root: Path = ROOT) -> list[str]:
     """The flags of a method: what the interface `Method` says of it without being
     asked about numbers."""
-    tree = ast.parse((root / "decoding_core" / "protocols.py").read_text("utf-8"))
+    tree = parsed(root / "decoding_core" / "protocols.py")
     (method,) = (
         n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Method"
     )
@@ -80,7 +82,7 @@ def flag_reads(root: Path = ROOT) -> list[str]:
     return [
         f"{path.relative_to(root)}:{node.lineno} {node.attr}"
         for path in sources(root)
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute)
         and node.attr in flags
         and isinstance(node.ctx, ast.Load)

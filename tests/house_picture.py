@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.sources import parsed
+
 ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs" / "house.svg"
 PACKAGES = (
@@ -91,7 +93,7 @@ def imports(root: Path = ROOT) -> list[tuple[str, str]]:
     for package, _, _ in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
             module = ".".join(path.relative_to(root).with_suffix("").parts)
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            for node in ast.walk(parsed(path)):
                 if isinstance(node, ast.Import):
                     found += [(module, alias.name) for alias in node.names]
                 elif isinstance(node, ast.ImportFrom) and node.module:

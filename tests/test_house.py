@@ -8,6 +8,11 @@ def test_folders_stay_rooms():
     assert max(house.folder_sizes().values()) <= 15
 
 
+def test_files_are_read_in_one_sitting():
+    long = [p for p in house.sources() if p.read_bytes().count(b"\n") > 700]
+    assert long == []
+
+
 def test_functions_are_whole():
     """Fewer than half of the private functions have a single caller."""
     every, single = house.private_functions()

@@ -15,8 +15,7 @@ NAMES = ("one block", "one mail")
 def test_the_files_of_a_trail_are_there(name):
     """`python -m tests.trail --write` puts them in."""
     files = trail.written(name)
-    # What is told of a round, kept fair and unloaded adds to the twenty of before.
-    assert 0 < len(files) <= 25
+    assert 0 < len(files) <= 20
     assert [file for file in files if not (trail.ROOT / file).is_file()] == []
 
 

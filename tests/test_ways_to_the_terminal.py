@@ -5,6 +5,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
+from tests.sources import parsed
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
     *("benchmarks", "cloud_api", "decoding_core", "edge_app", "models"),
@@ -45,7 +47,7 @@ STARTED = {
 def trees():
     """Every module, parsed once by whoever asks first."""
     return {
-        str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8"))
+        str(path.relative_to(ROOT)): parsed(path)
         for package in PACKAGES
         for path in sorted((ROOT / package).rglob("*.py"))
     }

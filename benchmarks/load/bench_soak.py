@@ -44,9 +44,12 @@ class Soaked:
         return self.ends_mib / self.begins_mib - 1
 
 
-async def soak(home: Household, seconds: float, devices: int) -> Soaked:
+async def soak(
+    home: Household, seconds: float, devices: int, rest: float = 0.0
+) -> Soaked:
     """Have devices write texts of all lengths, leave some of them in their midst, open
-    some in vain and break some connections, until the time is over."""
+    some in vain and break some connections, until the time is over. Each device rests
+    for some seconds after a text."""
     end, began = time.monotonic() + seconds, time.monotonic()
     samples: list[tuple[float, float]] = []
     texts = rounds = 0
@@ -84,6 +87,7 @@ async def soak(home: Household, seconds: float, devices: int) -> Soaked:
                 else:
                     times = await write(home, client, text)
                     rounds += 1 + len(times.rounds)
+                await asyncio.sleep(choose.uniform(0, 2 * rest))
 
     async with asyncio.TaskGroup() as group:
         group.create_task(sample())
@@ -118,7 +122,15 @@ async def soak(home: Household, seconds: float, devices: int) -> Soaked:
     show_default=True,
     help="How many write at once.",
 )
-def command(minutes: float, devices: int) -> None:
+@click.option(
+    "--rest",
+    type=click.FloatRange(0),
+    default=0.0,
+    show_default=True,
+    help="Seconds that a device rests after a text, on average: the machine has other"
+    " work too.",
+)
+def command(minutes: float, devices: int, rest: float) -> None:
     """Whether the server's memory stays flat.
 
     Devices of three users write texts of all lengths with the embedded pair, some of
@@ -127,7 +139,7 @@ def command(minutes: float, devices: int) -> None:
     first third.
     """
     with household(4) as home:
-        found = asyncio.run(soak(home, 60 * minutes, devices))
+        found = asyncio.run(soak(home, 60 * minutes, devices, rest))
     print(
         f"{found.seconds / 60:.1f} minutes, {found.texts} texts, {found.rounds} rounds:"
         f" {found.begins_mib:.1f} MiB at first, {found.ends_mib:.1f} at last "

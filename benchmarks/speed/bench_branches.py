@@ -243,9 +243,10 @@ def command(
     with closing(order.device()) as device:
         draft = timed(device, 400, (1,), 20)[1]
     server = order.server()
-    assert server.base is not None
+    opened = server.opened()
+    assert opened.base is not None
     passes = [
-        timed(model, 200, (1, 8), 20) for model in (server.generalist, server.base)
+        timed(model, 200, (1, 8), 20) for model in (opened.generalist, opened.base)
     ]
     for model in server.each():
         model.close()

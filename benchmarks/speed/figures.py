@@ -60,11 +60,12 @@ def unloaded(
 ) -> Unloaded:
     """Time each engine after its prompt, each figure the median of so many."""
     (draft,) = timed(device, private, (1,), times).values()
-    assert server.base is not None
+    opened = server.opened()
+    assert opened.base is not None
     return Unloaded(
         draft,
-        timed(server.generalist, public, BLOCKS, times),
-        timed(server.base, public, BLOCKS, times),
+        timed(opened.generalist, public, BLOCKS, times),
+        timed(opened.base, public, BLOCKS, times),
     )
 
 

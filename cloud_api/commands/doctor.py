@@ -114,17 +114,22 @@ def _memory(wanted: ModelOptions) -> str:
     found = [describe(path) for path in paths]
     lengths = [one.context_length for one in found if one.context_length]
     length = wanted.context_length or min([*lengths, LONGEST_TEXT])
-    needed = sum(one.memory(length, wanted.slots) for one in found)
+    texts = f"{wanted.slots} texts of {length} tokens"
+    slots = wanted.slots
+    if wanted.kv_tokens is not None:
+        length, slots = wanted.kv_tokens, 1
+        texts = f"texts of {length} tokens together"
+    needed = sum(one.memory(length, slots) for one in found)
     machine = machine_memory()
     told = (
-        f"about {needed / _GIGABYTE:.1f} GB for {wanted.slots} texts of {length} "
-        f"tokens; free now: {machine.available / _GIGABYTE:.1f} GB of "
-        f"{machine.total / _GIGABYTE:.1f}"
+        f"about {needed / _GIGABYTE:.1f} GB for {texts}; free now: "
+        f"{machine.available / _GIGABYTE:.1f} GB of {machine.total / _GIGABYTE:.1f}"
     )
     match machine.fit(needed):
         case "too large":
             raise ModelError(
-                f"{told}; choose a smaller model, or fewer --sessions or --context"
+                f"{told}; choose a smaller model, or fewer --sessions, --context or "
+                "--kv-tokens"
             )
         case "tight":
             return f"{told}; only without other programs that run now"

@@ -111,6 +111,13 @@ class Serve(click.Command):
     help="Tokens per text; default: what both models were trained for, up to 8192.",
 )
 @click.option(
+    "--kv-tokens",
+    type=click.IntRange(1024),
+    help="The most tokens that the caches of all texts hold together: a long text may "
+    "take what short ones leave, and one that nobody writes at is read anew when its "
+    "next block comes; default: --context for each of --sessions.",
+)
+@click.option(
     "--token",
     envvar="SPECSTEER_CLOUD_TOKEN",
     show_envvar=True,
@@ -275,6 +282,10 @@ def models_wanted(options: Mapping[str, Any]) -> ModelOptions:
     )
     if stock and generalist:
         raise click.UsageError("--generalist and --generalist-url exclude each other")
+    if stock and options["kv_tokens"]:
+        raise click.UsageError(
+            "--kv-tokens is for models that run here; a vLLM server has its own budget"
+        )
     if options["base_url"] and (base or options["no_base"]):
         raise click.UsageError("--base-url excludes --base and --no-base")
     large, small = stock or (
@@ -298,6 +309,7 @@ def models_wanted(options: Mapping[str, Any]) -> ModelOptions:
             exact=options["exact"],
         ),
         options["generalist_tokenizer"],
+        options["kv_tokens"],
         unload_seconds=60.0 * minutes if minutes else None,
     )
 

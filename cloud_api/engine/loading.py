@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cloud_api.engine.models import Models
@@ -39,6 +39,9 @@ class ModelOptions:
     tokenizer: Path | None = None
     """Where the tokens of a generalist behind an address are read; None: they are the
     base's."""
+    kv_tokens: int | None = None
+    """The most tokens that all texts of a model hold together, which then share one
+    pool of memory; None: `context_length` for each of the slots."""
     unload_seconds: float | None = None
     """After so long without a request the models' memory is given back, until the next
     comes; None: never."""
@@ -75,6 +78,7 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
     from models.running.threads import fit_threads
 
     progress = progress or LoadProgress()
+    settings = replace(options.engine, kv_tokens=options.kv_tokens)
 
     def loaded(role: str, path: Path) -> Model:
         progress.role, progress.share = role, 0.0
@@ -82,7 +86,7 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
         def tell(share: float) -> None:
             progress.share = share
 
-        return load_model(path, options.engine, progress=tell)
+        return load_model(path, settings, progress=tell)
 
     def opened(model: Model, length: int) -> tuple[TextSlots, int]:
         context = model.open(options.slots, length, owns_model=True)
@@ -97,6 +101,8 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
     names = found["generalist"].vocabulary.names()
     trained = min(model.context_length for model in found.values())
     length = options.context_length or min(trained, _LONGEST_CONTEXT)
+    if options.kv_tokens is not None:
+        length = min(length, options.kv_tokens)
     served, threads = [], 0
     for role, model in found.items():
         context, count = opened(model, length)
@@ -105,7 +111,7 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
         def again(role: str = role) -> TextSlots:
             return opened(loaded(role, paths[role]), length)[0]
 
-        served.append(ServedModel(context, again, options.unload_seconds))
+        served.append(ServedModel(context, again))
     progress.role = ""
     # llama.cpp's threads spin while they wait for each other: with fewer cores than
     # threads, two models at once are slower than one after the other.
@@ -117,4 +123,6 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
         at_once,
         names=names,
         text=generalist.model,
+        kv_tokens=options.kv_tokens,
+        unload_seconds=options.unload_seconds,
     )

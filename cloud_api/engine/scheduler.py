@@ -24,10 +24,9 @@ import asyncio
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -35,13 +34,17 @@ import numpy as np
 from cloud_api import logs
 from cloud_api.engine.models import Models
 from cloud_api.engine.slots import (
-    NOBODY,
     FairTime,
     Party,
     PromptPace,
+    Result,
+    Round,
     Slot,
-    SlotCache,
     SlotPool,
+    TextState,
+    Turn,
+    needs_of,
+    read_turns,
 )
 from cloud_api.errors import StaleBlockError, StoppingError
 from decoding_core.errors import (
@@ -52,8 +55,7 @@ from decoding_core.errors import (
     SessionLostError,
 )
 from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, Verdict, check_finite
-from decoding_core.protocols import BatchEngine, Rows
-from decoding_core.verifier import evaluate_rows
+from decoding_core.protocols import Rows
 
 CHUNK = 256
 """Tokens of a long text that are read in one step where nobody else writes."""
@@ -80,101 +82,10 @@ SHORTEST_FIRST = 3
 """Of a user's prompts the shortest rest is read first, but in every so many steps the
 one that waits the longest: short ones wait for no long one, and long ones for a third
 of the time."""
-Result = Verdict | Exception
+_REST_SECONDS = 0.01
+"""Models that somebody else needs are asked again whether they rest after so long."""
 Logits = tuple[Rows, Rows | None]
 """Rows of the generalist and of the base; None where the base is not used."""
-Key = tuple[int, int, int]
-"""Text, epoch and round: the name of a block in its session, in the order in which
-they come. The texts of a session are counted, for each may begin with epoch 0."""
-
-
-@dataclass(slots=True, eq=False)
-class Round:
-    """A block to verify: what to read, and what to do with the logits."""
-
-    session_id: str
-    token_ids: tuple[int, ...]
-    rows: int
-    uses_base: bool
-    verify: Callable[[Rows, Rows | None], Verdict] | None = None
-    """None: the text is only read ahead, before its first block comes, and `done` is
-    not called."""
-    key: Key = (0, 0, 0)
-    position: int = 0
-    """How many tokens stand before the block."""
-    whole: int = 0
-    """How many tokens a verdict keeps that refuses none; 0 where the device decides,
-    and the server knows of no refusal."""
-    done: Callable[[Result], None] = lambda _: None
-    candidates: int | None = None
-    """How many of a row's likeliest tokens its verdict is made of; None: not known."""
-    asked: tuple[int, ...] = ()
-    """The tokens that it looks up besides."""
-    user: str = ""
-    """Whose text it is."""
-    device: str = ""
-    """The device of that user on which it is written."""
-
-    @property
-    def party(self) -> Party:
-        """Who wants a slot for it."""
-        return self.user, self.device
-
-
-@dataclass(slots=True, eq=False)
-class _Turn:
-    """What one step reads of a round: all of it, or of a long text the next chunk."""
-
-    round: Round
-    slot: Slot
-    chunk: int | None = None
-    seconds: float = 0.0
-    """How long the models took for the step, once it was done."""
-    size: int = 0
-    """How many tokens the step reads of it."""
-
-    @property
-    def rest(self) -> int:
-        """How many tokens of the round are still to be read."""
-        ids, rows = self.round.token_ids, self.round.rows
-        start = self.slot.generalist.start(ids, rows)
-        if self.round.uses_base:
-            start = min(start, self.slot.base.start(ids, rows))
-        return len(ids) - start
-
-    def cut(self, chunk: int) -> None:
-        """Read so many of its tokens alone, and give no logits yet."""
-        self.chunk, self.size = chunk, min(chunk, self.size)
-
-
-@dataclass(slots=True, eq=False)
-class _Text:
-    """What the scheduler knows of a session."""
-
-    rounds: deque[Round] = field(default_factory=deque)
-    """Its blocks that wait, in the order in which they came."""
-    epoch: tuple[int, int] = (0, 0)
-    """The earliest text and epoch whose blocks are wanted."""
-    failed: Round | None = None
-    """A block that a model failed on: what stands behind it is stale until it has come
-    again, under its name or a later one."""
-    answered: float | None = None
-    """When the last of its blocks was answered."""
-    pause: float = 0.0
-    """How long its device then took until the next block."""
-    party: Party = NOBODY
-    gave_way: bool = False
-    """Whether it lost its slot to a shorter text before it was read, which happens
-    once."""
-
-    def is_stale(self, round_: Round) -> bool:
-        """Whether a block follows what is no part of the text."""
-        failed = self.failed
-        return round_.key[:2] < self.epoch or (
-            failed is not None
-            and round_.key[:2] == failed.key[:2]
-            and round_.position > failed.position
-        )
 
 
 class Scheduler:
@@ -191,8 +102,11 @@ class Scheduler:
         self._models = models
         self._clock = clock
         self._stopwatch = stopwatch
-        self._pool = SlotPool(models)
-        self._texts: dict[str, _Text] = {}
+        self._opened = models.opened()
+        self.asleep = False
+        """Whether the models' memory was given back."""
+        self._pool = SlotPool(models, self._opened)
+        self._texts: dict[str, TextState] = {}
         self._waiting: dict[str, Party] = {}
         """Sessions with blocks. Those that have no slot are in the order in which they
         began to wait for one; those that have, in the order of their next turn."""
@@ -212,17 +126,19 @@ class Scheduler:
         ready = any(self._pool.held(one) for one in self._waiting)
         if ready or any(map(self._pool.held, self._ahead)):
             return 0.0
-        readers = {round_.party for round_ in self._ahead.values()}
-        if any(self._pool.spare(self._waiting, one) is not None for one in readers):
+        readers = needs_of((one.party, one) for one in self._ahead.values())
+        if any(
+            self._pool.spare(self._waiting, *one) is not None for one in readers.items()
+        ):
             return 0.0
         if not self._waiting:
             return None
-        if self._pool.has_free:
+        needs = needs_of(
+            (party, self._texts[session_id].rounds[0])
+            for session_id, party in self._waiting.items()
+        )
+        if any(map(self._pool.has_room, needs.values())):
             return 0.0
-        needs: dict[Party, int] = {}
-        for session_id, party in self._waiting.items():
-            need = len(self._texts[session_id].rounds[0].token_ids)
-            needs[party] = min(need, needs.get(party, need))
         unread = self._unread()
         when = min(
             self._pool.leaving(self._waiting, *one, unread)[1] for one in needs.items()
@@ -236,13 +152,13 @@ class Scheduler:
         for session_id in self._waiting:
             slot, text = self._pool.held(session_id), self._texts[session_id]
             if slot is not None and slot.only_read_ahead and not text.gave_way:
-                found[session_id] = _Turn(text.rounds[0], slot).rest
+                found[session_id] = Turn(text.rounds[0], slot).rest
         return found
 
     def add(self, round_: Round) -> None:
         """Let a round wait for the next step. One of a later epoch makes those of
         earlier epochs stale."""
-        text = self._texts.setdefault(round_.session_id, _Text())
+        text = self._texts.setdefault(round_.session_id, TextState())
         text.party = round_.party
         self._about[round_.user] = self._clock()
         text.epoch = max(text.epoch, round_.key[:2])
@@ -264,7 +180,7 @@ class Scheduler:
     def release(self, session_id: str) -> None:
         """Drop the rounds of a session that ended, and free its slot."""
         self._ahead.pop(session_id, None)
-        text = self._texts.pop(session_id, _Text())
+        text = self._texts.pop(session_id, TextState())
         for round_ in list(text.rounds):
             self._finish(text, round_, SessionLostError("the session has ended"))
         self._pool.release(session_id)
@@ -278,13 +194,78 @@ class Scheduler:
         if self._second is not None:
             self._second.shutdown()
 
+    @property
+    def may_rest(self) -> bool:
+        """Whether the models could give their memory back."""
+        return self._models.may_rest
+
+    def rest(self) -> None:
+        """Give the memory of the models back; what their slots hold is read anew when
+        somebody asks again."""
+        for session_id in self._pool.held_by_all():
+            self._evict(session_id, "rest")
+        self._models.rest()
+        self.asleep = True
+
+    def _wake(self) -> None:
+        """Have the models in memory again; where that cannot be, say so to all that
+        wait."""
+        try:
+            self._opened = self._models.opened()
+        except Exception as error:  # noqa: BLE001 - the thread must go on
+            self._ahead.clear()
+            for text in self._texts.values():
+                for round_ in list(text.rounds):
+                    text.failed = text.rounds[0]
+                    self._finish(text, round_, _known(error))
+            return
+        self.asleep = False
+        self._pool = SlotPool(self._models, self._opened)
+
     def step(self) -> None:
         """Read what is most urgent, and answer the blocks that were read whole."""
+        if self.asleep and (self._waiting or self._ahead):
+            self._wake()
+        if self.asleep:
+            return
+        if self._models.kv_tokens is not None:
+            self._make_room()
         self._lend_slots()
         batch = self._schedule()
         if batch:
             outcomes = self._run(batch)
             self._postprocess(batch, outcomes)
+
+    def _make_room(self) -> None:
+        """Have room for the next block of each text that holds a slot: texts without a
+        block leave for it, and where there are none the text itself, which then waits
+        for a slot again."""
+        for session_id in list(self._waiting):
+            slot = self._pool.held(session_id)
+            if slot is None:
+                continue
+            need = len(self._texts[session_id].rounds[0].token_ids)
+            leaving = None
+            while leaving != session_id and not self._pool.grow(slot, need):
+                leaving = self._pool.idle(self._waiting) or session_id
+                self._evict(leaving, "budget")
+
+    def _evict(self, session_id: str, why: str = "") -> None:
+        """Take the slot from a text that has not ended: where others are free, for its
+        tokens."""
+        slot, counts = self._pool.held(session_id), self._models.counts
+        if slot is not None and len(slot.generalist):
+            self._texts[session_id].lost = len(slot.generalist)
+            counts.evictions[why or ("budget" if self._pool.has_free else "turn")] += 1
+        self._pool.release(session_id)
+
+    def _lend(self, session_id: str, party: Party, need: int) -> Slot | None:
+        """A slot for a text of so many tokens; None: there is none."""
+        slot, text = self._pool.take(session_id, party, need), self._texts[session_id]
+        if slot is not None:
+            self._models.counts.reread += min(text.lost, need)
+            text.lost = 0
+        return slot
 
     def _lend_slots(self) -> None:
         """Give slots to the sessions that wait for one, those first whose users have
@@ -302,28 +283,28 @@ class Scheduler:
             # Nor is there one for longer texts of those who came later.
             if need >= in_vain.get(party, need + 1):
                 continue
-            while self._pool.take(session_id, party) is None:
+            while self._lend(session_id, party, need) is None:
                 leaving, when = self._pool.leaving(self._waiting, party, need, unread)
                 if when > now:
                     in_vain[party] = need
                     break
-                self._pool.release(leaving)
+                self._evict(leaving)
                 if unread.pop(leaving, None) is not None:
                     self._texts[leaving].gave_way = True
                 if leaving in self._waiting:  # it waits again, behind the others
                     self._waiting[leaving] = self._waiting.pop(leaving)
 
-    def _schedule(self) -> list[_Turn]:
+    def _schedule(self) -> list[Turn]:
         """The blocks that are ready, and a chunk of a prompt beside them where its turn
         has come; where no block is ready, a chunk of a prompt alone."""
-        blocks: list[_Turn] = []
-        prompts: list[_Turn] = []
+        blocks: list[Turn] = []
+        prompts: list[Turn] = []
         alone = len(self._users_about()) < 2
         for session_id in self._waiting:
             slot = self._pool.held(session_id)
             if slot is None:
                 continue
-            turn = _Turn(self._texts[session_id].rounds[0], slot)
+            turn = Turn(self._texts[session_id].rounds[0], slot)
             turn.size = turn.rest
             unread = turn.size - turn.round.rows
             is_long = turn.size > LONGEST_BLOCK or (
@@ -348,20 +329,20 @@ class Scheduler:
                 ready.append(prompt)
         return ready
 
-    def _prompt_is_due(self, prompts: Sequence[_Turn], block: _Turn) -> bool:
+    def _prompt_is_due(self, prompts: Sequence[Turn], block: Turn) -> bool:
         """Whether a prompt that a block waits for goes before a block that is ready:
         where its user has had less time, once between two steps with blocks."""
         users = [turn.round.user for turn in prompts]
         first = self._time.order([block.round.user, *users])[0]
         return self._passed_over > 0 and first != block.round.user
 
-    def _ready(self, blocks: Sequence[_Turn], alone: bool) -> list[_Turn]:
+    def _ready(self, blocks: Sequence[Turn], alone: bool) -> list[Turn]:
         """The blocks of the next step: in the order in which they came, as many as give
         no more than `ROWS` rows; where several users are about, in the order of their
         users' time, one of each and then one more of each, as many as take about the
         time of one."""
         if not alone:
-            by_user: dict[str, list[_Turn]] = {}
+            by_user: dict[str, list[Turn]] = {}
             for turn in blocks:
                 by_user.setdefault(turn.round.user, []).append(turn)
             users = self._time.order(by_user)
@@ -372,7 +353,7 @@ class Scheduler:
                 for user in users
                 if n < len(by_user[user])
             ]
-        ready: list[_Turn] = []
+        ready: list[Turn] = []
         rows = size = 0
         for turn in blocks:
             rows += turn.round.rows
@@ -386,7 +367,7 @@ class Scheduler:
             ready.append(turn)
         return ready
 
-    def _of_prompts(self, prompts: Sequence[_Turn]) -> _Turn | None:
+    def _of_prompts(self, prompts: Sequence[Turn]) -> Turn | None:
         """Of which prompt a chunk is next, if of any: of the user who has had the least
         time, and there of the one with the shortest rest or the oldest."""
         if not prompts:
@@ -399,23 +380,25 @@ class Scheduler:
             return min(theirs, key=lambda turn: turn.size)
         return theirs[0]
 
-    def _read_ahead(self) -> _Turn | None:
+    def _read_ahead(self) -> Turn | None:
         """The text that is read ahead next, in a slot; None: there is none, or no slot
         for it."""
-        texts: list[_Turn] = []
+        texts: list[Turn] = []
         in_vain: set[Party] = set()
         for session_id, round_ in list(self._ahead.items()):
             party = round_.party
             slot = self._pool.held(session_id)
             if slot is None and party not in in_vain:
-                leaving = self._pool.spare(self._waiting, party)
+                need = len(round_.token_ids)
+                leaving = self._pool.spare(self._waiting, party, need)
                 if leaving is not None:
-                    self._pool.release(leaving)
-                    slot = self._pool.take(session_id, party)
+                    if leaving:
+                        self._evict(leaving)
+                    slot = self._lend(session_id, party, need)
             if slot is None:
                 in_vain.add(party)
                 continue
-            turn = _Turn(round_, slot)
+            turn = Turn(round_, slot)
             turn.size = turn.rest
             if turn.size:
                 texts.append(turn)
@@ -423,7 +406,7 @@ class Scheduler:
                 del self._ahead[session_id]
         return self._of_prompts(texts)
 
-    def _chunk(self, turn: _Turn) -> int:
+    def _chunk(self, turn: Turn) -> int:
         """How many tokens a step reads of a prompt while no block is ready."""
         if not self._models.in_pieces:
             return turn.size
@@ -450,7 +433,7 @@ class Scheduler:
                 del self._about[user]
         return {*self._about, *(user for user, _ in self._waiting.values())}
 
-    def _run(self, batch: Sequence[_Turn]) -> list[Logits | DecodingError]:
+    def _run(self, batch: Sequence[Turn]) -> list[Logits | DecodingError]:
         """Logits for each turn, or its error. After a fault the slots are cleared and
         each turn is read alone, so that one fault has one victim."""
         with_base = [turn for turn in batch if turn.round.uses_base]
@@ -478,20 +461,18 @@ class Scheduler:
         ]
 
     def _evaluate(
-        self, batch: Sequence[_Turn], with_base: Sequence[_Turn]
+        self, batch: Sequence[Turn], with_base: Sequence[Turn]
     ) -> tuple[Sequence[Rows], Sequence[Rows]]:
         """Rows of the generalist for each turn of the batch, and of the base for those
         that use it; both models read at once where they have cores enough."""
-        models = self._models
-        generalist = partial(
-            _read, models.generalist, [(turn, turn.slot.generalist) for turn in batch]
-        )
+        opened, counts = self._opened, self._models.counts
+        both = [(turn, turn.slot.generalist) for turn in batch]
+        generalist = partial(read_turns, opened.generalist, counts.generalist, both)
         if not with_base:
             return generalist(), []
-        assert models.base is not None
-        base = partial(
-            _read, models.base, [(turn, turn.slot.base) for turn in with_base]
-        )
+        assert opened.base is not None
+        theirs = [(turn, turn.slot.base) for turn in with_base]
+        base = partial(read_turns, opened.base, counts.base, theirs)
         if self._second is None:
             return generalist(), base()
         aside = self._second.submit(base)
@@ -501,7 +482,7 @@ class Scheduler:
             wait([aside])  # a cache that is being read cannot be cleared
 
     def _postprocess(
-        self, batch: Sequence[_Turn], outcomes: Sequence[Logits | DecodingError]
+        self, batch: Sequence[Turn], outcomes: Sequence[Logits | DecodingError]
     ) -> None:
         """Answer what was read to its end, and put what was not behind the others."""
         now = self._clock()
@@ -539,7 +520,7 @@ class Scheduler:
                 patience, LONGEST_PATIENCE_SECONDS
             )
 
-    def _note_time(self, batch: Sequence[_Turn]) -> None:
+    def _note_time(self, batch: Sequence[Turn]) -> None:
         """Charge the users for the step, each for their part of its tokens, and learn
         from it how fast the models are."""
         seconds = batch[0].seconds
@@ -552,13 +533,13 @@ class Scheduler:
             elif batch[0].size <= QUIET:
                 self._pace.note_quiet(seconds)
 
-    def _drop_stale(self, text: _Text) -> None:
+    def _drop_stale(self, text: TextState) -> None:
         for round_ in list(text.rounds):
             if text.is_stale(round_):
                 error = StaleBlockError("the block follows a refusal")
                 self._finish(text, round_, error)
 
-    def _finish(self, text: _Text, round_: Round, result: Result) -> None:
+    def _finish(self, text: TextState, round_: Round, result: Result) -> None:
         text.rounds.remove(round_)
         if not text.rounds:
             self._waiting.pop(round_.session_id)
@@ -578,10 +559,19 @@ class EngineThread:
         """None while they are being loaded."""
         self.failure: str | None = None
         """Why the models could not be loaded; the server then ends."""
+        self._tell_failure: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Begin to load the models."""
         self._thread.start()
+
+    def when_it_fails(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called on the event loop, from which this is called, when there
+        is a `failure`."""
+        loop = asyncio.get_running_loop()
+        self._tell_failure = partial(_call_in, loop, tell)
+        if self.failure is not None:
+            tell()
 
     def submit(self, round_: Round) -> asyncio.Future[Verdict]:
         """Hand over a round at once; the verdict on its block, or what the engine
@@ -599,8 +589,7 @@ class EngineThread:
 
         def done(result: Result) -> None:
             """Called in the engine thread."""
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, result)
+            _call_in(loop, partial(settle, result))
 
         round_.done = done
         self._commands.put(round_)
@@ -630,21 +619,21 @@ class EngineThread:
         try:
             models = self._load()
         except DecodingError as error:
-            self.failure = str(error)
+            self._fail(str(error))
             return
         except Exception as error:  # noqa: BLE001 - logged by type; the server ends
             logs.fault("loading the models")
-            self.failure = f"the models could not be loaded ({type(error).__name__})"
+            self._fail(f"the models could not be loaded ({type(error).__name__})")
             return
         self.models = models
         scheduler = Scheduler(models)
         try:
-            while self._take_commands(scheduler):
+            while self._take_commands(scheduler, models.unload_seconds):
                 scheduler.step()
         except Exception:  # noqa: BLE001 - logged by type; the server ends
             # Not even clearing the caches worked: the server must start anew.
             logs.fault("the engine thread")
-            self.failure = "the engine failed and cannot go on"
+            self._fail("the engine failed and cannot go on")
         while not self._commands.empty():
             # Nobody will verify these rounds any more, but each is to be answered.
             command = self._commands.get()
@@ -654,14 +643,26 @@ class EngineThread:
         for model in models.each():
             model.close()
 
-    def _take_commands(self, scheduler: Scheduler) -> bool:
+    def _fail(self, why: str) -> None:
+        self.failure = why
+        self._tell_failure()
+
+    def _take_commands(
+        self, scheduler: Scheduler, unload_seconds: float | None
+    ) -> bool:
         """Take every command that waits; while a step would do nothing, wait for one,
-        or until a step would do something; False at the end."""
+        or until a step would do something; False at the end. The models rest when no
+        command has come for `unload_seconds`."""
         while not self._closing:
             pause = scheduler.pause()
+            rests = pause is None
+            if pause is None and unload_seconds is not None:
+                pause = max(unload_seconds, _REST_SECONDS)
             try:
                 command = self._commands.get(block=pause != 0.0, timeout=pause)
             except queue.Empty:
+                if rests and scheduler.may_rest:
+                    scheduler.rest()
                 return True
             if isinstance(command, Round):
                 scheduler.add(command)
@@ -670,25 +671,10 @@ class EngineThread:
         return False
 
 
-def _read(
-    model: BatchEngine, turns: Sequence[tuple[_Turn, SlotCache]]
-) -> Sequence[Rows]:
-    """Read what the turns ask for in one pass through a model; each turn comes with its
-    cache in that model."""
-    texts, readings = [], []
-    for turn, cache in turns:
-        ids, rows = turn.round.token_ids, turn.round.rows
-        candidates, asked = turn.round.candidates, turn.round.asked
-        if turn.chunk is not None:
-            # Up to where the rows of logits begin; a model always gives one.
-            end = min(cache.start(ids, rows) + turn.chunk, len(ids) - rows)
-            ids, rows, candidates, asked = ids[:end], 1, 0, ()
-        texts.append(ids)
-        readings.append(cache.prepare(ids, rows, candidates, asked))
-    logits = evaluate_rows(model, readings)
-    for (_, cache), ids in zip(turns, texts, strict=True):
-        cache.advance(ids)
-    return logits
+def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    """Call something on an event loop from another thread, while the loop is there."""
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(call)
 
 
 def _known(error: Exception) -> DecodingError:

@@ -1,64 +1,39 @@
-"""A model while it is served: what it reads is counted, and its memory is given back
-when nobody has asked for a while.
+"""A model whose memory is given back while nobody asks, and had again when somebody
+does.
 
-Whoever reads with it does not see that: what each slot holds is kept as token ids, and
-read anew when the model is loaded again, at the next reading.
+The engine thread decides when (`Scheduler.rest`, `Scheduler.step`): between two rests
+it reads with the opened model itself, and nothing stands between a block and its model.
 """
 
 from __future__ import annotations
 
 import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
 from cloud_api.errors import ServerError
-from decoding_core.protocols import Reading, Rows
-from decoding_core.sampling import Floats
-from decoding_core.verifier import evaluate_rows
 from models.running.interface import Model, TextSlots
 
 
-@dataclass(slots=True)
-class ReadingCounts:
-    """What a model has read since the server started; it only grows."""
-
-    tokens: int = 0
-    seconds: float = 0.0
-    loads: int = 1
-    """How often it was loaded."""
-    batches: Counter[int] = field(default_factory=Counter)
-    """How many passes read so many texts at once."""
-
-
 class ServedModel:
-    """A `BatchEngine` that is not always loaded."""
+    """A model that is not always loaded. What is told of it holds while it is not."""
 
-    def __init__(
-        self,
-        opened: TextSlots,
-        reopen: Callable[[], TextSlots],
-        unload_seconds: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, opened: TextSlots, reopen: Callable[[], TextSlots]) -> None:
         """Serve `opened`; `reopen` gives the same model once more, after it was
-        closed. With None it stays loaded."""
+        closed."""
         self.name = opened.name
         self.vocabulary_id = opened.vocabulary_id
         self.vocabulary_size = opened.vocabulary_size
         self.context_length = opened.context_length
         self.slots = opened.slots
-        self.counts = ReadingCounts()
+        self.loads = 1
+        """How often it was loaded."""
         self._opened: TextSlots | None = opened
         self._reopen = reopen
-        self._unload_seconds = unload_seconds
-        self._clock = clock
-        self._used = clock()
         self._users = 0
         self._lock = threading.Lock()
-        self._held: list[list[int]] = [[] for _ in range(opened.slots)]
+        self._counting = threading.Lock()
+        """Held for a moment alone, unlike the other, with which a model is loaded."""
 
     @property
     def loaded(self) -> bool:
@@ -66,27 +41,13 @@ class ServedModel:
         return self._opened is not None
 
     @property
-    def tokens_held(self) -> int:
-        """How many tokens all slots hold."""
-        return sum(map(len, self._held))
+    def in_use(self) -> bool:
+        """Whether somebody besides the engine thread needs it to stay loaded."""
+        return self._users > 0
 
-    def rest(self) -> None:
-        """Give the memory back if nobody has used the model for the time that was set.
-        Returns at once, also while the model is being loaded."""
-        if self._unload_seconds is None or not self._lock.acquire(blocking=False):
-            return
-        try:
-            idle = self._clock() - self._used >= self._unload_seconds
-            if idle and not self._users and self._opened is not None:
-                self._opened.close()
-                self._opened = None
-        finally:
-            self._lock.release()
-
-    @contextmanager
-    def awake(self) -> Iterator[TextSlots]:
-        """The loaded model, which stays so while the block runs; it is loaded if it is
-        not, which takes as long as it takes.
+    def opened(self) -> TextSlots:
+        """The model with empty caches, if it was not loaded; loading takes as long as
+        it takes.
 
         Raises:
             ModelError: it cannot be loaded any more.
@@ -102,39 +63,32 @@ class ServedModel:
                         "the server again"
                     )
                 self._opened = again
-                self.counts.loads += 1
-            self._users += 1
-            opened = self._opened
+                self.loads += 1
+            return self._opened
+
+    def rest(self) -> None:
+        """Give the memory back, unless somebody needs the model. Returns at once, also
+        while it is being loaded."""
+        if not self._lock.acquire(blocking=False):
+            return
         try:
-            yield opened
+            if not self._users and self._opened is not None:
+                self._opened.close()
+                self._opened = None
         finally:
-            with self._lock:
-                self._users -= 1
-                self._used = self._clock()
+            self._lock.release()
 
     @contextmanager
     def model(self) -> Iterator[Model]:
-        """The model's vocabulary and chat template, while the block runs."""
-        with self.awake() as opened:
-            yield opened.model
-
-    def rollback(self, slot: int, position: int) -> None:
-        """Forget everything in a slot after its first `position` tokens."""
-        del self._held[slot][position:]
-        with self._lock:  # a model that is not loaded holds nothing
-            if self._opened is not None:
-                held = self._opened.position(slot)
-                self._opened.rollback(slot, min(position, held))
-
-    def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
-        """Read on in several slots; raises as `awake` and the engine do."""
-        with self._reading(readings) as (opened, whole):
-            return opened.evaluate(whole)
-
-    def evaluate_rows(self, readings: Sequence[Reading]) -> list[Rows]:
-        """The same, with rows of logits where the engine has them."""
-        with self._reading(readings) as (opened, whole):
-            return list(evaluate_rows(opened, whole))
+        """The model's vocabulary and chat template, while the block runs; raises as
+        `opened` does."""
+        with self._counting:
+            self._users += 1
+        try:
+            yield self.opened().model
+        finally:
+            with self._counting:
+                self._users -= 1
 
     def interrupt(self) -> None:
         """Abort a long evaluation, from another thread; the model is not used again."""
@@ -146,22 +100,3 @@ class ServedModel:
         """Free the memory."""
         if self._opened is not None:
             self._opened.close()
-
-    @contextmanager
-    def _reading(
-        self, readings: Sequence[Reading]
-    ) -> Iterator[tuple[TextSlots, list[Reading]]]:
-        """The loaded model, and the readings, each with what its slot lost when the
-        model was unloaded; what was read without a fault is kept and counted."""
-        with self.awake() as opened:
-            started, whole = time.perf_counter(), []
-            for reading in readings:
-                lost = self._held[reading.slot][opened.position(reading.slot) :]
-                ids = (*lost, *reading.token_ids) if lost else reading.token_ids
-                whole.append(replace(reading, token_ids=ids))
-            yield opened, whole
-            for one, reading in zip(readings, whole, strict=True):
-                self._held[one.slot].extend(one.token_ids)
-                self.counts.tokens += len(reading.token_ids)
-            self.counts.batches[len(readings)] += 1
-            self.counts.seconds += time.perf_counter() - started

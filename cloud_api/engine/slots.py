@@ -1,5 +1,6 @@
-"""How the engine is shared: what the models hold of each text, who holds a slot, which
-user is next, and how much of a prompt is read in one step.
+"""What waits for the engine, and how the engine is shared: what the models hold of each
+text, who holds a slot, which user is next, and how much of a prompt is read in one
+step.
 
 A `Slot` is a cache in each model and holds one text. There may be more texts than
 slots, and to read a text anew costs as much as many blocks of it. So a slot is *lent*:
@@ -10,6 +11,9 @@ Between users slots are shared: who has fewer than an equal share of them gets o
 once from who has more, and who has no more than that is left alone by who has. The same
 holds between the devices of one user, for what that user has. Time is passed in.
 
+Where the tokens that all slots hold together are bounded, a holder has *room* for the
+tokens of its text and some more, and the shares are of that room.
+
 `FairTime` is start-time fair queueing (Goyal, Vin and Cheng 1996): whoever has had the
 least computing is next, and nobody saves up time while there is nothing to compute.
 `PromptPace` finds by measurement how many tokens of a prompt take no longer than a part
@@ -19,13 +23,16 @@ of the round that one text has when nobody else writes.
 from __future__ import annotations
 
 import statistics
+import time
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from cloud_api.engine.models import Models
-from decoding_core.protocols import BatchEngine, Reading
-from decoding_core.verifier import common_prefix
+from cloud_api.engine.models import Models, Opened, ReadingCounts
+from decoding_core.messages import Verdict
+from decoding_core.protocols import BatchEngine, Reading, Rows
+from decoding_core.verifier import common_prefix, evaluate_rows
 
 SIZES = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Tokens of a prompt that one step may read."""
@@ -40,6 +47,8 @@ _TRY_AGAIN = 64
 TENURE = 10
 """How many times the length of its text a holder may read while others wait. Lending a
 slot anew costs one reading of the text, so swaps cost at most about a tenth."""
+ROOM_STEP = 256
+"""Room for tokens is had in steps of so many, so that a text seldom asks for more."""
 SHARE_SECONDS = 60.0
 """How long a text keeps its slot from users who have their share, though its device is
 silent: as long as a person may think about a sentence."""
@@ -51,12 +60,52 @@ Claim = Literal["at once", "not soon", "in turn"]
 """Whether another party may have a holder's slot for the sake of fair shares."""
 
 
+Result = Verdict | Exception
+Key = tuple[int, int, int]
+"""Text, epoch and round: the name of a block in its session, in the order in which
+they come. The texts of a session are counted, for each may begin with epoch 0."""
+
+
+@dataclass(slots=True, eq=False)
+class Round:
+    """A block to verify: what to read, and what to do with the logits."""
+
+    session_id: str
+    token_ids: tuple[int, ...]
+    rows: int
+    uses_base: bool
+    verify: Callable[[Rows, Rows | None], Verdict] | None = None
+    """None: the text is only read ahead, before its first block comes, and `done` is
+    not called."""
+    key: Key = (0, 0, 0)
+    position: int = 0
+    """How many tokens stand before the block."""
+    whole: int = 0
+    """How many tokens a verdict keeps that refuses none; 0 where the device decides,
+    and the server knows of no refusal."""
+    done: Callable[[Result], None] = lambda _: None
+    candidates: int | None = None
+    """How many of a row's likeliest tokens its verdict is made of; None: not known."""
+    asked: tuple[int, ...] = ()
+    """The tokens that it looks up besides."""
+    user: str = ""
+    """Whose text it is."""
+    device: str = ""
+    """The device of that user on which it is written."""
+
+    @property
+    def party(self) -> Party:
+        """Who wants a slot for it."""
+        return self.user, self.device
+
+
 class SlotCache:
     """What one model has read in one slot."""
 
-    def __init__(self, model: BatchEngine, number: int) -> None:
+    def __init__(self, model: BatchEngine, number: int, counts: ReadingCounts) -> None:
         self._model = model
         self._number = number
+        self._counts = counts
         self._read: tuple[int, ...] = ()
         self.count = 0
         """How many tokens the model has read for the slot's holder, those that were
@@ -81,28 +130,37 @@ class SlotCache:
         start = self.start(token_ids, rows)
         if start < len(self._read):
             self._model.rollback(self._number, start)
+            self._counts.held -= len(self._read) - start
             self._read = self._read[:start]
         return Reading(self._number, token_ids[start:], rows, candidates, asked)
 
     def advance(self, token_ids: tuple[int, ...]) -> None:
         """Note that the model has read `token_ids`."""
-        self.count += len(token_ids) - len(self._read)
+        read = len(token_ids) - len(self._read)
+        self.count += read
+        self._counts.tokens += read
+        self._counts.held += read
         self._read = token_ids
 
     def clear(self) -> None:
         """Forget the text, before another session takes the slot or after a fault."""
         self._model.rollback(self._number, 0)
+        self._counts.held -= len(self._read)
         self._read = ()
 
 
 class Slot:
     """One cache in each model."""
 
-    def __init__(self, models: Models, number: int) -> None:
-        self.generalist = SlotCache(models.generalist, number)
-        self._base = None if models.base is None else SlotCache(models.base, number)
+    def __init__(self, models: Models, opened: Opened, number: int) -> None:
+        counts, self._base = models.counts, None
+        self.generalist = SlotCache(opened.generalist, number, counts.generalist)
+        if opened.base is not None:
+            self._base = SlotCache(opened.base, number, counts.base)
         self.party = NOBODY
         """Whose text it holds."""
+        self.room = 0
+        """For how many tokens there is room, where their number is bounded."""
         self.kept_until = -float("inf")
         """Until when a holder without a block keeps the slot while another waits; one
         whose text was only read ahead leaves at once."""
@@ -134,18 +192,77 @@ class Slot:
     def vacate(self) -> None:
         """Forget the text and its holder."""
         self.clear()
-        self.generalist.count = 0
+        self.generalist.count = self.room = 0
         self.party = NOBODY
         self.kept_until = self.used = -float("inf")
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """What one step reads of a round: all of it, or of a long text the next chunk."""
+
+    round: Round
+    slot: Slot
+    chunk: int | None = None
+    seconds: float = 0.0
+    """How long the models took for the step, once it was done."""
+    size: int = 0
+    """How many tokens the step reads of it."""
+
+    @property
+    def rest(self) -> int:
+        """How many tokens of the round are still to be read."""
+        ids, rows = self.round.token_ids, self.round.rows
+        start = self.slot.generalist.start(ids, rows)
+        if self.round.uses_base:
+            start = min(start, self.slot.base.start(ids, rows))
+        return len(ids) - start
+
+    def cut(self, chunk: int) -> None:
+        """Read so many of its tokens alone, and give no logits yet."""
+        self.chunk, self.size = chunk, min(chunk, self.size)
+
+
+@dataclass(slots=True, eq=False)
+class TextState:
+    """What the scheduler knows of a session."""
+
+    rounds: deque[Round] = field(default_factory=deque)
+    """Its blocks that wait, in the order in which they came."""
+    epoch: tuple[int, int] = (0, 0)
+    """The earliest text and epoch whose blocks are wanted."""
+    failed: Round | None = None
+    """A block that a model failed on: what stands behind it is stale until it has come
+    again, under its name or a later one."""
+    answered: float | None = None
+    """When the last of its blocks was answered."""
+    pause: float = 0.0
+    """How long its device then took until the next block."""
+    party: Party = NOBODY
+    lost: int = 0
+    """How many tokens were read for it when it lost its slot; 0 while it has one."""
+    gave_way: bool = False
+    """Whether it lost its slot to a shorter text before it was read, which happens
+    once."""
+
+    def is_stale(self, round_: Round) -> bool:
+        """Whether a block follows what is no part of the text."""
+        failed = self.failed
+        return round_.key[:2] < self.epoch or (
+            failed is not None
+            and round_.key[:2] == failed.key[:2]
+            and round_.position > failed.position
+        )
 
 
 class SlotPool:
     """All slots, and the sessions that hold them."""
 
-    def __init__(self, models: Models) -> None:
-        self._free = [Slot(models, number) for number in range(models.slots)]
+    def __init__(self, models: Models, opened: Opened) -> None:
+        self._free = [Slot(models, opened, number) for number in range(models.slots)]
         self._free.reverse()
         self._size = len(self._free)
+        self._budget = models.kv_tokens
         self._held: dict[str, Slot] = {}
 
     @property
@@ -153,16 +270,57 @@ class SlotPool:
         """Whether a slot is held by nobody."""
         return bool(self._free)
 
+    def has_room(self, need: int) -> bool:
+        """Whether there is a free slot with room for so many tokens."""
+        return bool(self._free) and self._more_room(0, need) is not None
+
+    def _more_room(self, has: int, need: int) -> int | None:
+        """How much room a text of `need` tokens has to get that has room for `has`;
+        None: others have it."""
+        if self._budget is None or need <= has:
+            return 0
+        more = min(-(-need // ROOM_STEP) * ROOM_STEP, self._budget) - has
+        taken = sum(slot.room for slot in self._held.values())
+        return more if taken + more <= self._budget else None
+
     def held(self, session_id: str) -> Slot | None:
         """The slot that a session holds, or None."""
         return self._held.get(session_id)
 
-    def take(self, session_id: str, party: Party = NOBODY) -> Slot | None:
-        """The session's slot, or a free one, or None."""
-        if session_id not in self._held and self._free:
-            self._held[session_id] = slot = self._free.pop()
-            slot.party = party
-        return self._held.get(session_id)
+    def take(self, session_id: str, party: Party, need: int) -> Slot | None:
+        """A free slot with room for so many tokens, or None."""
+        room = self._more_room(0, need)
+        if not self._free or room is None:
+            return None
+        self._held[session_id] = slot = self._free.pop()
+        slot.party, slot.room = party, room
+        return slot
+
+    def grow(self, slot: Slot, need: int) -> bool:
+        """Have room in a slot for so many tokens; False: others have it."""
+        more = self._more_room(slot.room, need)
+        if more is None:
+            return False
+        slot.room += more
+        return True
+
+    def idle(self, waiting: Mapping[str, Party]) -> str | None:
+        """The holder to leave for the room of another: one without a block, of the user
+        who has the most room, the longest unused; None: all have blocks."""
+        idle = [one for one in self._held if one not in waiting]
+        of_user = Counter[str]()
+        for slot in self._held.values():
+            of_user[slot.party[0]] += slot.room
+
+        def order(session_id: str) -> tuple[int, float]:
+            slot = self._held[session_id]
+            return -of_user[slot.party[0]], slot.used
+
+        return min(idle, key=order, default=None)
+
+    def held_by_all(self) -> list[str]:
+        """The sessions that hold a slot."""
+        return list(self._held)
 
     def count(self, user: str) -> int:
         """How many slots a user has."""
@@ -187,12 +345,12 @@ class SlotPool:
         slot up, leaves at any time; one that is not in `waiting`, at the end of its
         patience; any other, never (infinity). The pool must not be empty.
         """
-        shares = _Shares(self._size, self._held, waiting.values(), wanting)
+        shares = self._shares(waiting, wanting)
         greed = shares.held
 
         def leaves(session_id: str) -> float:
             slot, waits = self._held[session_id], session_id in waiting
-            claim = shares.claim(slot.party)
+            claim = shares.claim(slot)
             if claim == "at once":
                 return -float("inf")
             if claim == "not soon":
@@ -212,21 +370,24 @@ class SlotPool:
         first = min(self._held, key=order)
         return first, leaves(first)
 
-    def spare(self, waiting: Mapping[str, Party], wanting: Party) -> str | None:
-        """What a party may read ahead in: "" for a free slot, the name of a session
-        that has to leave for it, as its text was only read ahead, or None.
+    def spare(
+        self, waiting: Mapping[str, Party], wanting: Party, need: int
+    ) -> str | None:
+        """What a party may read so many tokens ahead in: "" for a free slot, the name
+        of a session that has to leave for it, as its text was only read ahead, or None.
 
         The last free slot is left to the next block that comes, unless it is the only
         slot there is, which is lent, or others have more than their share.
         """
         free = len(self._free)
-        if free > 1 or free == self._size:
+        has_room = self.has_room(need)
+        if has_room and (free > 1 or free == self._size):
             return ""
-        shares = _Shares(self._size, self._held, waiting.values(), wanting)
+        shares = self._shares(waiting, wanting)
         for session_id, slot in self._held.items():
-            if shares.claim(slot.party) != "at once":
+            if shares.claim(slot) != "at once":
                 continue
-            if free:
+            if has_room:
                 return ""
             if session_id not in waiting and slot.only_read_ahead:
                 return session_id
@@ -239,22 +400,33 @@ class SlotPool:
             slot.vacate()
             self._free.append(slot)
 
+    def _shares(self, waiting: Mapping[str, Party], wanting: Party) -> _Shares:
+        """What each has of the slots, or of the room where that is bounded."""
+        slots = self._held.values()
+        if self._budget is None:
+            held = [(slot.party, 1) for slot in slots]
+            return _Shares(self._size, held, waiting.values(), wanting)
+        held = [(slot.party, slot.room) for slot in slots]
+        return _Shares(self._budget, held, waiting.values(), wanting)
+
 
 class _Shares:
-    """How many slots each user and each device has, and what that gives to one who
-    wants one more."""
+    """How many slots, or how much room, each user and each device has, and what that
+    gives to one who wants more."""
 
     def __init__(
         self,
         size: int,
-        held: Mapping[str, Slot],
+        held: Sequence[tuple[Party, int]],
         waiting: Iterable[Party],
         wanting: Party,
     ) -> None:
-        holders = [slot.party for slot in held.values()]
-        parties = {*holders, *waiting, wanting}
-        self.held = Counter(one[:n] for one in holders for n in (1, 2))
-        """Slots of each user and of each device."""
+        parties = {*(party for party, _ in held), *waiting, wanting}
+        self.held = Counter[tuple[str, ...]]()
+        """What each user has, and each device."""
+        for party, much in held:
+            for n in (1, 2):
+                self.held[party[:n]] += much
         users = len({user for user, _ in parties})
         devices = sum(user == wanting[0] for user, _ in parties)
         self._fair = {
@@ -263,14 +435,17 @@ class _Shares:
         }
         self._wanting = wanting
 
-    def claim(self, holder: Party) -> Claim:
-        """What the one who wants a slot may have of a holder's."""
+    def claim(self, slot: Slot) -> Claim:
+        """What the one who wants a slot may have of a holder's. At once it is had only
+        from who has their share without it too: of two texts that are each more than a
+        share, neither would ever be read else."""
         for level in (1, 2):
-            theirs, ours = holder[:level], self._wanting[:level]
+            theirs, ours = slot.party[:level], self._wanting[:level]
             if theirs == ours:
                 continue
             fair = self._fair[level]
-            if self.held[ours] < fair < self.held[theirs]:
+            left = self.held[theirs] - (slot.room or 1)
+            if self.held[ours] < fair <= left:
                 return "at once"
             if self.held[ours] >= fair >= self.held[theirs]:
                 return "not soon"
@@ -342,3 +517,37 @@ class PromptPace:
             self._at = self._most = self._at + 1
             self._seconds[self._at].clear()
             self._since = 0
+
+
+def needs_of(rounds: Iterable[tuple[Party, Round]]) -> dict[Party, int]:
+    """The fewest tokens that a round of each party needs room for."""
+    needs: dict[Party, int] = {}
+    for party, round_ in rounds:
+        need = len(round_.token_ids)
+        needs[party] = min(need, needs.get(party, need))
+    return needs
+
+
+def read_turns(
+    model: BatchEngine,
+    counts: ReadingCounts,
+    turns: Sequence[tuple[Turn, SlotCache]],
+) -> Sequence[Rows]:
+    """Read what the turns ask for in one pass through a model; each turn comes with its
+    cache in that model."""
+    texts, readings, started = [], [], time.perf_counter()
+    for turn, cache in turns:
+        ids, rows = turn.round.token_ids, turn.round.rows
+        candidates, asked = turn.round.candidates, turn.round.asked
+        if turn.chunk is not None:
+            # Up to where the rows of logits begin; a model always gives one.
+            end = min(cache.start(ids, rows) + turn.chunk, len(ids) - rows)
+            ids, rows, candidates, asked = ids[:end], 1, 0, ()
+        texts.append(ids)
+        readings.append(cache.prepare(ids, rows, candidates, asked))
+    logits = evaluate_rows(model, readings)
+    for (_, cache), ids in zip(turns, texts, strict=True):
+        cache.advance(ids)
+    counts.batches[len(turns)] += 1
+    counts.seconds += time.perf_counter() - started
+    return logits

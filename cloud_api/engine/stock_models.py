@@ -8,6 +8,8 @@ compared with the server's own.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from cloud_api.engine.loading import BLOCK, ModelOptions, StockAddress
 from cloud_api.engine.models import Models
@@ -27,7 +29,7 @@ from decoding_core.errors import (
 from decoding_core.protocols import BatchEngine
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import VerifierRole
-from models.running.interface import TextSlots
+from models.running.interface import Model, TextSlots
 
 
 def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
@@ -76,7 +78,9 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
     length = min(large.context_length, local.context_length)
     texts: TextSlots = local.open(options.slots, length, owns_model=True)
     fit_threads(texts, BLOCK)
-    return _models(large, texts, names)
+    # The devices' model is of the generalist's family: it has its tokens, and is asked
+    # for them while it computes.
+    return _models(large, texts, names, lambda: nullcontext(local))
 
 
 def _connect(
@@ -104,7 +108,10 @@ def _connect(
 
 
 def _models(
-    generalist: StockEngine, base: StockEngine | TextSlots | None, names: TokenNames
+    generalist: StockEngine,
+    base: StockEngine | TextSlots | None,
+    names: TokenNames,
+    text: Callable[[], AbstractContextManager[Model]] | None = None,
 ) -> Models:
     engines: list[BatchEngine] = [generalist]
     engines += [] if base is None else [base]
@@ -130,6 +137,7 @@ def _models(
         in_pieces=len(remote) < len(engines),
         names=names.names,
         check=check,
+        text=text,
     )
 
 

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from cloud_api.callers import Caller
 from cloud_api.engine.loading import LoadProgress
+from cloud_api.engine.served_model import ServedModel
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http.schemas import BlockBody, OpenBody
 from cloud_api.sessions.service import Service, candidate_limit
@@ -97,7 +98,7 @@ async def models(service: ServiceNeeded) -> dict[str, Any]:
     """The models that verify, and what may be asked of them."""
     pair, settings = service.models, service.settings
 
-    def described(model: BatchEngine) -> dict[str, Any]:
+    def described(model: BatchEngine | ServedModel) -> dict[str, Any]:
         return {
             "name": model.name,
             "vocabulary_id": model.vocabulary_id,
@@ -149,7 +150,7 @@ async def verify(
 ) -> JSONResponse:
     """Verify one block: the JSON twin of a frame."""
     block = wire_json.block_from_json(body.model_dump())
-    answer = await service.verify(session_id, block, caller)
+    answer = await service.rounds.verify(session_id, block, caller)
     return JSONResponse(wire_json.answer_to_json(answer, len(block.drafted)))
 
 

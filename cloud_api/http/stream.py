@@ -13,7 +13,10 @@ any other end leaves it open for a retry.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
 
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
@@ -22,8 +25,9 @@ from cloud_api import logs
 from cloud_api.callers import Caller
 from cloud_api.errors import LoadingError, StoppingError
 from cloud_api.http import problems
-from cloud_api.sessions.service import OpenStream, Service
+from cloud_api.sessions.service import Service, StreamEnd
 from cloud_api.sessions.session import UNANSWERED
+from cloud_api.settings import UserLimits
 from decoding_core.errors import MessageError, SessionLostError
 from decoding_core.messages import FrameFormat, Kind, Problem, Signal, Verdict
 
@@ -41,10 +45,83 @@ Reply = tuple[bytes, int | None]
 router = APIRouter()
 
 
+@dataclass(slots=True, eq=False)
+class OpenStream:
+    """A stream that a device holds open."""
+
+    session_id: str
+    user: str
+    end: asyncio.Future[StreamEnd]
+    """Says why the stream has to end, once it has to."""
+    unread: int = 0
+    """Bytes of answers that were not handed to the device yet."""
+
+    def end_for(self, why: StreamEnd) -> None:
+        """Have it end, if it need not already."""
+        if not self.end.done():
+            self.end.set_result(why)
+
+
+class OpenStreams:
+    """The streams of all devices, the oldest first."""
+
+    def __init__(self, limits: UserLimits) -> None:
+        self._limits = limits
+        self._streams: dict[asyncio.Task[Any], OpenStream] = {}
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    @property
+    def tasks(self) -> Collection[asyncio.Task[Any]]:
+        """Those that serve the streams."""
+        return self._streams
+
+    @contextmanager
+    def opened(self, session_id: str, caller: Caller) -> Iterator[OpenStream]:
+        """While a device holds a stream of a session open, in the task that serves it.
+        The user's own oldest stream is ended where that has too many."""
+        task = asyncio.current_task()
+        assert task is not None
+        end: asyncio.Future[StreamEnd] = asyncio.get_running_loop().create_future()
+        self._streams[task] = stream = OpenStream(session_id, caller.user, end)
+        theirs = self._of(caller.user)
+        if len(theirs) > self._limits.streams:
+            theirs[0].end_for("too much")
+        try:
+            yield stream
+        finally:
+            del self._streams[task]
+
+    def end(self, session_id: str, why: StreamEnd) -> None:
+        """End all streams of a session."""
+        for stream in self._streams.values():
+            if stream.session_id == session_id:
+                stream.end_for(why)
+
+    def count_unread(self, stream: OpenStream, size: int) -> None:
+        """Note that so many bytes of answers wait for the device of a stream, or with
+        fewer than none that it has them. The stream that holds the most is ended where
+        the user's devices leave too much unread."""
+        stream.unread += size
+        theirs = self._of(stream.user)
+        if sum(one.unread for one in theirs) > self._limits.unread_bytes:
+            max(theirs, key=lambda one: one.unread).end_for("too much")
+
+    def _of(self, user: str) -> list[OpenStream]:
+        """The user's streams that need not end."""
+        return [
+            one
+            for one in self._streams.values()
+            if one.user == user and not one.end.done()
+        ]
+
+
 @router.websocket("/v1/sessions/{session_id}/stream")
 async def stream(websocket: WebSocket, session_id: str) -> None:
     """Verify the blocks that come as frames until one side hangs up."""
     service: Service = websocket.app.state.service
+    streams: OpenStreams = websocket.app.state.streams
     caller: Caller = websocket.state.caller
     try:
         frames = service.frames(session_id, caller)
@@ -55,8 +132,8 @@ async def stream(websocket: WebSocket, session_id: str) -> None:
         return
     try:
         await websocket.accept()
-        with service.streaming(session_id, caller) as record:
-            await _Stream(websocket, service, record, caller, frames).run()
+        with streams.opened(session_id, caller) as record:
+            await _Stream(websocket, service, streams, record, caller, frames).run()
     except Exception:  # noqa: BLE001 - uvicorn would log what it says
         logs.fault("a websocket request")
 
@@ -68,12 +145,15 @@ class _Stream:
         self,
         socket: WebSocket,
         service: Service,
+        streams: OpenStreams,
         record: OpenStream,
         caller: Caller,
         frames: FrameFormat,
     ) -> None:
         self._socket = socket
         self._service = service
+        self._rounds = service.rounds
+        self._streams = streams
         self._record = record
         self._session_id = record.session_id
         self._caller = caller
@@ -111,7 +191,7 @@ class _Stream:
             if self._closed:
                 return None
             await self._socket.send_bytes(frame)
-            self._service.count_unread(self._record, -len(frame))
+            self._streams.count_unread(self._record, -len(frame))
             if code is not None:
                 return await self._close(code)
 
@@ -138,7 +218,7 @@ class _Stream:
         """Say the last word, after the answers that are on their way."""
         said: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         said.set_result(reply)
-        self._service.count_unread(self._record, len(reply[0]))
+        self._streams.count_unread(self._record, len(reply[0]))
         await self._replies.put(said)
 
     async def _close(self, code: int) -> None:
@@ -156,14 +236,14 @@ class _Stream:
     async def _reply(self, frame: bytes) -> Reply:
         """The answer to a frame, which is counted until it is sent."""
         answer, code = await self._answer(frame)
-        self._service.count_unread(self._record, len(answer))
+        self._streams.count_unread(self._record, len(answer))
         return answer, code
 
     async def _answer(self, frame: bytes) -> Reply:
         try:
             block = self._frames.decode_block(frame)
             self._newest = block.epoch, block.round
-            answer = await self._service.verify(self._session_id, block, self._caller)
+            answer = await self._rounds.verify(self._session_id, block, self._caller)
             if isinstance(answer, Verdict):
                 return self._frames.encode_verdict(answer, len(block.drafted)), None
             return self._frames.encode_signal(answer), None

@@ -3,6 +3,8 @@
 Each token is a round of its own of the engine thread: the whole text so far, of which
 the generalist has all but the last token in its slot. So such a text shares slots,
 turns and batches with the texts of the devices.
+
+A generalist behind an address tells the likeliest tokens alone: one of them is drawn.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from cloud_api.callers import Caller
-from cloud_api.engine.scheduler import EngineThread, Round
+from cloud_api.engine.models import Models
+from cloud_api.engine.scheduler import EngineThread
+from cloud_api.engine.slots import Round
 from cloud_api.errors import QuotaError, StoppingError, UnknownModelError
 from cloud_api.sessions.service import Service
 from decoding_core.errors import (
@@ -32,7 +36,7 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import Verdict
 from decoding_core.protocols import Rows
-from decoding_core.sampling import ArrayRows, Draw, Floats, Noise, Use
+from decoding_core.sampling import ArrayRows, Draw, Floats, Ids, Noise, Use
 from models.openai_api.answers import FinishReason, Usage
 from models.openai_api.schemas import ChatBody, ChatMessage, CompletionBody
 from models.openai_api.stop_finder import StopFinder
@@ -56,6 +60,8 @@ class GeneralistText:
     prompt_ids: tuple[int, ...]
     limit: int
     """The most tokens that it may have."""
+    candidates: int | None
+    """Among how many of the likeliest tokens the next is drawn; None: among all."""
     draw: Draw
     stops: StopFinder
     end_ids: frozenset[int]
@@ -113,7 +119,9 @@ class GeneralistTexts:
             )
         if models.text is None:
             raise InvalidSettingsError(
-                "the large model of this server runs on another one; ask that one"
+                "the large model of this server runs on another one, whose tokens "
+                "cannot be written out here: ask that one, or start this server with "
+                "--base and the devices' model"
             )
         text = models.text
         if self._begun[caller.user] >= TEXTS_OF_A_USER or self._begun.total() >= TEXTS:
@@ -126,7 +134,7 @@ class GeneralistTexts:
 
                 def prepare() -> GeneralistText:
                     model = kept.enter_context(text())
-                    return _prepared(body, caller, model, models.context_length)
+                    return _prepared(body, caller, model, models)
 
                 # A model that rests is loaded first, which may take a minute.
                 preparing = asyncio.create_task(asyncio.to_thread(prepare))
@@ -186,10 +194,11 @@ class GeneralistTexts:
 
         def verify(rows: Rows, base: Rows | None) -> Verdict:
             del base
-            row = _last_row(rows)
+            ids, row = _last_row(rows, text.candidates)
             if not np.isfinite(np.max(row)):
                 raise EngineError("the model gives no numbers")
-            drawn.append(text.draw.from_logits(row, Use.DRAFT, text.count))
+            place = text.draw.from_logits(row, Use.DRAFT, text.count)
+            drawn.append(place if ids is None else int(ids[place]))
             return Verdict(0, text.count, 0, ())
 
         wanted = Round(
@@ -200,6 +209,7 @@ class GeneralistTexts:
             verify=verify,
             key=(0, 0, text.count),
             position=len(token_ids),
+            candidates=text.candidates,
             user=text.caller.user,
             device=text.caller.device,
         )
@@ -229,7 +239,7 @@ async def _unless(ended: asyncio.Event, wanted: asyncio.Future[_Given]) -> _Give
 
 
 def _prepared(
-    body: ChatBody | CompletionBody, caller: Caller, model: Model, context_length: int
+    body: ChatBody | CompletionBody, caller: Caller, model: Model, models: Models
 ) -> GeneralistText:
     """A text that is ready to be written.
 
@@ -241,6 +251,7 @@ def _prepared(
         prompt = _chat_ids(body.messages, model)
     else:
         prompt = _completion_ids(body.words, model)
+    context_length = models.context_length
     room = context_length - len(prompt)
     if room < 1:
         raise ContextFullError(
@@ -251,6 +262,7 @@ def _prepared(
     return GeneralistText(
         tuple(prompt),
         min(room, body.limit or room),
+        None if models.candidates >= len(models.names) else models.candidates,
         Draw(
             1.0 if body.temperature is None else body.temperature,
             1.0 if body.top_p is None else body.top_p,
@@ -292,12 +304,16 @@ def _completion_ids(text: str, model: Model) -> list[int]:
     return ids
 
 
-def _last_row(rows: Rows) -> Floats:
-    """The last row of logits (V,), whole."""
+def _last_row(rows: Rows, candidates: int | None) -> tuple[Ids | None, Floats]:
+    """The last row of logits (V,), whole, and None; or the ids (K,) of its likeliest
+    `candidates` tokens, and their logits (K,)."""
+    last = len(rows) - 1
+    if candidates is not None and not isinstance(rows, np.ndarray):
+        ids = rows.likeliest_ids(last, candidates, 0.0).astype(np.int32)
+        return ids, rows.at([last], ids)
     if isinstance(rows, ArrayRows):
         rows = rows.logits
     if isinstance(rows, np.ndarray):
-        last: Floats = rows[-1]
-        return last
+        return None, rows[-1]
     every = np.arange(rows.vocabulary_size, dtype=np.int32)
-    return rows.at([len(rows) - 1], every)
+    return None, rows.at([last], every)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cloud_api import certificate
@@ -21,6 +22,31 @@ class Tls:
     context: ssl.SSLContext
     fingerprint: str
     """Of its certificate."""
+    files: tuple[Path, Path | None] | None = None
+    """Where the certificate and its key were read; None: it is the server's own."""
+
+    @property
+    def stamps(self) -> list[tuple[int, int]]:
+        """When each of the files was last written and how long it is, as far as they
+        are there."""
+        found = []
+        for path in filter(None, self.files or ()):
+            with suppress(OSError):
+                status = path.stat()
+                found.append((status.st_mtime_ns, status.st_size))
+        return found
+
+    def renewed(self) -> Tls:
+        """The same with what the files hold now, which is shown to whoever connects
+        from now on; the connections that there are stay.
+
+        Raises:
+            ServerError: they hold no certificate and key; the ones before are shown.
+        """
+        assert self.files is not None
+        found = given_certificate(*self.files)
+        self.context.load_cert_chain(*self.files, password="")
+        return replace(self, fingerprint=found.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +92,7 @@ def admission(
         raise ServerError("--tls-key goes with --tls-certificate")
     given = None
     if certificate_file is not None:
-        context = certificate.context_of_files(certificate_file, key_file)
-        text = certificate_file.read_text("utf-8", "replace")
-        given = Tls(context, certificate.fingerprint_of(text))
+        given = given_certificate(certificate_file, key_file)
     if token is not None:
         one = OneToken(check_token(token))
         if given is None and remote:
@@ -86,6 +110,13 @@ def admission(
     except BaseException:
         people.close()
         raise
+
+
+def given_certificate(path: Path, key: Path | None) -> Tls:
+    """The certificate of given files; raises ServerError."""
+    context = certificate.context_of_files(path, key)
+    text = path.read_text("utf-8", "replace")
+    return Tls(context, certificate.fingerprint_of(text), (path, key))
 
 
 def own_certificate(people: People) -> Tls:

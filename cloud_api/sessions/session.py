@@ -1,7 +1,12 @@
-"""One text as a pure state machine: no await, no clock, no engine.
+"""The texts that the server holds, and what becomes of their blocks.
 
-The device holds the truth. A block names itself by (epoch, round), in an order that
-only grows; the epoch grows at each refusal. For every block there is one answer:
+A `Session` is one text, as a pure state machine: no await, no clock, no engine.
+`Sessions` remembers all texts. `Rounds` hands their blocks to the engine thread, and
+counts the answers; it lives on the event loop.
+
+The device holds the truth of a text. A block names itself by (epoch, round), in an
+order that only grows; the epoch grows at each refusal. For every block there is one
+answer:
 
 - the same key again: the stored answer, or the one that is still being made;
 - a key older than the newest, of an older epoch, or of the epoch of a refusal that
@@ -21,10 +26,29 @@ this one is a new `Session`, with the next number.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, replace
+import asyncio
+import time
+from bisect import bisect_left
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from cloud_api.callers import OWNER, Caller
+from cloud_api.engine.models import Models
+from cloud_api.engine.scheduler import EngineThread
+from cloud_api.engine.slots import Round
+from cloud_api.errors import LoadingError, QuotaError, StaleBlockError, StoppingError
+from cloud_api.sessions.quotas import Bookings
+from cloud_api.settings import ServerSettings, UserLimits
+from decoding_core.errors import (
+    CloudBusyError,
+    ContextFullError,
+    DecodingError,
+    MessageError,
+    SessionLostError,
+    StoppedError,
+)
 from decoding_core.messages import (
     WINDOW,
     DraftBlock,
@@ -35,15 +59,23 @@ from decoding_core.messages import (
     Verdict,
     digest,
 )
-from decoding_core.verifier import VerifierRole
+from decoding_core.verifier import VerifierRole, verify
 
 UNANSWERED = 2 * WINDOW
 """Blocks that may wait at once with those that are void: a device that waits for its
 verdicts has no more, for each epoch begins with one."""
 BUSY_MILLISECONDS = 50
+SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Upper bounds of what a histogram of times tells apart."""
+_RESULTS = {Kind.RESYNC: "resync", Kind.BUSY: "busy"}
+
+_COME_BACK_SECONDS = 2.0
+"""After which a user whose texts are all being verified may begin another."""
 
 Key = tuple[int, int]
 Answer = Verdict | Signal
+RoundKey = tuple[str, int, int, int]
+"""Session, number of the text, epoch and round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +222,335 @@ class Session:
         return block.epoch == failed.epoch and block.position > failed.position
 
 
+class Sessions:
+    """All sessions by their ids: at most `limit`, each until it was idle for too long,
+    and of each user at most what `UserLimits` says. Time is passed in."""
+
+    def __init__(
+        self, limit: int, idle_seconds: float, of_user: UserLimits | None = None
+    ) -> None:
+        self._limit = limit
+        self._idle_seconds = idle_seconds
+        self._of_user = of_user or UserLimits()
+        self._sessions: dict[str, Session] = {}
+        self._bookings = Bookings()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def get(self, session_id: str, now: float, caller: Caller) -> Session:
+        """The caller's session, marked as used now.
+
+        Raises:
+            SessionLostError: it never was, has ended, was forgotten, or is another
+                device's.
+        """
+        session = self._sessions.get(session_id)
+        is_theirs = session is not None and session.owner.device == caller.device
+        if session is None or not is_theirs or self._is_over(session, now):
+            raise SessionLostError("there is no such session; open a new one")
+        session.used = now
+        return session
+
+    def add(self, session_id: str, session: Session) -> list[str]:
+        """Remember a session; the ids of those forgotten to make room: of the same
+        user's where that has too many, or too long ones of which no block was answered
+        yet, and else of whoever has the most.
+
+        Raises:
+            QuotaError: all of the user's have a block waiting; the device may come back
+                at the time that the error names, and the longest unused of them then
+                makes room.
+            CloudBusyError: every session remembered has a block waiting.
+        """
+        user, device, now = session.owner.user, session.owner.device, session.used
+        own = {i: one for i, one in self._sessions.items() if one.owner.user == user}
+        forgotten: list[str] = []
+        unread = {i: one for i, one in own.items() if not one.answered}
+        tokens = sum(one.size for one in (*unread.values(), session))
+        may_break_off = False
+        while len(own) >= self._of_user.sessions or (
+            tokens > self._of_user.prompt_tokens and unread
+        ):
+            among = own if len(own) >= self._of_user.sessions else unread
+            able = {i: one for i, one in among.items() if one.idle or may_break_off}
+            if not able and self._bookings.redeem(device, now):
+                able, may_break_off = among, True
+            if not able:
+                wait = self._bookings.book(device, _COME_BACK_SECONDS, now)
+                raise QuotaError(
+                    "this user has as many texts at once as one may have", wait
+                )
+            longest = min(able, key=lambda i: able[i].used)
+            tokens -= own.pop(longest).size * (longest in unread)
+            unread.pop(longest, None)
+            forgotten.append(longest)
+        if len(self._sessions) - len(forgotten) >= self._limit:
+            counts = Counter(one.owner.user for one in self._sessions.values())
+            idle = [i for i, one in self._sessions.items() if one.idle]
+            if not idle:
+                raise CloudBusyError("all sessions of this server are in use")
+            most = max(idle, key=lambda i: counts[self._sessions[i].owner.user])
+            greedy = self._sessions[most].owner.user
+            theirs = [i for i in idle if self._sessions[i].owner.user == greedy]
+            forgotten.append(min(theirs, key=lambda i: self._sessions[i].used))
+        for one in forgotten:
+            del self._sessions[one]
+        self._sessions[session_id] = session
+        return forgotten
+
+    def of_users(self) -> Counter[str]:
+        """How many sessions each user has."""
+        return Counter(one.owner.user for one in self._sessions.values())
+
+    def bound_answers(self, limit: int) -> None:
+        """Drop answers kept for retries until all together take no more than `limit`
+        bytes: of the user who has the most, those of the longest unused session."""
+        if sum(one.kept_bytes for one in self._sessions.values()) <= limit:
+            return
+        sizes = {i: one.kept_bytes for i, one in self._sessions.items()}
+        while sum(sizes.values()) > limit:
+            of_user = Counter[str]()
+            for i, size in sizes.items():
+                of_user[self._sessions[i].owner.user] += size
+            ((greedy, _),) = of_user.most_common(1)
+            theirs = [
+                i for i, one in self._sessions.items() if one.owner.user == greedy
+            ]
+            longest = min(
+                (i for i in theirs if sizes[i]), key=lambda i: self._sessions[i].used
+            )
+            self._sessions[longest].forget_oldest_answer()
+            sizes[longest] = self._sessions[longest].kept_bytes
+
+    def replace(self, session_id: str, session: Session) -> None:
+        """Put another text in the place of one that is remembered."""
+        self._sessions[session_id] = session
+
+    def has_replaced(self, session_id: str, session: Session) -> bool:
+        """Whether another text has taken the place of this one."""
+        return self._sessions.get(session_id, session) is not session
+
+    def of_device(self, device: str) -> list[str]:
+        """The ids of a device's sessions."""
+        return [i for i, one in self._sessions.items() if one.owner.device == device]
+
+    def remove(self, session_id: str) -> None:
+        """Forget a session, if it is there."""
+        self._sessions.pop(session_id, None)
+
+    def expire(self, now: float) -> list[str]:
+        """Forget what was idle for too long; its ids."""
+        over = [i for i, one in self._sessions.items() if self._is_over(one, now)]
+        for session_id in over:
+            del self._sessions[session_id]
+        return over
+
+    def _is_over(self, session: Session, now: float) -> bool:
+        return session.idle and now - session.used > self._idle_seconds
+
+
+class Histogram:
+    """How many values lay at or below each bound, and their sum."""
+
+    def __init__(self, bounds: Sequence[float] = SECONDS) -> None:
+        self.bounds = tuple(bounds)
+        self.sum = 0.0
+        self._counts = [0] * (len(bounds) + 1)
+
+    def add(self, value: float, times: int = 1) -> None:
+        """Count a value."""
+        self._counts[bisect_left(self.bounds, value)] += times
+        self.sum += value * times
+
+    def cumulative(self) -> list[tuple[str, int]]:
+        """Each bound as Prometheus writes it, with how many values it holds below."""
+        total, found = 0, []
+        names = [*map(str, self.bounds), "+Inf"]
+        for name, count in zip(names, self._counts, strict=True):
+            total += count
+            found.append((name, total))
+        return found
+
+
+@dataclass(slots=True)
+class RoundCounts:
+    """The blocks that were answered."""
+
+    results: Counter[str] = field(default_factory=Counter)
+    """By what came of them: `kept` whole, `refused` in part, `told` where the device
+    decides, `resync`, `busy`, `error`."""
+    drafted: int = 0
+    """Tokens of the blocks that this server decided on."""
+    accepted: int = 0
+    """Those of them that stay."""
+    verify_seconds: Histogram = field(default_factory=Histogram)
+    """What the models took for the step of a block."""
+    queue_seconds: Histogram = field(default_factory=Histogram)
+    """How long a block waited besides."""
+
+    def add(
+        self, drafted: int, answer: Verdict | Signal, seconds: float, *, decides: bool
+    ) -> None:
+        """Count the answer to a block that came after so many seconds."""
+        if isinstance(answer, Signal):
+            self.results[_RESULTS.get(answer.kind, "error")] += 1
+            return
+        self.verify_seconds.add(answer.seconds)
+        self.queue_seconds.add(max(0.0, seconds - answer.seconds))
+        if not decides:
+            self.results["told"] += 1
+            return
+        self.drafted += drafted
+        self.accepted += answer.accepted
+        self.results["kept" if answer.accepted == drafted else "refused"] += 1
+
+    @property
+    def acceptance(self) -> float | None:
+        """Accepted / drafted; None before anything was decided."""
+        return self.accepted / self.drafted if self.drafted else None
+
+
+class Rounds:
+    """The blocks of all texts, while they are verified."""
+
+    def __init__(
+        self,
+        engine: EngineThread,
+        sessions: Sessions,
+        settings: ServerSettings,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.counts = RoundCounts()
+        """The blocks that were answered."""
+        self.running: dict[RoundKey, asyncio.Task[Answer]] = {}
+        """The answers that are being made."""
+        self.stopping = asyncio.Event()
+        """Set when no more blocks are taken."""
+        self._engine = engine
+        self._sessions = sessions
+        self._kept_bytes = settings.kept_answer_bytes
+        self._clock = clock
+
+    @property
+    def models(self) -> Models:
+        """The models.
+
+        Raises:
+            LoadingError: they are not loaded yet.
+            StoppingError: the server is about to end.
+        """
+        if self.stopping.is_set():
+            raise StoppingError("the server is stopping")
+        if self._engine.models is None:
+            raise LoadingError("the models are being loaded")
+        return self._engine.models
+
+    async def verify(
+        self, session_id: str, block: DraftBlock, caller: Caller
+    ) -> Answer:
+        """The answer to a block.
+
+        Raises:
+            SessionLostError: there is no such session.
+            MessageError: the block cannot belong to this session.
+        """
+        began = self._clock()
+        session = self._sessions.get(session_id, began, caller)
+        answer = await self._verified(session_id, session, block)
+        self.counts.add(
+            len(block.drafted),
+            answer,
+            self._clock() - began,
+            decides=session.role.decides,
+        )
+        return answer
+
+    async def _verified(
+        self, session_id: str, session: Session, block: DraftBlock
+    ) -> Answer:
+        """The answer to a block of a session: one that is kept, or the engine's."""
+        if self.stopping.is_set():
+            return _error(block, Problem.STOPPING)
+        check_ids((*block.settled, *block.drafted), self.models)
+        if len(block.drafted) > session.role.draft_limit:
+            raise MessageError("the draft is longer than the session allows")
+        decision = session.receive(block)
+        if not isinstance(decision, Verify | Join):
+            return decision
+        key = session_id, session.number, block.epoch, block.round
+        if isinstance(decision, Verify):
+            # The engine has it at once, and drops it if the one before is refused. The
+            # answer is waited for in a task, which goes on when the device hangs up.
+            round_ = round_of(session_id, session, block, decision.token_ids)
+            verdict = self._engine.submit(round_)
+            work = self._answer(session_id, session, block, verdict)
+            self.running[key] = task = asyncio.create_task(work)
+            task.add_done_callback(lambda _: self.running.pop(key, None))
+        return await asyncio.shield(self.running[key])
+
+    async def _answer(
+        self,
+        session_id: str,
+        session: Session,
+        block: DraftBlock,
+        verdict: asyncio.Future[Verdict],
+    ) -> Answer:
+        """The answer to a new block, once the engine has verified or dropped it."""
+        key = block.epoch, block.round
+        answer: Answer
+        try:
+            answer = await verdict
+        except ContextFullError:
+            answer = _error(block, Problem.CONTEXT_FULL)
+        except SessionLostError:
+            answer = Signal(Kind.RESYNC, *key, 0)
+        except CloudBusyError as error:
+            answer = Signal(Kind.BUSY, *key, round(1000 * error.retry_after))
+        except StaleBlockError:
+            answer = session.resync(key)
+        except (StoppedError, StoppingError):
+            answer = _error(block, Problem.STOPPING)
+        except DecodingError:
+            answer = _error(block, Problem.ENGINE)
+        session.finish(block, answer)
+        session.used = self._clock()
+        self._sessions.bound_answers(self._kept_bytes)
+        if self._sessions.has_replaced(session_id, session):
+            return session.resync(key)
+        return answer
+
+
+def check_ids(token_ids: Sequence[int], models: Models) -> None:
+    """Raise MessageError when an id is not in the vocabulary."""
+    size = models.generalist.vocabulary_size  # the base's too
+    if token_ids and not 0 <= min(token_ids) <= max(token_ids) < size:
+        raise MessageError(f"a token id outside the vocabulary of {size}")
+
+
+def round_of(
+    session_id: str, session: Session, block: DraftBlock, token_ids: tuple[int, ...]
+) -> Round:
+    """What the engine does for a block at the end of `token_ids`. Its last drafted
+    token is not read where nothing is asked of what follows it."""
+    role, count = session.role, len(block.drafted)
+    rows = role.rows(count)
+    return Round(
+        session_id,
+        token_ids[: len(token_ids) - (count + 1 - rows)],
+        rows,
+        role.uses_base,
+        partial(verify, block, role=role),
+        (session.number, block.epoch, block.round),
+        position=len(token_ids) - len(block.settled) - count,
+        whole=count if role.decides else 0,
+        candidates=role.terms.candidates,
+        asked=block.drafted,
+        user=session.owner.user,
+        device=session.owner.device,
+    )
+
+
 def memory_of(verdict: Verdict) -> int:
     """About how many bytes a verdict takes."""
     size = _VERDICT_BYTES
@@ -201,3 +562,7 @@ def memory_of(verdict: Verdict) -> int:
 
 _VERDICT_BYTES, _ROW_BYTES = 256, 512
 """What Python's objects take besides the numbers."""
+
+
+def _error(block: DraftBlock, problem: Problem) -> Signal:
+    return Signal(Kind.ERROR, block.epoch, block.round, problem)

@@ -8,7 +8,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class CountAnswers:
-    """ASGI middleware: counts answers by their status, denied streams too."""
+    """ASGI middleware: counts answers by their status. Denied streams are counted
+    where they are denied (`StreamConnection`), so that nothing stands between the
+    frames of a stream and its socket."""
 
     def __init__(self, app: ASGIApp, answers: Counter[int]) -> None:
         self._app = app
@@ -16,9 +18,12 @@ class CountAnswers:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count what passes."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
 
         async def counted(message: Message) -> None:
-            if message["type"].endswith("response.start"):
+            if message["type"] == "http.response.start":
                 self._answers[message["status"]] += 1
             await send(message)
 

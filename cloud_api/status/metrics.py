@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from cloud_api.sessions.counts import Histogram
+from cloud_api.sessions.session import Histogram
 from cloud_api.status.snapshot import ServerStatus, status_of
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
+EVICTIONS = ("turn", "budget", "rest")
 _FAILURES = {401: "unknown", 403: "scope"}
 router = APIRouter()
 
@@ -95,6 +96,13 @@ def families(status: ServerStatus) -> Iterator[object]:
     if status.texts is not None:
         yield gauge("openai_texts", "Texts for other programs", status.texts)
         yield counter("openai_tokens", "Tokens of these", status.text_tokens)
+    evictions = {why: float(status.engine.evictions[why]) for why in EVICTIONS}
+    about = "Texts that lost their slot before they ended, by why"
+    yield counted("kv_evictions", about, "reason", evictions)
+    about = "Tokens that these had to read once more"
+    yield counter("kv_reread_tokens", about, status.engine.reread)
+    about = "Tokens that the slots of a model may hold together"
+    yield gauge("kv_budget_tokens", about, status.kv_tokens)
     yield from _of_models(status)
 
 
@@ -127,10 +135,8 @@ def _of_models(status: ServerStatus) -> Iterator[object]:
     )
     for model in status.models:
         loaded.add_metric([model.role], model.loaded)
-        held.add_metric([model.role], model.tokens_held)
-        if model.counts is None:
-            continue
-        loads.add_metric([model.role], model.counts.loads)
+        held.add_metric([model.role], model.counts.held)
+        loads.add_metric([model.role], model.loads)
         tokens.add_metric([model.role], model.counts.tokens)
         seconds.add_metric([model.role], model.counts.seconds)
         sizes = Histogram(BATCHES)

@@ -11,11 +11,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from cloud_api.engine.loading import LoadProgress
-from cloud_api.engine.models import Models
+from cloud_api.engine.models import EngineCounts, Models, ReadingCounts
 from cloud_api.engine.scheduler import EngineThread
-from cloud_api.engine.served_model import ReadingCounts, ServedModel
-from cloud_api.sessions.counts import RoundCounts
+from cloud_api.engine.served_model import ServedModel
 from cloud_api.sessions.service import Service
+from cloud_api.sessions.session import RoundCounts
 from decoding_core.foreign_text import one_line
 from decoding_core.messages import VERSION
 from decoding_core.protocols import BatchEngine
@@ -32,10 +32,9 @@ class ModelStatus:
     """Whether it is in memory now; one that rests is loaded at the next request."""
     context_length: int
     slots: int
-    tokens_held: int
-    """In all slots together; 0 where another server runs it."""
-    counts: ReadingCounts | None
-    """None where another server runs it."""
+    loads: int
+    """How often it was loaded; 0 where another server runs it."""
+    counts: ReadingCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,9 @@ class ServerStatus:
     """`ready`, `loading` or `stopping`."""
     progress: LoadProgress
     models: tuple[ModelStatus, ...]
+    kv_tokens: int
+    """How many tokens the slots of a model may hold together; 0 before it is loaded."""
+    engine: EngineCounts
     sessions: Counter[str]
     """How many each user has."""
     waiting: int
@@ -69,17 +71,22 @@ def status_of(state: Any) -> ServerStatus:
     engine: EngineThread = state.engine
     texts = getattr(state, "texts", None)
     said = "stopping" if service.stopping.is_set() else "ready"
-    if engine.models is None and said == "ready":
+    models = engine.models
+    if models is None and said == "ready":
         said = "loading"
     return ServerStatus(
         said,
         state.progress,
-        () if engine.models is None else _models(engine.models),
+        () if models is None else _models(models),
+        0
+        if models is None
+        else models.kv_tokens or models.slots * models.context_length,
+        EngineCounts() if models is None else models.counts,
         service.sessions_of_users(),
-        service.waiting,
-        service.streams,
+        len(service.rounds.running),
+        len(state.streams),
         len(state.door),
-        service.counts,
+        service.rounds.counts,
         state.answers,
         None if texts is None else len(texts),
         0 if texts is None else texts.tokens,
@@ -89,7 +96,9 @@ def status_of(state: Any) -> ServerStatus:
 
 
 def _models(models: Models) -> tuple[ModelStatus, ...]:
-    def described(role: str, model: BatchEngine) -> ModelStatus:
+    def described(
+        role: str, model: BatchEngine | ServedModel, counts: ReadingCounts
+    ) -> ModelStatus:
         served = model if isinstance(model, ServedModel) else None
         return ModelStatus(
             role,
@@ -97,12 +106,12 @@ def _models(models: Models) -> tuple[ModelStatus, ...]:
             served is None or served.loaded,
             model.context_length,
             model.slots,
-            0 if served is None else served.tokens_held,
-            None if served is None else served.counts,
+            0 if served is None else served.loads,
+            counts,
         )
 
-    roles = ("generalist", "base")
-    return tuple(map(described, roles, models.each()))
+    roles, counts = ("generalist", "base"), models.counts
+    return tuple(map(described, roles, models.each(), (counts.generalist, counts.base)))
 
 
 def _versions() -> dict[str, str]:

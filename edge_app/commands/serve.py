@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -60,6 +61,14 @@ PORT = 8777
 @click.option("--lora", metavar="NAME", help="A personal adapter; 'off' for none. off")
 @click.option("--no-history", is_flag=True, help="Do not read your own texts.")
 @click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="Also answer pages of this exact origin in a browser, such as "
+    "http://localhost:3000, if they have the token; may be given several times. none",
+)
 def command(**options: Any) -> None:
     """Let other programs of this machine write in your voice.
 
@@ -78,6 +87,7 @@ def command(**options: Any) -> None:
             "--generalist is for the server that is started here, and --server names "
             "another"
         )
+    origins = frozenset(map(_checked_origin, options["origins"]))
     settings = read_settings()
     method = settings.method
     if options["method"]:
@@ -101,6 +111,7 @@ def command(**options: Any) -> None:
             may_go_offline=not options["no_offline"],
         ),
         secrets.token_urlsafe(32),
+        origins,
     )
     # A generalist that is named is for a server here, also where the settings name one.
     server = "" if options["generalist"] else options["server"]
@@ -127,3 +138,24 @@ def command(**options: Any) -> None:
         EndpointServer(
             create_endpoint(service, config, say), options["port"], listening
         ).listen()
+
+
+def _checked_origin(given: str) -> str:
+    """An origin as a browser writes it: scheme, host in small letters, and the port
+    where it is not the scheme's usual one."""
+    try:
+        parts = urlsplit(given)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        parts, port = urlsplit(""), ""
+    host = parts.hostname or ""
+    if ":" in host:
+        host = f"[{host}]"
+    origin = f"{parts.scheme}://{host}{port}"
+    usual = {"http": ":80", "https": ":443"}.get(parts.scheme)
+    if given != origin or not host.isascii() or "*" in host or port == usual:
+        raise click.UsageError(
+            f"{one_line(given)} is no origin: name a page as its browser does, with "
+            "scheme, host and port alone, such as http://localhost:3000"
+        )
+    return origin

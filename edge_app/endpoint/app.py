@@ -1,13 +1,15 @@
 """The application: OpenAI's routes for one person, behind a token that only programs of
 theirs know.
 
-A page in a browser cannot ask it: whatever names an origin is refused, and so is every
-host but this machine's own names, which a page could have made its own (DNS rebinding).
+A page in a browser cannot ask it: whatever names an origin is refused, but for origins
+that the person has named, and so is every host but this machine's own names, which a
+page could have made its own (DNS rebinding).
 """
 
 from __future__ import annotations
 
 import hmac
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -15,7 +17,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -39,18 +41,29 @@ from models.openai_api.responding import TextResponse
 from models.openai_api.schemas import ChatBody, CompletionBody, complaint
 from personal_store.errors import StoreError
 
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "authorization, content-type",
+    "Access-Control-Allow-Private-Network": "true",
+    "Access-Control-Max-Age": "600",
+}
+"""What a browser is told that asks whether a page of an allowed origin may ask. Clients
+for pages send headers of their own besides, which are allowed as they are asked for."""
 HOSTS = ("127.0.0.1", "localhost")
 BODY_BYTES = 1 << 20
 _Body = TypeVar("_Body", ChatBody, CompletionBody)
 
 
 class OnlyPrograms:
-    """ASGI middleware: refuses what comes by way of a page in a browser, and whoever
-    has not the token."""
+    """ASGI middleware: refuses what comes by way of a page in a browser, unless it is
+    of one of `origins`, and whoever has not the token."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(
+        self, app: ASGIApp, token: str, origins: frozenset[str] = frozenset()
+    ) -> None:
         self._app = app
         self._token = token.encode()
+        self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what a program with the token asks, and answer the rest."""
@@ -61,8 +74,16 @@ class OnlyPrograms:
         hosts = {f"{name}:{(scope.get('server') or ('', 0))[1]}" for name in HOSTS}
         if headers.getlist("host") not in [[name] for name in hosts]:
             refusal = _error(403, "this address is not the endpoint's", "host")
-        elif "origin" in headers:
-            refusal = _error(403, "pages in a browser may not ask", "origin")
+        elif headers.getlist("origin") not in [[], *([one] for one in self._origins)]:
+            refusal = _error(
+                403,
+                "pages in a browser may not ask; 'specsteer serve --allow-origin' "
+                "names those that may",
+                "origin",
+            )
+        elif scope["method"] == "OPTIONS" and "origin" in headers:
+            # A browser asks without the token whether the page may ask with it.
+            refusal = _preflight(headers)
         elif not self._is_right(headers.get("authorization", "")):
             words = "send the token that 'specsteer serve' printed, as the API key"
             refusal = _error(401, words, "invalid_api_key")
@@ -71,6 +92,11 @@ class OnlyPrograms:
         async def watched(message: Message) -> None:
             nonlocal started
             started = True
+            if "origin" in headers and message["type"] == "http.response.start":
+                answer = MutableHeaders(scope=message)
+                if headers["origin"] in self._origins:
+                    answer["Access-Control-Allow-Origin"] = headers["origin"]
+                answer.add_vary_header("Origin")
             await send(message)
 
         try:
@@ -145,7 +171,9 @@ def create_endpoint(
             Route("/v1/chat/completions", chat, methods=["POST"]),
             Route("/v1/completions", complete, methods=["POST"]),
         ],
-        middleware=[Middleware(OnlyPrograms, token=config.token)],
+        middleware=[
+            Middleware(OnlyPrograms, token=config.token, origins=config.origins)
+        ],
         exception_handlers={
             DecodingError: failed,
             StoreError: failed,
@@ -155,6 +183,14 @@ def create_endpoint(
     )
     app.state.texts = texts
     return app
+
+
+def _preflight(headers: Headers) -> Response:
+    allowed = dict(_PREFLIGHT)
+    asked = headers.get("access-control-request-headers", "")
+    if re.fullmatch(r"[A-Za-z0-9-]+(, *[A-Za-z0-9-]+)*", asked):
+        allowed["Access-Control-Allow-Headers"] = asked
+    return Response(status_code=204, headers=allowed)
 
 
 async def _read(request: Request) -> bytes:

@@ -34,6 +34,8 @@ class EndpointConfig:
     template: WriteRequest
     """Its method, length, history and so on."""
     token: str
+    origins: frozenset[str] = frozenset()
+    """Whose pages may ask from a browser."""
 
     @property
     def names(self) -> list[str]:

@@ -264,7 +264,8 @@ class LlamaContext(TextSlots):
     In one pool of cells ("unified") every text's attention runs over the cells of all:
     with 16 texts of 300 tokens a block of 9 took 88 ms of computing each, and 19 ms in
     streams; alone it takes 23 (docs/log.md). An exact context keeps the pool, as its
-    scratch sequence would be a stream as long as a text.
+    scratch sequence would be a stream as long as a text; so does one whose tokens are
+    bounded in all (`kv_tokens`), where a long text may take what short ones leave.
     """
 
     def __init__(
@@ -294,14 +295,14 @@ class LlamaContext(TextSlots):
         self._exact = model.settings.exact
         parameters = self._library.llama_context_default_params()
         parameters.n_batch = parameters.n_ubatch = _BATCH
-        parameters.kv_unified = self._exact
+        # llama.cpp rounds the pool, or each stream, up to a multiple of 256 by itself.
+        pool = model.settings.kv_tokens
+        parameters.kv_unified = self._pooled = self._exact or pool is not None
+        parameters.n_ctx = pool or self.context_length * slots
+        parameters.n_seq_max = slots
         if self._exact:
-            parameters.n_ctx = self.context_length * slots + _SCRATCH
-            parameters.n_seq_max = slots + 1
-        else:
-            # llama.cpp rounds each stream up to a multiple of 256 by itself.
-            parameters.n_ctx = self.context_length * slots
-            parameters.n_seq_max = slots
+            parameters.n_ctx += _SCRATCH
+            parameters.n_seq_max += 1
         parameters.n_threads = parameters.n_threads_batch = model.settings.thread_count
         parameters.flash_attn_type = int(model.settings.flash_attention)
         parameters.offload_kqv = model.gpu_layers != 0
@@ -348,7 +349,7 @@ class LlamaContext(TextSlots):
             )
             length = len(in_order[0][0].token_ids)
             for reading, rows in in_order:
-                if len(reading.token_ids) != length and not self._exact:
+                if len(reading.token_ids) != length and not self._pooled:
                     length = len(reading.token_ids)
                     self._decode()
                 self._add(reading, rows)

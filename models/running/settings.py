@@ -48,6 +48,9 @@ class EngineSettings:
     """Off on CPUs, where it is up to four times slower at long context."""
     extra_buffers: bool | None = None
     """Repacked and AMX weights. None: on where a probe showed that they work."""
+    kv_tokens: int | None = None
+    """Tokens that all texts of a model hold together, in one pool of llama.cpp's; None:
+    a cache of its own for each text."""
     exact: bool = False
     """Never decode a single token, so that a block and single steps give the same
     bits (Q8_0 on CPU). Each single step then costs about that of two tokens."""

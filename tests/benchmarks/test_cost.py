@@ -88,7 +88,9 @@ class Run:
         self.share = self.statistics.accepted / drafted if drafted else 0.0
 
 
-@pytest.mark.parametrize("length", [1, pytest.param(4, marks=pytest.mark.slow), 8])
+@pytest.mark.parametrize(
+    "length", [8, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4))]
+)
 @pytest.mark.parametrize(
     ("threshold", "bonus"), [(0.02, False), (0.5, False), (4.0, False), (0.5, True)]
 )

@@ -6,6 +6,7 @@ import resource
 import socket
 import sys
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -34,7 +35,7 @@ from tests.cloud_api.cloud_fakes import (
     open_session,
     running,
 )
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 LIMITS = DoorLimits(8, header_seconds=10, body_seconds=60, unread_seconds=30)
 # So 4 strangers in all, and 1 of each network.
@@ -152,8 +153,8 @@ def test_an_answer_that_nobody_reads_waits_no_longer_than_that():
     guest, reader = Guest(door, "10.0.0.1"), Guest(door, "10.0.0.2")
     for one in (guest, reader):
         door.expect(one.visit, None, 0.0)
-        door.unread(one.visit, 5.0)
-    door.unread(reader.visit, None)
+        door.unread(one.visit, 1, 5.0)
+    door.unread(reader.visit, 0, 6.0)
 
     door.expire(34.9)
     assert guest.left == []
@@ -325,6 +326,54 @@ def test_who_does_not_read_the_answers_is_closed(kind):
         assert server.on_loop(connection.transport.is_closing) is False
         server.on_loop(connection.pause_writing)
         wait_until(lambda: not connections_of(server))
+
+
+def test_what_one_user_leaves_unread_is_bounded():
+    """The connection that holds the most is closed; another user's stays."""
+    door = Door(replace(LIMITS, unread_bytes=100))
+    ana, more, ben = (
+        Guest(door, "10.0.0.1", user=user) for user in ("ana", "ana", "ben")
+    )
+    door.unread(ana.visit, 40, 0.0)
+    door.unread(ben.visit, 90, 0.0)
+    door.unread(more.visit, 60, 0.0)
+    assert ana.left == more.left == ben.left == []
+    door.unread(ana.visit, 41, 0.0)
+    assert (ana.left, more.left, ben.left) == ([], [None], [])
+    door.unread(ana.visit, 0, 0.0)
+    assert ana.visit.unread_deadline is None
+
+
+def test_a_flood_of_answers_that_nobody_reads_takes_no_more_memory_than_one_may(
+    monkeypatch,
+):
+    """Over HTTP, by a client that asks again and again and never reads."""
+    limits = DoorLimits(unread_bytes=300_000)
+    with running(door=limits) as server, ExitStack() as stack:
+        door, closed = server.app.state.door, []
+        turn_out = door._turn_out
+
+        def noted(visit, stage):
+            closed.append(visit)
+            turn_out(visit, stage)
+
+        monkeypatch.setattr(door, "_turn_out", noted)
+        # What the system itself holds for a client is little.
+        server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        for _ in range(8):
+            one = socket.create_connection(server.socket.getsockname(), PATIENCE)
+            stack.enter_context(one).setsockopt(
+                socket.SOL_SOCKET, socket.SO_RCVBUF, 4096
+            )
+            bearer = f"Authorization: Bearer {TOKEN}"
+            asked = f"GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n{bearer}\r\n\r\n"
+            one.sendall(asked.encode() * 20)
+        wait_until(lambda: closed, "nobody was hung up on")
+
+        def unread():
+            return sum(visit.unread for visit in door._visits)
+
+        assert 0 < server.on_loop(unread) <= limits.unread_bytes
 
 
 def connections_of(server):

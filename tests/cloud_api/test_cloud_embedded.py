@@ -9,7 +9,7 @@ import pytest
 from websockets.sync.client import connect
 
 from cloud_api.engine.loading import ModelOptions, load_models
-from cloud_api.sessions.service import Session
+from cloud_api.sessions.session import Session
 from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import EngineVerifier, role_of
@@ -44,13 +44,14 @@ def models():
         model.close()
 
 
-def running_pair(slots, patience=0.0):
+def running_pair(slots, patience=0.0, kv_tokens=None):
     options = ModelOptions(
         locate("generalist"),
         locate("specialist"),
         slots,
         CONTEXT,
         EngineSettings(threads=THREADS),
+        kv_tokens=kv_tokens,
     )
     return running(lambda: load_models(options), patience=patience)
 
@@ -111,20 +112,30 @@ def test_three_ways_to_ask_give_one_verdict(models, method):
     assert method == "lossless" or sum(verdict.accepted for _, verdict in rounds)
 
 
-def test_sessions_beyond_the_seats_are_read_again(models):
-    """Three texts in turn on two slots: each verdict as if it were alone, but for the
-    order in which sums are formed when texts share a cache."""
+@pytest.mark.parametrize(
+    ("slots", "kv_tokens"),
+    [(2, None), pytest.param(3, CONTEXT, marks=pytest.mark.slow)],
+)
+def test_sessions_beyond_the_seats_are_read_again(models, slots, kv_tokens):
+    """Three texts in turn on two slots, or with tokens for two: each verdict as if it
+    were alone, but for the order in which sums are formed when texts share a cache."""
     prompts = ["Write a review of a lamp.", "Dear Anna,", "Tell them that I am ill."]
     requests = [request_for(models, prompt, "coupled") for prompt in prompts]
     local = EngineVerifier(*(context.sequence(0) for context in models))
     expected = [list(written(local, request, blocks=3)) for request in requests]
-    with running_pair(slots=2) as server, client_of(server) as client:
+    with (
+        running_pair(slots, kv_tokens=kv_tokens) as server,
+        client_of(server) as client,
+    ):
         sessions = [open_session(client, request) for request in requests]
         for turn in range(3):
             for session_id, rounds in zip(sessions, expected, strict=True):
                 block, verdict = rounds[turn]
                 answer = post_block(client, session_id, block).json()
                 assert_alike(wire_json.answer_from_json(answer), verdict)
+        counts = server.engine.models.counts
+        assert set(counts.evictions) == {"turn" if kv_tokens is None else "budget"}
+        assert counts.reread > 0
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from cloud_api.engine.models import Models
 from cloud_api.run import is_loopback
 from decoding_core import wire_json
 from decoding_core.messages import Kind, Problem
+from models.owner_only import write_whole
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     TOKEN,
@@ -310,8 +311,15 @@ def spoken(numbers):
 @pytest.mark.parametrize("kind", ["well", "faulty"])
 def test_nothing_that_was_sent_is_ever_shown(command, environment, kind, tmp_path):
     """Every route, its errors and the stream, with ids and a text that must not be
-    seen again: not on the screen, in an error, a figure, the page or a file."""
+    seen again: not on the screen, in an error, a figure, the page or a file. Where all
+    goes well, the token is one of a household's, with which devices are paired too."""
     environment["FAKE_MODELS"] = kind
+    household = kind == "well"
+    token_file = tmp_path / "home" / "cloud-token"
+    if household:
+        del environment["SPECSTEER_CLOUD_TOKEN"]
+        token_file.parent.mkdir(mode=0o700)
+        write_whole(token_file, TOKEN.encode())
     with process([*command, "--sessions", "1", "--openai"], environment) as child:
         url = url_of(child)
         wait_until_ready(url)
@@ -319,12 +327,15 @@ def test_nothing_that_was_sent_is_ever_shown(command, environment, kind, tmp_pat
             errors = list(drive_http(client))
             errors += list(drive_openai(client))
             errors += list(drive_status(client))
+            if household:
+                errors += list(drive_pairing(client))
         errors += list(drive_streams(url))
         child.send_signal(signal.SIGTERM)
         out, err = child.communicate(timeout=PATIENCE)
 
     assert len(errors) > 10
     kept = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    kept = [path for path in kept if path != token_file]
     files = [path.read_bytes().decode("latin-1") + path.name for path in kept]
     for text in (out, err, *errors, *files):
         for secret in (CANARY_TEXT, TOKEN, *spoken(CANARY[:3])):
@@ -412,6 +423,22 @@ def drive_status(client):
     yield figures.text
     for path in ("/healthz", "/readyz", "/v1/models", "/status.css"):
         yield client.get(path).text
+
+
+def drive_pairing(client):
+    """Both routes, with codes that there are not and bodies that are none."""
+    digits = CANARY_TEXT.encode().hex()
+    pair = {"number": 4242, "message": digits}
+    proof = {"exchange": CANARY_TEXT, "proof": digits}
+    for path, body in (("/v1/pair", pair), ("/v1/pair/proof", proof)):
+        yield refused(client.post(path, json=body))
+        for wrong in (
+            *({**body, field: CANARY_TEXT} for field in body),
+            {**body, CANARY_TEXT: CANARY_TEXT},
+            CANARY_TEXT,
+        ):
+            yield refused(client.post(path, json=wrong))
+        yield refused(client.post(path, content=CANARY_TEXT.encode()))
 
 
 def refused(response):

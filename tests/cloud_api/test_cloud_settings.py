@@ -236,4 +236,4 @@ def test_the_doctor_names_models_that_do_not_fit(home, monkeypatch):
     monkeypatch.setattr(memory, "machine_memory", lambda: little)
     code, words = doctor()
     assert code == 1
-    assert "choose a smaller model, or fewer --sessions or --context" in words
+    assert "choose a smaller model, or fewer --sessions, --context" in words

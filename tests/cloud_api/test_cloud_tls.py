@@ -1,5 +1,6 @@
 """TLS and HTTP in the clear on one port; the door knows both from the first moment."""
 
+import asyncio
 import socket
 import ssl
 import sys
@@ -9,8 +10,10 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
+from cloud_api import run
 from cloud_api.certificate import context_of_files, fingerprint_of, make_certificate
 from cloud_api.errors import ServerError
+from cloud_api.people.admission import given_certificate
 from cloud_api.settings import DoorLimits
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
@@ -126,6 +129,42 @@ def test_given_files_are_taken_or_refused_with_a_sentence(tmp_path):
         context_of_files(tmp_path / "none.pem", None)
     with pytest.raises(ServerError, match="there is no certificate"):
         fingerprint_of("nothing")
+
+
+def test_a_renewed_file_is_read_again_and_nobody_is_hung_up_on(
+    tmp_path, monkeypatch, capsys
+):
+    """Whoever connects from then on is shown it; what is none is told and left."""
+    path = tmp_path / "both.pem"
+    path.write_text(certificates()[0])
+    tls = given_certificate(path, None)
+    told = []
+    monkeypatch.setattr(run, "_LOOK_SECONDS", 0.01)
+    with running(tls=tls) as server, ExitStack() as stack:
+        url = secure(server.url)
+        old = stack.enter_context(
+            httpx.Client(base_url=url, verify=trusting(), timeout=PATIENCE)
+        )
+        assert old.get("/healthz").status_code == 200
+        watching = server.on_loop(
+            lambda: asyncio.ensure_future(run._renew(tls, told.append))
+        )
+        said = []
+        path.write_text("half of one")
+
+        def is_told():
+            said.append(capsys.readouterr().err)
+            return "the certificate of before is shown" in "".join(said)
+
+        wait_until(is_told, "nothing was said")
+        pem, fingerprint = certificates(1)
+        path.write_text(pem)
+        wait_until(lambda: told, "it was not read again")
+        assert told[0].fingerprint == fingerprint
+        with httpx.Client(base_url=url, verify=trusting(1), timeout=PATIENCE) as new:
+            assert new.get("/healthz").status_code == 200
+        assert old.get("/healthz").status_code == 200
+        server.on_loop(watching.cancel)
 
 
 @pytest.mark.slow

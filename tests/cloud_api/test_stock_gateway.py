@@ -1,6 +1,7 @@
 """Our server before a stock one: what a device and a household see of it."""
 
 import threading
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -16,12 +17,15 @@ from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,
     TOKEN,
+    FakeText,
     block_after,
     client_of,
+    logits_after,
     open_request,
     open_session,
     post_block,
     running,
+    with_text,
 )
 from tests.cloud_api.fake_vllm import NAMES, FakeVllm, write_tokenizer
 from tests.waiting import PATIENCE, wait_until
@@ -54,6 +58,29 @@ def gateway(vllm, second, tmp_path):
     )
     with running(lambda: load_models(options)) as server:
         yield server
+
+
+def test_other_programs_are_served_by_the_stock_server_too(vllm, tmp_path):
+    """Of the likeliest tokens that it tells, at temperature 0 the first; where nobody
+    here can write its tokens out, one sentence says so."""
+    tokenizer = write_tokenizer(tmp_path).parent
+    options = ModelOptions(StockAddress(vllm.url), None, 2, tokenizer=tokenizer)
+    body = {"model": "generalist", "prompt": "Hello", "max_tokens": 3, "temperature": 0}
+    said = []
+    for load in (load_models, lambda of: with_text(load_models(of))):
+        with (
+            running(partial(load, options), openai=True) as server,
+            client_of(server) as client,
+        ):
+            said.append(client.post("/openai/v1/completions", json=body))
+    refused, written = said
+    assert refused.status_code == 400
+    assert "--base" in refused.json()["error"]["message"]
+    ids = FakeText().tokenize("Hello")
+    for _ in range(3):
+        ids.append(int(logits_after(GENERALIST, ids).argmax()))
+    text = b"".join(map(FakeText().piece, ids[-3:])).decode()
+    assert written.json()["choices"][0]["text"] == text
 
 
 def request_of(method="steering"):

@@ -15,13 +15,13 @@ from models.prompts import Message
 from models.running.loading import load_model
 from tests.waiting import PATIENCE
 
-openai = pytest.importorskip("openai")
 SECRET = "the lighthouse keeper called Zebediah"
 
 
 @pytest.mark.slow
 def test_a_program_writes_in_the_persons_voice_and_only_its_request_leaves(tmp_path):
     """The texts are those of `specsteer write`; what was said before stays here."""
+    openai = pytest.importorskip("openai")
     home = tmp_path / "home"
     environment = os.environ | {
         "SPECSTEER_HOME": str(home),

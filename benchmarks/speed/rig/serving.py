@@ -97,10 +97,11 @@ class PairOrder:
                 EngineSettings(threads=self.server_threads),
             )
         )
-        assert loaded.base is not None
+        opened = loaded.opened()
+        assert opened.base is not None
         return Models(
-            self._traced("generalist", loaded.generalist),
-            self._traced("base", loaded.base),
+            self._traced("generalist", opened.generalist),
+            self._traced("base", opened.base),
         )
 
     def to_json(self) -> str:

@@ -13,10 +13,9 @@ from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import (
     LONGEST_PATIENCE_SECONDS,
     PATIENCE_SECONDS,
-    Round,
     Scheduler,
 )
-from cloud_api.engine.slots import TENURE
+from cloud_api.engine.slots import TENURE, Round
 from decoding_core.messages import Verdict
 
 SECONDS_A_TOKEN = 0.001
@@ -315,3 +314,77 @@ def test_every_block_of_every_device_is_answered(slots, devices):
 
     assert home.answers == [device.blocks for device in devices]
     assert sorted(home.ended) == list(range(len(devices)))
+
+
+DONE = Verdict(0, 0, 0, ())
+
+
+class BoundedModel(CountingModel):
+    """Holds no more tokens than there is memory for."""
+
+    def __init__(self, slots, budget):
+        super().__init__(slots)
+        self.held, self.budget = [0] * slots, budget
+
+    def rollback(self, slot, position):
+        self.held[slot] = position
+
+    def evaluate(self, readings):
+        for reading in readings:
+            self.held[reading.slot] += len(reading.token_ids)
+        assert sum(self.held) <= self.budget
+        return super().evaluate(readings)
+
+
+def bounded(budget, devices, slots=8):
+    home = Household(slots, devices)
+    home.model = BoundedModel(slots, budget)
+    models = Models(home.model, kv_tokens=budget)
+    home.scheduler = Scheduler(models, lambda: home.now, home.measure)
+    return home, models
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    sizes=st.lists(st.integers(5, 900), min_size=2, max_size=6),
+    users=st.integers(1, 3),
+    pause=st.sampled_from((0.0, 0.02, 3.0)),
+)
+def test_all_texts_are_written_within_the_tokens_there_are(sizes, users, pause):
+    """Whoever needs more than is left waits, or has idle texts leave."""
+    devices = [
+        Device(prompt=size, blocks=8, pause=pause, seed=n, user=str(n % users))
+        for n, size in enumerate(sizes)
+    ]
+    home, models = bounded(1024, devices)
+    home.write()
+    assert home.answers == [8] * len(sizes)
+    assert models.counts.generalist.held == sum(home.model.held)
+
+
+def test_the_longest_unused_text_of_who_has_the_most_leaves():
+    """And it is read once more when it goes on; the others are not."""
+    home, models = bounded(1024, [])
+    scheduler = home.scheduler
+
+    def write(name, user, tokens):
+        home.now += 1
+        block = Round(name, tuple(range(tokens)), 1, False, lambda *_: DONE)
+        block.user = user
+        scheduler.add(block)
+        while scheduler.pause() == 0.0:
+            scheduler.step()
+
+    for name, user in (("first", "ana"), ("second", "ana"), ("third", "ben")):
+        write(name, user, 200)
+    write("fourth", "ben", 250)  # fits
+    assert models.counts.evictions == {}
+    write("third", "ben", 300)  # 256 more than there are
+    assert models.counts.evictions == {"budget": 1}
+    assert scheduler._pool.held("first") is None
+    assert scheduler._pool.held("second") is not None
+    read = home.model.count
+    write("fourth", "ben", 251)
+    assert home.model.count == read + 1
+    write("first", "ana", 201)
+    assert models.counts.reread == 200

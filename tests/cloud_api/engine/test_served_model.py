@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cloud_api import app
 from cloud_api.engine.loading import ModelOptions, load_models
 from cloud_api.engine.models import Models
+from cloud_api.engine.scheduler import Scheduler
 from cloud_api.engine.served_model import ServedModel
+from cloud_api.engine.slots import Round
 from cloud_api.errors import ServerError
-from decoding_core.protocols import Reading
+from decoding_core.errors import EngineError
+from decoding_core.messages import Verdict
 from models.files import locate
 from models.running.settings import EngineSettings
 from tests.cloud_api.cloud_fakes import (
@@ -30,16 +32,13 @@ class FakeSlots(FakeModel):
 
     model = "the model"
 
-    def position(self, slot):
-        return len(self.held[slot])
-
 
 class World:
-    def __init__(self, seconds=60.0, vocabularies=(), salt=1):
+    def __init__(self, vocabularies=(), salt=1):
         self.salt = salt
-        self.now, self.opened = 0.0, []
+        self.opened = []
         self.vocabularies = list(vocabularies)
-        self.model = ServedModel(self.open(), self.open, seconds, lambda: self.now)
+        self.model = ServedModel(self.open(), self.open)
 
     def open(self):
         names = self.vocabularies.pop(0) if self.vocabularies else VOCABULARY_ID
@@ -47,53 +46,83 @@ class World:
         return self.opened[-1]
 
 
-def test_a_model_rests_and_reads_on_as_if_it_had_not():
-    """What its slots held is read anew, each slot when it is next read in."""
-    world, always = World(), World(seconds=None)
-    for one in (world, always):
-        one.model.evaluate([Reading(0, [1, 2, 3]), Reading(1, [4])])
-        one.model.rollback(0, 2)
-        one.now = 59.0
-        one.model.rest()
-        assert one.model.loaded
-        one.now = 61.0
-        one.model.rest()
-    assert (world.model.loaded, always.model.loaded) == (False, True)
-    assert world.opened[0].closed
-    assert world.model.tokens_held == 3
-    world.model.rollback(1, 0)
-    always.model.rollback(1, 0)
+def read(scheduler, session_id, token_ids, rows=1, steps=1):
+    """What the scheduler says to a block, with the rows that it was made of."""
+    found = []
 
-    asked = [Reading(0, [7, 8], rows=2), Reading(1, [5])]
-    rows = [one.model.evaluate_rows(asked) for one in (world, always)]
+    def verify(logits, base):
+        found.append((logits, base))
+        return Verdict(0, 0, 0, ())
 
-    for one, other in zip(*rows, strict=True):
-        assert np.array_equal(one, other)
-    assert len(world.opened) == 2
-    assert world.model.counts.loads == 2
-    assert world.model.counts.batches == {2: 2}
-    assert world.model.counts.tokens == 4 + 5  # two of them once more
-    assert world.opened[1].held == [[1, 2, 7, 8], [5]]
+    uses_base = scheduler._models.base is not None
+    round_ = Round(session_id, tuple(token_ids), rows, uses_base, verify)
+    round_.done = found.append
+    scheduler.add(round_)
+    for _ in range(steps):
+        scheduler.step()
+    return found
 
 
-def test_a_model_does_not_rest_while_it_is_used():
+def test_models_rest_and_read_on_as_if_they_had_not():
+    """What a slot held is read anew when its text has a block again, and counted."""
+    worlds = [World(salt=1), World(salt=2)]
+    models = Models(*(one.model for one in worlds))
+    scheduler, always = Scheduler(models), Scheduler(Models(FakeModel(1), FakeModel(2)))
+    for one in (scheduler, always):
+        read(one, "a", (1, 2, 3))
+        read(one, "b", (4,))
+    assert models.counts.generalist.held == models.counts.base.held == 4
+
+    scheduler.rest()
+    assert not any(one.model.loaded for one in worlds)
+    assert all(one.opened[0].closed for one in worlds)
+    assert models.counts.generalist.held == 0
+    assert models.counts.evictions == {"rest": 2}
+    assert not scheduler.may_rest
+    scheduler.step()  # nobody asks
+    assert not any(one.model.loaded for one in worlds)
+
+    (here, *_), (there, *_) = (
+        read(one, "a", (1, 2, 3, 7, 8), rows=2) for one in (scheduler, always)
+    )
+    for rows, expected in zip(here, there, strict=True):
+        assert np.array_equal(rows, expected)
+    assert [one.model.loads for one in worlds] == [2, 2]
+    assert worlds[0].opened[1].held == [[1, 2, 3, 7, 8], []]
+    assert models.counts.reread == 3
+    assert models.counts.generalist.tokens == 4 + 5
+    assert models.counts.generalist.batches == {1: 3}
+
+
+def test_a_model_does_not_rest_while_somebody_needs_it():
     world = World()
+    models = Models(world.model)
+    scheduler = Scheduler(models)
     with world.model.model() as model:
-        world.now = 1000.0
+        assert not scheduler.may_rest
         world.model.rest()
         assert model == "the model"
         assert world.model.loaded
-    world.model.rest()  # its last use was only now
-    assert world.model.loaded
+    assert scheduler.may_rest
+    scheduler.rest()
+    with world.model.model():  # somebody has it loaded, and reads nothing with it
+        pass
+    assert scheduler.may_rest
 
 
 def test_another_model_in_the_place_of_the_first_is_refused():
+    """Whoever asks is told so, and the server goes on to ask for the first."""
     world = World(vocabularies=[VOCABULARY_ID, "w"])
-    world.now = 61.0
-    world.model.rest()
+    scheduler = Scheduler(Models(world.model))
+    scheduler.rest()
     with pytest.raises(ServerError, match="another model has taken the place"):
-        world.model.evaluate([Reading(0, [1])])
+        world.model.opened()
     assert world.opened[1].closed
+    world.vocabularies = ["w"]
+    (error,) = read(scheduler, "a", (1,))
+    assert isinstance(error, EngineError | ServerError)
+    _, answer = read(scheduler, "a", (1,))
+    assert isinstance(answer, Verdict)
 
 
 @pytest.mark.slow
@@ -102,25 +131,26 @@ def test_a_real_model_that_rested_gives_the_same_logits():
     settings = EngineSettings(threads=1)
     options = ModelOptions(locate("specialist"), None, 1, 512, settings)
     text = [1 + i % 300 for i in range(400)]
-    resting = load_models(replace(options, unload_seconds=0.0))
-    resting.generalist.evaluate([Reading(0, text)])
-    resting.rest()
-    assert not resting.generalist.loaded
-    (row,) = resting.generalist.evaluate([Reading(0, [5])])
-    resting.generalist.close()
+    found = []
+    for rests in (True, False):
+        models = load_models(replace(options, unload_seconds=0.0))
+        scheduler = Scheduler(models)
+        read(scheduler, "a", text, steps=3)
+        if rests:
+            scheduler.rest()
+            assert not models.generalist.loaded
+        (rows, _), _ = read(scheduler, "a", [*text, 5], steps=3)
+        models.generalist.close()
+        found.append(rows)
+    assert np.array_equal(*found)
 
-    fresh = load_models(options)
-    (expected,) = fresh.generalist.evaluate([Reading(0, [*text, 5])])
-    fresh.generalist.close()
-    assert np.array_equal(expected, row)
 
-
-def test_a_server_frees_its_models_and_loads_them_for_the_next_block(monkeypatch):
+def test_a_server_frees_its_models_and_loads_them_for_the_next_block():
     """The session goes on where it stood."""
-    monkeypatch.setattr(app, "_SWEEP_SECONDS", 0.01)
-    worlds = [World(seconds=0.0), World(seconds=0.0)]
+    worlds = [World(), World()]
     pair = [one.model for one in worlds]
-    with running(lambda: Models(*pair)) as server, client_of(server) as client:
+    models = Models(*pair, unload_seconds=0.0)
+    with running(lambda: models) as server, client_of(server) as client:
         session = open_session(client)
         first = post_block(client, session, block_after([], [1, 2])).json()
         wait_until(lambda: not any(one.loaded for one in pair), "they are not freed")
@@ -128,4 +158,4 @@ def test_a_server_frees_its_models_and_loads_them_for_the_next_block(monkeypatch
         again = block_after([], [1, 2], epoch=1, round_=1)
         second = post_block(client, session, again).json()
     assert {**second, "epoch": 0, "round": 0, "seconds": 0} == {**first, "seconds": 0}
-    assert all(one.counts.loads > 1 for one in pair)
+    assert all(one.loads > 1 for one in pair)

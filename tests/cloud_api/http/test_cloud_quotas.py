@@ -26,7 +26,7 @@ def test_who_is_told_to_come_back_is_let_in_then():
     body = wire_json.open_to_json(open_request())
     with running(user=limits) as server, client_of(server) as client:
         now = [1000.0]
-        server.service._clock = lambda: now[0]
+        server.service._clock = server.service.rounds._clock = lambda: now[0]
         session_id = open_session(client)
         assert replace_text(client, session_id, open_request()).status_code == 200
         answers = [client.post("/v1/sessions", content=b"no JSON") for _ in range(2)]
@@ -62,13 +62,14 @@ def test_who_leaves_too_much_unread_is_hung_up_upon():
         request = open_request()
         session_id = open_session(client, request)
         with stream(server, session_id) as greedy, stream(server, session_id) as modest:
-            wait_until(lambda: len(server.service._streams) == 2)
-            streams = list(server.service._streams.values())
+            opened = server.app.state.streams
+            wait_until(lambda: len(opened) == 2)
+            streams = list(opened._streams.values())
             limit = server.service.settings.user.unread_bytes
 
             def fill():
-                server.service.count_unread(streams[1], limit // 3)
-                server.service.count_unread(streams[0], limit)
+                opened.count_unread(streams[1], limit // 3)
+                opened.count_unread(streams[0], limit)
 
             server.on_loop(fill)
             with pytest.raises(ConnectionClosed) as caught:

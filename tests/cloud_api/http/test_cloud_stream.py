@@ -232,7 +232,7 @@ def test_more_blocks_than_the_window_are_told_to_wait():
         threads = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
         for n, thread in enumerate(threads):
             thread.start()
-            wait_until(lambda n=n: len(server.service._running) == n + 1)
+            wait_until(lambda n=n: len(server.service.rounds.running) == n + 1)
         answers[4] = post_block(client, session_id, blocks[4]).json()
         models.generalist.gate.set()
         for thread in threads:
@@ -257,7 +257,7 @@ def test_sessions_that_wait_together_are_verified_together():
         assert models.generalist.entered.wait(PATIENCE)
         for thread in threads[1:]:
             thread.start()
-        wait_until(lambda: len(server.service._running) == 4)
+        wait_until(lambda: len(server.service.rounds.running) == 4)
         models.generalist.gate.set()
         for thread in threads:
             thread.join()
@@ -348,7 +348,7 @@ def test_a_fault_in_a_stream_is_logged_once_and_ends_it(
 ):
     request = open_request()
     with stream(server, open_session(client, request)) as socket:
-        monkeypatch.setattr(server.service, "verify", broken)
+        monkeypatch.setattr(server.service.rounds, "verify", broken)
         socket.send(frames_of(request).encode_block(block_after((), (1,))))
         with pytest.raises(ConnectionClosed):
             socket.recv()
@@ -382,7 +382,7 @@ def test_silent_streams_end_when_the_device_ends_their_session(server, client):
         assert last_words(frames, one) == last_words(frames, other) == NOTHING_HELD
         strange.send(frames.encode_block(block_after((), (1,))))
         assert isinstance(frames.decode_answer(strange.recv()), Verdict)
-    wait_until(lambda: not server.service._streams)
+    wait_until(lambda: not server.app.state.streams)
 
 
 def test_a_stream_ends_when_its_session_was_idle_for_too_long(monkeypatch):
@@ -443,7 +443,7 @@ def test_a_device_that_hangs_up_with_1000_ends_its_session(server, client):
     for way, hang_up in ways.items():
         with stream(server, sessions[way]) as socket:
             hang_up(socket)
-    wait_until(lambda: not server.service._streams)
+    wait_until(lambda: not server.app.state.streams)
 
     found = {
         way: post_block(client, one, block_after((), (1,))).status_code
@@ -464,10 +464,10 @@ def test_a_text_that_is_done_leaves_its_slot_with_blocks_out():
             socket.send(frames.encode_block(block_after((), (1, 2))))
             socket.send(frames.encode_block(block_after((1, 2), (3,), round_=1)))
             assert models.generalist.entered.wait(PATIENCE)
-            wait_until(lambda: len(server.service._running) == 2)
+            wait_until(lambda: len(server.service.rounds.running) == 2)
         wait_until(lambda: len(server.service._sessions) == 0)
         models.generalist.gate.set()
-        wait_until(lambda: not server.service._running)
+        wait_until(lambda: not server.service.rounds.running)
         answer = post_block(
             client, open_session(client, request), block_after((), (1,))
         )

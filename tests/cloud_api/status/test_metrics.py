@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cloud_api.sessions.counts import Histogram, RoundCounts
+from cloud_api.sessions.session import Histogram, RoundCounts
 from decoding_core.messages import Kind, Signal, Verdict
 from tests.cloud_api.cloud_fakes import (
     ask,
@@ -24,7 +24,7 @@ NAMES = {
     *(
         "http_answers",
         "info",
-        "kv_tokens",
+        *("kv_budget_tokens", "kv_evictions", "kv_reread_tokens", "kv_tokens"),
         "model_loaded",
         "model_loads",
         "openai_texts",
@@ -103,4 +103,6 @@ def test_the_example_dashboard_names_figures_that_there_are():
     asked = " ".join(expressions(dashboard))
     named = re.findall(r"specsteer_(\w+?)(?:_total|_bucket|_sum|_count)?\b", asked)
     assert set(named) <= NAMES
-    assert {"rounds", "queue_seconds", "kv_tokens", "auth_fail"} <= set(named)
+    assert {"rounds", "queue_seconds", "kv_tokens", "auth_fail", "kv_evictions"} <= set(
+        named
+    )

@@ -20,6 +20,7 @@ from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
 from tests.fakes import DyingVerifier, HashEngine, TableEngine
+from tests.seeds import seeds
 
 PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
 END = 16
@@ -224,6 +225,7 @@ def reference(settings, count, seed=""):
 ALSO = (0.0, 1, 3), (1.0, 4, 1), (0.0, "auto", 4)
 
 
+@seeds(12, 60)
 @pytest.mark.parametrize(
     ("temperature", "draft_length", "window"),
     [
@@ -233,9 +235,9 @@ ALSO = (0.0, 1, 3), (1.0, 4, 1), (0.0, "auto", 4)
         *(pytest.param(*some, marks=pytest.mark.slow) for some in ALSO),
     ],
 )
-def test_coupled_equals_step_by_step_steering(temperature, draft_length, window):
+def test_coupled_equals_step_by_step_steering(temperature, draft_length, window, seeds):
     """Shared noise: the same text for every seed, whatever the blocks."""
-    for seed in range(60):
+    for seed in seeds:
         settings = MethodSettings(
             method="coupled",
             temperature=temperature,
@@ -247,20 +249,22 @@ def test_coupled_equals_step_by_step_steering(temperature, draft_length, window)
         assert hashed(settings, str(seed)).run() == reference(settings, 20, str(seed))
 
 
-def test_an_endless_threshold_equals_step_by_step_steering_at_temperature_zero():
+@seeds(10, 40)
+def test_an_endless_threshold_equals_step_by_step_steering_at_temperature_zero(seeds):
     """Every token is redrawn from the target, so the two are one."""
-    for seed in range(40):
+    for seed in seeds:
         settings = MethodSettings(threshold=1e6)
         assert hashed(settings, str(seed)).run() == reference(settings, 20, str(seed))
 
 
+@seeds(2, 4)
 @pytest.mark.parametrize("method", available())
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
-def test_where_blocks_end_changes_no_text(method, temperature):
+def test_where_blocks_end_changes_no_text(method, temperature, seeds):
     """Nor how many are out: tokens and origins are the same."""
     if method == "rejection" and not temperature:
         pytest.skip("it needs a temperature")
-    for seed in range(4):
+    for seed in seeds:
         texts = []
         for length, window in ((3, 1), (1, 2), (2, 4), (7, 3), ("auto", "auto")):
             settings = MethodSettings(

@@ -16,6 +16,7 @@ from edge_app.verifiers.on_device import verifier_of
 from tests.edge_app.decoding.test_loop import END, PRIVATE, PUBLIC, Writing, reference
 from tests.exact import check_frequencies, cut
 from tests.fakes import HashEngine
+from tests.seeds import seeds
 
 WORDS, SEEDS = 17, 500
 
@@ -151,15 +152,16 @@ def test_the_first_two_tokens_follow_their_distribution(changes, target):
     assert likeliest != END
 
 
+@seeds(6, 12)
 @pytest.mark.parametrize("method", available())
 @pytest.mark.parametrize(
     "temperature", [pytest.param(0.0, marks=pytest.mark.slow), 0.8]
 )
-def test_where_the_base_runs_changes_no_text(method, temperature):
+def test_where_the_base_runs_changes_no_text(method, temperature, seeds):
     """The same tokens, origins and counts; in every method that compares."""
     if method == "rejection" and not temperature:
         pytest.skip("it needs a temperature")
-    for seed in range(12):
+    for seed in seeds:
         both = []
         for base in ("cloud", "edge"):
             settings = MethodSettings(
@@ -182,10 +184,11 @@ def test_where_the_base_runs_changes_no_text(method, temperature):
         assert both[0] == both[1]
 
 
+@seeds(10, 40)
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_coupled_with_top_p_equals_step_by_step_steering(temperature):
+def test_coupled_with_top_p_equals_step_by_step_steering(temperature, seeds):
     """Top-p cuts the draft and the target, as it does step by step."""
-    for seed in range(40):
+    for seed in seeds:
         settings = MethodSettings(
             method="coupled", temperature=temperature, top_p=0.7, seed=seed
         )
@@ -193,10 +196,11 @@ def test_coupled_with_top_p_equals_step_by_step_steering(temperature):
         assert written_ids == reference(settings, 20, str(seed))
 
 
+@seeds(8, 30)
 @pytest.mark.parametrize("draft_length", [1, 3])
-def test_lossless_at_temperature_zero_is_the_argmax_of_the_target(draft_length):
+def test_lossless_at_temperature_zero_is_the_argmax_of_the_target(draft_length, seeds):
     """As coupled is; and both are step-by-step steering."""
-    for seed in range(30):
+    for seed in seeds:
         settings = MethodSettings(method="lossless", draft_length=draft_length)
         ids = [t.id for t in written(settings, str(seed)).emitter.tokens]
         assert ids == reference(settings, 20, str(seed))
@@ -259,12 +263,13 @@ class Recorder(EngineVerifier):
         return verdict
 
 
-def test_the_automatic_threshold_is_the_running_mean():
+@seeds(3, 10)
+def test_the_automatic_threshold_is_the_running_mean(seeds):
     """Each block lies in one stride of places, and carries the mean over those before
     the last stride: the first refused token of a block counts, those behind it do
     not."""
     seen, stride = set(), RunningThreshold.STRIDE
-    for seed in range(10):
+    for seed in seeds:
         small, large, base = engines(str(seed))
         verifier = Recorder(large, base)
         settings = MethodSettings(
@@ -287,7 +292,7 @@ def test_the_automatic_threshold_is_the_running_mean():
             places[at] += min(verdict.accepted + 1, len(block.drafted))
             seen.add(block.threshold)
         assert all(places[: 100 // stride] == stride)
-    assert len(seen) > 20
+    assert len(seen) > 2 * len(seeds)
 
 
 class Refusing(EngineVerifier):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from decoding_core.errors import (
@@ -152,6 +152,8 @@ lengths = st.one_of(st.just("auto"), st.integers(1, 9))
 disturbances = st.tuples(st.integers(0, 9), st.lists(some, max_size=12))
 
 
+# Each example writes two texts, so the fast suite looks at few.
+@settings(max_examples=15)
 # A block behind one that was put off followed, as the same tokens were drafted again.
 @example(
     *("rejection", 0.7, "cloud", 4, 9, 4, 2),
@@ -213,8 +215,8 @@ FOUR = ["steering", "lossless", "coupled", "speculative"]
 
 @pytest.mark.parametrize(("method", "window"), [(FOUR[0], 4), (FOUR[1], 1)])
 def test_fifteen_losses_in_three_hundred_tokens(method, window):
-    """Two seeds; forty are the slow test's."""
-    fifteen_losses(method, (1, 2), window)
+    """One seed; forty are the slow test's."""
+    fifteen_losses(method, (1,), window)
 
 
 @pytest.mark.slow
@@ -225,6 +227,7 @@ def test_fifteen_losses_in_three_hundred_tokens_of_forty_seeds(method, window):
     fifteen_losses(method, range(1, 41), window)
 
 
+@settings(max_examples=15)
 # A draft that the server had no room for was cut, and the device took itself for full.
 @example("lossless", "cloud", 4, 2, 2, 1, (0, []))
 @given(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
 from decoding_core.errors import (
     CloudUnreachableError,
@@ -15,6 +16,7 @@ from decoding_core.errors import (
     InvalidSettingsError,
 )
 from decoding_core.settings import MethodSettings
+from edge_app.cli import cli
 from edge_app.decoding.events import Finished, Notice, Settled, Statistics, Token
 from edge_app.endpoint import writing
 from edge_app.endpoint.app import create_endpoint
@@ -61,7 +63,7 @@ class ScriptedService:
 
 
 @contextmanager
-def serving(service):
+def serving(service, *origins):
     """The address of an endpoint in a thread, what it told, and its application."""
     told, address = [], []
     listening = threading.Event()
@@ -70,7 +72,9 @@ def serving(service):
         address.append(url)
         listening.set()
 
-    app = create_endpoint(service, EndpointConfig(TEMPLATE, KEY), told.append)
+    app = create_endpoint(
+        service, EndpointConfig(TEMPLATE, KEY, frozenset(origins)), told.append
+    )
     server = EndpointServer(app, 0, at)
     thread = threading.Thread(target=server.listen)
     thread.start()
@@ -223,6 +227,55 @@ def test_a_page_that_asks_whether_it_may_is_refused(url):
     sent = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
     answer = httpx.options(url + "/chat/completions", headers=sent, verify=PLAIN)
     assert answer.status_code == 403
+
+
+def test_a_page_of_an_origin_that_was_named_may_ask_with_the_token():
+    """That one alone; whatever it is answered, it may read."""
+    named, other = "http://localhost:3000", "http://localhost:3001"
+    allowed = "access-control-allow-origin"
+    with serving(ScriptedService(), named) as (url, _, _):
+
+        def asked(origin, method="GET", **headers):
+            sent = {"Origin": origin, **headers}
+            return httpx.request(method, url + "/models", headers=sent, verify=PLAIN)
+
+        key = {"Authorization": f"Bearer {KEY}"}
+        before = asked(
+            named,
+            "OPTIONS",
+            **{
+                "Access-Control-Request-Method": "GET",
+                "Access-Control-Request-Headers": "authorization, x-stainless-os",
+            },
+        )
+        assert (before.status_code, before.headers[allowed]) == (204, named)
+        assert "x-stainless-os" in before.headers["access-control-allow-headers"]
+        for headers, status in ((key, 200), ({}, 401)):
+            answer = asked(named, **headers)
+            assert (answer.status_code, answer.headers[allowed]) == (status, named)
+            assert answer.headers["vary"] == "Origin"
+        for origin in (other, f"{named}.example", "null"):
+            answer = asked(origin, **key)
+            assert answer.status_code == 403
+            assert allowed not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "*",
+        "null",
+        "localhost:3000",
+        "http://x/",
+        "http://X",
+        "http://x:80",
+        "http://*.x",
+    ],
+)
+def test_what_no_browser_sends_is_no_origin(origin):
+    done = CliRunner().invoke(cli, ["serve", "--allow-origin", origin])
+    assert done.exit_code == 2
+    assert "is no origin" in done.output
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,9 @@ def test_leaving_ends_an_import():
     assert "the same import goes on" in ended.sentence
 
 
-@pytest.mark.parametrize("drawer", ["f3", "ctrl+p"])
+@pytest.mark.parametrize(
+    "drawer", [pytest.param("f3", marks=pytest.mark.slow), "ctrl+p"]
+)
 def test_ctrl_c_leaves_from_everywhere(tmp_path, drawer):
     app = make_app(gated_service(), tmp_path)
 

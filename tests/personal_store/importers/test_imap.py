@@ -221,7 +221,7 @@ NOISE = st.one_of(st.binary(max_size=40), st.lists(PIECES, max_size=14).map(b"".
 
 
 @settings(
-    max_examples=30,
+    max_examples=15,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
