@@ -15,6 +15,7 @@ from edge_app.config.settings import (
 )
 from edge_app.service.service import ServiceConfig
 from edge_app.transport.addresses import is_this_machine
+from edge_app.transport.shape import Cadence
 from models.files import find, locate
 from models.folders import state_folder
 from models.running.adapter import PersonalAdapter
@@ -38,6 +39,7 @@ def service_config(
         ModelError: a model's file is missing or none.
         InvalidSettingsError: a setting asks for what cannot be.
     """
+    Cadence(settings.cadence)  # refused now, not when a server is asked
     worn = wanted(settings.lora if lora is None else lora)
     address = settings.server if server is None else server
     token, kept = settings.token, state_folder() / "cloud-token"
@@ -62,6 +64,7 @@ def service_config(
         certificate=certificate,
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
+        cadence=settings.cadence,
         reranker=find(_expanded(settings.reranker)) if settings.reranker else None,
     )
 

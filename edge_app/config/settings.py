@@ -57,6 +57,8 @@ class Settings:
     """Name or path of a LoRA that the specialist wears; empty or "off": none."""
     lora_scale: float = 1.0
     """How strongly it counts."""
+    cadence: float = 0.0
+    """Milliseconds between two rounds to the server; 0: each leaves when ready."""
     method: MethodSettings = field(
         default_factory=lambda: MethodSettings(
             temperature=0.7, top_p=0.95, seed=secrets.randbelow(_SEEDS)

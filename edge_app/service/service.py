@@ -77,6 +77,8 @@ class ServiceConfig:
     certificate: str = field(default="", repr=False)
     """The only certificate, as PEM, that is taken at `server`; empty: any for which an
     authority vouches that this machine knows."""
+    cadence: float = 0.0
+    """Milliseconds between two rounds; 0: each leaves when it is ready."""
 
 
 class WritingService:
@@ -347,7 +349,9 @@ class WritingService:
             self._hang_up()
         if self._verifier is None:
             self._verifier = CloudVerifier(
-                url, token, lambda _: None, certificate=certificate
+                *(url, token, lambda _: None),
+                certificate=certificate,
+                cadence=self._config.cadence,
             )
             self._verifier_of = url, token
         return self._verifier

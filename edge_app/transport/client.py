@@ -42,6 +42,7 @@ from decoding_core.foreign_text import one_line
 from decoding_core.versions import HEADER, SPOKEN
 from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.transport.problems import error_of
+from edge_app.transport.shape import padded
 
 _CONNECT_SECONDS = 3.0
 _REQUEST_SECONDS = 15.0
@@ -286,15 +287,18 @@ class Connection:
         *,
         seconds: float = _REQUEST_SECONDS,
         may_stop: bool = True,
+        pad: bool = False,
     ) -> dict[str, Any]:
         """One HTTP request and the JSON of its answer, waited for so many seconds, and
-        unless `may_stop` is false, no longer than until the person stops.
+        unless `may_stop` is false, no longer than until the person stops. With `pad`
+        the body is filled up to one of a few sizes.
 
         Raises:
             DecodingError: as the answer, or its absence, demands.
             StoppedError: the person stopped.
         """
         content = json.dumps(body).encode() if body is not None else b""
+        content = padded(content) if pad else content
         headers = {"Content-Type": "application/json"} if content else {}
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
         ids: tuple[int, ...] = ()
