@@ -20,6 +20,9 @@ from models.files import find, locate
 from models.folders import state_folder
 from models.running.adapter import PersonalAdapter
 
+_LONGEST = 36_500.0
+"""Days: a hundred years."""
+
 
 def service_config(
     settings: Settings,
@@ -64,9 +67,18 @@ def service_config(
         certificate=certificate,
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
+        ledger_days=_days(settings.ledger_days),
         cadence=settings.cadence,
         reranker=find(_expanded(settings.reranker)) if settings.reranker else None,
     )
+
+
+def _days(number: float) -> float:
+    if not 0.0 <= number <= _LONGEST:
+        raise InvalidSettingsError(
+            f"ledger_days must lie between 0 and {_LONGEST:,.0f}, not {number:g}"
+        )
+    return number
 
 
 def _model(role: str, option: Path | None, setting: str) -> Path:

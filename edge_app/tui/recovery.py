@@ -1,8 +1,8 @@
 """What was written and not saved, kept in a file when the app ends unasked.
 
 One file for a sitting that ended: the brief, every version with the origin of its
-words, and which one was on screen. The next start offers it. The files are plain text
-in a folder for the owner's eyes alone, also beside an encrypted store.
+words, and which one was on screen. The next start offers it. The files lie in a folder
+for the owner's eyes alone: as plain text, or sealed where the store is encrypted.
 """
 
 from __future__ import annotations
@@ -18,12 +18,21 @@ from typing import Any, get_args
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import Origin
 from decoding_core.settings import MethodSettings
+from edge_app.config.sealed import (
+    STORE_NAME,
+    DamagedSealError,
+    closed,
+    key_of,
+    read_file,
+)
 from edge_app.decoding.events import Token
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.variant import State, Variant
 from models.prompts import Request
 from personal_store.files.private_files import part_of, put_in_place, shred
 
+DRAFT = "draft"
+"""What a file is, where it is sealed."""
 _STATES: tuple[State, ...] = ("kept", "replaced", "typed")
 """States of words in a version that is no longer being written."""
 
@@ -51,7 +60,9 @@ class RecoveryFolder:
     """The recovery files of ended sittings and of the running one."""
 
     def __init__(self, folder: Path) -> None:
+        """The folder lies beside the store, under whose key its files are."""
         self.folder = folder
+        self._store = folder.with_name(STORE_NAME)
         self._own: Path | None = None
 
     def kept(self) -> tuple[list[KeptSitting], list[Path]]:
@@ -59,8 +70,11 @@ class RecoveryFolder:
         readable, damaged = [], []
         for path in sorted(self.folder.glob("draft-*.json"), reverse=True):
             try:
-                readable.append(_read(path))
-            except (OSError, ValueError, KeyError, TypeError, RecursionError):
+                readable.append(_read(path, self._store))
+            except (
+                *(OSError, ValueError, KeyError, TypeError, RecursionError),
+                DamagedSealError,
+            ):
                 damaged.append(path)
         return readable, damaged
 
@@ -79,7 +93,7 @@ class RecoveryFolder:
             self._own = self.folder / name
         part = part_of(self._own)
         try:
-            part.write_bytes(_as_json(sitting))
+            part.write_bytes(closed(_as_json(sitting), DRAFT, key_of(self._store)))
             put_in_place(part, self._own)
         finally:
             shred(part)
@@ -113,8 +127,8 @@ def _as_json(sitting: Sitting) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _read(path: Path) -> KeptSitting:
-    body = json.loads(path.read_text(encoding="utf-8"))
+def _read(path: Path, store: Path) -> KeptSitting:
+    body = json.loads(read_file(path, DRAFT, store))
     variants = [_variant(version) for version in body["versions"]]
     current = int(body["current"])
     if not -1 <= current < len(variants):
