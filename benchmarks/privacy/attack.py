@@ -44,6 +44,7 @@ from decoding_core.sampling import (
     likeliest_ids,
     log_softmax,
     log_sum_exp,
+    weights_of,
 )
 from decoding_core.verifier import VerifierRole, read_text, role_of
 from edge_app.retrieval.context import LONGEST_CONTEXT
@@ -114,7 +115,7 @@ class Drawing:
     ) -> float:
         """Log-probability that a draft was refused, where the device decides that, and
         this token drawn in its place."""
-        target = self._target(logits, row)
+        target = self.target(logits, row)
         wanted, before, refusal = self.draw.distribution(target), target, 0.0
         if refused >= 0 and self.method.decided_by == "device":
             drawn = self._drawn(logits)
@@ -129,10 +130,11 @@ class Drawing:
 
     def stayed(self, logits: Floats, row: Candidates, token: int) -> float:
         """Log-probability that the device kept a token that it had drafted."""
-        wanted = self.draw.distribution(self._target(logits, row))
+        wanted = self.draw.distribution(self.target(logits, row))
         return _mixed(keep_probability(wanted, self._drawn(logits), row, token), 0.5)
 
-    def _target(self, logits: Floats, row: Candidates) -> Floats:
+    def target(self, logits: Floats, row: Candidates) -> Floats:
+        """What a token is drawn from on a row (K,), before anything is cut."""
         return self.method.target(self.draw.unnormalised(logits[row.token_ids]), row)
 
     def _drawn(self, logits: Floats) -> Drawn:
@@ -144,18 +146,80 @@ class Drawing:
         return float(np.exp(float(logits[token]) / scale - total))
 
 
+def _weights(logits: Floats, draw: Draw) -> Floats:
+    return weights_of(logits.astype(np.float64), draw.temperature)
+
+
 def _mixed(cut: float, before: float) -> float:
     return float(np.log((1.0 - _UNCUT) * cut + _UNCUT * before + 1e-12))
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a device lets its draws tell: the attacker knows this too.
+
+    A draw comes from M = (1 - w) R + w S with the largest w with which no token tells
+    more than is left, where R is the distribution without the history, of which a tenth
+    is not cut by top-p (docs/privacy.md, the budget).
+    """
+
+    text: float | None
+    """Nats of a text; None: any number."""
+    token: float | None
+    """Nats of a draw where nothing of a text's is left, and where there is no such
+    limit."""
+
+    def mixture(self, own: Floats, without: Floats, spent: float) -> Floats:
+        """M (V,) from S and R, after so many nats."""
+        weight = 0.0
+        if self.text is not None:
+            weight = _largest_weight(own, without, self.text - spent, -np.inf)
+        if self.token is not None:
+            token = _largest_weight(own, without, self.token, -self.token)
+            weight = max(weight, token)
+        return np.asarray((1.0 - weight) * without + weight * own)
+
+
+_REFERENCE_UNCUT = 0.1
+"""Share of R that top-p does not cut."""
+
+
+def _largest_weight(
+    own: Floats, without: Floats, highest: float, lowest: float
+) -> float:
+    """The largest share of S with which log M/R lies between two bounds at all tokens:
+    log(1 + w (S/R - 1)) grows with w and with S/R, or falls with both."""
+    if highest <= 0.0 or own[without <= 0.0].any():
+        return 0.0
+    known = without > 0.0
+    excess = own[known] / without[known] - 1.0
+    weight, most, least = 1.0, float(excess.max()), float(excess.min())
+    if most > 0.0:
+        weight = min(weight, float(np.expm1(min(highest, 700.0))) / most)
+    if least < 0.0 and np.isfinite(lowest):
+        weight = min(weight, float(np.expm1(lowest)) / least)
+    return max(weight, 0.0)
 
 
 class PublicView:
     """A text as the server itself reads it: what no history is needed for."""
 
     def __init__(
-        self, seen: Seen, top_p: float, base: Engine, generalist: Engine, most: int
+        self,
+        seen: Seen,
+        top_p: float,
+        base: Engine,
+        generalist: Engine,
+        most: int,
+        bound: Bound | None = None,
     ) -> None:
-        """Read the first `most` departures with both models of the server."""
+        """Read the first `most` departures with both models of the server; the device
+        drew within a bound, or as it liked."""
         self.seen = seen
+        # A device that decides by itself bounds its decisions, too: those are left out.
+        self.bound = bound
+        self.without: dict[Ids, Floats] = {}
+        """The base's logits (V,) behind each prefix, where a bound needs them."""
         self.departures = seen.departures[:most]
         self.how = Drawing.of(seen, top_p)
         self.of_prefix: dict[Ids, list[int]] = {}
@@ -180,6 +244,36 @@ class PublicView:
                         large[prefix], logits, drafted
                     )
                 self.base[number] = self.logprob(number, logits)
+            if bound is not None:
+                self.without[prefix] = logits.copy()
+
+    def bounded(self, logits: Mapping[Ids, Floats]) -> Floats:
+        """Evidence (E,) of departures that were drawn within the bound, from the
+        logits (V,) of a guess behind each prefix: one draw after the other, as each
+        leaves less to the next."""
+        assert self.bound is not None
+        found, spent, draw = np.zeros(len(self.departures)), 0.0, self.how.draw
+        for number, one in enumerate(self.departures):
+            guess, base = logits[one.prefix], self.without[one.prefix]
+            row = self.rows.get(number)
+            if one.origin == "draft":
+                own, without = _weights(guess, draw), _weights(base, draw)
+                index = one.token
+            elif row is not None:
+                own, without = self.how.target(guess, row), self.how.target(base, row)
+                at = np.flatnonzero(row.token_ids == one.token)
+                if not at.size:
+                    continue
+                index = int(at[0])
+            else:
+                continue
+            reference = (1.0 - _REFERENCE_UNCUT) * draw.distribution(without)
+            reference += _REFERENCE_UNCUT * without / without.sum()
+            drawn = self.bound.mixture(draw.distribution(own), reference, spent)
+            told = _mixed(float(drawn[index]), float(reference[index]))
+            found[number] = told - float(np.log(reference[index] + 1e-12))
+            spent += found[number]
+        return found
 
     def logprob(self, number: int, logits: Floats) -> float:
         """Log-probability of a departure where the specialist's logits at its place
@@ -228,9 +322,12 @@ class Attacker:
             self.guess, self.base, self.large = made
             self._opened = opened.pop_all()
 
-    def view(self, seen: Seen, top_p: float, most: int) -> PublicView:
-        """A text as the server reads it, up to `most` tokens that left."""
-        return PublicView(seen, top_p, self.base, self.large, most)
+    def view(
+        self, seen: Seen, top_p: float, most: int, bound: Bound | None = None
+    ) -> PublicView:
+        """A text as the server reads it, up to `most` tokens that left, which were
+        drawn within a bound."""
+        return PublicView(seen, top_p, self.base, self.large, most, bound)
 
     def evidence(
         self, views: Mapping[str, PublicView], prompt: Sequence[int]
@@ -253,16 +350,24 @@ def evidence_of(
         name: np.zeros(len(view.departures)) for name, view in views.items()
     }
     wanted = [prefix for view in views.values() for prefix in view.of_prefix]
+    kept: dict[Ids, Floats] = {}
     for prefix, logits in rows_after(engine, prompt, wanted):
         for name, view in views.items():
+            if view.bound is not None:
+                if prefix in view.of_prefix and prefix not in kept:
+                    kept[prefix] = logits.copy()
+                continue
             for number in view.of_prefix.get(prefix, ()):
                 found[name][number] = view.logprob(number, logits) - view.base[number]
+    for name, view in views.items():
+        if view.bound is not None:
+            found[name] = view.bounded(kept)
     return found
 
 
 def within_budget(evidence: Floats, limit: float) -> Floats:
-    """Evidence (E,) as it is where the device drafts from the base once the sum has
-    reached a limit: an attacker who guesses right knows when that was."""
+    """What of evidence (E,) is left where the device drafts without the history once
+    the sum has reached a limit."""
     spent = np.concatenate([[0.0], np.cumsum(evidence)[:-1]])
     over = np.maximum.accumulate(spent) >= limit
     return np.where(over, 0.0, evidence)

@@ -293,13 +293,13 @@ def _row(
     known &= set(condition.defences) <= {"privacy_budget"}
     gain = None
     if gains and known:
-        gain = gain_kept(gains, condition.limit, _strength(condition))
+        limit = None if condition.bound is None else condition.bound.text
+        gain = gain_kept(gains, limit, _strength(condition))
         gain = gain if condition.use_history else 0.0
     return row_of(
         condition.name,
         own,
         among=among,
-        limit=condition.limit,
         gain=gain,
         habits=(showed, had),
         secrets=[one for one in secrets if one.condition == condition.name],

@@ -7,12 +7,13 @@ with a sentence: so the same command measures every build.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from benchmarks.privacy.attack import Bound
 from decoding_core.settings import MethodSettings
+from edge_app.config.settings import Settings
 from edge_app.service.requests import WriteRequest
-from edge_app.service.service import ServiceConfig
 
 LIMITS = (2.0, 8.0, 32.0)
 """Nats of a budget for a text."""
@@ -29,13 +30,15 @@ class Condition:
     method: Mapping[str, Any] = field(default_factory=dict)
     """Of `MethodSettings`; all else is as usual."""
     defences: Mapping[str, Any] = field(default_factory=dict)
-    """Settings by their names, wherever the service has them."""
+    """Lines of `settings.toml`."""
     use_history: bool = True
 
     @property
-    def limit(self) -> float | None:
-        """The budget of a text, in nats."""
-        return self.defences.get("privacy_budget")
+    def bound(self) -> Bound | None:
+        """What a text and a token may tell; None: anything."""
+        text = self.defences.get("privacy_budget")
+        token = self.defences.get("privacy_mixture")
+        return None if text is token is None else Bound(text, token)
 
     def settings(self, temperature: float, top_p: float, seed: int) -> MethodSettings:
         """How the text is decoded."""
@@ -45,20 +48,19 @@ class Condition:
             "seed": seed,
             **self.method,
         }
-        return MethodSettings(**known, **_of(MethodSettings, self.defences))
+        return MethodSettings(**known)
 
-    def for_service(self) -> dict[str, Any]:
-        """What the service is told."""
-        return _of(ServiceConfig, self.defences)
+    def of_device(self) -> Settings:
+        """The settings of the device."""
+        return replace(Settings(), **_of(Settings, self.defences))
 
     def for_request(self) -> dict[str, Any]:
-        """What a request is told."""
+        """What a request is told besides."""
         return {"use_history": self.use_history, **_of(WriteRequest, self.defences)}
 
     def missing(self) -> list[str]:
         """Settings that this build does not have."""
-        places = ServiceConfig, WriteRequest, MethodSettings
-        there = {one.name for place in places for one in fields(place)}
+        there = {one.name for one in fields(Settings)}
         return [name for name in self.defences if name not in there]
 
 

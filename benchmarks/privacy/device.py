@@ -8,7 +8,7 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks.privacy.conditions import Condition
 from benchmarks.privacy.worlds import Writer
 from decoding_core.errors import StoppedError
+from edge_app.commands.service_config import service_config
 from edge_app.decoding.events import (
     Event,
     Finished,
@@ -26,7 +27,7 @@ from edge_app.decoding.events import (
 )
 from edge_app.privacy.ledger import Entry
 from edge_app.service.requests import WriteRequest
-from edge_app.service.service import ServiceConfig, WritingService
+from edge_app.service.service import WritingService
 from edge_app.transport.child_server import ChildServer
 from models.prompts import Request
 from models.running.settings import EngineSettings
@@ -91,7 +92,7 @@ class Device:
         certificate: str = "",
     ) -> None:
         """Start a server, unless one is named; raises what a service raises."""
-        self._models = models
+        self._models = dict(models)
         self._engine = engine
         self._options = options
         self._stop = stop
@@ -176,17 +177,20 @@ class Device:
         if condition.name not in self._services:
             url, token, certificate = self._server
             store = self._store()
-            config = ServiceConfig(
-                self._models["specialist"],
-                self._models["generalist"],
-                store,
-                store.with_name(f"ledger-{len(self._services)}.jsonl"),
-                url,
-                token,
-                self._engine,
+            config = service_config(
+                condition.of_device(),
+                server=url,
+                specialist=self._models["specialist"],
+                generalist=self._models["generalist"],
+            )
+            config = replace(
+                config,
+                store=store,
+                ledger=store.with_name(f"ledger-{len(self._services)}.jsonl"),
+                token=token,
+                engine=self._engine,
                 token_in_clear=True,
                 certificate=certificate,
-                **condition.for_service(),
             )
             self._services[condition.name] = WritingService(config)
         return self._services[condition.name]

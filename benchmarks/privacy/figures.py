@@ -83,15 +83,10 @@ def chance_of_first(above: float, tied: float, others: int, among: int) -> float
     return share
 
 
-def running(outcomes: Sequence[Outcome], limit: float | None) -> Floats:
+def running(outcomes: Sequence[Outcome]) -> Floats:
     """Evidence (N, E) of a writer's texts one after the other, summed up to each
-    departure; with the budget of a text, as far as that goes."""
-    rows = []
-    for outcome in outcomes:
-        evidence = outcome.evidence
-        if limit is not None:
-            evidence = np.array([within_budget(row, limit) for row in evidence])
-        rows.append(evidence)
+    departure."""
+    rows = [outcome.evidence for outcome in outcomes]
     return np.cumsum(np.concatenate(rows, axis=1), axis=1)
 
 
@@ -174,7 +169,6 @@ def row_of(
     outcomes: Sequence[Outcome],
     *,
     among: Sequence[int],
-    limit: float | None,
     gain: float | None,
     habits: tuple[Floats, Floats],
     secrets: Sequence[Asked],
@@ -184,7 +178,7 @@ def row_of(
     to show."""
     writers = sorted({one.writer for one in outcomes})
     of_writer = {w: [one for one in outcomes if one.writer == w] for w in writers}
-    sums = {w: running(some, limit) for w, some in of_writer.items()}
+    sums = {w: running(some) for w, some in of_writer.items()}
     drawn = Resamples(writers, seed)
     ones = np.ones(len(writers))
     found = []

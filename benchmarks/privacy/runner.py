@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.privacy.attack import Attacker, PublicView
+from benchmarks.privacy.attack import Attacker, Bound, PublicView
 from benchmarks.privacy.conditions import Condition
 from benchmarks.privacy.device import Device, Text, WritingOptions
 from benchmarks.privacy.secrets import Planted, planted, shown_in
@@ -177,8 +177,9 @@ class Runner:
                 texts = self._written(writer, task, conditions, number, place)
                 seen = {name: seen_in(text.entries) for name, text in texts.items()}
                 progress(len(found) // len(conditions), total)
-                rows = self._read(writers, task, seen)
-                guesses = self._letters(writers, number, task, texts, seen)
+                bounds = {one.name: one.bound for one in conditions}
+                rows = self._read(writers, task, seen, bounds)
+                guesses = self._letters(writers, number, task, texts, seen, bounds)
                 for name, text in texts.items():
                     evidence = np.array([row[name] for row in rows])
                     found.append(
@@ -274,7 +275,11 @@ class Runner:
         return texts
 
     def _read(
-        self, writers: Sequence[Writer], task: Task, seen: Mapping[str, Seen]
+        self,
+        writers: Sequence[Writer],
+        task: Task,
+        seen: Mapping[str, Seen],
+        bounds: Mapping[str, Bound | None],
     ) -> list[dict[str, Floats]]:
         """The evidence of what left, under each writer's history."""
         views: dict[str, PublicView] = {}
@@ -286,7 +291,7 @@ class Runner:
 
             def compute(writer: Writer = writer) -> dict[str, Any]:
                 if not views:
-                    views.update(self._views(seen))
+                    views.update(self._views(seen, bounds))
                 passages = find_passages(writer.history(), task.request)
                 return self._evidence(views, task, passages)
 
@@ -302,6 +307,7 @@ class Runner:
         task: Task,
         texts: Mapping[str, Text],
         seen: Mapping[str, Seen],
+        bounds: Mapping[str, Bound | None],
     ) -> dict[str, tuple[Guess, ...]]:
         """Letters that were read, and others that were not, each alone in a prompt."""
         if not self._plan.letters:
@@ -325,7 +331,7 @@ class Runner:
 
             def compute(letter: Passage = letter) -> dict[str, Any]:
                 if not views:
-                    views.update(self._views(seen))
+                    views.update(self._views(seen, bounds))
                 rows = self._evidence(views, task, [letter])
                 return {name: float(np.sum(row)) for name, row in rows.items()}
 
@@ -336,10 +342,13 @@ class Runner:
                 found[name].append(Guess(kind, body[name]))
         return {name: tuple(some) for name, some in found.items()}
 
-    def _views(self, seen: Mapping[str, Seen]) -> dict[str, PublicView]:
+    def _views(
+        self, seen: Mapping[str, Seen], bounds: Mapping[str, Bound | None]
+    ) -> dict[str, PublicView]:
         top_p, most = self._plan.options.top_p, self._plan.tokens
         return {
-            name: self.attacker.view(one, top_p, most) for name, one in seen.items()
+            name: self.attacker.view(one, top_p, most, bounds[name])
+            for name, one in seen.items()
         }
 
     def _evidence(

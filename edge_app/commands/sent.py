@@ -12,12 +12,12 @@ from decoding_core.foreign_text import one_line
 from edge_app.commands.vocabularies import detokenizers
 from edge_app.config.settings import ledger_path, store_path
 from edge_app.privacy.in_words import (
+    Sending,
     in_words,
     last_text,
     plain,
     sendings,
 )
-from edge_app.privacy.ledger import Entry
 
 
 @click.command("sent")
@@ -49,7 +49,7 @@ def command(last: bool, brief: bool, as_json: bool, with_bytes: bool) -> None:
                 del body["line"]
                 click.echo(json.dumps(body | plain(sending, detokenize)))
                 continue
-            click.echo(_line(sending.entry))
+            click.echo(_line(sending))
             if not brief and detokenize is not None:
                 for name, words in in_words(sending, detokenize).items():
                     click.echo(f"    {name:12}  {one_line(_quoted(name, words))}")
@@ -57,19 +57,26 @@ def command(last: bool, brief: bool, as_json: bool, with_bytes: bool) -> None:
                 click.echo(sending.entry.payload.hex(" "))
     if not as_json:
         total = sum(sending.entry.size for sending in found)
-        click.echo(f"{len(found)} requests, {total:,} bytes in all", err=True)
+        said = f"{len(found)} requests, {total:,} bytes in all"
+        nats = [sending.nats for sending in found if sending.nats is not None]
+        if nats:
+            said += f", {sum(nats):.1f} nats of your history"
+        click.echo(said, err=True)
 
 
-def _line(entry: Entry) -> str:
+def _line(sending: Sending) -> str:
+    entry = sending.entry
     try:
         when = f"{datetime.fromtimestamp(entry.time).astimezone():%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError, OSError):
         when = "at no known time   "  # somebody edited the ledger
     ids = f"{len(entry.token_ids)} token ids" if entry.token_ids else ""
-    return f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}".rstrip()
+    told = "" if sending.nats is None else f"  {sending.nats:.2f} nats"
+    line = f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}"
+    return f"{line}{told}".rstrip()
 
 
 def _quoted(name: str, words: str) -> str:
     """Words that were sent as they are, between quotes, with their line ends."""
-    told = ("verdict", "cost", "padding", "redacted")
+    told = ("verdict", "padding", "redacted")
     return words if name in told else json.dumps(words, ensure_ascii=False)

@@ -114,8 +114,6 @@ def in_words(sending: Sending, detokenize: Detokenize) -> dict[str, str]:
         found[f"stands for a {kind}"] = words
     if (verdict := _verdict(sending)) is not None:
         found["verdict"] = verdict
-    if sending.nats is not None:
-        found["cost"] = f"{sending.nats:.2f} nats of the privacy budget"
     if sending.message.padding and isinstance(sending.message.says, OpenSession):
         found["padding"] = f"{sending.message.padding:,} bytes that say nothing"
     return found
