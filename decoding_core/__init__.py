@@ -122,6 +122,7 @@ _HOME = {
     "verify": "verifier",
     "versions_in": "versions",
     "versions_of_refusal": "versions",
+    "weights_of": "sampling",
     "which_to_update": "versions",
 }
 """Which module each name comes from."""

@@ -64,6 +64,7 @@ _HOME = {
     "SentMessage": "privacy.decoded",
     "ServerDecides": "decoding.deciders",
     "ServiceConfig": "service.service",
+    "Settings": "config.settings",
     "Settled": "decoding.events",
     "SourcesFound": "decoding.events",
     "SpecSteerApp": "tui.app",

@@ -85,12 +85,20 @@ class Drawing:
     role: VerifierRole
     method: Method
     draw: Draw
+    coupled: bool
+    """Whether drafts and targets are drawn with the same noise."""
 
     @classmethod
     def of(cls, seen: Seen, top_p: float) -> Drawing:
         """From what a server saw; the device draws with `top_p`."""
         role = role_of(seen.terms)
-        return cls(role, role.method, Draw(seen.terms.temperature, top_p, Noise(0)))
+        draw = Draw(seen.terms.temperature, top_p, Noise(0))
+        return cls(role, role.method, draw, seen.terms.method == "coupled")
+
+    @property
+    def by_device(self) -> bool:
+        """Whether the device decides on its drafts: then none is added to a row."""
+        return self.role.draft_limit > 0 and not self.role.adds_draft
 
     def candidates(self, generalist: Floats, base: Floats, drafted: int) -> Candidates:
         """The row that the server sent, from the logits (V,) of both its models."""
@@ -103,7 +111,7 @@ class Drawing:
         return Candidates(
             ids.astype(np.int32),
             log_softmax(generalist, terms.temperature)[ids].astype(np.float32),
-            of_base if self.method.needs_base else None,
+            of_base if self.role.uses_base else None,
         )
 
     def drafted(self, logits: Floats, token: int) -> float:
@@ -117,11 +125,11 @@ class Drawing:
         this token drawn in its place."""
         target = self.target(logits, row)
         wanted, before, refusal = self.draw.distribution(target), target, 0.0
-        if refused >= 0 and self.method.decided_by == "device":
+        if refused >= 0 and self.by_device:
             drawn = self._drawn(logits)
             stays = keep_probability(wanted, drawn, row, refused)
             refusal = _mixed(1.0 - stays, 0.5)
-            if not self.method.shares_noise:
+            if not self.coupled:
                 wanted = residual_distribution(wanted, drawn, row)
         at = np.flatnonzero(row.token_ids == token)
         if not at.size:
@@ -290,11 +298,10 @@ class PublicView:
     def _row_of(self, number: int) -> bool:
         """Whether what the history did to a departure is known with a row alone."""
         one, how = self.departures[number], self.how
-        by_device = how.method.decided_by == "device"
         if one.origin == "draft":
-            return by_device and not how.method.shares_noise and self.seen.kept(one)
+            return how.by_device and not how.coupled and self.seen.kept(one)
         drawn = one.origin == "redraw" or not how.role.draft_limit
-        return drawn and (by_device or how.method.needs_specialist)
+        return drawn and (how.by_device or how.role.reads_specialist)
 
 
 class Attacker:

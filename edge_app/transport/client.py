@@ -10,6 +10,7 @@ come than the answer can have. Foreign exceptions become ours here and nowhere e
 from __future__ import annotations
 
 import json
+import os
 import queue
 import ssl
 import threading
@@ -198,6 +199,10 @@ def watched_transport(
     `tests/edge_app/decoding/test_text_and_traffic.py` fails when that place moves.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if keys := os.environ.get(
+        "SSLKEYLOGFILE"
+    ):  # as browsers: docs/check-it-yourself.md
+        context.keylog_filename = keys
     if certificate:
         context.check_hostname = False  # it is the certificate that is known
         context.load_verify_locations(cadata=certificate)
