@@ -11,6 +11,7 @@ from math import comb
 
 import numpy as np
 
+from benchmarks.intervals import wilson
 from benchmarks.privacy.attack import within_budget
 from benchmarks.privacy.runner import Asked, Gain, Outcome
 from decoding_core.sampling import Floats
@@ -179,16 +180,15 @@ def row_of(
     writers = sorted({one.writer for one in outcomes})
     of_writer = {w: [one for one in outcomes if one.writer == w] for w in writers}
     sums = {w: running(some) for w, some in of_writer.items()}
-    drawn = Resamples(writers, seed)
-    ones = np.ones(len(writers))
     found = []
     for count in among:
         for tokens in GRID:
             shares = [found_at(sums[w], w, tokens, count) for w in writers]
             reached = sum(sums[w].shape[1] >= tokens for w in writers)
-            found.append(
-                Found(count, tokens, drawn.ratio(np.array(shares), ones), reached)
-            )
+            # All or none of few writers: a resample of them would claim certainty.
+            near = wilson(sum(shares), len(writers))
+            share = Estimate(near.value, near.low, near.high)
+            found.append(Found(count, tokens, share, reached))
     by_text = Resamples([one.writer for one in outcomes], seed)
     own = [float(one.evidence[one.writer].sum()) for one in outcomes]
     counted = [one.evidence.shape[1] for one in outcomes]

@@ -26,7 +26,7 @@ LEGEND = (
     "refused drafts alone, and in the text. kept: accepted of the drafted. sent: "
     "tokens sent for each of the text. habits: of those that the true text shows. "
     "gain: of what T saves over L on true texts, how much is left. In brackets 95 % "
-    "intervals over writers."
+    "intervals: Wilson's of the writers found, of all else from resamples of writers."
 )
 
 
