@@ -36,12 +36,12 @@ class Cadence:
 
     def __init__(
         self,
-        milliseconds: float = 0.0,
+        milliseconds: float,
         clock: Callable[[], float] = time.monotonic,
         wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
-        """Without an interval no round waits; raises InvalidSettingsError for one that
-        cannot be."""
+        """Raises InvalidSettingsError for an interval that cannot be; with one of 0 no
+        round waits."""
         if not 0.0 <= milliseconds <= LONGEST_CADENCE:
             raise InvalidSettingsError(
                 f"cadence must lie between 0 and {LONGEST_CADENCE:g} milliseconds, not "

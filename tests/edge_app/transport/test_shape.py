@@ -5,7 +5,9 @@ import threading
 
 import pytest
 
+from cloud_api.certificate import make_certificate
 from decoding_core.errors import InvalidSettingsError, StoppedError
+from edge_app.transport.client import Line, watched_transport
 from edge_app.transport.shape import SIZES, Cadence, padded
 
 
@@ -53,3 +55,14 @@ def test_without_a_cadence_nothing_waits_and_a_stop_ends_a_wait():
         Cadence(50.0, clock, clock.wait).wait(stop)
     with pytest.raises(InvalidSettingsError, match="cadence must lie between"):
         Cadence(-1.0)
+
+
+def test_the_keys_of_a_line_are_written_where_the_variable_says(monkeypatch, tmp_path):
+    """As browsers do, so that somebody can read what their own device sent."""
+    pem, _ = make_certificate()
+    certificate = pem[pem.index("-----BEGIN CERT") :]
+    plain = watched_transport(Line(), "https://a:1", certificate)
+    assert plain._pool._ssl_context.keylog_filename is None
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    watched = watched_transport(Line(), "https://a:1", certificate)
+    assert watched._pool._ssl_context.keylog_filename == str(tmp_path / "keys")
