@@ -100,7 +100,7 @@ def page(
     """A page of the documentation, written whole by the command that it names."""
     parts = [
         "# Privacy, measured\n\nThis page is written by `specsteer bench privacy "
-        "--page`; [privacy.md](privacy.md#measured) says what the figures mean. "
+        "--page FILE`; [privacy.md](privacy.md#measured) says what the figures mean. "
         "Written with:\n",
         _markdown([["what", "which"], *([k, v] for k, v in about.items())]),
         "\n## Who is found\n",
