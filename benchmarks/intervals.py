@@ -22,8 +22,9 @@ class Share:
         return f"{self.value:6.1%} ({self.low:.1%} to {self.high:.1%}, n={self.count})"
 
 
-def wilson(hits: int, count: int) -> Share:
-    """The share of hits and Wilson's interval, which holds near 0 and 1 too."""
+def wilson(hits: float, count: int) -> Share:
+    """The share of hits and Wilson's interval, which holds near 0 and 1 too. A hit that
+    is left to chance counts by that."""
     if not count:
         return Share(0.0, 0, 0.0, 1.0)
     share, weight = hits / count, _Z * _Z / count

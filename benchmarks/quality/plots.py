@@ -32,7 +32,7 @@ Line = tuple[str, list[float], list[float]]
 def check_extra() -> None:
     """Raise InvalidSettingsError when matplotlib is missing."""
     try:
-        _matplotlib()
+        matplotlib()
     except ImportError as error:
         raise InvalidSettingsError(
             f"plots need more libraries: {how_to_add('bench')}"
@@ -49,7 +49,7 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
         lines = {name: found for name, found in lines.items() if found}
         if not lines:
             continue
-        figure, axes = _matplotlib().subplots(
+        figure, axes = matplotlib().subplots(
             1, len(lines), figsize=(5 * len(lines), 4.5), squeeze=False
         )
         for axis, (name, found) in zip(axes[0], lines.items(), strict=True):
@@ -62,18 +62,18 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
             axis.set_xlabel(_WORDS.get(setting, setting))
             axis.set_ylabel(_WORDS[name])
         axes[0][0].legend(fontsize="x-small")
-        files += _save(figure, folder / setting)
+        files += save(figure, folder / setting)
     for name in _there(rows):
         points = against_acceptance(rows, name)
         if not points:
             continue
-        figure, axis = _matplotlib().subplots(figsize=(6, 4.5))
+        figure, axis = matplotlib().subplots(figsize=(6, 4.5))
         for mark, (label, shares, values) in zip(_marks(points), points, strict=True):
             axis.scatter(shares, values, marker=mark, label=label)
         axis.set_xlabel(_WORDS["kept"])
         axis.set_ylabel(_WORDS[name])
         axis.legend(fontsize="x-small")
-        files += _save(figure, folder / f"acceptance-{name}")
+        files += save(figure, folder / f"acceptance-{name}")
     return files
 
 
@@ -116,8 +116,9 @@ def _marks(lines: Sequence[Line]) -> str:
     return "".join(_MARKS[i % len(_MARKS)] for i in range(len(lines)))
 
 
-def _save(figure: Any, path: Path) -> list[Path]:
-    plt = _matplotlib()
+def save(figure: Any, path: Path) -> list[Path]:
+    """Write a picture as PNG and SVG; the same figures give the same bytes."""
+    plt = matplotlib()
     figure.tight_layout()
     files = []
     for kind, metadata in _STILL.items():
@@ -128,7 +129,8 @@ def _save(figure: Any, path: Path) -> list[Path]:
     return files
 
 
-def _matplotlib() -> Any:
+def matplotlib() -> Any:
+    """The pyplot of matplotlib, set to draw without a screen."""
     import matplotlib as mpl
 
     mpl.use("Agg")

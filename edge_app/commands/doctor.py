@@ -38,7 +38,7 @@ def command() -> None:
     """Check that everything works on this machine; exit status 1 if not."""
     try:
         settings, sound = read_settings(), True
-    except DecodingError as error:
+    except (DecodingError, StoreError) as error:
         settings, sound = Settings(), False
         _say("settings", str(error), sound=False)
     checks: dict[str, Callable[[Settings], str]] = {

@@ -13,7 +13,8 @@ import click
 from edge_app.adapters.kept import that_may_hold, without
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
-from edge_app.config.settings import store_path
+from edge_app.commands.vocabularies import detokenizers
+from edge_app.config.settings import ledger_path, store_path
 from models.asking import confirm
 from personal_store import Store
 from personal_store.lifecycle.forgetting import forget, forget_everything
@@ -55,6 +56,7 @@ def command(everything: bool, yes: bool, **options: Any) -> None:
             clean_all_waiting(store.db, ids)
         traces = Traces.of(store.db, ids)
         texts = {i: p.text for i in ids if (p := store.passage(i)) is not None}
+        _redact_ledger(list(texts.values()), everything=everything)
         with Progress("forgetting") as progress:
             if everything:
                 proof = forget_everything(store.db, path, progress.show)
@@ -83,6 +85,41 @@ def tell_proof(proof: Proof, done: str) -> None:
         )
         sys.exit(1)
     click.echo(done + proof.sentence())
+
+
+def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
+    """Take out of the ledger what quotes forgotten texts, or all that was said; what
+    cannot be found, and what the server has, is told."""
+    path = ledger_path()
+    if not path.exists():
+        return
+    # The formats of the wire take a moment to load.
+    from edge_app.privacy.in_words import sendings
+    from edge_app.privacy.ledger import redact
+    from edge_app.privacy.quoting import RUN, quoting, runs_of
+
+    found = sendings(path, store_path())
+    said = [one for one in found if one.message.says is not None]
+    if not said:
+        return
+    if everything:
+        lines = {one.entry.line for one in said}
+    else:
+        lines, runs = set(), runs_of(texts)
+        with detokenizers({one.vocabulary_id for one in said}) as known:
+            for vocabulary, detokenize in known.items():
+                own = [one for one in found if one.vocabulary_id == vocabulary]
+                lines |= quoting(own, runs, detokenize)
+    if lines:
+        redact(path, lines, store_path())
+    count = f"{len(lines):,} messages" if len(lines) != 1 else "1 message"
+    done = f"what {count} of the ledger said is taken out"
+    click.echo(
+        f"{done if lines else 'no message of the ledger quotes them'}; words of theirs "
+        f"that stand in the ledger otherwise, or fewer than {RUN} in a row, are not "
+        "found, and what a server was sent it may have kept",
+        err=True,
+    )
 
 
 def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> None:

@@ -13,11 +13,14 @@ from decoding_core.foreign_text import one_line
 from decoding_core.pairing import read_invitation
 from edge_app.commands.stopping import stoppable
 from edge_app.config.paired import write_paired
+from edge_app.config.sealed import read_file
 from edge_app.config.settings import (
+    SETTINGS,
     TOKEN_VARIABLE,
     check_settings,
     ledger_path,
     settings_path,
+    store_path,
 )
 from edge_app.privacy.ledger import Ledger
 from models.folders import state_folder
@@ -70,7 +73,8 @@ def _warn_of_others(server: str) -> None:
         click.echo(f"{TOKEN_VARIABLE} is set, and counts before its token", err=True)
     if not path.exists():
         return
-    settings = check_settings(path.read_text("utf-8", "replace"), path)
+    words = read_file(path, SETTINGS, store_path()).decode("utf-8", "replace")
+    settings = check_settings(words, path)
     if settings.server and settings.server.rstrip("/") != server:
         click.echo(
             f"{path} has the line server = '{one_line(settings.server)}', which counts "

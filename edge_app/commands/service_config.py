@@ -16,9 +16,13 @@ from edge_app.config.settings import (
 from edge_app.privacy.budget import PrivacyLimits
 from edge_app.service.service import ServiceConfig
 from edge_app.transport.addresses import is_this_machine
+from edge_app.transport.shape import Cadence
 from models.files import find, locate
 from models.folders import state_folder
 from models.running.adapter import PersonalAdapter
+
+_LONGEST = 36_500.0
+"""Days: a hundred years."""
 
 
 def service_config(
@@ -39,6 +43,7 @@ def service_config(
         ModelError: a model's file is missing or none.
         InvalidSettingsError: a setting asks for what cannot be.
     """
+    Cadence(settings.cadence)  # refused now, not when a server is asked
     worn = wanted(settings.lora if lora is None else lora)
     address = settings.server if server is None else server
     token, kept = settings.token, state_folder() / "cloud-token"
@@ -63,6 +68,8 @@ def service_config(
         certificate=certificate,
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
+        ledger_days=_days(settings.ledger_days),
+        cadence=settings.cadence,
         reranker=find(_expanded(settings.reranker)) if settings.reranker else None,
         privacy=PrivacyLimits(
             settings.privacy_budget,
@@ -70,6 +77,14 @@ def service_config(
             settings.privacy_mixture,
         ),
     )
+
+
+def _days(number: float) -> float:
+    if not 0.0 <= number <= _LONGEST:
+        raise InvalidSettingsError(
+            f"ledger_days must lie between 0 and {_LONGEST:,.0f}, not {number:g}"
+        )
+    return number
 
 
 def _model(role: str, option: Path | None, setting: str) -> Path:

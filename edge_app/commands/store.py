@@ -10,10 +10,12 @@ from pathlib import Path
 import click
 
 from decoding_core.foreign_text import escaped_json, legible, ungated
+from edge_app.commands.at_rest import put_under
 from edge_app.commands.forget import tell_proof
 from edge_app.commands.progress import Progress
 from edge_app.commands.selecting import assume_yes, confirmed
-from edge_app.config.settings import store_path
+from edge_app.config.sealed import key_of, read_file
+from edge_app.config.settings import SETTINGS, settings_path, store_path
 from models.asking import ask_secret
 from personal_store import Store, StoreError
 from personal_store.database.copies import back_up, backup_path
@@ -144,7 +146,8 @@ def merge(other: Path) -> None:
 def tidy() -> None:
     """Overwrite what deleted texts have left, and account for all that the store holds.
 
-    It ends what 'specsteer forget' could not, and checks the whole store.
+    It ends what 'specsteer forget' could not, and checks the whole store. Where that is
+    encrypted, files beside it that are plain are put under its key.
     """
     with Store.open(store_path()) as store, Progress("checking") as progress:
         try:
@@ -157,6 +160,8 @@ def tidy() -> None:
                 f"The store is damaged ('store restore' may help): {lines}."
             )
         proof = tidy_up(store.db, store.path, progress.show)
+    if (key := key_of(store_path())) is not None:
+        put_under(key, key)  # what was put there by hand, or before it was encrypted
     tell_proof(proof, "tidy and sound: ")
 
 
@@ -184,7 +189,11 @@ def raw(what: str) -> None:
 @command.command("encrypt")
 @click.option("--keyring", is_flag=True, help="A random key, kept in the keyring.")
 def encrypt(keyring: bool) -> None:
-    """Encrypt the store and its backup, with a passphrase or a key in the keyring.
+    """Encrypt the store, its backup and what lies beside it, with a passphrase or a
+    key in the keyring.
+
+    Beside it lie the ledger, kept drafts, the profile, the settings and what pairing
+    gave; 'specsteer store settings' shows the settings then. Adapters are left out.
 
     The passphrase is asked for, or read from SPECSTEER_STORE_KEY; so it is whenever
     the store is opened. With --keyring it is the system's keyring that opens the store;
@@ -204,14 +213,31 @@ def encrypt(keyring: bool) -> None:
         if keyring:
             keys.forget_in_keyring(store_path())
         raise
+    put_under(None, key)
     _convert_drafts(key)
-    click.echo("the store is encrypted", err=True)
+    click.echo(
+        "the store is encrypted, and the ledger, drafts and settings with it",
+        err=True,
+    )
+
+
+@command.command("settings")
+def settings() -> None:
+    """Show settings.toml, also where it is encrypted with the store.
+
+    To change it then, write what this shows to a file, edit that, and put it in the
+    place of settings.toml; 'specsteer store tidy' encrypts it again.
+    """
+    path = settings_path()
+    if not path.exists():
+        raise StoreError(f"There is no {path}: every setting is as usual.")
+    click.echo(read_file(path, SETTINGS, store_path()).decode("utf-8", "replace"))
 
 
 @command.command("decrypt")
 @assume_yes
 def decrypt(yes: bool) -> None:
-    """Make the store and its backup plain files again."""
+    """Make the store, its backup and what lies beside it plain files again."""
     from personal_store.database import encryption, keys
 
     Store.open(store_path()).close()
@@ -219,7 +245,9 @@ def decrypt(yes: bool) -> None:
         raise StoreError(f"The store {store_path()} is plain: it is not encrypted.")
     if confirmed("Store your texts unencrypted?", yes=yes):
         _convert_drafts("")
+        key = keys.known(store_path())
         encryption.decrypt(store_path())
+        put_under(key, None)
         keys.forget_in_keyring(store_path())
         click.echo("the store is not encrypted any more", err=True)
 

@@ -107,6 +107,12 @@ class _Write(click.Command):
     metavar="NUMBER",
     help="Blocks on their way at once, 1 to 4; or 'auto'. auto",
 )
+@click.option(
+    "--cadence",
+    type=float,
+    metavar="MS",
+    help="Milliseconds between two rounds, whatever they take. 0: none",
+)
 @click.option("--temperature", type=float, help="0 always takes the likeliest. 0.7")
 @click.option("--top-p", type=float, help="Share of likely tokens to draw from. 0.95")
 @click.option("--seed", type=int, help="The same number gives the same text again.")
@@ -178,6 +184,8 @@ def command(request: str, **options: Any) -> None:
         settings = replace(settings, engine=check_engine(options["engine"]))
     if options["token_in_clear"]:
         settings = replace(settings, token_in_clear=True)
+    if options["cadence"] is not None:
+        settings = replace(settings, cadence=options["cadence"])
     for name in ("privacy_budget", "privacy_mixture"):
         if options[name] is not None:
             settings = replace(settings, **{name: options[name]})

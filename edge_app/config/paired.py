@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
-from models.owner_only import write_whole
+from edge_app.config.sealed import STORE_NAME, read_file, write_file
 
 FILE_NAME = "paired-server.json"
+PAIRED = "paired server"
+"""What the file is, where it is sealed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,13 @@ def read_paired(folder: Path) -> PairedServer | None:
 
     Raises:
         InvalidSettingsError: the file cannot be read.
+        StoreLockedError: it is sealed, and the store's key is not to be had.
     """
     path = folder / FILE_NAME
     if not path.is_file():
         return None
     try:
-        said = json.loads(path.read_text("utf-8"))
+        said = json.loads(read_file(path, PAIRED, folder / STORE_NAME))
         values = {one.name: said[one.name] for one in fields(PairedServer)}
         if not all(isinstance(value, str) for value in values.values()):
             raise TypeError
@@ -49,8 +52,10 @@ def read_paired(folder: Path) -> PairedServer | None:
 
 
 def write_paired(folder: Path, paired: PairedServer) -> None:
-    """Keep a server, in place of the one there was; whole or not at all."""
-    write_whole(folder / FILE_NAME, (json.dumps(asdict(paired)) + "\n").encode())
+    """Keep a server, in place of the one there was; whole or not at all, and sealed
+    where the store is encrypted."""
+    data = f"{json.dumps(asdict(paired))}\n".encode()
+    write_file(folder / FILE_NAME, data, PAIRED, folder / STORE_NAME)
 
 
 def remove_paired(folder: Path) -> bool:

@@ -12,11 +12,14 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
 from edge_app.config.paired import read_paired
+from edge_app.config.sealed import STORE_NAME, read_file
 from models.folders import state_folder
 from models.running.settings import EngineSettings
 
 _SEEDS = 1 << 53
 """A seed that nobody can guess: see docs/privacy.md. JSON keeps 53 bits."""
+SETTINGS = "settings"
+"""What the file is, where it is sealed."""
 TOKEN_VARIABLE = "SPECSTEER_TOKEN"  # noqa: S105 (a name, no secret)
 
 
@@ -57,6 +60,10 @@ class Settings:
     """Name or path of a LoRA that the specialist wears; empty or "off": none."""
     lora_scale: float = 1.0
     """How strongly it counts."""
+    ledger_days: float = 90.0
+    """How long the ledger keeps what was sent; 0: until you delete it."""
+    cadence: float = 0.0
+    """Milliseconds between two rounds to the server; 0: each leaves when ready."""
     privacy_budget: float | None = None
     """Nats that one text may tell a server of the history; None: any number."""
     privacy_budget_day: float | None = None
@@ -100,7 +107,7 @@ def settings_path() -> Path:
 
 def store_path() -> Path:
     """Where the history lies."""
-    return state_folder() / "store.db"
+    return state_folder() / STORE_NAME
 
 
 def sample_store_path() -> Path:
@@ -118,11 +125,12 @@ def read_settings(path: Path | None = None) -> Settings:
 
     Raises:
         InvalidSettingsError: the file cannot be read, or says what nothing knows.
+        StoreLockedError: it is sealed, and the store's key is not to be had.
     """
     path, settings = path or settings_path(), Settings()
     if path.exists():
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_file(path, SETTINGS, path.with_name(STORE_NAME)).decode()
         except (OSError, ValueError) as error:
             raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
         settings = check_settings(text, path)

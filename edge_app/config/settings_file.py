@@ -10,8 +10,8 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable, Table
 
 from decoding_core.errors import InvalidSettingsError
-from edge_app.config.settings import check_settings, settings_path
-from models.owner_only import write_whole
+from edge_app.config.sealed import STORE_NAME, read_file, write_file
+from edge_app.config.settings import SETTINGS, check_settings, settings_path
 
 
 def write_method(changes: Mapping[str, float], path: Path | None = None) -> Path:
@@ -49,8 +49,8 @@ def _changed(
     path = (path or settings_path()).resolve()
     before = ""
     if path.exists():
-        with path.open(encoding="utf-8", newline="") as file:  # line ends stay
-            before = file.read()
+        # As bytes: line ends stay.
+        before = read_file(path, SETTINGS, path.with_name(STORE_NAME)).decode()
     try:
         body = tomlkit.parse(before)
         change(body, path)
@@ -59,5 +59,5 @@ def _changed(
     text = tomlkit.dumps(body)
     check_settings(text, path)  # nothing is kept that could not be read again
     # The file may hold a token: nobody else can read it, whoever could before.
-    write_whole(path, text.encode())
+    write_file(path, text.encode(), SETTINGS, path.with_name(STORE_NAME))
     return path

@@ -1,20 +1,49 @@
 """The ledger: what was handed to the socket, kept on this device alone.
 
 One line of JSON per event, appended as it happens. It is a fold over what was really
-sent, never a sentence that somebody wrote.
+sent, never a sentence that somebody wrote. Beside an encrypted store each line is
+sealed under the store's key. Lines that are older than a retention time go when the
+next text begins, and what quotes a forgotten letter is taken out of its line.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from edge_app.decoding.events import Event, Received, Reckoned, Sent, to_json
+from edge_app.config.sealed import (
+    DamagedSealError,
+    Seal,
+    is_sealed,
+    key_of,
+    replace_file,
+    salt_of,
+)
+from edge_app.decoding.events import Event, to_json
 from models.owner_only import open_to_append
+from personal_store.database import keys
+from personal_store.errors import StoreBusyError
+
+if sys.platform != "win32":
+    import fcntl
+
+_WHAT = "ledger"
+_DAY = 86_400.0
+_KEPT = ("Sent", "Received", "Verified", "HeldBack", "Reckoned")
+"""The events that the ledger keeps: those of bytes, what became of a draft, what stands
+in the place of words that were held back, and what a message cost of the budget."""
+_LEFT_OUT = {"Verified": ("refused",), "HeldBack": ("text",)}
+"""Of these, the words that did not leave in this form: they are not kept twice."""
+
+Body = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,51 +56,216 @@ class Entry:
     size: int
     token_ids: tuple[int, ...]
     payload: bytes
-    nats: float | None = None
-    """What its tokens tell of the history; None: it was not reckoned."""
+    redacted: bool = False
+    """Whether what it said was taken out of the ledger; it left all the same."""
+    line: int = field(default=-1, compare=False)
+    """Which line of the ledger it is; -1: it was not read from one."""
 
 
 class Ledger:
     """Appends to the ledger; a reader of the event stream."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = open_to_append(path)
+    def __init__(
+        self, path: Path, store: Path | None = None, keep_days: float = 0.0
+    ) -> None:
+        """Open the ledger that belongs to a store, by default the one beside it, after
+        lines older than `keep_days` are dropped; 0: none are.
+
+        Raises:
+            OSError: it is no file of the owner's.
+            StoreLockedError: the store is encrypted and its key is not to be had.
+        """
+        key = key_of(store or _store_beside(path))
+        if keep_days > 0.0:
+            with suppress(StoreBusyError):  # another program writes: the next text does
+                _prune(path, time.time() - keep_days * _DAY, key)
+        self._file = _open_shared(path)
+        self._seal = None if key is None else Seal(key, salt_of(_last_line(path)))
 
     def add(self, event: Event) -> None:
-        """Keep the event if bytes moved, or if it says what they tell."""
-        if isinstance(event, Sent | Received | Reckoned):
-            self._file.write(to_json(event) + "\n")
+        """Keep the event if it tells of what was sent."""
+        name = type(event).__name__
+        if name in _KEPT:
+            line = to_json(event)
+            if name in _LEFT_OUT:
+                body = json.loads(line)
+                for one in _LEFT_OUT[name]:
+                    body.pop(one, None)
+                line = json.dumps(body)
+            if self._seal is not None:
+                line = self._seal.closed(line.encode(), _WHAT)
+            self._file.write(line + "\n")
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
 
-def read_ledger(path: Path) -> Iterator[Entry]:
-    """All sendings, oldest first; a line broken by a crash is passed over."""
+def read_ledger(path: Path, store: Path | None = None) -> Iterator[Entry]:
+    """All sendings, oldest first; a line broken by a crash is passed over.
+
+    Raises:
+        StoreLockedError: lines are sealed and the key of the store is not to be had.
+    """
+    for number, body in read_lines(path, store):
+        if (entry := entry_of(body, number)) is not None:
+            yield entry
+
+
+def read_lines(path: Path, store: Path | None = None) -> Iterator[tuple[int, Body]]:
+    """Each line that holds an event, with its number; raises as `read_ledger` does."""
+    store = store or _store_beside(path)
+    for number, _, body in _lines(path, lambda: key_of(store) or keys.find(store)):
+        if body is not None:
+            yield number, body
+
+
+def entry_of(body: Body, line: int = -1) -> Entry | None:
+    """The sending that a line tells; None where it tells something else."""
+    try:
+        if body["event"] != "Sent":
+            return None
+        return Entry(
+            float(body["time"]),
+            str(body["url"]),
+            str(body["what"]),
+            int(body["size"]),
+            tuple(map(int, body["token_ids"])),
+            base64.b64decode(body["payload"]),
+            bool(body.get("redacted", False)),
+            line,
+        )
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+
+
+def redact(path: Path, lines: set[int], store: Path | None = None) -> int:
+    """Take out what the sendings in these lines said; time, address and size stay. How
+    many there were.
+
+    Raises:
+        StoreBusyError: another program writes a text at this moment.
+    """
+
+    def change(number: int, body: Body) -> Body:
+        if number not in lines:
+            return body
+        return body | {"token_ids": [], "payload": "", "redacted": True}
+
+    _rewrite(path, change, key_of(store or _store_beside(path)))
+    return len(lines)
+
+
+def reseal(path: Path, old: str | None, new: str | None) -> None:
+    """Have every line under another key, or under none; raises StoreBusyError."""
+    if path.exists():
+        _rewrite(path, lambda _, body: body, new, old)
+
+
+def _prune(path: Path, before: float, key: str | None) -> None:
+    """Drop the lines of events before a time; the rest of an event without one goes
+    with the last that had one. Raises StoreBusyError."""
+    _, _, first = next(_lines(path, lambda: key or ""), (0, "", None))
+    if first is None or _time_of(first, before) >= before:
+        return
+    now = 0.0
+
+    def change(_: int, body: Body) -> Body | None:
+        nonlocal now
+        now = _time_of(body, now)
+        return body if now >= before else None
+
+    _rewrite(path, change, key)
+
+
+def _time_of(body: Body, without: float) -> float:
+    at = body.get("time")
+    return float(at) if isinstance(at, int | float) else without
+
+
+def _rewrite(
+    path: Path,
+    change: Callable[[int, Body], Body | None],
+    key: str | None,
+    old: str | None = None,
+) -> None:
+    """Put a ledger in the place of the old, each line changed, or gone where `change`
+    gives None; what was there is overwritten. A line that was sealed with another key
+    stays as it is; one that a crash broke is dropped."""
+    seal = None if key is None else Seal(key)
+    with _alone(path):
+        written = []
+        for number, line, body in _lines(path, lambda: old or key or ""):
+            if body is None:
+                written += [line.rstrip("\n")] if is_sealed(line) else []
+                continue
+            changed = change(number, body)
+            if changed is not None:
+                words = json.dumps(changed)
+                if seal is not None:
+                    words = seal.closed(words.encode(), _WHAT)
+                written.append(words)
+        replace_file(path, "".join(f"{line}\n" for line in written).encode())
+
+
+def _lines(
+    path: Path, key: Callable[[], str]
+) -> Iterator[tuple[int, str, Body | None]]:
+    """Each line with its number and what it tells, None where that cannot be read; the
+    key is asked for once a line is sealed."""
     if not path.exists():
         return
-    last: Entry | None = None
+    seal: Seal | None = None
     with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
+        for number, line in enumerate(file):
+            body = None
+            with suppress(DamagedSealError, ValueError, RecursionError):
+                words = line
+                if is_sealed(line):
+                    seal = seal or Seal(key())
+                    words = seal.opened(line, _WHAT).decode("utf-8", "replace")
+                body = json.loads(words)
+            yield number, line, body if isinstance(body, dict) else None
+
+
+def _store_beside(path: Path) -> Path:
+    return path.with_name("store.db")
+
+
+def _last_line(path: Path) -> str:
+    """The last line of a file, for its salt."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - (1 << 16)))
+        lines = file.read().splitlines()
+    return lines[-1].decode("ascii", "replace") if lines else ""
+
+
+def _open_shared(path: Path) -> IO[str]:
+    """The ledger, to be appended to; while it is open, nobody puts another in its
+    place."""
+    while True:
+        file = open_to_append(path)
+        if sys.platform == "win32":
+            return file
+        fcntl.flock(file, fcntl.LOCK_SH)
+        # Another may have been put in its place between the two.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the ledger alone; raises StoreBusyError where a text is being written."""
+    with open_to_append(path) as file:
+        if sys.platform != "win32":
             try:
-                body: dict[str, Any] = json.loads(line)
-                if body["event"] == "Reckoned" and last is not None:
-                    last = replace(last, nats=(last.nats or 0.0) + float(body["nats"]))
-                if body["event"] != "Sent":
-                    continue
-                entry = Entry(
-                    float(body["time"]),
-                    str(body["url"]),
-                    str(body["what"]),
-                    int(body["size"]),
-                    tuple(map(int, body["token_ids"])),
-                    base64.b64decode(body["payload"]),
-                )
-            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-                continue
-            if last is not None:
-                yield last
-            last = entry
-    if last is not None:
-        yield last
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise StoreBusyError(
+                    f"A text is being written, and {path} with it: try again when it "
+                    "is done."
+                ) from error
+        yield

@@ -18,16 +18,19 @@ from pathlib import Path
 from decoding_core.errors import StoppedError
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
+from edge_app.config.sealed import DamagedSealError, read_file, write_file
 from edge_app.decoding.events import Event, Settled, SourcesFound
 from edge_app.retrieval.passages import Searchable
 from edge_app.service.requests import WriteRequest
 from edge_app.service.text_job import TextJob
 from edge_app.verifiers.on_device import OfflineVerifier
-from models.owner_only import write_whole
 from models.prompts import Request
 from models.running.interface import Model, TextSlots
 from personal_store import Passage
 
+PROFILE = "profile"
+"""What the file is, where it is sealed."""
+_ENDING = "-profile.json"
 TEXTS = 12
 """How many of the newest texts are read for a profile at most."""
 TOKENS = 120
@@ -70,23 +73,29 @@ class Profile:
 
 def profile_path(store: Path) -> Path:
     """Where the profile of a store lies."""
-    return store.with_name(f"{store.stem}-profile.json")
+    return store.with_name(f"{store.stem}{_ENDING}")
+
+
+def store_of(profile: Path) -> Path:
+    """The store that a profile lies beside."""
+    return profile.with_name(f"{profile.name.removesuffix(_ENDING)}.db")
 
 
 def read_profile(path: Path) -> Profile | None:
     """The profile that is kept; None where there is none that can be read, as it can
     be written again."""
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
+        body = json.loads(read_file(path, PROFILE, store_of(path)))
         return Profile(**{**body, "read": tuple(map(int, body["read"]))})
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, DamagedSealError):
         return None
 
 
 def keep_profile(path: Path, profile: Profile) -> None:
-    """Write it whole or not at all, readable by its owner alone."""
+    """Write it whole or not at all, readable by its owner alone, and sealed where the
+    store is encrypted."""
     body = json.dumps(asdict(profile), indent=1, ensure_ascii=False)
-    write_whole(path, body.encode())
+    write_file(path, body.encode(), PROFILE, store_of(path))
 
 
 class Profiler:

@@ -19,6 +19,7 @@ from decoding_core.errors import (
 from decoding_core.methods import build
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, role_of
+from edge_app.config.sealed import key_of
 from edge_app.decoding.events import (
     Emit,
     Event,
@@ -83,6 +84,10 @@ class ServiceConfig:
     certificate: str = field(default="", repr=False)
     """The only certificate, as PEM, that is taken at `server`; empty: any for which an
     authority vouches that this machine knows."""
+    ledger_days: float = 0.0
+    """How long the ledger keeps what was sent; 0: for ever."""
+    cadence: float = 0.0
+    """Milliseconds between two rounds; 0: each leaves when it is ready."""
     privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
     """How much may be told of the history where a request does not say."""
 
@@ -126,6 +131,7 @@ class WritingService:
                         config.generalist, config.specialist, config.engine
                     )
             if config.server and not offline and self._verifier is None:
+                key_of(config.store)  # which a thread beside this one must not ask for
                 # While the models are loaded.
                 reaching = threading.Thread(target=self._reach, daemon=True)
                 reaching.start()
@@ -177,7 +183,7 @@ class WritingService:
         except StoppedError:
             emit(Finished("stopped", Statistics()))
             return
-        with self._working(), closing(Ledger(self._config.ledger)) as ledger:
+        with self._working(), closing(self._ledger(prune=True)) as ledger:
             tally = Tally()
             for event in self._early:
                 emit_to(tally.add, emit)(event)
@@ -415,7 +421,9 @@ class WritingService:
             self._hang_up()
         if self._verifier is None:
             self._verifier = CloudVerifier(
-                url, token, lambda _: None, certificate=certificate
+                *(url, token, lambda _: None),
+                certificate=certificate,
+                cadence=self._config.cadence,
             )
             self._verifier_of = url, token
         return self._verifier
@@ -424,7 +432,7 @@ class WritingService:
         """Open the connection to the server before the first text needs it; what goes
         wrong goes wrong again there, and is told then."""
         config = self._config
-        with closing(Ledger(config.ledger)) as ledger, suppress(DecodingError):
+        with closing(self._ledger()) as ledger, suppress(DecodingError):
             check_token_goes_safely(
                 config.server, config.token, in_clear=config.token_in_clear
             )
@@ -433,10 +441,14 @@ class WritingService:
             verifier.attach(tell, self._closing)
             verifier.reach()
 
+    def _ledger(self, *, prune: bool = False) -> Ledger:
+        days = self._config.ledger_days if prune else 0.0
+        return Ledger(self._config.ledger, self._config.store, days)
+
     def _hang_up(self) -> None:
         """End the session that is open, and tell the ledger what that sends."""
         if self._verifier is not None:
-            with closing(Ledger(self._config.ledger)) as ledger:
+            with closing(self._ledger()) as ledger:
                 self._verifier.attach(ledger.add, threading.Event())
                 self._verifier.close()
         self._verifier = None

@@ -10,6 +10,7 @@ come than the answer can have. Foreign exceptions become ours here and nowhere e
 from __future__ import annotations
 
 import json
+import os
 import queue
 import ssl
 import threading
@@ -42,6 +43,7 @@ from decoding_core.foreign_text import one_line
 from decoding_core.versions import HEADER, SPOKEN
 from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.transport.problems import error_of
+from edge_app.transport.shape import padded
 
 _CONNECT_SECONDS = 3.0
 _REQUEST_SECONDS = 15.0
@@ -197,6 +199,10 @@ def watched_transport(
     `tests/edge_app/decoding/test_text_and_traffic.py` fails when that place moves.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if keys := os.environ.get(
+        "SSLKEYLOGFILE"
+    ):  # as browsers: docs/check-it-yourself.md
+        context.keylog_filename = keys
     if certificate:
         context.check_hostname = False  # it is the certificate that is known
         context.load_verify_locations(cadata=certificate)
@@ -286,15 +292,18 @@ class Connection:
         *,
         seconds: float = _REQUEST_SECONDS,
         may_stop: bool = True,
+        pad: bool = False,
     ) -> dict[str, Any]:
         """One HTTP request and the JSON of its answer, waited for so many seconds, and
-        unless `may_stop` is false, no longer than until the person stops.
+        unless `may_stop` is false, no longer than until the person stops. With `pad`
+        the body is filled up to one of a few sizes.
 
         Raises:
             DecodingError: as the answer, or its absence, demands.
             StoppedError: the person stopped.
         """
         content = json.dumps(body).encode() if body is not None else b""
+        content = padded(content) if pad else content
         headers = {"Content-Type": "application/json"} if content else {}
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
         ids: tuple[int, ...] = ()

@@ -40,6 +40,7 @@ from decoding_core.wire_json import open_to_json, opened_from_json
 from edge_app.decoding.events import Emit
 from edge_app.transport.client import Connection, ConnectionLostError
 from edge_app.transport.problems import error_of_signal
+from edge_app.transport.shape import Cadence
 from models.running.interface import shown_token, token_list_id
 
 _MOST_SOCKETS = 3  # broken in succession over one block: then the server counts as gone
@@ -60,8 +61,13 @@ class CloudVerifier:
         emit: Emit,
         stop: threading.Event | None = None,
         certificate: str = "",
+        cadence: float = 0.0,
     ) -> None:
+        """Prepare a session; with a cadence, in milliseconds, rounds leave at multiples
+        of it after the text began."""
         self._connection = Connection(url, token, emit, stop, certificate)
+        self._cadence = Cadence(cadence) if cadence else None
+        self._stop = stop or threading.Event()
         self._role: VerifierRole | None = None
         self._frames: FrameFormat | None = None
         self._session_id = ""
@@ -80,6 +86,7 @@ class CloudVerifier:
         """Tell another text's `emit` what is sent from now on, and end when its `stop`
         is set."""
         self._connection.attach(emit, stop)
+        self._stop = stop
 
     def reach(self) -> None:
         """Open the connection before a text needs it; raises as `Connection.request`
@@ -114,16 +121,20 @@ class CloudVerifier:
         self._role, self._frames = role, frames
         self._out.clear()
         self._answer = self._error = None
+        if self._cadence is not None:
+            self._cadence.begin()
         opened: SessionOpened | None = None
         if self._session_id:
             try:
-                answer = self._connection.request("open", "PUT", self._path(), body)
+                answer = self._connection.request(
+                    "open", "PUT", self._path(), body, pad=True
+                )
                 opened = opened_from_json(answer)
             except SessionLostError:
                 self._session_id = ""
                 self._connection.disconnect()
         if opened is None:
-            answer = self._connection.request("open", "POST", _SESSIONS, body)
+            answer = self._connection.request("open", "POST", _SESSIONS, body, pad=True)
             opened = opened_from_json(answer)
         self._session_id = opened.session_id
         # Now, while the specialist reads its prompt. The first block tries again, and
@@ -254,6 +265,8 @@ class CloudVerifier:
         """Hand a block to the socket, which is opened if need be."""
         if self._frames is None or not self._session_id:
             raise MessageError("submit was called before open")
+        if self._cadence is not None:
+            self._cadence.wait(self._stop)
         self._connection.send(
             f"{self._path()}/stream",
             self._frames.encode_block(block),

@@ -3,6 +3,9 @@
 import json
 import struct
 import threading
+from contextlib import closing
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -16,6 +19,7 @@ from edge_app.service.profiles import Summary
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import ServiceConfig, WritingService
 from edge_app.transport import client
+from edge_app.transport.shape import SIZES
 from models.files import locate
 from models.prompts import Request
 from models.running.settings import EngineSettings
@@ -199,6 +203,27 @@ def test_ids_in_the_ledger_are_those_in_the_frames(service, socket_bytes):
 
 
 def test_all_frames_have_one_size(service, socket_bytes):
-    """Sizes tell an eavesdropper nothing of what was kept."""
-    write(service)
+    """Sizes tell an eavesdropper nothing of what was kept; those of openings hardly
+    anything of the request."""
+    events = write(service)
     assert len({len(frame) for frame in frames(socket_bytes)}) == 1
+    openings = [e for e in events if isinstance(e, Sent) and e.what == "open"]
+    assert {len(opening.payload) for opening in openings} <= set(SIZES)
+
+
+@pytest.mark.slow
+def test_a_cadence_changes_when_rounds_leave_and_nothing_of_the_text(service):
+    """No two leave within one interval of the other but for what a clock is off."""
+    first = settled(write(service))
+    paced = WritingService(replace(service._config, cadence=200.0))
+    with closing(paced):
+        events = write(paced)
+    assert settled(events) == first
+    blocks = [e for e in events if isinstance(e, Sent) and e.what == "block"]
+    began = blocks[0].time
+    steps = [round((block.time - began) / 0.2, 1) for block in blocks]
+    assert all(after - before > 0.5 for before, after in pairwise(steps))
+
+
+def settled(events):
+    return [t.id for e in events if isinstance(e, Settled) for t in e.tokens]

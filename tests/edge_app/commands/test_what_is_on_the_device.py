@@ -149,6 +149,13 @@ def test_sent_as_json(run, ledger):
         "size": 30,
         "token_ids": [5, 6],
         "payload": "0001",
+        "redacted": False,
+        "padding": 0,
+        "words": {},
+        "drafted": None,
+        "kept": None,
+        "void": False,
+        "nats": None,
     }
 
 

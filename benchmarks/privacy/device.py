@@ -1,0 +1,216 @@
+"""A device that writes texts, and all that it hands to the socket: the service as it
+is, a store with a writer's letters, and a server in a process of its own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.privacy.conditions import Condition
+from benchmarks.privacy.worlds import Writer
+from decoding_core.errors import StoppedError
+from edge_app.commands.service_config import service_config
+from edge_app.decoding.events import (
+    Event,
+    Finished,
+    Sent,
+    Settled,
+    SourcesFound,
+    Statistics,
+)
+from edge_app.privacy.ledger import Entry
+from edge_app.service.requests import WriteRequest
+from edge_app.service.service import WritingService
+from edge_app.transport.child_server import ChildServer
+from models.prompts import Request
+from models.running.settings import EngineSettings
+from personal_store import Passage, Store, import_source
+
+_FIELDS = ("text", "title", "recipient", "kind", "date")
+
+
+@dataclass(frozen=True, slots=True)
+class WritingOptions:
+    """What is drawn alike in all texts of a run."""
+
+    max_tokens: int
+    temperature: float
+    top_p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that was written, and what left for it."""
+
+    text: str
+    """As the person reads it."""
+    entries: tuple[Entry, ...]
+    read: tuple[int, ...]
+    """Numbers of the letters that stood in the private prompt."""
+    drafted: int
+    accepted: int
+    tokens: int
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, to be kept."""
+        body = {one.name: getattr(self, one.name) for one in fields(self)}
+        body["entries"] = [
+            [e.time, e.what, e.size, base64.b64encode(e.payload).decode()]
+            for e in self.entries
+        ]
+        return body
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Text:
+        """What `as_json` gave."""
+        entries = tuple(
+            Entry(time, "", what, size, (), base64.b64decode(payload))
+            for time, what, size, payload in body["entries"]
+        )
+        return cls(**{**body, "entries": entries, "read": tuple(body["read"])})
+
+
+class Device:
+    """Writes the texts of a run, one after the other."""
+
+    def __init__(
+        self,
+        models: Mapping[str, Path],
+        engine: EngineSettings,
+        options: WritingOptions,
+        stop: threading.Event,
+        server: str = "",
+        token: str = "",
+        certificate: str = "",
+    ) -> None:
+        """Start a server, unless one is named; raises what a service raises."""
+        self._models = dict(models)
+        self._engine = engine
+        self._options = options
+        self._stop = stop
+        self._services: dict[str, WritingService] = {}
+        self._writer = ""
+        with ExitStack() as opened:
+            self._folder = Path(opened.enter_context(TemporaryDirectory()))
+            if not server:
+                files = models["generalist"], models["specialist"]
+                child = opened.enter_context(closing(ChildServer(*files, engine)))
+                child.wait(stop)
+                server, token = child.url, child.token
+            self._server = server, token, certificate
+            self._opened = opened.pop_all()
+
+    def write(
+        self, writer: Writer, request: Request, condition: Condition, seed: int
+    ) -> Text:
+        """Write one text with a writer's letters; raises StoppedError."""
+        self._have(writer)
+        events: list[Event] = []
+        wanted = WriteRequest(
+            request,
+            settings=condition.settings(
+                self._options.temperature, self._options.top_p, seed
+            ),
+            max_tokens=self._options.max_tokens,
+            may_go_offline=False,
+            **condition.for_request(),
+        )
+        self._service(condition).write(wanted, events.append, self._stop)
+        if self._stop.is_set():
+            raise StoppedError("stopped")
+        numbers = {one.text.strip(): one.record_id for one in writer.letters}
+        read = [
+            numbers.get(source.excerpt.strip(), 0)
+            for event in events
+            if isinstance(event, SourcesFound)
+            for source in event.sources
+        ]
+        finished = next((e for e in events if isinstance(e, Finished)), None)
+        told = Statistics() if finished is None else finished.statistics
+        tokens = [t for e in events if isinstance(e, Settled) for t in e.tokens]
+        entries = tuple(
+            Entry(e.time, e.url, e.what, e.size, e.token_ids, e.payload)
+            for e in events
+            if isinstance(e, Sent)
+        )
+        return Text(
+            "".join(token.text for token in tokens),
+            entries,
+            tuple(read),
+            told.drafted,
+            told.accepted,
+            len(tokens),
+            told.seconds,
+        )
+
+    def close(self) -> None:
+        """End the services and the server."""
+        for service in self._services.values():
+            service.close()
+        self._opened.close()
+
+    def _have(self, writer: Writer) -> None:
+        """Put a writer's letters, and no others, into a store of their own."""
+        if self._writer == writer.name:
+            return
+        for service in self._services.values():
+            service.close()
+        self._services.clear()
+        self._writer = writer.name
+        store = self._store()
+        if not store.exists():
+            fill(store, writer.letters)
+
+    def _store(self) -> Path:
+        name = "".join(c if c.isalnum() else "-" for c in self._writer)
+        return self._folder / name / "store.db"
+
+    def _service(self, condition: Condition) -> WritingService:
+        if condition.name not in self._services:
+            url, token, certificate = self._server
+            store = self._store()
+            config = service_config(
+                condition.of_device(),
+                server=url,
+                specialist=self._models["specialist"],
+                generalist=self._models["generalist"],
+            )
+            config = replace(
+                config,
+                store=store,
+                ledger=store.with_name(f"ledger-{len(self._services)}.jsonl"),
+                token=token,
+                engine=self._engine,
+                token_in_clear=True,
+                certificate=certificate,
+            )
+            self._services[condition.name] = WritingService(config)
+        return self._services[condition.name]
+
+
+def fill(path: Path, letters: Sequence[Passage]) -> None:
+    """Make a store of these letters, in their order."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {
+            "text": one.text,
+            "title": one.subject,
+            "recipient": one.recipient,
+            "kind": one.kind,
+            "date": "" if one.date is None else one.date.isoformat(),
+        }
+        for one in letters
+    ]
+    file = path.with_suffix(".jsonl")
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    mapping = {"to" if name == "recipient" else name: name for name in _FIELDS}
+    with Store.open(path) as store:
+        import_source(store, "jsonl", file, mapping=mapping)

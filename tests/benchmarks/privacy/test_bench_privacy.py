@@ -1,0 +1,102 @@
+"""`specsteer bench privacy` from its options to its page."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose
+
+from benchmarks.privacy.attack import Bound
+from benchmarks.privacy.bench_privacy import command
+from benchmarks.privacy.conditions import all_conditions, chosen
+from benchmarks.privacy.secrets import planted
+from benchmarks.privacy.watching import explained
+from edge_app.cli import cli
+
+
+def run(*arguments):
+    words = ["bench", "privacy", *map(str, arguments)]
+    return CliRunner().invoke(cli, words, catch_exceptions=False)
+
+
+def test_a_condition_that_is_none_is_refused_with_those_that_are():
+    done = run("--conditions", "nothing,everything")
+    assert done.exit_code == 1
+    assert "there is no condition 'everything'; there are 'nothing'" in done.stderr
+
+
+def test_rows_are_chosen_by_their_names():
+    """Also those whose names hold a comma."""
+    names = [one.name for one in all_conditions()]
+    both = next(name for name in names if ", " in name)
+    found, left_out = chosen(f"nothing,{both},lossless")
+    assert len(found) + len(left_out) == 3
+    assert [one.name for one in found if one.name != both] == ["nothing", "lossless"]
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.3, 2.0])
+def test_no_token_tells_more_than_is_left(limit):
+    """Of a budget, or of the bound of a token in both directions."""
+    rng = np.random.default_rng(3)
+    own, without = rng.dirichlet(np.full(9, 0.3)), rng.dirichlet(np.ones(9))
+    for bound, lowest in (
+        (Bound(limit, None), -np.inf),
+        (Bound(None, limit), -limit),
+    ):
+        told = np.log(bound.mixture(own, without, 0.0) / without)
+        assert told.max() <= limit + 1e-9
+        assert told.min() >= lowest - 1e-9
+    assert_allclose(Bound(limit, None).mixture(own, without, limit + 1.0), without)
+    assert_allclose(Bound(99.0, None).mixture(own, without, 0.0), own)
+
+
+def test_a_line_explains_what_follows_from_it_and_nothing_else():
+    lengths = np.arange(10.0)
+    assert_allclose(explained(3 * lengths + 1, lengths), 1.0)
+    noise = np.random.default_rng(0).normal(size=10)
+    assert explained(noise, lengths) < 0.5
+    assert explained(np.ones(10), lengths) == 0.0
+
+
+def test_secrets_are_read_however_they_are_spaced():
+    for one in planted(6, 0):
+        assert one.secret not in one.task.request.text
+        assert sum(one.secret in letter.text for letter in one.writer.letters) == 1
+        assert one.stands_in(f"It is {one.secret.upper().replace(' ', '  ')}.")
+
+
+@pytest.mark.slow
+def test_a_small_run_finds_writers_and_is_kept(tmp_path):
+    """With the embedded pair, real sockets and a line with TLS; run again, it gives the
+    same figures from what was kept."""
+    page, file = tmp_path / "page.md", tmp_path / "figures.json"
+    options = (
+        *("--count", 2, "--texts", 1, "--histories", 4, "--letters", 4),
+        *("--secrets", 2, "--captures", 3, "--max-tokens", 30, "--tokens", 60),
+        *("--conditions", "nothing,lossless,no history", "--threads", 1),
+        *("--cache", tmp_path, "--page", page, "--json", file),
+    )
+    done = run(*options)
+    assert done.exit_code == 0, done.output
+    body = json.loads(file.read_text())
+    rows = {row["condition"]: row for row in body["rows"]}
+    assert rows["nothing"]["nats"] > 5.0
+    assert rows["lossless"]["nats"] > rows["no history"]["nats"]
+    assert rows["no history"]["nats"] < 0.0  # a wrong guess, on the mean
+    assert [line["line"] for line in body["line"]][:2] == [
+        "without padding",
+        "as it is",
+    ]
+    assert body["line"][1]["openings"] == 1
+    assert "| nothing |" in page.read_text()
+    kept = next(tmp_path.glob("privacy-*.jsonl")).stat().st_size
+    again = run(*options, "--captures", 0)
+    assert again.exit_code == 0
+    assert json.loads(file.read_text())["rows"] == body["rows"]
+    assert next(tmp_path.glob("privacy-*.jsonl")).stat().st_size == kept
+
+
+def test_the_help_says_how_long_it_takes():
+    words = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
+    assert "ten minutes" in words

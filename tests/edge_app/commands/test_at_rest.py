@@ -1,0 +1,136 @@
+"""What lies beside an encrypted store is under its key."""
+
+import json
+from contextlib import closing
+
+import pytest
+
+from edge_app.commands.app import draft_journals
+from edge_app.config.paired import PairedServer, read_paired, write_paired
+from edge_app.config.settings import (
+    ledger_path,
+    read_settings,
+    settings_path,
+    store_path,
+)
+from edge_app.config.settings_file import write_method
+from edge_app.decoding.events import Sent
+from edge_app.privacy.ledger import Ledger, read_ledger
+from edge_app.service.profiles import Profile, keep_profile, profile_path, read_profile
+from edge_app.service.requests import WriteRequest
+from edge_app.tui.journal.entries import Begun
+from models.folders import state_folder
+from models.prompts import Request
+from personal_store.database import keys
+
+pytest.importorskip("sqlcipher3")
+WORD = "Quixotzebrim"
+
+
+@pytest.fixture
+def passphrase(monkeypatch):
+    monkeypatch.setattr(keys, "_known", {})
+    monkeypatch.setattr(keys, "in_keyring", lambda _: "")
+    monkeypatch.setenv("SPECSTEER_STORE_KEY", "a long passphrase")
+
+
+def sent(payload=b"Quixotzebrim"):
+    return Sent(1_700_000_000.5, "http://a:1", "open", 10, (5, 6), payload)
+
+
+def add(event):
+    with closing(Ledger(ledger_path())) as ledger:
+        ledger.add(event)
+
+
+def drafted():
+    """The request of the app's only draft."""
+    ((draft,), problems) = draft_journals().kept()
+    assert not problems
+    return draft.draft.attempts[0].request.brief.text
+
+
+def holding(word):
+    """The files of the state folder that hold a word, as text or in base64."""
+    import base64
+
+    wanted = (word.encode(), base64.b64encode(word.encode()).rstrip(b"=")[:-1])
+    files = [path for path in state_folder().rglob("*") if path.is_file()]
+    found = (path for path in files if any(w in path.read_bytes() for w in wanted))
+    return sorted(path.name for path in found)
+
+
+@pytest.fixture
+def filled(run, letters):
+    """A state folder in which every file holds the word."""
+    add(sent())
+    settings_path().write_text(f'# mine\ntoken = "{WORD}"\n')
+    keep_profile(profile_path(store_path()), Profile(WORD, (1,), 2, "m", "now"))
+    server = PairedServer("https://a:1", WORD, "", "Tess", "laptop")
+    write_paired(state_folder(), server)
+    journal = draft_journals().begin()
+    journal.add(Begun(WriteRequest(Request(WORD, "email", "Ana"))))
+    journal.close()
+    return run
+
+
+def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passphrase):
+    """And is read, written and made plain again with it."""
+    plain = settings_path().read_bytes()
+    assert len(holding(WORD)) == 5
+    assert filled("store", "encrypt").exit_code == 0
+    assert holding(WORD) == []
+    add(sent(b"another"))
+    write_method({"strength": 1.5})
+    assert [one.payload for one in read_ledger(ledger_path())] == [
+        WORD.encode(),
+        b"another",
+    ]
+    assert (read_settings().token, read_settings().method.strength) == (WORD, 1.5)
+    assert "# mine" in filled("store", "settings").stdout
+    assert read_profile(profile_path(store_path())).text == WORD
+    assert read_paired(state_folder()).token == WORD
+    assert drafted() == WORD
+    assert "http://a:1" in filled("sent").stdout
+    assert holding("another") == holding("strength") == []
+    assert filled("store", "decrypt", "--yes").exit_code == 0
+    assert len(holding(WORD)) == 5
+    assert settings_path().read_bytes().startswith(plain)
+    assert len(list(read_ledger(ledger_path()))) == 2
+    assert drafted() == WORD
+
+
+@pytest.mark.slow
+def test_without_the_key_it_is_one_sentence(filled, passphrase, monkeypatch):
+    filled("store", "encrypt")
+    monkeypatch.setattr(keys, "_known", {})
+    monkeypatch.setenv("SPECSTEER_STORE_KEY", "a wrong passphrase")
+    for command in ("sent", "status", "store settings", "doctor"):
+        done = filled(*command.split())
+        assert done.exit_code == 1, command
+        assert "the key does not fit" in done.output, command
+    assert holding(WORD) == []
+
+
+@pytest.mark.slow
+def test_tidy_puts_plain_files_under_the_key(filled, passphrase):
+    """Such as settings that were edited by hand, or lines of an older version."""
+    filled("store", "encrypt")
+    line = json.dumps({"event": "Sent", "url": WORD})
+    with ledger_path().open("a") as file:
+        file.write(f"{line}\n")
+    settings_path().write_text(f'token = "{WORD}"\n')
+    assert filled("store", "tidy").exit_code == 0
+    assert holding(WORD) == []
+    assert read_settings().token == WORD
+
+
+@pytest.mark.slow
+def test_a_sealed_line_that_was_changed_is_passed_over(filled, passphrase):
+    filled("store", "encrypt")
+    add(sent(b"another"))
+    first, second = ledger_path().read_text().splitlines()
+    mark, salt, data = first.split()
+    swapped = f"{mark} {salt} {data[:40]}{'A' if data[40] != 'A' else 'B'}{data[41:]}"
+    ledger_path().write_text(f"{swapped}\n{second}\n")
+    assert [one.payload for one in read_ledger(ledger_path())] == [b"another"]

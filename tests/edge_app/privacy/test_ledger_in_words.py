@@ -1,0 +1,124 @@
+"""The ledger in words: what each message said, what became of it, and which messages
+quote a text."""
+
+import json
+from contextlib import closing
+
+import pytest
+
+from decoding_core.messages import DraftBlock, OpenSession, digest
+from decoding_core.settings import MethodSettings
+from decoding_core.verifier import role_of
+from decoding_core.wire_json import open_to_json
+from edge_app.decoding.events import Sent, Verified
+from edge_app.privacy.in_words import in_words, last_text, sendings
+from edge_app.privacy.ledger import Ledger, read_ledger, redact
+from edge_app.privacy.quoting import quoting, runs_of
+
+TEXT = "<s> please thank Ana her blue boat sank off Port Erin yesterday again"
+WORDS = TEXT.split()
+IDS = {word: number for number, word in enumerate(WORDS)}
+TERMS = MethodSettings(draft_length=4).terms()
+
+
+def detokenize(token_ids):
+    return "".join(f" {WORDS[i]}" for i in token_ids)
+
+
+def ids(text):
+    return tuple(IDS[word] for word in text.split())
+
+
+def opening(request, text=""):
+    said = OpenSession(ids(request), ids(text), "fake", TERMS)
+    body = json.dumps(open_to_json(said)).encode().ljust(4096)
+    return Sent(1.0, "http://a:1", "open", 5000, (), body)
+
+
+def block(round_, position, settled, drafted, epoch=0):
+    made = DraftBlock(epoch, round_, position, digest(()), ids(settled), ids(drafted))
+    frame = role_of(TERMS).frames.encode_block(made)
+    token_ids = (*made.settled, *made.drafted)
+    return Sent(2.0, "http://a:1", "block", 172, token_ids, frame)
+
+
+def verdict(drafted, accepted):
+    return Verified(drafted, accepted, ("of the person",), 0.1)
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = tmp_path / "ledger.jsonl"
+    with closing(Ledger(found)) as ledger:
+        for event in (
+            opening("please thank Ana"),
+            block(0, 0, "", "her blue"),
+            block(1, 2, "", "boat sank off"),
+            block(2, 5, "", "again"),
+            verdict(2, 2),
+            verdict(3, 1),
+            block(3, 3, "off", "Port Erin", epoch=1),
+        ):
+            ledger.add(event)
+    return found
+
+
+def test_each_message_says_what_its_bytes_say(path):
+    """With what became of each draft: kept, refused in part, void, not known."""
+    found = [in_words(one, detokenize) for one in last_text(sendings(path))]
+    assert found[0]["request"] == " please thank Ana"
+    assert found[0]["padding"].endswith("bytes that say nothing")
+    assert found[1] == {"drafted": " her blue", "verdict": "all drafted tokens stay"}
+    assert found[2]["verdict"] == "1 of 3 drafted tokens stay"
+    assert found[3]["verdict"] == "none: it stood behind a refused word"
+    assert found[4] == {"settled": " off", "drafted": " Port Erin"}
+    assert "of the person" not in path.read_text()  # refused words are not kept twice
+
+
+def quoted(path, *texts):
+    return quoting(sendings(path), runs_of(texts), detokenize)
+
+
+def test_all_messages_that_a_quotation_spans_are_found(path):
+    """Refused drafts too: they left."""
+    assert quoted(path, "I say: her blue boat sank off Calf Sound") == {1, 2}
+    # As it was settled: it spans the first, the second and the last block.
+    assert quoted(path, "blue boat off Port") == {1, 2, 6}
+    assert quoted(path, "blue boat yesterday again") == set()
+    assert quoted(path, "Please, thank Ana!") == set()  # the request says so itself
+
+
+def test_what_is_taken_out_keeps_its_size(path):
+    before = list(read_ledger(path))
+    assert redact(path, {1, 2}) == 2
+    after = list(read_ledger(path))
+    assert [one.size for one in after] == [one.size for one in before]
+    assert [one.redacted for one in after] == [False, True, True, False, False]
+    assert [one.payload for one in after][1:3] == [b"", b""]
+    assert after[0] == before[0]
+    assert in_words(sendings(path)[1], detokenize) == {
+        "redacted": "what it said was taken out of this ledger"
+    }
+
+
+def test_lines_older_than_the_retention_time_go_when_a_text_begins(tmp_path):
+    path, now = tmp_path / "ledger.jsonl", 1_000_000_000.0
+    with closing(Ledger(path)) as ledger:
+        ledger.add(opening("please"))
+        ledger.add(verdict(1, 1))
+        ledger.add(Sent(4e9, "http://a:1", "open", 9, (), b"{}"))
+    Ledger(path).close()
+    assert len(list(read_ledger(path))) == 2
+    Ledger(path, keep_days=30).close()
+    assert [one.time for one in read_ledger(path)] == [4e9]
+    assert len(path.read_text().splitlines()) == 1
+    assert now < 4e9
+
+
+def test_while_a_text_is_written_nothing_is_dropped(path):
+    """Another program's lines would be lost with the file."""
+    with closing(Ledger(path)) as ledger:
+        Ledger(path, keep_days=1).close()
+        assert len(list(read_ledger(path))) == 5
+        ledger.add(opening("please"))
+    assert len(list(read_ledger(path))) == 6
