@@ -1,5 +1,7 @@
 """Which server is told which token, and which store is read."""
 
+from dataclasses import replace
+
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
@@ -7,6 +9,7 @@ from decoding_core.verifier import role_of
 from edge_app.commands.service_config import service_config
 from edge_app.commands.write import _service
 from edge_app.config.settings import Settings
+from edge_app.privacy.budget import PrivacyLimits
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
 from models.files import locate
@@ -59,16 +62,17 @@ def test_a_token_that_was_set_is_used(home):
 )
 def test_a_token_goes_in_clear_only_where_the_person_said_so(home, server, goes):
     """Before anything is sent, and with what to do; without one nothing is at risk."""
+    request = WriteRequest(Request("x"), privacy=PrivacyLimits())
     for token, in_clear in (("mine", False), ("mine", True), ("", False)):
         settings = Settings(server=server, token=token, token_in_clear=in_clear)
         service = WritingService(service_config(settings))
         role = role_of(settings.method.terms())
         if token and not in_clear and not goes:
             with pytest.raises(InvalidSettingsError, match="--token-in-clear"):
-                service._check(WriteRequest(Request("x")), role, "specialist")
+                service._check(request, role, "specialist")
         else:
-            service._check(WriteRequest(Request("x")), role, "specialist")
-        service._check(WriteRequest(Request("x"), offline=True), role, "specialist")
+            service._check(request, role, "specialist")
+        service._check(replace(request, offline=True), role, "specialist")
 
 
 def test_a_token_file_that_is_none(home):
