@@ -20,6 +20,11 @@ _SEEDS = 1 << 53
 TOKEN_VARIABLE = "SPECSTEER_TOKEN"  # noqa: S105 (a name, no secret)
 
 
+GuardMode = Literal["placeholder", "local", "ask", "off"]
+"""What becomes of what must not leave: a stand-in of its kind is sent; a neutral one
+is; the person is asked whether it may leave; nothing is looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The device's settings; every field can be a line of `settings.toml`."""
@@ -57,6 +62,11 @@ class Settings:
     """Name or path of a LoRA that the specialist wears; empty or "off": none."""
     lora_scale: float = 1.0
     """How strongly it counts."""
+    guard: GuardMode = "placeholder"
+    """What becomes of names, numbers and copied phrases before a draft leaves."""
+    guard_region: str = ""
+    """Country of national telephone numbers, such as DE; empty: that of the
+    international numbers in the texts."""
     method: MethodSettings = field(
         default_factory=lambda: MethodSettings(
             temperature=0.7, top_p=0.95, seed=secrets.randbelow(_SEEDS)
@@ -99,6 +109,11 @@ def store_path() -> Path:
 def sample_store_path() -> Path:
     """Where the sample history lies; it never mixes with the person's own."""
     return state_folder() / "sample.db"
+
+
+def allowed_path() -> Path:
+    """Where the phrases lie that the guard lets leave."""
+    return state_folder() / "allowed.txt"
 
 
 def ledger_path() -> Path:

@@ -18,6 +18,7 @@ from decoding_core.errors import (
 from decoding_core.methods import build
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, role_of
+from edge_app.config.settings import GuardMode
 from edge_app.decoding.events import (
     Emit,
     Event,
@@ -30,10 +31,12 @@ from edge_app.decoding.events import (
     emit_to,
 )
 from edge_app.decoding.session import Patience, go_alone
+from edge_app.privacy.guard.gate import GuardGate
+from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.ledger import Ledger
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, title
-from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery
+from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrieved
 from edge_app.sample.filling import make_ready
 from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.service.requests import WriteRequest
@@ -49,6 +52,9 @@ from models.running.settings import EngineSettings, default_threads
 from models.running.threads import fit_threads
 from personal_store import Store, import_source
 
+LEARNT = 1000
+"""So many of the newest texts are private besides those that are read, where an adapter
+was trained on them."""
 _MOMENT = 0.1  # seconds
 
 
@@ -77,6 +83,12 @@ class ServiceConfig:
     certificate: str = field(default="", repr=False)
     """The only certificate, as PEM, that is taken at `server`; empty: any for which an
     authority vouches that this machine knows."""
+    guard: GuardMode = "placeholder"
+    """What becomes of what must not leave, where a request does not say."""
+    guard_region: str = ""
+    """Country of national telephone numbers; empty: it is taken from the texts."""
+    allowed: tuple[str, ...] = ()
+    """Phrases that the guard lets leave."""
 
 
 class WritingService:
@@ -155,6 +167,8 @@ class WritingService:
         if not request.use_history or history == "nobody":
             reads = "none"
         request, notice = replace(request, personalisation=reads), None
+        if history == "generalist":  # the server is given the history itself
+            request = replace(request, guard="off")
         try:
             offline = request.offline or not role.uses_generalist
             try:
@@ -219,6 +233,7 @@ class WritingService:
                 retrieved = choice.find(
                     store, query, RetrievalContext(profiler, self._reranker)
                 )
+                gate = self._gate(request, role, store, retrieved, learnt=learnt)
         except StoppedError:
             return "stopped"
         request = replace(request, background=retrieved.beside(request.background))
@@ -256,6 +271,7 @@ class WritingService:
         job = TextJob(
             *(model, context, request, role.method, emit, stop, patience),
             keeps_session=True,
+            gate=gate,
         )
         try:
             return job.run(verifier, retrieved.passages)
@@ -266,6 +282,42 @@ class WritingService:
                 names = model.vocabulary.names()
                 where = f": {self._verifier.first_difference(names)}"
             raise VocabularyRefusedError(f"{error}{where}") from error
+
+    def _gate(
+        self,
+        request: WriteRequest,
+        role: VerifierRole,
+        store: Store,
+        retrieved: Retrieved,
+        *,
+        learnt: bool,
+    ) -> GuardGate | None:
+        """What a draft must pass before it leaves; None where the person wants none,
+        nothing leaves, or no draft knows the history."""
+        mode = request.guard or self._config.guard
+        if mode == "off" or not (role.uses_generalist and learnt):
+            return None
+        assert self._model is not None
+        texts = [f"{p.subject}\n\n{p.text}" for p in retrieved.passages]
+        texts += [retrieved.notes, request.background]
+        worn = self._config.adapter
+        if worn is not None:  # it may know any of the texts by heart
+            texts += [passage.text for passage in store.recent(limit=LEARNT)]
+        brief = request.brief
+        index = index_of(
+            texts,
+            f"{brief.recipient}\n{brief.text}",
+            correspondents=store.correspondents(),
+            allowed=self._config.allowed,
+            region=self._config.guard_region,
+        )
+        return GuardGate(
+            index,
+            self._model.vocabulary,
+            mode,
+            request.ask,
+            request.settings.seed,
+        )
 
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
         """Raise InvalidSettingsError for what cannot be, before anything is sent."""

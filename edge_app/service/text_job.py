@@ -18,6 +18,7 @@ from edge_app.decoding.events import (
     Opened,
     SourcesFound,
 )
+from edge_app.decoding.gate import Gate
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
@@ -44,6 +45,8 @@ class TextJob:
     """With a server that is lost in mid-text."""
     keeps_session: bool = False
     """Whether the verifier's session stays open for another version of the text."""
+    gate: Gate | None = None
+    """What a draft must pass before it leaves; None: all may leave."""
 
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
         """Write the text; why it ended.
@@ -103,6 +106,7 @@ class TextJob:
                 end_ids=vocabulary.end_ids,
                 never_ids=mark_ids(vocabulary),
                 stop=self.stop,
+                gate=self.gate,
             )
             for _ in loop.blocks():
                 if self.stop.is_set():

@@ -24,7 +24,7 @@ from edge_app.tui.variant import State, Variant
 from models.prompts import Request
 from personal_store.files.private_files import part_of, put_in_place, shred
 
-_STATES: tuple[State, ...] = ("kept", "replaced", "typed")
+_STATES: tuple[State, ...] = ("kept", "replaced", "typed", "held")
 """States of words in a version that is no longer being written."""
 
 

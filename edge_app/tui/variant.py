@@ -8,7 +8,7 @@ still change, *refused* what was just struck out, *typed* what the person wrote.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from decoding_core.messages import Origin
 from edge_app.decoding.events import (
@@ -16,11 +16,13 @@ from edge_app.decoding.events import (
     Event,
     Finished,
     FinishReason,
+    HeldBack,
     Opened,
     Sent,
     Settled,
     Source,
     SourcesFound,
+    StandsIn,
     Statistics,
     Token,
     Verified,
@@ -28,8 +30,8 @@ from edge_app.decoding.events import (
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.words.phrases import SentText
 
-State = Literal["kept", "replaced", "waiting", "refused", "typed"]
-STATES: tuple[State, ...] = ("kept", "replaced", "waiting", "refused", "typed")
+State = Literal["kept", "replaced", "waiting", "refused", "typed", "held"]
+STATES: tuple[State, ...] = get_args(State)
 Run = tuple[str, State]
 """A piece of text and the state of its words."""
 
@@ -71,6 +73,8 @@ class Variant:
     reason: FinishReason | None = None
     statistics: Statistics | None = None
     stopped: bool = False
+    held: list[HeldBack] = field(default_factory=list)
+    """What was kept from the server."""
     edited: list[Run] | None = None
     """The text as the person left it; None while it is as it was written."""
     saved: str | None = None
@@ -108,6 +112,10 @@ class Variant:
                     else:  # another word than the one drafted here voids all behind it
                         self.waiting.clear()
                     self.settled.append(token)
+            case StandsIn(tokens=stand_ins):
+                self.left.texts.update(stand_ins)
+            case HeldBack():
+                self.held.append(event)
             case Finished(reason, statistics):
                 self.reason, self.statistics = reason, statistics
                 self.end(now)
@@ -146,7 +154,13 @@ class Variant:
 
     def drafted(self) -> list[Run]:
         """The text as it was written."""
-        return [(token.text, _LOOKS[token.origin]) for token in self.settled]
+        return [(token.text, self._look(at)) for at, token in enumerate(self.settled)]
+
+    def _look(self, at: int) -> State:
+        """The state of a settled token."""
+        if any(one.position <= at < one.position + one.tokens for one in self.held):
+            return "held"
+        return _LOOKS[self.settled[at].origin]
 
     def steady(self) -> int:
         """The number of leading words that no later event can move."""
@@ -155,7 +169,8 @@ class Variant:
     def tail(self, first: int, now: float) -> list[Run]:
         """Words from `first`, which is at most `steady()`, refused ones among them."""
         self.struck = [struck for struck in self.struck if struck.until > now]
-        runs = [(token.text, _LOOKS[token.origin]) for token in self.settled[first:]]
+        places = range(first, len(self.settled))
+        runs = [(self.settled[at].text, self._look(at)) for at in places]
         runs += [(drafted.text, "waiting") for drafted in self.waiting]
         for struck in sorted(self.struck, key=lambda struck: -struck.at):
             place = max(0, struck.at - first)

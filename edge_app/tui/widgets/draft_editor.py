@@ -15,7 +15,12 @@ from decoding_core.foreign_text import legible
 from edge_app.tui.variant import Run, State
 from edge_app.tui.widgets.page_text import PageText
 
-_STATES: tuple[State, ...] = ("typed", "kept", "replaced")  # 0 is what edits put in
+_STATES: tuple[State, ...] = (
+    "typed",
+    "kept",
+    "replaced",
+    "held",
+)  # 0 is what edits put in
 
 
 class DraftEditor(PageText):

@@ -98,7 +98,8 @@ def count_words(runs: Iterable[Run]) -> dict[State, int]:
     """Words by the state of their first letter."""
     counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0}
     inside = False
-    for text, state in runs:
+    for text, run_state in runs:
+        state: State = "kept" if run_state == "held" else run_state
         for letter in text:
             if letter.isalnum() and not inside:
                 counts[state] = counts.get(state, 0) + 1
