@@ -97,7 +97,9 @@ _MEASURE = re.compile(
     r"lbs?|oz|px|pt|gb|mb|kb|tb|ghz|mhz|hz|x|k|c|f|l|ml|v|w|kw|kwh|d|er|ish|bit|fps))\Z",
     re.IGNORECASE,
 )
-_IBAN = re.compile(r"\b[A-Za-z]{2}\d{2}(?:[ \-.]?[A-Za-z0-9]{1,4}){3,8}\b")
+_IBAN = re.compile(
+    r"\b[A-Za-z]{2}\d{2}(?:[ \-.]?[A-Za-z0-9]{4}){2,7}(?:[ \-.]?[A-Za-z0-9]{1,3})?\b"
+)
 _EMAIL = re.compile(
     r"[\w.+'\-]*[\w+\-]@[\w\-]+(?:\.[\w\-]+)*"
     r"|[\w.+'\-]*[\w+\-][ ]?@[ ]?[\w\-]+(?:[ ]?\.[ ]?[A-Za-z][\w\-]+)+"
@@ -360,7 +362,8 @@ _OPEN = tuple(
         r"(?:[$€£¥]|\b(?:EUR|USD|GBP|CHF)\b) ?\d[\d.,']*k?[^.!?\n]{0,45}\Z",
         r"\d[\d.,']*k? ?(?:[€$£]|euros?|dollars?|pounds?|EUR|GBP)[^.!?\n]{0,45}\Z",
         # Groups of a bank account or a postcode.
-        r"\b[A-Za-z]{2}\d{2}(?:[ \-][A-Za-z0-9]{1,4})*[ \-]*\Z",
+        r"\b[A-Za-z]{2}\d{2}(?:[ \-.]?[A-Za-z0-9]{4}){0,7}"
+        r"[ \-.]?[A-Za-z0-9]{0,4}[ ]?\Z",
         r"\b[A-Z]{1,2}\d[A-Z\d]?[ ]?\d?[A-Z]{0,2}\Z",
         # A title, and a name of which only the first part stands there.
         r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Herr|Frau|Mme|Monsieur|Madame|Señora?|"

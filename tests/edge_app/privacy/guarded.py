@@ -159,7 +159,8 @@ class GuardedRun:
             clock=lambda: self.now,
         )
         session.open()
-        self.writer = Writer(script, len(self.private), size)
+        liking = 20.0 if self.agreeable else 6.0
+        self.writer = Writer(script, len(self.private), size, liking)
         self.gate = None
         if self.guarded:
             index = index_of(self.history, self.request)

@@ -2,15 +2,21 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoding_core.messages import Candidates
+from decoding_core.methods import build
+from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
+from edge_app.privacy.guard.stand_ins import tokens_of
 from tests.edge_app.decoding.losing_server import DISTURBANCES
 from tests.edge_app.decoding.test_verifier_session import METHODS, spread
-from tests.edge_app.privacy.guarded import DRAFT, GuardedRun
+from tests.edge_app.privacy.guarded import DRAFT, PROMPT, GuardedRun
 from tests.edge_app.privacy.planted import planted
+from tests.fakes import HashEngine
 
 KEEPS_ALL = MethodSettings(method="steering", temperature=0.0, threshold=0.0)
 
@@ -70,19 +76,19 @@ def test_what_the_server_thinks_of_the_rest_is_all_that_matters():
     """A server whose opinion does not depend on the spans: the person's text is the one
     of a run without a guard."""
     for seed in range(3):
-        settings = replace(KEEPS_ALL, threshold=0.4, seed=seed)
+        chosen = replace(KEEPS_ALL, threshold=0.4, seed=seed)
         runs = [
-            GuardedRun(settings, agreeable=True, guarded=one) for one in (False, True)
+            GuardedRun(chosen, agreeable=True, guarded=one) for one in (False, True)
         ]
         assert runs[0].text == runs[1].text
 
 
 def test_off_means_off():
     """Without a gate the frames are those of a text that never knew of one."""
-    settings = replace(KEEPS_ALL, threshold=0.5, window=2, draft_length=4)
-    plain = GuardedRun(settings, guarded=False, draft="All the best to you and yours.")
+    chosen = replace(KEEPS_ALL, threshold=0.5, window=2, draft_length=4)
+    plain = GuardedRun(chosen, guarded=False, draft="All the best to you and yours.")
     assert plain.loop._text.public == plain.loop._text.own
-    guarded = GuardedRun(settings, draft="All the best to you and yours.")
+    guarded = GuardedRun(chosen, draft="All the best to you and yours.")
     assert guarded.tokens == plain.tokens
     assert not guarded.held
 
@@ -108,11 +114,11 @@ def test_a_neutral_stand_in_does_not_tell_what_it_stands_for():
 
 @pytest.mark.parametrize("method", ["steering", "rejection", "costeer"])
 def test_without_a_guard_the_secrets_leave_and_with_one_they_do_not(method):
-    settings = MethodSettings(
+    chosen = MethodSettings(
         method=method, temperature=0.7, seed=3, threshold=0.1, draft_length=5
     )
     open_, guarded = (
-        GuardedRun(settings, agreeable=True, guarded=one) for one in (False, True)
+        GuardedRun(chosen, agreeable=True, guarded=one) for one in (False, True)
     )
     assert open_.leaked()
     assert not guarded.leaked()
@@ -121,6 +127,7 @@ def test_without_a_guard_the_secrets_leave_and_with_one_they_do_not(method):
 some = st.lists(st.sampled_from(DISTURBANCES), unique=True, max_size=2)
 
 
+@settings(max_examples=12)  # each is two texts over a hundred tokens
 @given(
     st.sampled_from(METHODS),
     st.sampled_from([0.0, 0.7]),
@@ -134,7 +141,7 @@ def test_no_loss_lets_a_secret_out(
     method, temperature, base, seed, window, length, losses
 ):
     """Nor shows in the text; whatever the length of drafts and the window."""
-    settings = MethodSettings(
+    chosen = MethodSettings(
         method=method,
         temperature=0.7 if method == "rejection" else temperature,
         base=base,
@@ -143,8 +150,8 @@ def test_no_loss_lets_a_secret_out(
         seed=seed,
         threshold="auto" if seed % 2 and method == "steering" else 0.5,
     )
-    quiet = GuardedRun(settings, seed=str(seed))
-    other = replace(settings, draft_length=length, window=window)
+    quiet = GuardedRun(chosen, seed=str(seed))
+    other = replace(chosen, draft_length=length, window=window)
     disturbed = GuardedRun(other, disturbances=spread(*losses, window), seed=str(seed))
     assert disturbed.tokens == quiet.tokens
     assert disturbed.public == quiet.public
@@ -153,3 +160,40 @@ def test_no_loss_lets_a_secret_out(
     for text in disturbed.server.opened:
         public = disturbed.loop._text.public
         assert tuple(text) == tuple(public[: len(text)])
+
+
+def test_coupled_is_exact_given_the_public_text():
+    """Each token outside of a span is the one that decoding step by step draws, from
+    the target of the specialist behind the person's text and of the other two behind
+    the public one, with the noise of its place."""
+    chosen = MethodSettings(method="coupled", temperature=0.7, seed=5, draft_length=7)
+    run = GuardedRun(chosen)
+    assert run.held
+    size, draw, method = run.vocabulary.size, chosen.draw(), build(chosen)
+    own = run.loop._text.own
+    public, held = [], {one.position: one for one in run.held}
+    large, base = (HashEngine(name, size, spread=1.0) for name in ("large", "base"))
+    at = 0
+    while at < len(own):
+        if at in held:
+            public += tokens_of(held[at].stand_in, run.vocabulary)
+            at += held[at].tokens
+            continue
+        run.writer.read = [*run.private, *own[:at]]
+        large.read = base.read = [*PROMPT, *public]
+        logprobs = [
+            log_softmax(model.logits()[None], 0.7)[0].astype(np.float32)
+            for model in (large, base)
+        ]
+        best = np.argsort(-logprobs[0], kind="stable")[: chosen.candidates]
+        ids = np.sort(best).astype(np.int32)
+        row = Candidates(ids, *(one[ids] for one in logprobs))
+        logits = run.writer.logits().astype(np.float32)
+        specialist = draw.unnormalised(logits[ids])
+        target = method.target(specialist, row)
+        with np.errstate(divide="ignore"):
+            index = draw.coupled(np.log(target), at, row.token_ids)
+        assert ids[index] == own[at]
+        public.append(own[at])
+        at += 1
+    assert public == list(run.loop._text.public)
