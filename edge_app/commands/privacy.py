@@ -21,6 +21,7 @@ from edge_app.privacy.guard.checking import Report, check
 from edge_app.privacy.guard.history import index_of
 from personal_store import Store
 
+_HABITS = 200
 _TEXTS = 50
 """Texts of the store that a text is compared with: those that share words with it."""
 
@@ -70,6 +71,7 @@ def check_text(
             correspondents=store.correspondents(),
             allowed=read_allowed(allowed_path()),
             region=settings.guard_region,
+            own=(passage.text for passage in store.recent(limit=_HABITS)),
         )
     report = check(text, index, typed=settings.guard != "local")
     if as_json:

@@ -52,6 +52,8 @@ from models.running.settings import EngineSettings, default_threads
 from models.running.threads import fit_threads
 from personal_store import Store, import_source
 
+HABITS = 200
+"""In so many of the newest texts the habits of the writer are counted."""
 LEARNT = 1000
 """So many of the newest texts are private besides those that are read, where an adapter
 was trained on them."""
@@ -310,6 +312,7 @@ class WritingService:
             correspondents=store.correspondents(),
             allowed=self._config.allowed,
             region=self._config.guard_region,
+            own=(passage.text for passage in store.recent(limit=HABITS)),
         )
         return GuardGate(
             index,

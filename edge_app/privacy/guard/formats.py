@@ -101,15 +101,16 @@ _IBAN = re.compile(
     r"\b[A-Za-z]{2}\d{2}(?:[ \-.]?[A-Za-z0-9]{4}){2,7}(?:[ \-.]?[A-Za-z0-9]{1,3})?\b"
 )
 _EMAIL = re.compile(
-    r"[\w.+'\-]*[\w+\-]@[\w\-]+(?:\.[\w\-]+)*"
-    r"|[\w.+'\-]*[\w+\-][ ]?@[ ]?[\w\-]+(?:[ ]?\.[ ]?[A-Za-z][\w\-]+)+"
-    r"|\b[\w.\-]+ ?(?:\(at\)|\[at\]|\{at\}) ?[\w\-]+(?: ?(?:\.|\(dot\)|\[dot\]) ?\w+)*"
-    r"|\b[\w.\-]+ at [\w\-]+(?: dot \w+)+",
+    r"(?<![\w.+'\-])[\w.+'\-]*[\w+\-]@[\w\-]+(?:\.[\w\-]+)*"
+    r"|(?<![\w.+'\-])[\w.+'\-]*[\w+\-][ ]?@[ ]?[\w\-]+(?:[ ]?\.[ ]?[A-Za-z][\w\-]+)+"
+    r"|(?<![\w.\-])[\w.\-]+ ?(?:\(at\)|\[at\]|\{at\}) ?[\w\-]+"
+    r"(?: ?(?:\.|\(dot\)|\[dot\]) ?\w+)*"
+    r"|(?<![\w.\-])[\w.\-]+ at [\w\-]+(?: dot \w+)+",
     re.IGNORECASE,
 )
 _LINK = re.compile(
     r"\b(?:[a-z][a-z0-9+.\-]{1,12}://|www\d?\.)[^\s<>\"]+"
-    r"|\b(?:[a-z0-9\-]+\.)+(?:com|org|net|edu|gov|io|co|uk|de|fr|es|it|nl|eu|at|ch|pl|"
+    r"|(?<![a-z0-9\-.])(?:[a-z0-9\-]+\.)+(?:com|org|net|edu|gov|io|co|uk|de|fr|es|it|nl|eu|at|ch|pl|"
     r"se|no|dk|fi|pt|ie|be|info|biz|me|app|dev|ai|ly|xyz|online|site|shop|blog|example|"
     r"test)\b(?:/[^\s<>\"]*)?",
     re.IGNORECASE,
@@ -162,8 +163,9 @@ _SPELLED = re.compile(
     rf"\b{_DIGIT_WORD}(?:[ ,\-]{{1,3}}{_DIGIT_WORD}){{3,}}\b", re.IGNORECASE
 )
 _MONEY = re.compile(
-    r"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|CHF|Rs)\b\.?) ?\d(?:[\d.,'’ ]*\d)?k?"
-    r"|\b\d(?:[\d.,'’ ]*\d)?k? ?(?:[€$£¥]|(?:euros?|dollars?|pounds?|eur|usd|gbp|chf|"
+    r"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|CHF|Rs)\b\.?) ?\d(?:[\d.,'’ ]{0,20}\d)?k?"
+    r"|\b\d(?:[\d.,'’ ]{0,20}\d)?k? ?"
+    r"(?:[€$£¥]|(?:euros?|dollars?|pounds?|eur|usd|gbp|chf|"
     r"francs?|franken|kroner|kronor|zł|yen|rupees)\b)"
     r"|\b\d{1,3}(?:[.,'’ ]\d{3})+(?:[.,]\d\d)?\b|\b\d{3,}(?:[.,]\d\d)?\b",
     re.IGNORECASE,
@@ -352,7 +354,7 @@ _OPEN = tuple(
         r"\b\d{1,4},?[ ](?i:rue|avenue|boulevard|place|chemin|quai|cours)"
         r"(?:[ ][\w'’\-]+){0,4}[ ]*\Z",
         # A street that a number may follow.
-        r"[\w\-]+(?:stra(?:ß|ss)e|str\.|gasse|allee|straat|laan|gracht|plein|weg|platz)"
+        r"(?<![\w\-])[\w\-]+(?:stra(?:ß|ss)e|str\.|gasse|allee|straat|laan|gracht|plein|weg|platz)"
         r"[ ]*\d*\Z",
         rf"\b(?:Calle|Avenida|Plaza|Paseo|Via|Viale|Piazza|Corso|Rua|Am|Zum|Zur|Im)"
         rf"(?:[ ](?:de|del|della|la|{_NAME})){{0,5}},?[ ]*\d*\Z",

@@ -23,8 +23,10 @@ from edge_app.privacy.guard.words import (
 _LONGEST = 12
 """Words of the longest literal that is looked for."""
 _HABIT = 3
-"""A phrase of common words that stands in so many own texts is a habit of the writer:
-it tells nothing that is in one of them."""
+"""A phrase that stands in so many own texts is a habit of the writer: it tells nothing
+that is in one of them."""
+_MOST_LETTERS = 80
+"""Of a literal: an encoded picture is none."""
 _RARE = 4
 """Letters of the shortest uncommon word that is looked for."""
 _SHINGLE = 8
@@ -93,11 +95,13 @@ def index_of(
     correspondents: Iterable[tuple[str, str]] = (),
     allowed: Sequence[str] = (),
     region: str = "",
+    own: Iterable[str] = (),
 ) -> PrivateIndex:
     """The index of a history's texts, less what the request or `allowed` phrases say.
 
     `correspondents` are names and addresses. `region` is the country of national
     telephone numbers (ISO 3166); empty: that of the international ones in the texts.
+    In the writer's `own` texts their habits are counted besides.
     """
     texts = list(texts)
     index = PrivateIndex(region or _region_of(texts))
@@ -114,12 +118,17 @@ def index_of(
         _add_words(index, text, words)
         folded = [word.folded for word in words]
         rows.update(set(zip(*(folded[i:] for i in range(RUN)), strict=False)))
+    common: Counter[tuple[str, ...]] = Counter()
+    for text in own:
+        folded = [word.folded for word in words_of(text)]
+        found = zip(*(folded[i:] for i in range(RUN)), strict=False)
+        common.update(set(found) & rows.keys())
     public = [[w.folded for w in words_of(text)] for text in (request, *allowed)]
     known = {
         row for ws in public for row in zip(*(ws[i:] for i in range(RUN)), strict=False)
     }
     for row, count in rows.items():
-        habit = count >= _HABIT and all(is_common(word) for word in row)
+        habit = max(count, common[row]) >= _HABIT
         if habit or row in known or sum(word.isalpha() for word in row) < 2:
             continue
         if is_common_phrase(row):
@@ -131,6 +140,8 @@ def index_of(
             index.follow.setdefault(row[:size], set()).add(row[size])
     for name, address in correspondents:
         _add_person(index, name, address)
+    for literal in [one for one in index.literals if len(one) > _MOST_LETTERS]:
+        del index.literals[literal]  # its letters and digits are known by their parts
     for literal in index.literals:
         index.begun.update(literal[:size] for size in range(1, len(literal) + 1))
     return index
