@@ -22,6 +22,7 @@ _COMMANDS = {
     "import": "edge_app.commands.import_letters",
     "search": "edge_app.commands.search",
     "sent": "edge_app.commands.sent",
+    "privacy": "edge_app.commands.privacy",
     "evaluate": "edge_app.commands.evaluate",
     "tune": "edge_app.commands.tune",
     "models": "edge_app.commands.models",

@@ -218,6 +218,22 @@ class Store:
                 labels=tuple(json.loads(row["labels"])),
             )
 
+    def correspondents(self, limit: int = 5_000) -> list[tuple[str, str]]:
+        """Names, empty where they are not known, and addresses of those to whom a
+        stored text went or from whom one came, the latest first; the owner's addresses
+        are not among them."""
+        own = set(self.identities())
+        rows = self.db.execute(
+            """SELECT name, address FROM (
+                   SELECT recipient AS name, recipient_address AS address, id
+                   FROM record WHERE kind IN ('email', 'message')
+                   UNION ALL SELECT '', sender, id FROM record
+               ) WHERE name != '' OR address != ''
+               GROUP BY name, address ORDER BY max(id) DESC LIMIT ?""",
+            (limit,),
+        )
+        return [(name, address) for name, address in rows if address not in own]
+
     def counts(self) -> dict[str, int]:
         """Own texts per kind, then 'own', 'received' and 'words' in total."""
         rows = self.db.execute(

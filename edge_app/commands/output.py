@@ -15,6 +15,7 @@ from decoding_core.foreign_text import legible, one_line, ungated
 from edge_app.decoding.events import (
     Event,
     Finished,
+    HeldBack,
     Notice,
     Reckoned,
     Settled,
@@ -48,6 +49,7 @@ class Output:
         self._plain = plain
         self._looks = may_style() and not plain
         self._tokens: list[Token] = []
+        self._held: list[HeldBack] = []
         self._found = SourcesFound(())
         self._tally = Tally()
         self._finished: Finished | None = None
@@ -68,12 +70,18 @@ class Output:
             case SourcesFound():
                 self._found = event
             case Settled(tokens=tokens):
-                self._tokens += tokens
-                for token in tokens if not (self._as_json or self._plain) else ():
-                    if self._looks and token.origin == "recovered":
+                for token in tokens:
+                    self._tokens.append(token)
+                    if self._as_json or self._plain:
+                        continue
+                    if self._looks and self._is_held_back(len(self._tokens) - 1):
+                        echo_ours(styled(token.text, CYAN), nl=False)
+                    elif self._looks and token.origin == "recovered":
                         echo_ours(styled(token.text, UNDERLINED), nl=False)
                     else:
                         click.echo(legible(token.text), nl=False)
+            case HeldBack():
+                self._held.append(event)
             case Notice(text=text):
                 self._say(text)
             case Reckoned():
@@ -117,6 +125,13 @@ class Output:
         """The texts that were read for it."""
         return self._found.sources
 
+    def _is_held_back(self, position: int) -> bool:
+        """Whether the token at a place of the text was kept from the server."""
+        return any(
+            held.position <= position < held.position + held.tokens
+            for held in self._held
+        )
+
     def _say(self, sentence: str) -> None:
         click.echo(one_line(sentence), err=self._aside)
 
@@ -129,6 +144,7 @@ class Output:
         request = self._request
         return {
             "text": self.text,
+            "held_back": [asdict(held) for held in self._held],
             "tokens": [asdict(token) for token in self._tokens],
             "sources": [asdict(source) for source in self.sources],
             "statistics": asdict(self._statistics()),
@@ -142,6 +158,7 @@ class Output:
                 "personalisation": self._found.personalisation,
                 "adapter": self._found.adapter,
                 "offline": request.offline,
+                "guard": request.guard,
             },
             "ended": self._finished.reason if self._finished else "failed",
         }
@@ -217,6 +234,11 @@ def numbers(statistics: Statistics) -> str:
         exact = f"exact to {bound:.1g} a token"
         lacked = f"candidates lacked up to {bound:.0%} of a target"
         parts.append(exact if bound < _WORTH_A_WORD else lacked)
+    if statistics.held_back:
+        spans = (
+            "1 span" if statistics.held_back == 1 else f"{statistics.held_back} spans"
+        )
+        parts.append(f"held back {spans}")
     if statistics.local:
         parts.append(f"written on this device alone {statistics.local}")
     rounds = "1 round" if statistics.rounds == 1 else f"{statistics.rounds} rounds"

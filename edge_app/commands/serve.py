@@ -7,7 +7,7 @@ import secrets
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import click
@@ -15,7 +15,7 @@ import click
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import build
 from edge_app.commands.stopping import stoppable
-from edge_app.config.settings import read_settings
+from edge_app.config.settings import GuardMode, read_settings
 from edge_app.service.requests import WriteRequest
 from models.prompts import TASKS, Request
 
@@ -57,6 +57,12 @@ PORT = 8777
     help="The same for the server that is started here.",
 )
 @click.option("--offline", is_flag=True, help="Write on this device alone.")
+@click.option(
+    "--guard",
+    type=click.Choice(get_args(GuardMode)),
+    help="What becomes of names, numbers and copied phrases; nobody is asked here. "
+    "placeholder",
+)
 @click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
 @click.option("--lora", metavar="NAME", help="A personal adapter; 'off' for none. off")
 @click.option("--no-history", is_flag=True, help="Do not read your own texts.")
@@ -109,6 +115,7 @@ def command(**options: Any) -> None:
             personalisation=settings.personalisation,
             offline=options["offline"],
             may_go_offline=not options["no_offline"],
+            guard=options["guard"] or settings.guard,
         ),
         secrets.token_urlsafe(32),
         origins,

@@ -9,11 +9,13 @@ from edge_app.adapters.kept import wanted
 from edge_app.config.paired import read_paired
 from edge_app.config.settings import (
     Settings,
+    allowed_path,
     ledger_path,
     sample_store_path,
     store_path,
 )
 from edge_app.privacy.budget import PrivacyLimits
+from edge_app.privacy.guard.allowed import read_allowed
 from edge_app.service.service import ServiceConfig
 from edge_app.transport.addresses import is_this_machine
 from edge_app.transport.shape import Cadence
@@ -66,6 +68,9 @@ def service_config(
         token=token,
         token_in_clear=settings.token_in_clear,
         certificate=certificate,
+        guard=settings.guard,
+        guard_region=settings.guard_region,
+        allowed=read_allowed(allowed_path()),
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
         ledger_days=_days(settings.ledger_days),

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from decoding_core.errors import InvalidSettingsError
+from decoding_core.foreign_text import one_line
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
-from edge_app.config.settings import Settings, read_settings, store_path
+from edge_app.config.settings import (
+    GuardMode,
+    Settings,
+    read_settings,
+    store_path,
+)
+from edge_app.decoding.events import HeldBack
 from edge_app.retrieval import personalisation
 from edge_app.service.requests import WriteRequest
 from models.prompts import TASKS, Request
@@ -148,6 +155,11 @@ class _Write(click.Command):
     help="The most that a token may tell it once that is spent. 0",
 )
 @click.option("--offline", is_flag=True, help="Write on this device alone.")
+@click.option(
+    "--guard",
+    type=click.Choice(get_args(GuardMode)),
+    help="What becomes of names, numbers and copied phrases. placeholder",
+)
 @click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
 @click.option(
     "--personalisation", help="What of your texts is read; listed below. bm25"
@@ -264,7 +276,16 @@ def _write_request(
         personalisation=options["personalisation"] or defaults.personalisation,
         offline=options["offline"],
         may_go_offline=not options["no_offline"],
+        guard=options["guard"] or defaults.guard,
+        ask=ask_in_terminal if sys.stdin.isatty() and sys.stderr.isatty() else None,
     )
+
+
+def ask_in_terminal(held: HeldBack) -> bool:
+    """Ask the person whether what the guard found may leave; no is the default."""
+    shown = one_line(held.text.strip())
+    question = f"\n{held.kind}: may '{shown}' leave? ({one_line(held.reason)})"
+    return click.confirm(question, default=False, err=True)
 
 
 def _received(options: dict[str, Any]) -> str:

@@ -23,6 +23,11 @@ SETTINGS = "settings"
 TOKEN_VARIABLE = "SPECSTEER_TOKEN"  # noqa: S105 (a name, no secret)
 
 
+GuardMode = Literal["placeholder", "local", "ask", "off"]
+"""What becomes of what must not leave: a stand-in of its kind is sent; a neutral one
+is; the person is asked whether it may leave; nothing is looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The device's settings; every field can be a line of `settings.toml`."""
@@ -71,6 +76,11 @@ class Settings:
     privacy_mixture: float | None = None
     """Nats that one token may tell where nothing of these is left, and where there is
     no such limit."""
+    guard: GuardMode = "placeholder"
+    """What becomes of names, numbers and copied phrases before a draft leaves."""
+    guard_region: str = ""
+    """Country of national telephone numbers, such as DE; empty: that of the
+    international numbers in the texts."""
     method: MethodSettings = field(
         default_factory=lambda: MethodSettings(
             temperature=0.7, top_p=0.95, seed=secrets.randbelow(_SEEDS)
@@ -113,6 +123,11 @@ def store_path() -> Path:
 def sample_store_path() -> Path:
     """Where the sample history lies; it never mixes with the person's own."""
     return state_folder() / "sample.db"
+
+
+def allowed_path() -> Path:
+    """Where the phrases lie that the guard lets leave."""
+    return state_folder() / "allowed.txt"
 
 
 def ledger_path() -> Path:

@@ -13,7 +13,7 @@ import codecs
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any, Literal
@@ -152,6 +152,32 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldBack:
+    """Tokens were kept from the server: no verifier read them, and it goes on behind
+    what stands in their place."""
+
+    kind: str
+    """Such as `person` or `phone`."""
+    reason: str
+    text: str
+    """As the person reads it; it stays on this device."""
+    stand_in: str
+    """As the server reads it."""
+    position: int = 0
+    """How many tokens of the text stand before them."""
+    tokens: int = 0
+    """How many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandsIn:
+    """Tokens that will be sent in the place of what is held back."""
+
+    tokens: tuple[tuple[int, str], ...]
+    """Ids and texts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """A sentence for the person, such as that the server is gone."""
 
@@ -181,6 +207,8 @@ class Statistics:
     token; None where that is not known."""
     in_vain: int = 0
     """Drafted behind a block of which a token was refused, and never verified."""
+    held_back: int = 0
+    """Spans that were kept from the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +228,8 @@ Event = (
     | Reckoned
     | Verified
     | Settled
+    | StandsIn
+    | HeldBack
     | Notice
     | Finished
 )
@@ -312,6 +342,7 @@ class EventEmitter:
 
     def __init__(self, emit: Emit, piece: Callable[[int], bytes]) -> None:
         self._emit = emit
+        self._piece = piece
         self._settled = TextDecoder(piece)
         self._waiting = self._settled.fork()
         self._texts: list[str] = []
@@ -359,6 +390,17 @@ class EventEmitter:
             self._waiting = self._settled.fork()
         self._emit(Settled(tuple(tokens)))
 
+    def stands_in(self, token_ids: Sequence[int]) -> None:
+        """These tokens will be sent in the place of what is held back."""
+        decoder = TextDecoder(self._piece)
+        texts = tuple((token, decoder.push(token)) for token in token_ids)
+        self._emit(StandsIn(texts))
+
+    def held_back(self, held: HeldBack) -> None:
+        """Tokens were kept from the server."""
+        if not self.thinking:
+            self._emit(held)
+
     @property
     def thinking(self) -> bool:
         """Whether the text has not begun, as the model still thinks aloud."""
@@ -381,7 +423,7 @@ class Tally:
         self._started = clock()
         self._origins: Counter[str] = Counter()
         self._drafted = self._accepted = self._up = self._down = 0
-        self._in_vain = 0
+        self._in_vain = self._held_back = 0
         self._round_trips: list[float] = []
         self._bound: float | None = None
 
@@ -397,6 +439,8 @@ class Tally:
                 self._round_trips.append(event.seconds)
                 if event.truncation_bound is not None:
                     self._bound = max(event.truncation_bound, self._bound or 0.0)
+            case HeldBack():
+                self._held_back += 1
             case Sent(size=size):
                 self._up += size
             case Received(size=size):
@@ -427,4 +471,5 @@ class Tally:
             else None,
             truncation_bound=self._bound,
             in_vain=self._in_vain,
+            held_back=self._held_back,
         )

@@ -19,12 +19,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NewType
 
 from decoding_core.draft_length import DraftLengths
 from decoding_core.errors import ContextFullError, StoppedError
-from decoding_core.messages import TokenBlock
+from decoding_core.messages import Origin, TokenBlock
 from decoding_core.protocols import Engine, Method
 from decoding_core.settings import FIXED_LENGTH, MethodSettings
 from decoding_core.verifier import role_of
@@ -39,8 +39,12 @@ from edge_app.decoding.deciders import (
 )
 from edge_app.decoding.draw_account import DrawAccount
 from edge_app.decoding.events import EventEmitter, FinishReason
+from edge_app.decoding.gate import Gate, Piece
 from edge_app.decoding.session import VerifierSession
 
+_LOOKAHEAD = 12
+"""So many more tokens than a block is to hold are drafted at most to fill it, where the
+gate does not let the last ones pass yet."""
 MOST_REFUSALS = 200
 """So many refusals in a row at one place end a text that only drafts again."""
 
@@ -54,18 +58,32 @@ class Transcript:
     """The settled text, in the form the person reads and in the form the server knows.
 
     The two are equal until something is kept from the server and replaced by a
-    placeholder. The specialist reads the first; generalist and base read the second,
-    and positions on the wire count it.
+    stand-in. The specialist reads the first; generalist and base read the second,
+    and positions on the wire count it. A token that was redrawn is settled at once and
+    public when it has passed the gate.
     """
 
     def __init__(self) -> None:
         self.own = OwnIds([])
         self.public = PublicIds([])
+        self.passed = 0
+        """How many of the own tokens the public ones stand for."""
+
+    @property
+    def waiting(self) -> int:
+        """How many settled tokens wait at the gate."""
+        return len(self.own) - self.passed
 
     def settle(self, token_ids: Sequence[int]) -> None:
-        """Append tokens that both sides may read."""
+        """Append tokens to what the person reads."""
         self.own.extend(token_ids)
-        self.public.extend(token_ids)
+
+    def publish(self, length: int, public_ids: Sequence[int] | None = None) -> None:
+        """Let the next own tokens pass, as they are or as `public_ids`."""
+        if public_ids is None:
+            public_ids = self.own[self.passed : self.passed + length]
+        self.public.extend(public_ids)
+        self.passed += length
 
 
 def decode_loop(
@@ -81,9 +99,11 @@ def decode_loop(
     never_ids: Collection[int] = (),
     stop: threading.Event | None = None,
     account: DrawAccount | None = None,
+    gate: Gate | None = None,
 ) -> DecodeLoop:
     """The loop that writes one text with a method, which `settings` name; a text holds
-    none of `never_ids`, and `account` hears of all that is drawn.
+    none of `never_ids`, and `account` hears of all that is drawn. What leaves passes
+    the gate; without one, all may leave.
 
     `engine` is the specialist, which reads the private prompt; the session has been
     opened with the public one. Draft and target are drawn by one `Draw`, so that noise
@@ -122,14 +142,17 @@ def decode_loop(
         max_tokens=max_tokens,
         end_ids=end_ids,
         stop=stop or threading.Event(),
+        gate=gate,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Out:
-    """A block that waits for its verdict."""
+    """A block that waits for its verdict, or a stretch that was held back and waits for
+    the blocks before it."""
 
     length: int
+    """How many drafted tokens it takes."""
     sent: float
     """On the clock of `time.perf_counter`, as all times here."""
     read: float
@@ -138,6 +161,10 @@ class _Out:
     """When the verdict is expected."""
     handling: float
     """How long it took to send it."""
+    has_left: bool = True
+    """Whether a verifier is to read it."""
+    held: Piece | None = None
+    """What stands in for a stretch that was held back."""
 
 
 class DecodeLoop:
@@ -155,6 +182,7 @@ class DecodeLoop:
         max_tokens: int,
         end_ids: Collection[int],
         stop: threading.Event,
+        gate: Gate | None = None,
     ) -> None:
         """Prepare to write; the session has been opened. `alone` decides while no
         verifier answers."""
@@ -167,6 +195,7 @@ class DecodeLoop:
         self._max_tokens = max_tokens
         self._end_ids = end_ids
         self._stop = stop
+        self._gate = gate
         self._text = Transcript()
         self._out: deque[_Out] = deque()
         self._full = False  # whether the specialist has no room for another token
@@ -201,12 +230,15 @@ class DecodeLoop:
         recover the token after it."""
         text, drafter = self._text, self._drafter
         if not self._out:
+            self._pass_settled()
             self._session.return_if_due(text.public)
 
         # Draft and send, then wait for the verdict on the oldest block; None: nobody
         # answers, and the device writes on alone.
         while True:
             self._draft_on()
+            if self._out[0].held is not None:
+                return self._hold_back()
             try:
                 verdict = self._session.collect(text.public)
                 break
@@ -242,6 +274,8 @@ class DecodeLoop:
             (*[decider.origin] * len(kept), *[decision.origin] * len(recovered)),
         )
         text.settle(settled.token_ids)
+        if block.has_left:
+            text.publish(len(kept))
         self._lengths.handled(block.handling + time.perf_counter() - collected)
         return settled
 
@@ -249,7 +283,7 @@ class DecodeLoop:
         """Draft, and send each block that is long enough, until the window is full, the
         text cannot go on, or a verdict is there."""
         text, drafter, lengths = self._text.own, self._drafter, self._lengths
-        while True:
+        while not (self._out and self._out[0].held):
             decider = self._alone if self._session.alone else self._decider
             sent = sum(block.length for block in self._out)
             begin, drafted = len(text) + sent, drafter.token_ids
@@ -266,14 +300,15 @@ class DecodeLoop:
                 wanted = min(wanted, lengths.next(len(self._out)))
             threshold = decider.threshold.at(begin, len(text))
             if pending >= wanted or done:
-                room = len(self._out) < (1 if self._session.alone else lengths.window)
+                out = sum(block.held is None for block in self._out)
+                room = out < (1 if self._session.alone else lengths.window)
                 if not room or threshold is None or (self._out and not pending):
                     return
-                if not pending and wanted:
+                if not pending and wanted and (done or not self._text.waiting):
                     # Nothing drafted, and no room to draft.
                     raise ContextFullError("the text no longer fits")
-                self._send(pending, threshold)
-                continue
+                if self._send_clear(pending, wanted, threshold, final=done):
+                    continue
             if self._out and not pending and not lengths.worth_a_block(sent):
                 return
             if self._out and (self._session.ready() or not self._has_time()):
@@ -291,6 +326,88 @@ class DecodeLoop:
                 lengths.drafted(time.perf_counter() - began, len(self._out))
             self._emitter.drafted(token)
 
+    def _send_clear(
+        self, pending: int, wanted: int, threshold: float, *, final: bool
+    ) -> bool:
+        """Send what the gate lets pass of the `pending` tokens, up to `wanted`, or take
+        what it holds back out of the draft; False: more is to be drafted before that is
+        clear, or before a block is long enough."""
+        text, gate = self._text, self._gate
+        if gate is None or self._session.alone:
+            self._send(pending, threshold)
+            return True
+        token_ids = [*text.own, *self._drafter.token_ids]
+        start, waiting = len(token_ids) - pending, 0
+        if not self._out:
+            # What was redrawn has not passed yet.
+            start, waiting = text.passed, text.waiting
+        if start == len(token_ids):
+            self._send(0, threshold)
+            return True
+        piece = gate.next(token_ids, start, final=final)
+        if piece is None:
+            return False
+        if piece.held is not None:
+            self._emitter.stands_in(piece.stand_in)
+            if piece.length <= waiting:
+                self._stand_in(piece)
+            else:
+                length, now = piece.length - waiting, time.perf_counter()
+                held = _Out(length, now, now, now, 0.0, has_left=False, held=piece)
+                self._out.append(held)
+            return True
+        text.publish(min(piece.length, waiting))
+        clear = piece.length - waiting
+        if clear < 0 or (clear == 0 and wanted):
+            return waiting > 0
+        if not wanted:
+            # Drafted to see what a redrawn token begins, and for nothing else.
+            self._drafter.cut(0)
+            self._emitter.shortened(0)
+        elif clear < wanted and not final:
+            behind = gate.next(token_ids, start + piece.length, final=False)
+            if behind is None and pending < wanted + _LOOKAHEAD:
+                return False
+        self._send(min(clear, wanted), threshold)
+        return True
+
+    def _pass_settled(self) -> None:
+        """Let what is settled and waits at the gate pass, as far as it is clear."""
+        text, gate = self._text, self._gate
+        while text.waiting:
+            piece = Piece(text.waiting)
+            if gate is not None:
+                found = gate.next(text.own, text.passed, final=False)
+                if found is None:
+                    return
+                piece = found
+            if piece.held is None:
+                text.publish(piece.length)
+            else:
+                self._stand_in(piece)
+
+    def _stand_in(self, piece: Piece) -> None:
+        """Let a stand-in pass for the next own tokens."""
+        assert piece.held is not None
+        position = self._text.passed
+        self._emitter.held_back(
+            replace(piece.held, position=position, tokens=piece.length)
+        )
+        self._text.publish(piece.length, piece.stand_in)
+
+    def _hold_back(self) -> TokenBlock:
+        """Settle a stretch that was held back, as it was drafted; the verifier goes on
+        behind what stands in for it."""
+        block = self._out.popleft()
+        assert block.held is not None
+        token_ids = self._drafter.draft(block.length).token_ids
+        self._drafter.settle(block.length, replaced=False)
+        self._text.settle(token_ids)
+        self._stand_in(block.held)
+        self._session.stands_in(len(block.held.stand_in))
+        origins: list[Origin] = ["local"] * len(token_ids)
+        return TokenBlock(tuple(token_ids), tuple(origins))
+
     def _has_time(self) -> bool:
         """Whether to draft one more token before the verdict on the oldest block."""
         oldest = self._out[0]
@@ -306,9 +423,13 @@ class DecodeLoop:
         half = costs.round_trip / 2
         idle = self._out[-1].read if self._out else 0.0
         read = max(now + half, idle) + costs.block(length)
-        self._session.submit(self._text.public, drafted, threshold)
-        took = time.perf_counter() - now
-        self._out.append(_Out(length, now, read, read + half, took))
+        before: list[int] = []
+        for block in self._out:
+            before = [*before, *block.held.stand_in] if block.held is not None else []
+        self._session.submit(self._text.public, drafted, threshold, before)
+        took, alone = time.perf_counter() - now, self._session.alone
+        left = not alone or self._gate is None
+        self._out.append(_Out(length, now, read, read + half, took, has_left=left))
 
     def _shorten(self) -> None:
         """Send half of the oldest block again, where the verifier has no room for more;

@@ -26,6 +26,7 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.messages import (
+    SETTLED_LIMIT,
     DraftBlock,
     OpenSession,
     SessionOpened,
@@ -96,6 +97,9 @@ class _Asked:
     threshold: float
     round: int
     """Stays when it is sent again."""
+    before: tuple[int, ...] = ()
+    """Stands between what is drafted in the block before and in this one, and is not
+    to be verified."""
     sent: bool = False
 
 
@@ -172,11 +176,16 @@ class VerifierSession:
             self._leave(error)
 
     def submit(
-        self, text_ids: Sequence[int], drafted: Sequence[int], threshold: float
+        self,
+        text_ids: Sequence[int],
+        drafted: Sequence[int],
+        threshold: float,
+        before: Sequence[int] = (),
     ) -> None:
-        """Send what was drafted after the text and after the blocks that are out;
-        `collect` gives the verdict. What goes wrong with a block behind others is
-        mended when the verdict on the first is collected.
+        """Send what was drafted after the text, after the blocks that are out and after
+        the tokens `before` it, which are not to be verified; `collect` gives the
+        verdict. What goes wrong with a block behind others is mended when the verdict
+        on the first is collected.
 
         Raises:
             ContextFullError: the draft no longer fits into a model of the verifier.
@@ -185,7 +194,8 @@ class VerifierSession:
             StoppedError: the person stopped.
         """
         self._round += 1
-        self._out.append(_Asked(tuple(drafted), threshold, self._round))
+        asked = _Asked(tuple(drafted), threshold, self._round, tuple(before))
+        self._out.append(asked)
         if len(self._out) == 1:
             self._left = self._new_patience()
             self._patiently(lambda: self._send(text_ids))
@@ -231,6 +241,11 @@ class VerifierSession:
             self.epoch += 1
             self._out.clear()
 
+    def stands_in(self, length: int) -> None:
+        """The first tokens before the oldest block that is out are text now."""
+        if self._out:
+            self._out[0].before = self._out[0].before[length:]
+
     def void(self) -> None:
         """Give up all blocks that are out; they will be submitted anew."""
         self._out.clear()
@@ -266,6 +281,12 @@ class VerifierSession:
         assert self._known is not None
         text, known = list(text_ids), self._known
         for block in self._out:
+            text += block.before
+            if not block.sent and len(text) - known > SETTLED_LIMIT:
+                if block is not self._out[0]:
+                    return  # more than a block carries: it waits until it is the first
+                self._open_again(text)
+                known = len(text)
             if not block.sent:
                 self._verifier.submit(
                     DraftBlock(

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Emit, Source
+from edge_app.config.settings import GuardMode
+from edge_app.decoding.events import Emit, HeldBack, Source
 from edge_app.privacy.budget import PrivacyLimits
 from models.prompts import Request
 
@@ -37,6 +38,11 @@ class WriteRequest:
     """Records of the store not to be used."""
     privacy: PrivacyLimits | None = None
     """How much may be told of the history; None: what the service was set up for."""
+    guard: GuardMode | None = None
+    """What becomes of what must not leave; None: what the service was set up for."""
+    ask: Callable[[HeldBack], bool] | None = field(default=None, compare=False)
+    """Says for `guard` "ask" whether something that was held back may leave; None:
+    nothing may."""
 
 
 class Service(Protocol):

@@ -20,6 +20,7 @@ from decoding_core.methods import build
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.config.sealed import key_of
+from edge_app.config.settings import GuardMode
 from edge_app.decoding.events import (
     Emit,
     Event,
@@ -31,13 +32,16 @@ from edge_app.decoding.events import (
     Tally,
     emit_to,
 )
+from edge_app.decoding.gate import PublicText
 from edge_app.decoding.session import Patience, go_alone
 from edge_app.privacy.budget import Account, PrivacyLimits
+from edge_app.privacy.guard.gate import GuardGate
+from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.ledger import Ledger
 from edge_app.privacy.spent import SpentToday, spent_path
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, title
-from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery
+from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrieved
 from edge_app.sample.filling import make_ready
 from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.service.requests import WriteRequest
@@ -56,6 +60,11 @@ from models.running.threads import fit_threads
 from models.thinking import mark_ids
 from personal_store import Store, import_source
 
+HABITS = 200
+"""In so many of the newest texts the habits of the writer are counted."""
+LEARNT = 1000
+"""So many of the newest texts are private besides those that are read, where an adapter
+was trained on them."""
 _MOMENT = 0.1  # seconds
 
 
@@ -90,6 +99,12 @@ class ServiceConfig:
     """Milliseconds between two rounds; 0: each leaves when it is ready."""
     privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
     """How much may be told of the history where a request does not say."""
+    guard: GuardMode = "placeholder"
+    """What becomes of what must not leave, where a request does not say."""
+    guard_region: str = ""
+    """Country of national telephone numbers; empty: it is taken from the texts."""
+    allowed: tuple[str, ...] = ()
+    """Phrases that the guard lets leave."""
 
 
 class WritingService:
@@ -171,6 +186,8 @@ class WritingService:
         if not request.use_history or history == "nobody":
             reads = "none"
         request, notice = replace(request, personalisation=reads), None
+        if history == "generalist":  # the server is given the history itself
+            request = replace(request, guard="off")
         try:
             offline = request.offline or not role.uses_generalist
             try:
@@ -235,6 +252,7 @@ class WritingService:
                 retrieved = choice.find(
                     store, query, RetrievalContext(profiler, self._reranker)
                 )
+                gate = self._gate(request, role, store, retrieved, learnt=learnt)
         except StoppedError:
             return "stopped"
         request = replace(request, background=retrieved.beside(request.background))
@@ -268,7 +286,8 @@ class WritingService:
         if self._reckons(request, role) and learnt:
             # Read twice: by the account, and as part of the verifier where it is one.
             shared = RememberedRows(base())
-            account = self._account(request, role, shared, emit)
+            public = list if gate is None else PublicText(gate)
+            account = self._account(request, role, shared, emit, public)
 
             def account_base() -> Engine:
                 return shared
@@ -286,6 +305,7 @@ class WritingService:
             *(model, context, request, role.method, emit, stop, patience),
             keeps_session=True,
             account=account,
+            gate=gate,
         )
         try:
             return job.run(verifier, retrieved.passages)
@@ -307,7 +327,12 @@ class WritingService:
         return told and draws and (request.privacy.binds or on_edge)
 
     def _account(
-        self, request: WriteRequest, role: VerifierRole, base: Engine, emit: Emit
+        self,
+        request: WriteRequest,
+        role: VerifierRole,
+        base: Engine,
+        emit: Emit,
+        public: Callable[[Sequence[int]], Sequence[int]],
     ) -> Account:
         """The account of a text, which goes on with what this server was told today."""
         assert self._model is not None
@@ -326,6 +351,44 @@ class WritingService:
             never_ids=mark_ids(self._model.vocabulary),
             today=spent.read(),
             note=spent.add,
+            public=public,
+        )
+
+    def _gate(
+        self,
+        request: WriteRequest,
+        role: VerifierRole,
+        store: Store,
+        retrieved: Retrieved,
+        *,
+        learnt: bool,
+    ) -> GuardGate | None:
+        """What a draft must pass before it leaves; None where the person wants none,
+        nothing leaves, or no draft knows the history."""
+        mode = request.guard or self._config.guard
+        if mode == "off" or not (role.uses_generalist and learnt):
+            return None
+        assert self._model is not None
+        texts = [f"{p.subject}\n\n{p.text}" for p in retrieved.passages]
+        texts += [retrieved.notes, request.background]
+        worn = self._config.adapter
+        if worn is not None:  # it may know any of the texts by heart
+            texts += [passage.text for passage in store.recent(limit=LEARNT)]
+        brief = request.brief
+        index = index_of(
+            texts,
+            f"{brief.recipient}\n{brief.text}",
+            correspondents=store.correspondents(),
+            allowed=self._config.allowed,
+            region=self._config.guard_region,
+            own=(passage.text for passage in store.recent(limit=HABITS)),
+        )
+        return GuardGate(
+            index,
+            self._model.vocabulary,
+            mode,
+            request.ask,
+            request.settings.seed,
         )
 
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:

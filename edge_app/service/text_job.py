@@ -19,6 +19,7 @@ from edge_app.decoding.events import (
     Opened,
     SourcesFound,
 )
+from edge_app.decoding.gate import Gate
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
@@ -47,6 +48,8 @@ class TextJob:
     """Whether the verifier's session stays open for another version of the text."""
     account: DrawAccount | None = None
     """Hears of all that is drawn."""
+    gate: Gate | None = None
+    """What a draft must pass before it leaves; None: all may leave."""
 
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
         """Write the text; why it ended.
@@ -107,6 +110,7 @@ class TextJob:
                 never_ids=mark_ids(vocabulary),
                 stop=self.stop,
                 account=self.account,
+                gate=self.gate,
             )
             for _ in loop.blocks():
                 if self.stop.is_set():

@@ -19,6 +19,7 @@ from edge_app.decoding.events import (
     Emit,
     Event,
     Finished,
+    HeldBack,
     Notice,
     Opened,
     Received,
@@ -27,13 +28,17 @@ from edge_app.decoding.events import (
     Settled,
     Source,
     SourcesFound,
+    StandsIn,
     Statistics,
     Token,
     Verified,
 )
 from edge_app.service.requests import WriteRequest
 
-_PLAIN = {kind.__name__: kind for kind in (Drafted, Notice, Opened, Received, Reckoned)}
+_PLAIN = {
+    kind.__name__: kind
+    for kind in (Drafted, HeldBack, Notice, Opened, Received, Reckoned)
+}
 
 
 def read_recording(path: Path) -> list[Event]:
@@ -65,6 +70,8 @@ def from_json(line: str) -> Event:
             return SourcesFound(
                 sources, fields.get("personalisation", ""), fields.get("adapter", "")
             )
+        case "StandsIn":
+            return StandsIn(tuple((int(i), str(text)) for i, text in fields["tokens"]))
         case "Settled":
             return Settled(tuple(Token(**token) for token in fields["tokens"]))
         case "Verified":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
-State = Literal["kept", "replaced", "waiting", "refused", "typed"]
-STATES: tuple[State, ...] = ("kept", "replaced", "waiting", "refused", "typed")
+State = Literal["kept", "replaced", "waiting", "refused", "typed", "held"]
+STATES: tuple[State, ...] = get_args(State)
 Run = tuple[str, State]
 """A piece of text and the state of its words."""
 

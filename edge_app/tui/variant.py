@@ -16,12 +16,14 @@ from edge_app.decoding.events import (
     Event,
     Finished,
     FinishReason,
+    HeldBack,
     Opened,
     Reckoned,
     Sent,
     Settled,
     Source,
     SourcesFound,
+    StandsIn,
     Statistics,
     Token,
     Verified,
@@ -75,6 +77,8 @@ class Variant:
     reason: FinishReason | None = None
     statistics: Statistics | None = None
     stopped: bool = False
+    held: list[HeldBack] = field(default_factory=list)
+    """What was kept from the server."""
     edited: list[Run] | None = None
     """The text as the person left it; None while it is as it was written."""
     saved: str | None = None
@@ -108,18 +112,25 @@ class Variant:
                         at = len(self.settled) + event.accepted
                         self.struck = [Struck(at, word, now + STRUCK_SECONDS)]
             case Settled(tokens):
-                self.left.texts.update({token.id: token.text for token in tokens})
-                for token in tokens if not self.stopped else ():
-                    if self.waiting and self.waiting[0].id == token.id:
-                        del self.waiting[0]
-                    else:  # another word than the one drafted here voids all behind it
-                        self.waiting.clear()
-                    self.settled.append(token)
+                self._settle(tokens)
+            case StandsIn(tokens=stand_ins):
+                self.left.texts.update(stand_ins)
+            case HeldBack():
+                self.held.append(event)
             case Finished(reason, statistics):
                 self.reason, self.statistics = reason, statistics
                 self.end(now)
             case _:
                 pass
+
+    def _settle(self, tokens: Sequence[Token]) -> None:
+        self.left.texts.update({token.id: token.text for token in tokens})
+        for token in tokens if not self.stopped else ():
+            if self.waiting and self.waiting[0].id == token.id:
+                del self.waiting[0]
+            else:  # another word than the one drafted here voids all behind it
+                self.waiting.clear()
+            self.settled.append(token)
 
     def stop(self, now: float) -> None:
         """Stop for the person: settled words stay, waiting words are dropped."""
@@ -153,7 +164,13 @@ class Variant:
 
     def drafted(self) -> list[Run]:
         """The text as it was written."""
-        return [(token.text, _LOOKS[token.origin]) for token in self.settled]
+        return [(token.text, self._look(at)) for at, token in enumerate(self.settled)]
+
+    def _look(self, at: int) -> State:
+        """The state of a settled token."""
+        if any(one.position <= at < one.position + one.tokens for one in self.held):
+            return "held"
+        return _LOOKS[self.settled[at].origin]
 
     def steady(self) -> int:
         """The number of leading tokens that no later event can move or let look
@@ -172,7 +189,8 @@ class Variant:
         """Tokens from `first`, which is at most `steady()`, refused ones among them,
         and no line that waits: one that is refused would move the page."""
         self.struck = [struck for struck in self.struck if struck.until > now]
-        runs = [(token.text, _LOOKS[token.origin]) for token in self.settled[first:]]
+        places = range(first, len(self.settled))
+        runs = [(self.settled[at].text, self._look(at)) for at in places]
         for drafted in self.waiting:
             before, line, _ = drafted.text.partition("\n")
             if before:

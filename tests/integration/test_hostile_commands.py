@@ -76,6 +76,16 @@ CASES = {
     ("sent",): ["", "--brief", "--json", "--bytes"],
     ("evaluate",): ["{missing}", "{eval}", "{jsonl}", "--{hostile}"],
     ("tune",): ["{missing}", "{eval}", "--queries {hostile}", "--json {missing}/a/b"],
+    ("privacy", "check"): [
+        "{hostile}",
+        "{hostile} --request {hostile} --to {hostile}",
+        "{hostile} --json",
+    ],
+    ("privacy", "allow"): [
+        "~{hostile}",
+        "~{hostile} --undo",
+        "{hostile} && privacy allow",
+    ],
     ("profile",): ["", "{hostile}", "refresh --specialist {gguf}"],
     ("adapter", "train"): ["--name {hostile}", "~--person {hostile}", "--{hostile}"],
     ("adapter", "list"): ["~", "~--json"],

@@ -16,6 +16,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import (
     Event,
     Finished,
+    HeldBack,
     Opened,
     Reckoned,
     Settled,
@@ -29,7 +30,7 @@ from edge_app.tui.recording import from_json
 from edge_app.tui.runs import Run, State
 from models.prompts import TASKS, Request
 
-_AT_REST: tuple[State, ...] = ("kept", "replaced", "typed")
+_AT_REST: tuple[State, ...] = ("kept", "replaced", "typed", "held")
 """States of words that no longer wait for a verdict."""
 
 
@@ -155,7 +156,7 @@ def worth_keeping(event: Event) -> Event | None:
         case SourcesFound(sources=sources):
             bare = tuple(replace(source, excerpt="") for source in sources)
             return replace(event, sources=bare)
-        case Opened() | Verified() | Settled() | Reckoned() | Finished():
+        case Opened() | Verified() | Settled() | HeldBack() | Reckoned() | Finished():
             return event
         case _:
             return None

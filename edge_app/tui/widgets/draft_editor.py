@@ -16,7 +16,12 @@ from edge_app.tui.runs import Run, State
 from edge_app.tui.widgets.page_text import PageText
 from edge_app.tui.words.whole import words_of
 
-_STATES: tuple[State, ...] = ("typed", "kept", "replaced")  # 0 is what edits put in
+_STATES: tuple[State, ...] = (
+    "typed",
+    "kept",
+    "replaced",
+    "held",
+)  # 0 is what edits put in
 
 
 def _nobody(_at: int, _removed: int, _runs: list[Run]) -> None:

@@ -130,7 +130,8 @@ def test_json_is_one_object(run, service):
     body = json.loads(result.stdout)
     assert len(lines(result.stdout)) == 1
     assert set(body) == {
-        *("text", "tokens", "sources", "statistics", "privacy", "settings", "ended")
+        *("text", "tokens", "held_back", "sources", "statistics", "privacy"),
+        *("settings", "ended"),
     }
     assert body["text"] == TEXT
     assert body["tokens"][1] == {"id": 2, "text": " See", "origin": "recovered"}
@@ -147,6 +148,7 @@ def test_json_is_one_object(run, service):
         *("drafted", "accepted", "recovered", "bonus", "local", "rounds"),
         *("bytes_up", "bytes_down", "seconds", "tokens_per_second"),
         *("acceptance_rate", "round_trip_ms", "truncation_bound", "in_vain"),
+        "held_back",
     }
     assert body["settings"]["seed"] == 5
     assert body["settings"]["recipient"] == "Ana ü"

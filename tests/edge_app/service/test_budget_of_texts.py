@@ -13,6 +13,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Finished, Reckoned
 from edge_app.privacy.budget import PrivacyLimits
+from edge_app.privacy.in_words import sendings
 from edge_app.privacy.ledger import read_ledger
 from edge_app.privacy.spent import SpentToday, read_spent, spent_path
 from edge_app.service.requests import WriteRequest
@@ -73,7 +74,7 @@ def test_what_a_text_tells_stands_in_events_ledger_and_the_sum_of_the_day(
     """And is taken off the limit of the next text, unless that says otherwise."""
     first = told(service)
     ledger = tmp_path / "ledger.jsonl"
-    entries = [e.nats for e in read_ledger(ledger) if e.nats is not None]
+    entries = [one.nats for one in sendings(ledger) if one.nats is not None]
     assert 0 < first[-1].total <= 6.0 + 1e-6
     assert entries == pytest.approx([event.nats for event in first])
     (day,) = read_spent(spent_path(ledger)).values()

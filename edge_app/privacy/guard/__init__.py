@@ -1,0 +1,1 @@
+"""The guard: what of a draft must not leave undecided, and what stands in its place."""

@@ -1,0 +1,271 @@
+"""What the private texts of one text hold, indexed once so that a draft is compared
+with it quickly."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from edge_app.privacy.guard.formats import Kind, digits_of, spans_of
+from edge_app.privacy.guard.words import (
+    RUN,
+    Word,
+    common_words,
+    given_names,
+    is_common,
+    is_common_phrase,
+    words_of,
+)
+
+_LONGEST = 12
+"""Words of the longest literal that is looked for."""
+_HABIT = 3
+"""A phrase that stands in so many own texts is a habit of the writer: it tells nothing
+that is in one of them."""
+_MOST_LETTERS = 80
+"""Of a literal: an encoded picture is none."""
+_RARE = 4
+"""Letters of the shortest uncommon word that is looked for."""
+_SHINGLE = 8
+"""So many letters of an uncommon word are looked for inside of other words."""
+_DIGITS = 5
+"""So many digits of a number are looked for inside of other numbers."""
+_CLEAR_OF_NAMES = 3000
+"""A word among the so many commonest is no name where a sentence begins with it."""
+_SENTENCE = re.compile(r"(?:\A|[.!?:;\n\"“”‘(\[•*>-]|\d[.)])[\s\"'“‘(]*\Z")
+
+
+def starts_sentence(text: str, at: int) -> bool:
+    """Whether a word at this place has a capital letter for its place alone."""
+    return _SENTENCE.search(text[max(0, at - 6) : at]) is not None
+
+
+@dataclass(slots=True)
+class PrivateIndex:
+    """Literals, phrases and numbers of private texts that the request does not hold."""
+
+    region: str = ""
+    """Whose national telephone numbers are known."""
+    literals: dict[str, Kind] = field(default_factory=dict)
+    """Names, addresses, numbers and uncommon words, as their folded words joined."""
+    begun: set[str] = field(default_factory=set)
+    """All beginnings of literals."""
+    proper: dict[str, Kind] = field(default_factory=dict)
+    """Names that are common words too: looked for with a capital letter."""
+    shingles: set[str] = field(default_factory=set)
+    """Every `_SHINGLE` letters of uncommon words."""
+    digits: set[str] = field(default_factory=set)
+    """Every `_DIGITS` digits of numbers, and shorter numbers whole."""
+    words: set[str] = field(default_factory=set)
+    """All words."""
+    phrases: set[tuple[str, ...]] = field(default_factory=set)
+    """Every `RUN` words in a row."""
+    weak: set[tuple[str, ...]] = field(default_factory=set)
+    """Such rows as many writers use: they tell something beside others alone."""
+    follow: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
+    """Which words may follow the first ones of such a row."""
+    public: set[str] = field(default_factory=set)
+    """Words of the request, and stretches of it with their words joined."""
+
+    def is_public(self, joined: str) -> bool:
+        """Whether the request holds these words, joined, or the person allowed them."""
+        return joined in self.public
+
+    def allow(self, text: str) -> None:
+        """Take what the request or the person says as known to the server."""
+        words = [word.folded for word in words_of(text)]
+        for first in range(len(words)):
+            joined = ""
+            for word in words[first : first + _LONGEST]:
+                joined += word
+                self.public.add(joined)
+                if joined.endswith("s"):
+                    self.public.add(joined[:-1])
+        for row in zip(*(words[i:] for i in range(RUN)), strict=False):
+            self.phrases.discard(row)
+
+
+def index_of(
+    texts: Iterable[str],
+    request: str,
+    *,
+    correspondents: Iterable[tuple[str, str]] = (),
+    allowed: Sequence[str] = (),
+    region: str = "",
+    own: Iterable[str] = (),
+) -> PrivateIndex:
+    """The index of a history's texts, less what the request or `allowed` phrases say.
+
+    `correspondents` are names and addresses. `region` is the country of national
+    telephone numbers (ISO 3166); empty: that of the international ones in the texts.
+    In the writer's `own` texts their habits are counted besides.
+    """
+    texts = list(texts)
+    index = PrivateIndex(region or _region_of(texts))
+    for text in (request, *allowed):
+        index.allow(text)
+    asked = digits_of(request)
+    rows: Counter[tuple[str, ...]] = Counter()
+    for name in _signatures(texts):
+        index.allow(name)
+    for text in texts:
+        words = words_of(text)
+        index.words.update(word.folded for word in words)
+        _add_spans(index, text, asked)
+        _add_words(index, text, words)
+        folded = [word.folded for word in words]
+        rows.update(set(zip(*(folded[i:] for i in range(RUN)), strict=False)))
+    common: Counter[tuple[str, ...]] = Counter()
+    for text in own:
+        folded = [word.folded for word in words_of(text)]
+        found = zip(*(folded[i:] for i in range(RUN)), strict=False)
+        common.update(set(found) & rows.keys())
+    public = [[w.folded for w in words_of(text)] for text in (request, *allowed)]
+    known = {
+        row for ws in public for row in zip(*(ws[i:] for i in range(RUN)), strict=False)
+    }
+    for row, count in rows.items():
+        habit = max(count, common[row]) >= _HABIT
+        if habit or row in known or sum(word.isalpha() for word in row) < 2:
+            continue
+        if is_common_phrase(row):
+            index.weak.add(row)
+            index.follow.setdefault(row[:-1], set()).add(row[-1])
+            continue
+        index.phrases.add(row)
+        for size in range(1, RUN):
+            index.follow.setdefault(row[:size], set()).add(row[size])
+    for name, address in correspondents:
+        _add_person(index, name, address)
+    for literal in [one for one in index.literals if len(one) > _MOST_LETTERS]:
+        del index.literals[literal]  # its letters and digits are known by their parts
+    for literal in index.literals:
+        index.begun.update(literal[:size] for size in range(1, len(literal) + 1))
+    return index
+
+
+def _add_spans(index: PrivateIndex, text: str, asked: str) -> None:
+    """Literals that their form gives away, and the digits of numbers."""
+    for span in spans_of(text, index.region, eager=True):
+        words = [word.folded for word in words_of(text[span.start : span.end])]
+        joined = "".join(words)
+        if index.is_public(joined) or len(joined) < 3:
+            continue
+        if len(words) <= _LONGEST:
+            _add_literal(index, joined, span.kind)
+        if span.kind == "email":
+            _add_address(index, text[span.start : span.end])
+        digits = digits_of(joined)
+        if len(digits) >= _RARE and digits not in asked:
+            if len(digits) < _DIGITS:
+                index.digits.add(digits)
+            index.digits.update(
+                digits[i : i + _DIGITS] for i in range(len(digits) - _DIGITS + 1)
+            )
+
+
+def _add_address(index: PrivateIndex, address: str) -> None:
+    """An email address as it is written and as it is said, and the part that names
+    somebody."""
+    local, _, domain = address.partition("@")
+    spoken = f"{local} at {domain.replace('.', ' dot ')}"
+    for form in (address, spoken, local):
+        joined = "".join(word.folded for word in words_of(form))
+        if len(joined) >= _RARE:
+            _add_literal(index, joined, "email")
+
+
+def _add_literal(index: PrivateIndex, joined: str, kind: Kind) -> None:
+    """Look for a literal from now on, unless it is an everyday word or known."""
+    if joined and not index.is_public(joined) and not is_common(joined):
+        index.literals.setdefault(joined, kind)
+
+
+def _add_words(index: PrivateIndex, text: str, words: Sequence[Word]) -> None:
+    """Uncommon words, and names."""
+    for one, other in pairwise(words):
+        # A name of which each part is a common word, such as Grace Long.
+        if (
+            one.folded in given_names()
+            and text[one.end : other.start] == " "
+            and one.text[0].isupper()
+            and other.text[0].isupper()
+            and not index.is_public(one.folded + other.folded)
+        ):
+            index.literals.setdefault(one.folded + other.folded, "person")
+    for word in words:
+        if word.folded[0].isdigit() or index.is_public(word.folded):
+            continue
+        capital = word.text[0].isupper()
+        inside = capital and not starts_sentence(text, word.start)
+        if not is_common(word.folded):
+            if len(word.folded) >= _RARE or (inside and len(word.folded) > 1):
+                kind: Kind = "person" if capital else "word"
+                index.literals.setdefault(word.folded, kind)
+            if len(word.folded) >= _SHINGLE:
+                index.shingles.update(
+                    word.folded[i : i + _SHINGLE]
+                    for i in range(len(word.folded) - _SHINGLE + 1)
+                )
+        elif capital and word.folded in given_names():
+            index.proper.setdefault(word.folded, "person")
+
+
+def _add_person(index: PrivateIndex, name: str, address: str) -> None:
+    """Names and address of somebody of the letters."""
+    parts = [word.folded for word in words_of(name) if not word.folded.isdigit()]
+    for part in parts:
+        if index.is_public(part) or len(part) < 2:
+            continue
+        if part in common_words():
+            index.proper[part] = "person"
+        else:
+            index.literals.setdefault(part, "person")
+    joined = "".join(parts)
+    if len(parts) > 1 and not index.is_public(joined):
+        index.literals.setdefault(joined, "person")
+    _add_address(index, address)
+
+
+def is_name_here(index: PrivateIndex, text: str, word: Word) -> Kind | None:
+    """What a common word with a capital letter is where it is somebody's name too."""
+    kind = index.proper.get(word.folded)
+    if kind is None or not word.text[0].isupper() or index.is_public(word.folded):
+        return None
+    begins = starts_sentence(text, word.start)
+    if begins and common_words().get(word.folded, 0) < _CLEAR_OF_NAMES:
+        return None
+    return kind
+
+
+def _signatures(texts: Sequence[str]) -> list[str]:
+    """Names under most of the texts: the writer's own, which the server may read."""
+    last: Counter[str] = Counter()
+    for text in texts:
+        lines = [line.strip(" -,.") for line in text.strip().splitlines()]
+        if len(lines) > 1 and 0 < len(lines[-1].split()) <= _HABIT:
+            last[lines[-1]] += 1
+    most = max(2, len(texts) / 2)
+    return [name for name, count in last.items() if count >= most]
+
+
+def _region_of(texts: Sequence[str]) -> str:
+    """The country of most international telephone numbers in the texts; empty where
+    there is none."""
+    regions: Counter[str] = Counter()
+    for text in texts:
+        for found in re.findall(r"(?<!\d)(?:\+|00)\d[\d \t().\-/]{6,18}\d", text):
+            import phonenumbers  # takes 50 ms to load
+
+            try:
+                shown = re.sub(r"\A00", "+", found)
+                number = phonenumbers.parse(shown)
+            except phonenumbers.NumberParseException:
+                continue
+            region = phonenumbers.region_code_for_number(number)
+            if region:
+                regions[region] += 1
+    return max(regions, key=lambda region: regions[region], default="")

@@ -1,0 +1,212 @@
+"""Texts behind the guard, over scripted models and a server that loses things."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from decoding_core.messages import OpenSession
+from decoding_core.methods import build
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import EventEmitter, HeldBack, Notice, Tally
+from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.privacy.guard.gate import GuardGate
+from edge_app.privacy.guard.history import index_of
+from edge_app.privacy.guard.stand_ins import _TYPED, FIRST_NAMES, LAST_NAMES
+from edge_app.privacy.guard.words import words_of
+from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.verifiers.on_device import EdgeBaseVerifier
+from models.running.interface import Vocabulary
+from tests.edge_app.decoding.losing_server import Hurried, LosingServer
+from tests.fakes import HashEngine
+
+HISTORY = (
+    "Hi Ben,\n\nZoltan Petrović has the keys; his number is 0176 5512 334 and he lives "
+    "at 12 Harbour Lane. We are selling the old mill before winter.\n\nTess",
+)
+DRAFT = (
+    "Dear Ben, the keys are with Zoltan Petrović's son. Call 0176 5512 334 or go to "
+    "12 Harbour Lane, and say that we are selling the old mill before winter. All the "
+    "best to you and yours, and to Zoltan of course."
+)
+SECRETS = ("Zoltan", "Petrović", "01765512334", "12harbourlane", "theoldmillbefore")
+REQUEST = "Tell Ben who has the keys."
+PROMPT = (1, 2)
+
+
+def joined(text):
+    """A text as secrets are looked for: no case, accents, gaps."""
+    return "".join(word.folded for word in words_of(text))
+
+
+class PieceVocabulary(Vocabulary):
+    """Words with the space before them, some cut in two; single characters besides."""
+
+    def __init__(self, *texts):
+        words = {
+            piece
+            for text in (*texts, *_TYPED.values(), *FIRST_NAMES, *LAST_NAMES)
+            for word in re.findall(r"\s?\w+|[^\w\s]|\s", text)
+            for piece in (word[: len(word) // 2 + 1], word[len(word) // 2 + 1 :])
+        }
+        characters = {char for word in words for char in word} | {" ", "."}
+        self.pieces = sorted((words | characters) - {""}, key=lambda p: (-len(p), p))
+        self.size = len(self.pieces) + 1
+
+    @property
+    def end_ids(self):
+        return frozenset({self.size - 1})
+
+    def token(self, token_id):
+        return self.piece(token_id)
+
+    def piece(self, token_id):
+        return b"" if token_id == self.size - 1 else self.pieces[token_id].encode()
+
+    def tokenize(self, text, control=False):
+        ids = []
+        while text:
+            found = next(
+                (i for i, p in enumerate(self.pieces) if text.startswith(p)), None
+            )
+            if found is None:
+                text = text[1:]
+                continue
+            ids.append(found)
+            text = text[len(self.pieces[found]) :]
+        return ids
+
+
+class Writer(HashEngine):
+    """Likes the next token of a script best, by its place in the text."""
+
+    def __init__(self, script, prompt_length, vocabulary, liking=6.0):
+        super().__init__("writer", vocabulary, spread=1.0)
+        self.script, self.prompt_length, self.liking = script, prompt_length, liking
+
+    def logits(self):
+        logits = super().logits().copy()
+        at = len(self.read) - self.prompt_length
+        if 0 <= at < len(self.script):
+            logits[self.script[at]] += self.liking
+        return logits
+
+
+class Listening(LosingServer):
+    """Keeps what it was sent."""
+
+    def __init__(self, *options, **named):
+        super().__init__(*options, **named)
+        self.heard = []
+
+    def request(self, what, method, path, body=None, **options):
+        if body and "text_ids" in body:
+            self.heard.append(tuple(body["text_ids"]))
+        return super().request(what, method, path, body, **options)
+
+    def send(self, path, frame, token_ids, **options):
+        self.heard.append(tuple(token_ids))
+        super().send(path, frame, token_ids, **options)
+
+
+@dataclass
+class GuardedRun:
+    """A text of the real loop, guard and client over a losing server."""
+
+    settings: MethodSettings
+    draft: str = DRAFT
+    history: tuple = HISTORY
+    request: str = REQUEST
+    secrets: tuple = SECRETS
+    disturbances: dict = field(default_factory=dict)
+    guarded: bool = True
+    mode: str = "placeholder"
+    ask: object = None
+    agreeable: bool = False
+    """Whether the server's models find every token as likely."""
+    private: tuple = (9, 9, 1, 2)
+    seed: str = ""
+
+    def __post_init__(self):
+        self.vocabulary = PieceVocabulary(*self.history, self.draft)
+        size = self.vocabulary.size
+        script = [*self.vocabulary.tokenize(self.draft), size - 1]
+        self.server = Listening(self.disturbances)
+        spread = 0.0 if self.agreeable else 1.0
+        self.server.models = tuple(
+            HashEngine(name + self.seed, size, spread=spread)
+            for name in ("large", "base")
+        )
+        self.stop, self.events, self.now = Hurried(), [], 0.0
+        verifier = CloudVerifier("http://x", "", lambda _: None, self.stop)
+        verifier._connection = self.server
+        method = build(self.settings)
+        if self.settings.base == "edge" and method.needs_base:
+            base = HashEngine("base" + self.seed, size, spread=spread)
+            verifier = EdgeBaseVerifier(verifier, base)
+        self.tally = Tally()
+        self.emitter = EventEmitter(
+            lambda event: (self.events.append(event), self.tally.add(event)),
+            self.vocabulary.piece,
+        )
+        session = VerifierSession(
+            verifier,
+            OpenSession(PROMPT, (), "fake", self.settings.terms()),
+            self.emitter.notice,
+            patience=Patience(),
+            stop=self.stop,
+            clock=lambda: self.now,
+        )
+        session.open()
+        liking = 20.0 if self.agreeable else 6.0
+        self.writer = Writer(script, len(self.private), size, liking)
+        self.gate = None
+        if self.guarded:
+            index = index_of(self.history, self.request)
+            self.gate = GuardGate(index, self.vocabulary, self.mode, self.ask)
+        self.loop = decode_loop(
+            self.settings,
+            method,
+            self.writer,
+            self.private,
+            session,
+            self.emitter,
+            max_tokens=len(script) + 10,
+            end_ids=self.vocabulary.end_ids,
+            gate=self.gate,
+        )
+        for _ in self.loop.blocks():
+            self.now += 1.0
+
+    @property
+    def tokens(self):
+        return [(token.id, token.origin) for token in self.emitter.tokens]
+
+    @property
+    def text(self):
+        return self.emitter.text()
+
+    @property
+    def held(self):
+        return [event for event in self.events if isinstance(event, HeldBack)]
+
+    @property
+    def notices(self):
+        return [event.text for event in self.events if isinstance(event, Notice)]
+
+    @property
+    def public(self):
+        """The text as the server knows it at the end."""
+        return self.vocabulary.detokenize(self.loop._text.public)
+
+    def leaked(self):
+        """Secrets in anything that was sent, or in what the server holds."""
+        sessions = [session._text for session in self.server.sessions.values()]
+        texts = [*self.server.heard, self.loop._text.public, *sessions]
+        wire = [joined(self.vocabulary.detokenize(ids)) for ids in texts]
+        return [
+            secret
+            for secret in self.secrets
+            if any(joined(secret) in one for one in wire)
+        ]

@@ -1,0 +1,199 @@
+"""The two forms of a text: the person's holds the real words, the server's does not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from decoding_core.messages import Candidates
+from decoding_core.methods import build
+from decoding_core.sampling import log_softmax
+from decoding_core.settings import MethodSettings
+from edge_app.privacy.guard.stand_ins import tokens_of
+from tests.edge_app.decoding.losing_server import DISTURBANCES
+from tests.edge_app.decoding.test_verifier_session import METHODS, spread
+from tests.edge_app.privacy.guarded import DRAFT, PROMPT, GuardedRun
+from tests.edge_app.privacy.planted import planted
+from tests.fakes import HashEngine
+
+KEEPS_ALL = MethodSettings(method="steering", temperature=0.0, threshold=0.0)
+
+
+def test_the_person_reads_the_words_and_the_server_stand_ins():
+    run = GuardedRun(KEEPS_ALL, agreeable=True)
+    assert run.text == DRAFT
+    assert run.public == (
+        "Dear Ben, the keys are with Jamie Miller's son. Call +00 000 or go to 1 Main "
+        "Street, and say that we .... All the best to you and yours, and to Jamie of "
+        "course."
+    )
+    assert not run.leaked()
+    assert [held.kind for held in run.held] == [
+        *("person", "phone", "address", "phrase", "person")
+    ]
+    for held in run.held:
+        tokens = run.emitter.tokens[held.position : held.position + held.tokens]
+        assert "".join(token.text for token in tokens) == held.text
+        assert {token.origin for token in tokens} == {"local"}
+    assert run.tally.statistics().held_back == 5
+
+
+def leaking(count, seed, set_):
+    """Of so many planted secrets, those that came to the socket."""
+    secrets = planted(count, seed, set_)
+    found = []
+    for number, one in enumerate(secrets):
+        others = (secrets[(number + 7 * step) % count].letter for step in (1, 2, 3))
+        run = GuardedRun(
+            replace(KEEPS_ALL, draft_length=(3, 8, 16)[number % 3]),
+            draft=one.draft,
+            history=(one.letter, *others),
+            request="Answer Ben about the things he asked for.",
+            secrets=(one.secret,),
+            agreeable=True,
+        )
+        assert run.text == one.draft
+        if run.leaked():
+            found.append((one.kind, one.secret, run.public))
+    return found
+
+
+@pytest.mark.parametrize("set_", ["tuned", "held_out"])
+def test_planted_secrets_do_not_leave(set_):
+    assert not leaking(40, 1, set_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("set_", ["tuned", "held_out"])
+def test_of_a_thousand_planted_secrets_hardly_one_leaves(set_):
+    """Ten kinds, four genres, at most one in a hundred."""
+    assert len(leaking(1000, 2, set_)) <= 10
+
+
+def test_what_the_server_thinks_of_the_rest_is_all_that_matters():
+    """A server whose opinion does not depend on the spans: the person's text is the one
+    of a run without a guard."""
+    for seed in range(3):
+        chosen = replace(KEEPS_ALL, threshold=0.4, seed=seed)
+        runs = [
+            GuardedRun(chosen, agreeable=True, guarded=one) for one in (False, True)
+        ]
+        assert runs[0].text == runs[1].text
+
+
+def test_off_means_off():
+    """Without a gate the frames are those of a text that never knew of one."""
+    chosen = replace(KEEPS_ALL, threshold=0.5, window=2, draft_length=4)
+    plain = GuardedRun(chosen, guarded=False, draft="All the best to you and yours.")
+    assert plain.loop._text.public == plain.loop._text.own
+    guarded = GuardedRun(chosen, draft="All the best to you and yours.")
+    assert guarded.tokens == plain.tokens
+    assert not guarded.held
+
+
+def test_the_person_is_asked_once_for_each_span():
+    asked = []
+
+    def ask(held):
+        asked.append(held.text.strip())
+        return held.kind == "phone"
+
+    run = GuardedRun(KEEPS_ALL, agreeable=True, mode="ask", ask=ask)
+    assert run.text == DRAFT
+    assert "Call 0176 5512 334 or go to 1 Main Street" in run.public
+    assert len(asked) == len(set(asked)) == 5
+
+
+def test_a_neutral_stand_in_does_not_tell_what_it_stands_for():
+    run = GuardedRun(KEEPS_ALL, agreeable=True, mode="local")
+    assert run.text == DRAFT
+    assert {held.stand_in.strip(" 's") for held in run.held} == {"..."}
+
+
+@pytest.mark.parametrize("method", ["steering", "rejection", "costeer"])
+def test_without_a_guard_the_secrets_leave_and_with_one_they_do_not(method):
+    chosen = MethodSettings(
+        method=method, temperature=0.7, seed=3, threshold=0.1, draft_length=5
+    )
+    open_, guarded = (
+        GuardedRun(chosen, agreeable=True, guarded=one) for one in (False, True)
+    )
+    assert open_.leaked()
+    assert not guarded.leaked()
+
+
+some = st.lists(st.sampled_from(DISTURBANCES), unique=True, max_size=2)
+
+
+@settings(max_examples=12)  # each is two texts over a hundred tokens
+@given(
+    st.sampled_from(METHODS),
+    st.sampled_from([0.0, 0.7]),
+    st.sampled_from(["cloud", "edge"]),
+    st.integers(0, 20),
+    st.integers(1, 4),
+    st.one_of(st.just("auto"), st.integers(1, 9)),
+    st.tuples(st.integers(0, 9), st.lists(some, max_size=8)),
+)
+def test_no_loss_lets_a_secret_out(
+    method, temperature, base, seed, window, length, losses
+):
+    """Nor shows in the text; whatever the length of drafts and the window."""
+    chosen = MethodSettings(
+        method=method,
+        temperature=0.7 if method == "rejection" else temperature,
+        base=base,
+        draft_length=4,
+        window=1,
+        seed=seed,
+        threshold="auto" if seed % 2 and method == "steering" else 0.5,
+    )
+    quiet = GuardedRun(chosen, seed=str(seed))
+    other = replace(chosen, draft_length=length, window=window)
+    disturbed = GuardedRun(other, disturbances=spread(*losses, window), seed=str(seed))
+    assert disturbed.tokens == quiet.tokens
+    assert disturbed.public == quiet.public
+    assert not quiet.leaked()
+    assert not disturbed.leaked()
+    for text in disturbed.server.opened:
+        public = disturbed.loop._text.public
+        assert tuple(text) == tuple(public[: len(text)])
+
+
+def test_coupled_is_exact_given_the_public_text():
+    """Each token outside of a span is the one that decoding step by step draws, from
+    the target of the specialist behind the person's text and of the other two behind
+    the public one, with the noise of its place."""
+    chosen = MethodSettings(method="coupled", temperature=0.7, seed=5, draft_length=7)
+    run = GuardedRun(chosen)
+    assert run.held
+    size, draw, method = run.vocabulary.size, chosen.draw(), build(chosen)
+    own = run.loop._text.own
+    public, held = [], {one.position: one for one in run.held}
+    large, base = (HashEngine(name, size, spread=1.0) for name in ("large", "base"))
+    at = 0
+    while at < len(own):
+        if at in held:
+            public += tokens_of(held[at].stand_in, run.vocabulary)
+            at += held[at].tokens
+            continue
+        run.writer.read = [*run.private, *own[:at]]
+        large.read = base.read = [*PROMPT, *public]
+        logprobs = [
+            log_softmax(model.logits()[None], 0.7)[0].astype(np.float32)
+            for model in (large, base)
+        ]
+        best = np.argsort(-logprobs[0], kind="stable")[: chosen.candidates]
+        ids = np.sort(best).astype(np.int32)
+        row = Candidates(ids, *(one[ids] for one in logprobs))
+        logits = run.writer.logits().astype(np.float32)
+        specialist = draw.unnormalised(logits[ids])
+        target = method.target(specialist, row)
+        with np.errstate(divide="ignore"):
+            index = draw.coupled(np.log(target), at, row.token_ids)
+        assert ids[index] == own[at]
+        public.append(own[at])
+        at += 1
+    assert public == list(run.loop._text.public)

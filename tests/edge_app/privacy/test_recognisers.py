@@ -1,0 +1,126 @@
+"""What the guard takes for private, and what not."""
+
+import pytest
+
+from edge_app.privacy.guard.checking import check
+from edge_app.privacy.guard.formats import spans_of
+from edge_app.privacy.guard.history import index_of
+from edge_app.privacy.guard.spans import Scanner
+
+LETTERS = (
+    "Hi Ana,\n\nZoltan's number is 0176 5512 334, he moved to 12 Harbour Lane. Dr. "
+    "Petrović-Sørensen says the door code is KX-7731.\n\nTess",
+    "Hi Ben,\n\nGrace Long was born on 3 April 1979; write to zoltan.kiss@mail.test. "
+    "We are selling the old mill before winter comes.\n\nTess",
+)
+NOTHING = index_of((), "")
+INDEX = index_of(
+    LETTERS, "Thank Ana for the photos.", correspondents=[("Will Baker", "wb@x.test")]
+)
+
+
+def found(text, index=INDEX):
+    spans = Scanner(index).scan(text, final=True).spans
+    return [(text[span.start : span.end], span.kind) for span in spans]
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "kind"),
+    [
+        ("from DE89 3704 0044 0532 0130 00 today", "DE89 3704 0044 0532 0130 00", 0),
+        ("from gb33bukb20201555555555 today", "gb33bukb20201555555555", "bank account"),
+        ("use 4111-1111-1111-1111 now", "4111-1111-1111-1111", "card"),
+        ("call +44 20 7946 0958 now", "+44 20 7946 0958", "phone"),
+        ("call (020) 7946.0958 now", "(020) 7946.0958", "phone"),
+        ("my PIN is 4821, so", "4821", "id"),
+        ("the passport X1234567 is", "X1234567", "id"),
+        ("write to a.b+c@d-e.org soon", "a.b+c@d-e.org", "email"),
+        ("write to ann at mail dot org soon", "ann at mail dot org", "email"),
+        ("see https://x.test/y?z=1.", "https://x.test/y?z=1", "link"),
+        ("at 12 St. Mary's Road now", "12 St. Mary's Road", "address"),
+        ("in der Lindenstraße 5 wohnt", "Lindenstraße 5", "address"),
+        ("au 5 rue de la Paix ce", "5 rue de la Paix", "address"),
+        ("en Calle Mayor 3 vive", "Calle Mayor 3", "address"),
+        ("she was born on 12 May 1980 in", "12 May 1980", "date"),
+        ("her birthday is March 3rd and", "March 3rd", "date"),
+        ("my account holds 1,250 euros now", "1,250 euros", "amount"),
+        ("it is four one, nine two seven ok", "four one, nine two seven", "number"),
+    ],
+)
+def test_forms(text, span, kind):
+    """Whoever wrote them: no history is needed to know these."""
+    spans = found(text, NOTHING)
+    assert (span, kind or "bank account") in spans
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("so ZOLTAN came", "ZOLTAN"),
+        ("and zoltan’s son", "zoltan"),
+        ("the Petrovic-Sorensens came", "Petrovic-Sorensens"),
+        ("call 0176-5512334 or", "0176-5512334"),
+        ("call +49 176 5512 334 or", "+49 176 5512 334"),
+        ("code kx 7731 or", "kx 7731"),
+        ("at 12  harbour lane or", "12  harbour lane"),
+        ("for Will Baker again", "Will Baker"),
+        ("for grace long again", "grace long"),
+        ("mail zoltan kiss at mail dot test or", "zoltan kiss at mail dot test"),
+        ("they're selling the old mill before long", "selling the old mill before"),
+    ],
+)
+def test_what_the_history_holds_is_found_however_it_is_written(text, span):
+    assert any(shown.startswith(span) for shown, _ in found(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hi Ana, thank you for the 12 photos. Will you come on Monday at 10:30?",
+        "I hope you are well. We met in 2019 in London, and again on May 3.",
+        "It costs $20, or 1,000 for fifty; chapter 3.14 and the 21st century.",
+        "Looking forward to hearing from you.\n\nBest wishes,\nTess",
+        "1. Bread\n2. Milk\n3. A4 paper, the mp3 and 5 km of rope",
+    ],
+)
+def test_everyday_text_is_left_alone(text):
+    assert not found(text)
+
+
+def test_what_the_request_says_may_leave():
+    index = index_of(LETTERS, "Ask Zoltan for 0176 5512334 and the old mill")
+    assert not found("Zoltan, is 0176 5512 334 right?", index)
+    assert found("Grace Long, is it right?", index)
+
+
+def test_what_the_person_allowed_may_leave():
+    index = index_of(LETTERS, "", allowed=["Zoltan", "selling the old mill"])
+    assert not found("for Zoltan alone", index)
+
+
+def test_a_number_has_the_region_of_the_texts():
+    index = index_of(("call +49 30 901820 or", "x"), "")
+    assert index.region == "DE"
+
+
+def test_a_report_says_what_would_be_sent():
+    report = check("Call Zoltan at 0176 5512 334 please.", INDEX)
+    assert [one.kind for one in report.found] == ["person", "phone"]
+    assert report.public.endswith(" at +00 000 please.")
+    assert report.held_back == 4
+    assert report.words == 7
+    assert spans_of("nothing here") == []
+
+
+def test_a_clear_stretch_stays_as_it_is_whatever_follows():
+    """At every place of a text, for all that can follow it."""
+    text = (
+        "Dear Ana, zoltan and Will Baker (kx 7731) say we are selling the old mill "
+        "before winter; 12 Harbour Lane, 0176 5512-334, on 3 April 1979. Best, Tess"
+    )
+    scanner = Scanner(INDEX)
+    whole = scanner.scan(text, final=True).spans
+    for end in range(len(text)):
+        scan = scanner.scan(text[:end])
+        assert scan.spans == tuple(span for span in whole if span.end <= scan.clear)
+        assert not any(span.start < scan.clear < span.end for span in whole)
