@@ -42,24 +42,42 @@ class Gate(Protocol):
 
 
 class PublicText:
-    """Gives a text as the verifier reads it, by what the gate says of each stretch. The
-    end, where that is not clear yet, stands as it is."""
+    """Tells how the verifier reads a text, by what the gate says of each stretch. The
+    end, where that is not clear yet, is read as it is; so is all without a gate."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate | None = None) -> None:
         self._gate = gate
         self._own: list[int] = []
-        self._read: list[tuple[int, Sequence[int]]] = []
-        """Where each stretch ends, and what the verifier reads of it."""
+        self._read: list[tuple[int, Sequence[int], bool]] = []
+        """Where each stretch ends, what the verifier reads, and whether that stands in
+        for it."""
 
     def __call__(self, text_ids: Sequence[int]) -> list[int]:
-        """Token ids, of which those that are known from the last call are not looked at
-        again."""
+        """Token ids as the verifier reads them."""
+        self._look(text_ids)
+        end = self._read[-1][0] if self._read else 0
+        public = [token for _, read, _ in self._read for token in read]
+        return public + list(text_ids[end:])
+
+    def places(self, text_ids: Sequence[int]) -> list[int | None]:
+        """For each token that the verifier reads its place in the text; None: it stands
+        in for others."""
+        self._look(text_ids)
+        begin, places = 0, list[int | None]()
+        for end, read, held in self._read:
+            places += [None] * len(read) if held else range(begin, end)
+            begin = end
+        return [*places, *range(begin, len(text_ids))]
+
+    def _look(self, text_ids: Sequence[int]) -> None:
+        """See what has become of the stretches; those that are known from the last call
+        are not looked at again."""
         same = common_prefix(self._own, text_ids)
         while self._read and self._read[-1][0] > same:
             self._read.pop()
         self._own = list(text_ids)
         at = self._read[-1][0] if self._read else 0
-        while at < len(text_ids):
+        while self._gate is not None and at < len(text_ids):
             piece = self._gate.next(text_ids, at, final=False)
             if piece is None:
                 break
@@ -67,6 +85,4 @@ class PublicText:
             if piece.held is None:
                 read = tuple(text_ids[at : at + piece.length])
             at += piece.length
-            self._read.append((at, read))
-        public = [token for _, read in self._read for token in read]
-        return public + list(text_ids[at:])
+            self._read.append((at, read, piece.held is not None))

@@ -15,7 +15,7 @@ says why, docs/privacy.md what the number promises.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +38,7 @@ from decoding_core.sampling import Draw, Floats
 from decoding_core.verifier import VerifierRole, read_text
 from edge_app.decoding.draw_account import Judged
 from edge_app.decoding.events import Emit, Notice, Reckoned
+from edge_app.decoding.gate import PublicText
 
 DECIDED_ANEW = 0.01
 """Share of the reference of a decision in which the draft plays no part. With none, a
@@ -94,9 +95,13 @@ class PrivacyLimits:
 
 @dataclass(slots=True)
 class _Entry:
-    """A draw for some place of the text, or the decision on the draft there."""
+    """A draw for some place of the text as the person reads it, or the decision on the
+    draft there."""
 
     place: int
+    read: Sequence[int] = ()
+    """What the server would have read of the text before it, as far as that was clear
+    when it was asked about."""
     epoch: int = -1
     own: Probabilities | None = None
     """The probabilities it is drawn with; None: they do not depend on the history."""
@@ -127,11 +132,12 @@ class Account:
         never_ids: Collection[int] = (),
         today: float = 0.0,
         note: Callable[[float], float] | None = None,
-        public: Callable[[Sequence[int]], Sequence[int]] = list,
+        public: PublicText | None = None,
     ) -> None:
         """`base` runs on this device. `judges`: the device decides which drafts stay.
         `today` nats were told the same server before this text; `note` is told of
-        further ones, and gives the sum. `public` gives a text as the server reads it.
+        further ones, and gives the sum. `public` says how the server reads a text;
+        None: as it is.
         """
         self.exact = draw.temperature > 0.0
         """Whether the number is a sum over draws. At temperature 0 nothing is drawn; it
@@ -146,7 +152,8 @@ class Account:
         self._never = list(never_ids)
         self._today = today
         self._note = note or (lambda nats: self._today + nats)
-        self._public = public
+        self._public = public or PublicText()
+        self._own: list[int] = []  # as the person reads it, with what is drafted
         self._prompt: list[int] = []
         self._text: list[int] = []  # as the server has it
         self._draws: dict[int, _Entry] = {}  # the last at each place of that text
@@ -162,7 +169,7 @@ class Account:
         """Nats of the draw that told most, for or against the history."""
         self.unread = 0
         """How many tokens have left that are not in the total: the base had no room to
-        read them, or they were not drawn and stand in for others."""
+        read them, or nobody drew them. What stands in for others is none of them."""
 
     # What the loop asks and tells: see `DrawAccount`.
 
@@ -171,7 +178,8 @@ class Account:
     ) -> Floats | None:
         """Without a limit the base is asked when the token has left."""
         public = self._public(text_ids)
-        asked = self._asked = _Entry(len(public), epoch)
+        self._own = list(text_ids)
+        asked = self._asked = _Entry(len(text_ids), public, epoch)
         own = asked.own = self._draw.distribution_of(logits)
         if not self._limits.binds:
             return None
@@ -193,7 +201,8 @@ class Account:
         self, target: Floats, without: Floats | None, text_ids: Sequence[int]
     ) -> Floats | None:
         """A target that does not depend on the history tells nothing."""
-        self._asked = _Entry(len(self._public(text_ids)))
+        self._own = list(text_ids)
+        self._asked = _Entry(len(text_ids), self._public(text_ids))
         if without is None:
             return None
         return self._bounded(
@@ -202,9 +211,9 @@ class Account:
 
     def before_decision(self, judged: Judged, text_ids: Sequence[int]) -> Floats | None:
         """What is decided depends on what the draft was really drawn from."""
-        place = len(self._public(text_ids))
+        place = len(text_ids)
         draft = self._draws.get(place)
-        self._asked = _Entry(place, decides=True)
+        self._asked = _Entry(place, self._public(text_ids), decides=True)
         if not self.exact:
             return None
         if draft is None or draft.base is None:
@@ -241,7 +250,9 @@ class Account:
             if not index:
                 return
             nats = 0.0  # of the token that shows it
+            del self._own[asked.place :]
         asked.nats = nats
+        self._own.append(token)
         drafted = asked.epoch >= 0
         if not (self._judges and drafted):
             asked.own = asked.base = None
@@ -260,7 +271,8 @@ class Account:
     def before_leaving(self, position: int, token_ids: Sequence[int]) -> None:
         """These tokens of the public text are about to leave, from `position` on: what
         is known of what they tell is noted now, so that nothing ever leaves unnoted."""
-        fresh = self._fresh(position, token_ids)
+        self._text[position:] = token_ids
+        fresh = [draw for _, draw in self._fresh(position, token_ids)]
         self._add_today(self._decided + sum(draw.nats or 0.0 for draw in fresh))
 
     def stayed(self) -> None:
@@ -271,16 +283,19 @@ class Account:
     def leave(self, position: int, token_ids: Sequence[int]) -> None:
         """They have left; whatever of them had left before counts no more."""
         self._text[position:] = token_ids
-        fresh = self._fresh(position, token_ids)
-        for place, token in enumerate(token_ids, position):
-            if place not in self._draws or self._draws[place].token != token:
-                # Not drawn here: it stands in for what was.
-                stands_in = _Entry(place, token=token, nats=0.0, left=True)
-                self._draws[place] = stands_in
+        found = self._fresh(position, token_ids)
+        fresh = [draw for _, draw in found]
+        for _, own, token in self._stretch(position, token_ids):
+            draw = None if own is None else self._draws.get(own)
+            if own is not None and (draw is None or draw.token != token):
+                # Not drawn here.
+                self._draws[own] = _Entry(own, token=token, nats=0.0, left=True)
                 self.unread += 1
-        for draw in fresh:
+        for place, draw in found:
             draw.left = True
-        self._ask_base([draw for draw in fresh if draw.nats is None])
+            if list(draw.read) != self._text[:place]:
+                draw.nats = None  # it was asked about before a stretch was held back
+        self._ask_base([one for one in found if one[1].nats is None])
         told = [draw.nats for draw in fresh if draw.nats is not None]
         self.unread += len(fresh) - len(told)
         nats, self._decided = sum(told) + self._decided, 0.0
@@ -304,36 +319,51 @@ class Account:
                 )
             )
 
-    def _fresh(self, position: int, token_ids: Sequence[int]) -> list[_Entry]:
-        """The draws of these tokens that have not left so far."""
-        draws = map(self._draws.get, range(position, position + len(token_ids)))
-        return [
-            draw
-            for draw, token in zip(draws, token_ids, strict=True)
-            if draw is not None and draw.token == token and not draw.left
-        ]
+    def _fresh(
+        self, position: int, token_ids: Sequence[int]
+    ) -> list[tuple[int, _Entry]]:
+        """The draws of these tokens that have not left so far, each with its place in
+        what the server reads."""
+        found = []
+        for place, own, token in self._stretch(position, token_ids):
+            draw = None if own is None else self._draws.get(own)
+            if draw is not None and draw.token == token and not draw.left:
+                found.append((place, draw))
+        return found
+
+    def _stretch(
+        self, position: int, token_ids: Sequence[int]
+    ) -> Iterator[tuple[int, int | None, int]]:
+        """Of each of these tokens of what the server reads: its place there, its place
+        in the text as the person reads it, and the token. One that stands in for others
+        has no place in that text."""
+        places = self._public.places(self._own)[position:]
+        missing = len(token_ids) - len(places)
+        for at, own in enumerate([*places, *[None] * missing][: len(token_ids)]):
+            yield position + at, own, token_ids[at]
 
     def _add_today(self, nats: float) -> None:
         self._noted += nats
         if nats:
             self._today = self._note(nats)
 
-    def _ask_base(self, draws: Sequence[_Entry]) -> None:
-        """Reckon what these draws of the text tell, in a few passes of the base."""
+    def _ask_base(self, draws: Sequence[tuple[int, _Entry]]) -> None:
+        """Reckon what these draws, each at its place of what the server reads, tell, in
+        a few passes of the base."""
         left = list(draws)
         while left:
-            first = left[0].place
-            some = [draw for draw in left if draw.place < first + _AT_ONCE]
+            first = left[0][0]
+            some = [one for one in left if one[0] < first + _AT_ONCE]
             del left[: len(some)]
-            last = some[-1].place
+            last = some[-1][0]
             try:
                 rows = read_text(
                     self._base, [*self._prompt, *self._text[:last]], last + 1 - first
                 )
             except (ContextFullError, StoppedError):
                 return  # who stops is heard by the loop
-            for draw in some:
-                base = self._reference(rows[draw.place - first])
+            for place, draw in some:
+                base = self._reference(rows[place - first])
                 draw.nats = draw.own_log - _log(base[draw.token])
                 draw.base = base if self._judges else None
 
@@ -370,10 +400,14 @@ class Account:
     def _room(self, place: int) -> float | None:
         """How many nats the draw for a place may tell; None: there is no such limit."""
         limits = self._limits
+        may_leave = set(self._public.places(self._own))
         waiting = self._decided + sum(
             draw.nats
             for draw in self._draws.values()
-            if draw.place < place and not draw.left and draw.nats is not None
+            if draw.place < place
+            and draw.place in may_leave
+            and not draw.left
+            and draw.nats is not None
         )
         rooms = []
         if limits.text is not None:

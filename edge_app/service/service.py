@@ -286,8 +286,7 @@ class WritingService:
         if self._reckons(request, role) and learnt:
             # Read twice: by the account, and as part of the verifier where it is one.
             shared = RememberedRows(base())
-            public = list if gate is None else PublicText(gate)
-            account = self._account(request, role, shared, emit, public)
+            account = self._account(request, role, shared, emit, PublicText(gate))
 
             def account_base() -> Engine:
                 return shared
@@ -332,7 +331,7 @@ class WritingService:
         role: VerifierRole,
         base: Engine,
         emit: Emit,
-        public: Callable[[Sequence[int]], Sequence[int]],
+        public: PublicText,
     ) -> Account:
         """The account of a text, which goes on with what this server was told today."""
         assert self._model is not None

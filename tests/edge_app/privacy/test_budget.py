@@ -17,7 +17,8 @@ from decoding_core.sampling import Draw, Noise
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, role_of
 from edge_app.decoding.draw_account import Judged
-from edge_app.decoding.events import Notice, Reckoned
+from edge_app.decoding.events import HeldBack, Notice, Reckoned
+from edge_app.decoding.gate import Piece, PublicText
 from edge_app.decoding.session import Patience
 from edge_app.privacy.budget import DECIDED_ANEW, Account, PrivacyLimits
 from edge_app.verifiers.counting import CountingVerifier
@@ -224,31 +225,44 @@ def test_after_the_limit_a_mixture_goes_on_telling_a_little():
     assert account.largest > 0.2
 
 
+class HoldsSix:
+    """A gate that sends 9 and 8 for a 6, once something stands behind that."""
+
+    def next(self, token_ids, start, *, final):
+        if token_ids[start] != 6:
+            return Piece(1)
+        held = HeldBack("word", "why", "six", "nine eight")
+        clear = final or start + 1 < len(token_ids)
+        return Piece(1, (9, 8), held) if clear else None
+
+
 def test_what_is_replaced_before_it_leaves_is_not_told():
-    """A token that another one stands for in the public text counts nothing, also on
-    the limit; the base reads what the server reads."""
+    """A token that others stand for in the public text counts nothing, also on the
+    limit; the base reads what the server reads, also where that was not clear yet when
+    it was asked."""
     account = account_of(
         replace(STEERING, top_p=1.0),
         PrivacyLimits(text=100.0),
-        public=lambda ids: [9 if token == 6 else token for token in ids],
+        public=PublicText(HoldsSix()),
     )
     account.open(PUBLIC)
-    own = [5, 6, 7]
+    own, sent = [5, 6, 7, 3], [5, 9, 8, 7, 3]
     for place, token in enumerate(own):
         account.before_draft(row("small", [*PRIVATE, *own[:place]]), own[:place], 0)
         account.drawn(token, token)
-    account.leave(0, [5, 9, 7])
+    account.leave(0, sent)
     expected = 0.0
-    for before, seen, token in (([], [], 5), ([5, 6], [5, 9], 7)):
+    seen = ([], [], 5), ([5, 6], [5, 9, 8], 7), ([5, 6, 7], [5, 9, 8, 7], 3)
+    for before, read, token in seen:
         drawn = weights(row("small", [*PRIVATE, *before]), 0.8)
-        without = weights(row("base", [*PUBLIC, *seen]), 0.8)
+        without = weights(row("base", [*PUBLIC, *read]), 0.8)
         nats = math.log(drawn[token] / drawn.sum())
         expected += nats - math.log(without[token] / without.sum())
-    assert account.tokens == 2
-    account.leave(0, [5, 9, 7])
-    assert account.unread == 1
+    assert account.tokens == 3
+    account.leave(0, sent)
+    assert account.unread == 0
     assert account.total == pytest.approx(expected)
-    assert account._room(3) == pytest.approx(100.0 - expected)
+    assert account._room(4) == pytest.approx(100.0 - expected)
 
 
 @pytest.mark.parametrize("left", [True, False])

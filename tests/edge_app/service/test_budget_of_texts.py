@@ -11,7 +11,7 @@ import pytest
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Finished, Reckoned
+from edge_app.decoding.events import Finished, HeldBack, Reckoned
 from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.in_words import sendings
 from edge_app.privacy.ledger import read_ledger
@@ -26,8 +26,8 @@ from personal_store import Store, import_source
 from tests.edge_app.service.test_another_version import URL, FakeConnection
 
 
-@pytest.fixture
-def service(tmp_path, monkeypatch):
+@pytest.fixture(params=["off"])
+def service(tmp_path, monkeypatch, request):
     def connect(*arguments):
         connection = FakeConnection(*arguments)
         connection.tell = lambda event: connection._emit(event)
@@ -47,6 +47,7 @@ def service(tmp_path, monkeypatch):
             server=URL,
             engine=EngineSettings(extra_buffers=False),
             privacy=PrivacyLimits(day=6.0),
+            guard=request.param,
         )
     )
     yield service
@@ -55,7 +56,6 @@ def service(tmp_path, monkeypatch):
 
 def told(service, limits=None, **changes):
     """What was reckoned of one text."""
-    events = []
     settings = MethodSettings(temperature=0.8, seed=4, threshold=0.3)
     request = WriteRequest(
         Request("Thank Ana for the photos.", recipient="Ana"),
@@ -63,9 +63,34 @@ def told(service, limits=None, **changes):
         max_tokens=10,
         privacy=limits,
     )
+    return [e for e in events_of(service, request) if isinstance(e, Reckoned)]
+
+
+def events_of(service, request):
+    events = []
     service.write(request, events.append, threading.Event())
     assert isinstance(events[-1], Finished)
-    return [event for event in events if isinstance(event, Reckoned)]
+    return events
+
+
+@pytest.mark.parametrize("service", ["placeholder"], indirect=True)
+def test_what_the_guard_holds_back_is_not_told(service):
+    """And all that was drawn and left is."""
+    events = events_of(
+        service,
+        WriteRequest(
+            Request("Thank Ana for the photos.", recipient="Ana"),
+            settings=MethodSettings(
+                temperature=0.8, seed=4, threshold=0.3, base="edge"
+            ),
+            max_tokens=40,
+            privacy=PrivacyLimits(),
+        ),
+    )
+    assert any("the pier is cold" in e.text for e in events if isinstance(e, HeldBack))
+    told = [event for event in events if isinstance(event, Reckoned)][-1]
+    assert told.total_tokens > 0
+    assert told.unread == 0
 
 
 def test_what_a_text_tells_stands_in_events_ledger_and_the_sum_of_the_day(
