@@ -53,7 +53,7 @@ _DROPPED = (
     (r"^(?:I'm|It's|They're|We're|I've) ", 0.6),
 )
 """Words that people in a hurry leave out, and how often."""
-_COUNTS = (1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6)
+_COUNTS = (1, 2, 2, 3, 3, 4, 4, 5, 5, 6)
 """How many things a request holds."""
 _SHORT = {
     "Monday": "Mon",
@@ -194,7 +194,7 @@ class Everyday:
     def _post(self, writer: Writer, rng: Random) -> Piece:
         known = writer.words | {"name": "everyone", "them": "people"}
         asks, says, named = self._told(rng, "told", ("say", "post that", "tell people"))
-        few = (0, 1, 1, 2) if asks else (1, 1, 2, 2, 3, 4)
+        few = (0, 1, 1, 2) if asks else (1, 2, 3, 3, 4, 5)
         for ask, say in _chosen(rng, "post", rng.choice(few)):
             facts = Facts(rng, known, self._bank)
             asks.append(facts.fill(ask))
@@ -207,7 +207,7 @@ class Everyday:
 
     def _review(self, writer: Writer, rng: Random) -> Piece:
         asks, says, named = self._told(rng, "reviewed", ("say", "say that"))
-        count = rng.choice((0, 1, 1, 2) if asks else (1, 2, 3, 3, 4, 4, 5, 6))
+        count = rng.choice((0, 1, 2, 3) if asks else (1, 2, 3, 4, 4, 5, 6, 7))
         parts = rng.sample(table()["review"]["part"], count)
         for ask, say in parts:
             facts = Facts(rng, writer.words, self._bank)
@@ -249,7 +249,7 @@ class Everyday:
     def _note(self, writer: Writer, rng: Random) -> Piece:
         lines: list[str] = []
         named: list[str] = []
-        for _ in range(rng.choice((1, 2, 3, 3, 4, 5, 6))):
+        for _ in range(rng.choice((1, 2, 3, 4, 5, 5, 6, 7))):
             kind = rng.choice(table()["note"])
             facts = Facts(
                 rng, writer.words | {"name": "me", "them": "them"}, self._bank

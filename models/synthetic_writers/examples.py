@@ -22,6 +22,9 @@ from personal_store.text.tokens import overlap, shingles, tokens
 _UNSEEN = 990_000
 """Seeds from here on belong to writers that no mixture has met."""
 _TASKS = ("email",) * 6 + ("review", "review", "post", "note")
+_EVERYDAY_TASKS = ("email", "email", "review", "post", "note")
+"""Everyday requests are of all kinds alike, but for mails, which say the most ways of
+things."""
 OWN_WAY = 0.4
 """Share of the plain examples whose writers have ways of their own, which nothing
 tells. Both models then know how likely such ways are before anything is known of a
@@ -30,6 +33,9 @@ guesses at strange words differ by orders of magnitude."""
 _NOTES = 0.2
 """Share of the examples with history that hold notes about the writer, or those
 alone."""
+_OTHER_KINDS = 0.15
+"""Share of the examples with history that show texts of other kinds alone, as a store
+does that has none of the kind that is asked for."""
 
 Write = Callable[[Writer, Random, str], Piece]
 """Writes a text of a task, with the request that asks for it."""
@@ -124,7 +130,8 @@ def synthetic_examples(
         return _piece(writer, rng, task)
 
     while True:
-        task = rng.choice(_TASKS)
+        everyday_task = everyday is not None and rng.random() < share
+        task = rng.choice(_EVERYDAY_TASKS if everyday_task else _TASKS)
         if rng.random() >= private:
             own = rng.random() < own_way
             make = synthetic.new_writer if own else synthetic.common_writer
@@ -132,6 +139,8 @@ def synthetic_examples(
             yield Example(piece.request, [], piece.text)
         elif rng.random() < _NOTES:
             yield _with_notes(rng)
+        elif rng.random() < _OTHER_KINDS:
+            yield _with_other_kinds(rng, task, write)
         else:
             yield _with_history(rng, task, write)
 
@@ -144,6 +153,15 @@ def _with_history(rng: Random, task: str, write: Write = _piece) -> Example:
     writer = synthetic.new_writer(rng)
     piece = write(writer, rng, task)
     return _example(piece, _found(_past(writer, rng, task, write), piece.request, rng))
+
+
+def _with_other_kinds(rng: Random, task: str, write: Write) -> Example:
+    """What was found is all of other kinds than the text that is asked for."""
+    writer = synthetic.new_writer(rng)
+    others = [kind for kind in _TASKS if kind != task]
+    count = rng.choice((1, 2, 3, 5))
+    past = [write(writer, rng, rng.choice(others)) for _ in range(count)]
+    return _example(write(writer, rng, task), past)
 
 
 def _with_notes(rng: Random) -> Example:

@@ -1,6 +1,7 @@
 """Everyday requests: what is named in them is said, in the words that they had."""
 
 import re
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -130,3 +131,21 @@ def test_they_are_the_share_that_was_asked_for(monkeypatch):
     for _ in range(400):
         next(made)
     assert 160 < len(asked) < 240
+
+
+def test_they_are_of_all_kinds():
+    made = synthetic_examples(Random(2), 0.0, Everyday(), 1.0)
+    kinds = Counter(next(made).request.task for _ in range(500))
+    assert 160 < kinds["email"] < 240
+    assert all(70 < kinds[task] < 130 for task in TASKS if task != "email")
+
+
+def test_some_histories_hold_texts_of_other_kinds_alone():
+    made = synthetic_examples(Random(3), 1.0, Everyday(), 1.0)
+    shown = [
+        (one.request.task, {text.task for text in one.excerpts})
+        for one in (next(made) for _ in range(200))
+        if one.excerpts
+    ]
+    without = [kind not in kinds for kind, kinds in shown]
+    assert 0.08 < sum(without) / len(shown) < 0.25
