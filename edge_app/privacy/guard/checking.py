@@ -43,18 +43,24 @@ class Report:
     slowest_ms: float
 
 
+_FIRST = "Call 07700 900123 by 3 May 1990; DE89 3704 0044 0532 0130 00; a@b.org"
+"""Looked at before the time is taken: libraries read their tables when they meet the
+first number of a kind, once in a process."""
+
+
 def check(text: str, index: PrivateIndex, *, typed: bool = True) -> Report:
     """What the guard would do with a text that is drafted with this private index."""
     scanner = Scanner(index)
     stand_ins = StandIns(index, typed=typed, seed=0)
     words = words_of(text)
+    scanner.scan(_FIRST, final=True)
     times = []
     for first in range(0, len(words), _BLOCK):
         begin, end = words[first].start, words[min(first + _BLOCK, len(words)) - 1].end
         context = max(0, begin - _CONTEXT)
-        started = time.perf_counter()
+        started = time.thread_time()
         scanner.scan(text[context:end], begin - context)
-        times.append(1000 * (time.perf_counter() - started))
+        times.append(1000 * (time.thread_time() - started))
     found, public, position, held = [], "", 0, 0
     for span in scanner.scan(text, final=True).spans:
         shown = text[span.start : span.end]
