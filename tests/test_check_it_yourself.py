@@ -36,7 +36,6 @@ def typed(script, folder):
         env={**os.environ, "PATH": path, "SPECSTEER_EXTRA_BUFFERS": "off"},
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
     assert done.returncode in (0, 1), done.stderr  # grep says 1 where it counts none

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.foreign_text import one_line
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
 from edge_app.commands.output import Output
@@ -25,6 +24,7 @@ from edge_app.config.settings import (
 from edge_app.decoding.events import HeldBack
 from edge_app.retrieval import personalisation
 from edge_app.service.requests import WriteRequest
+from models.asking import confirm
 from models.prompts import TASKS, Request
 from personal_store import Store
 
@@ -283,9 +283,8 @@ def _write_request(
 
 def ask_in_terminal(held: HeldBack) -> bool:
     """Ask the person whether what the guard found may leave; no is the default."""
-    shown = one_line(held.text.strip())
-    question = f"\n{held.kind}: may '{shown}' leave? ({one_line(held.reason)})"
-    return click.confirm(question, default=False, err=True)
+    click.echo(err=True)
+    return confirm(f"{held.kind}: may '{held.text.strip()}' leave? ({held.reason})")
 
 
 def _received(options: dict[str, Any]) -> str:
