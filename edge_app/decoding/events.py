@@ -14,7 +14,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any, Literal
 
@@ -164,7 +164,7 @@ class HeldBack:
     stand_in: str
     """As the server reads it."""
     position: int = 0
-    """How many tokens of the text stand before them."""
+    """How many tokens that the person reads stand before them."""
     tokens: int = 0
     """How many there are."""
 
@@ -346,6 +346,8 @@ class EventEmitter:
         self._settled = TextDecoder(piece)
         self._waiting = self._settled.fork()
         self._texts: list[str] = []
+        self._thoughts = 0
+        """How many settled tokens are left out."""
         self.tokens: list[Token] = []
         """All that is settled."""
 
@@ -381,7 +383,9 @@ class EventEmitter:
         tokens = []
         for token_id, origin in zip(block.token_ids, block.origins, strict=True):
             text = self._settled.push(token_id)
-            if not self._settled.thinking:
+            if self._settled.thinking:
+                self._thoughts += 1
+            else:
                 tokens.append(Token(token_id, text, origin))
         self.tokens += tokens
         drafted = sum(origin in ("accepted", "local") for origin in block.origins)
@@ -397,9 +401,9 @@ class EventEmitter:
         self._emit(StandsIn(texts))
 
     def held_back(self, held: HeldBack) -> None:
-        """Tokens were kept from the server."""
+        """Tokens were kept from the server; the position counts thoughts, too."""
         if not self.thinking:
-            self._emit(held)
+            self._emit(replace(held, position=held.position - self._thoughts))
 
     @property
     def thinking(self) -> bool:

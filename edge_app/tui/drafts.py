@@ -434,7 +434,10 @@ class Writing:
         match event:
             case Opened(local=False) | Verified():
                 self.checker_silent = False
-            case Settled(tokens) if any(one.origin == "local" for one in tokens):
+            case Settled(tokens) if any(
+                one.origin == "local" and variant.held_at(at) is None
+                for at, one in enumerate(tokens, len(variant.settled))
+            ):
                 settings = variant.request.settings
                 role = role_of(settings.terms(), build(settings))
                 asked_for = role.uses_generalist and not variant.request.offline

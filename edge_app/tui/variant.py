@@ -83,6 +83,8 @@ class Variant:
     """The text as the person left it; None while it is as it was written."""
     saved: str | None = None
     """The text as it stands in a file; None while there is no file."""
+    _stand_ins: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Token ids of texts that were sent in the place of others."""
 
     def __post_init__(self) -> None:
         self.left.request = self.request.brief.text
@@ -98,7 +100,7 @@ class Variant:
             case Opened():
                 self.opened = event
             case Sent():
-                self.left.add(event, [token.id for token in self.settled])
+                self.left.add(event, self._as_sent())
             case Drafted():
                 self.left.texts[event.id] = event.text  # after a stop, too
                 if not self.stopped:
@@ -115,6 +117,8 @@ class Variant:
                 self._settle(tokens)
             case StandsIn(tokens=stand_ins):
                 self.left.texts.update(stand_ins)
+                ids, texts = zip(*stand_ins, strict=True) if stand_ins else ((), ())
+                self._stand_ins["".join(texts)] = ids
             case HeldBack():
                 self.held.append(event)
             case Finished(reason, statistics):
@@ -166,11 +170,27 @@ class Variant:
         """The text as it was written."""
         return [(token.text, self._look(at)) for at, token in enumerate(self.settled)]
 
+    def held_at(self, at: int) -> HeldBack | None:
+        """What was kept from the server at the place of a token; None: nothing."""
+        for one in self.held:
+            if one.position <= at < one.position + one.tokens:
+                return one
+        return None
+
     def _look(self, at: int) -> State:
         """The state of a settled token."""
-        if any(one.position <= at < one.position + one.tokens for one in self.held):
-            return "held"
-        return _LOOKS[self.settled[at].origin]
+        return "held" if self.held_at(at) else _LOOKS[self.settled[at].origin]
+
+    def _as_sent(self) -> list[int]:
+        """The settled token ids as the server reads them."""
+        ids: list[int] = []
+        for at, token in enumerate(self.settled):
+            held = self.held_at(at)
+            if held is None:
+                ids.append(token.id)
+            elif at == held.position:
+                ids += self._stand_ins.get(held.stand_in, ())
+        return ids
 
     def steady(self) -> int:
         """The number of leading tokens that no later event can move or let look

@@ -16,14 +16,17 @@ from edge_app.tui.screens.drawer import Drawer
 _LOOKS = (
     ("plain", "", "drafted on this device, checked, kept"),
     ("underlined", "underline", "replaced after the checker refused a word"),
+    ("bold", "bold", "held back; the checker read something else in its place"),
     ("slanted", "italic", "waiting for the checker; may still change"),
     ("struck", "strike", "just refused; gone in a moment"),
 )
 _ABOUT = (
     "Your letters stay on this device. Your request and the drafted words go to the "
-    "checker, a server that you run; F3 shows every byte. ^T does without it.\n\n"
+    "checker, a server that you run. Unless it is off, the guard holds back names, "
+    "numbers and phrases of your letters. F3 shows every byte. ^T does without the "
+    "checker.\n\n"
     "Tab moves between the brief and the text. ^P lists every action. ^Q leaves; "
-    "what is not saved, it asks about.\n"
+    "the draft is there again at the next start.\n"
 )
 
 

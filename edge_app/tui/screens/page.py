@@ -16,6 +16,7 @@ from edge_app.tui.drafts import Writing
 from edge_app.tui.keys import PAGE_BINDINGS
 from edge_app.tui.saving import propose
 from edge_app.tui.screens.save import SaveDialog
+from edge_app.tui.variant import Variant
 from edge_app.tui.widgets import title_line
 from edge_app.tui.widgets.brief import Brief
 from edge_app.tui.widgets.draft_pane import DraftPane
@@ -29,9 +30,16 @@ LEGEND = (
     "plain kept · [u]underlined[/u] replaced · "
     "[i]slanted[/i] waiting · [s]struck[/s] refused"
 )
+LEGEND_HELD = LEGEND.replace("plain kept", "[b]bold[/b] held back")
+"""Where something was; as wide as the narrowest page with a legend has room for."""
 FRAME_SECONDS = 1 / 30
 CARD_SECONDS = 0.25
 """Numbers change no faster than they can be read."""
+
+
+def legend(variant: Variant | None) -> str:
+    """What the looks of the words of a version mean, as markup."""
+    return LEGEND if variant is None or not variant.held else LEGEND_HELD
 
 
 class Page(Screen[None]):
@@ -54,6 +62,7 @@ class Page(Screen[None]):
         self._first = first
         self._cards_due = 0.0
         self._stale = True
+        self._legend = LEGEND
 
     def compose(self) -> ComposeResult:
         """Title, page and rail, one line for narrow screens, keys."""
@@ -66,7 +75,9 @@ class Page(Screen[None]):
                 yield DraftPane(self.writing.edit)
                 yield Static(id="reason", markup=False)
                 yield Static(id="hint", markup=False)
-                yield Static(Content.from_markup(LEGEND), id="legend", markup=False)
+                yield Static(
+                    Content.from_markup(self._legend), id="legend", markup=False
+                )
             with VerticalScroll(id="rail", can_focus=False):
                 yield Card("sources", "", "F2")
                 yield Card("sent", "Left this device", "F3")
@@ -121,6 +132,10 @@ class Page(Screen[None]):
         if self.writing.reason != reason.content:
             reason.update(self.writing.reason)
             reason.display = bool(self.writing.reason)
+        said = legend(self.writing.variant)
+        if said != self._legend:
+            self._legend = said
+            self.query_one("#legend", Static).update(Content.from_markup(said))
         self._stale = True
         self._refresh_cards()
 

@@ -20,12 +20,14 @@ from edge_app.decoding.events import Sent
 from edge_app.tui.drafts import Writing
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.words.cards_text import lines_sent, what_went
+from edge_app.tui.words.cards_text import held_back, lines_sent, what_went
 from edge_app.tui.words.meters import in_bytes
 from edge_app.tui.words.phrases import PHRASE_WORDS
 
 _COLUMNS = ("time", "what")
 _LEAST_READABLE = 4
+_NAMED = 4
+"""So many phrases are quoted."""
 
 
 class SentDrawer(Drawer):
@@ -79,13 +81,14 @@ class SentDrawer(Drawer):
             for known in self.writing.attempts
             for phrase in known.left.phrases
         )
-        first = list(dict.fromkeys(found))[:4]
+        first = list(dict.fromkeys(found))[:_NAMED]
         went = what_went(self.writing)
         return (
             f"{lines_sent(self.writing)}. {went[0].upper()}{went[1:]} went in "
             f"{len(traffic.sent)} messages, {in_bytes(traffic.bytes_up)} in all, and "
             f"{in_bytes(traffic.bytes_down)} came back. The server can read them. A "
             f"line is {PHRASE_WORDS} words in a row or more.{''.join(first)}"
+            f"{told_of(self.writing)}"
         )
 
     @on(DataTable.RowHighlighted)
@@ -125,6 +128,18 @@ class SentDrawer(Drawer):
             self.notify(str(error), severity="error")
         else:
             self.notify(f"exported to {path}")
+
+
+def told_of(writing: Writing) -> str:
+    """What was held back, and what was sent in its place; empty for nothing."""
+    held = writing.traffic.held
+    if not held:
+        return ""
+    named = dict.fromkeys(
+        f"\n  “{one.text.strip()}” stayed here, “{one.stand_in.strip()}” was sent"
+        for one in reversed(held)
+    )
+    return f"\n{held_back(writing)}:{''.join(list(named)[:_NAMED])}"
 
 
 def in_words(sent: Sent) -> str:

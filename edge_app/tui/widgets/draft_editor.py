@@ -32,7 +32,7 @@ class DraftEditor(PageText):
     """An editor with one state byte per letter. Undo brings removed letters back with
     their states."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"draft--replaced"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"draft--replaced", "draft--held"}
 
     def __init__(
         self, name: str, spliced: Callable[[int, int, list[Run]], None] = _nobody
@@ -90,14 +90,13 @@ class DraftEditor(PageText):
         return removed
 
     def get_line(self, line_index: int) -> Text:
-        """A line, with replaced words underlined, each as a whole."""
+        """A line; each word that was replaced or held back looks so as a whole."""
         line = self.document.get_line(line_index)
         text = Text(line, end="", no_wrap=True)
         if self._starts is None:
             lengths = (len(line) + 1 for line in self.document.lines)
             self._starts = list(accumulate(lengths, initial=0))
         start = self._starts[line_index]
-        style = self.get_component_rich_style("draft--replaced")
         states = [_STATES[byte] for byte in self.states[start : start + len(line)]]
         looks = list(states)
         for first, end, look in words_of(line, states):
@@ -105,7 +104,8 @@ class DraftEditor(PageText):
         at = 0
         for look, group in groupby(looks):
             end = at + len(list(group))
-            if look == "replaced":
+            if look in ("replaced", "held"):
+                style = self.get_component_rich_style(f"draft--{look}")
                 spaces = len(line[at:end]) - len(line[at:end].lstrip(" "))
                 text.stylize(style, at + spaces, end)
             at = end

@@ -65,6 +65,7 @@ def sent_card(writing: Writing, width: int) -> Text:
     for sentence, style in (
         (lines_sent(writing), "bold"),
         (f"{what_went(writing)}, to {one_line(writing.server or '')}", "dim"),
+        *([(f"{held_back(writing)} from the checker", "")] if traffic.held else []),
         *([(told, "dim")] if traffic.nats is not None else []),
     ):
         for line in wrap(sentence, width):
@@ -87,6 +88,12 @@ def what_went(writing: Writing) -> str:
     parts = ["your request"] * bool(writing.traffic.request_bytes)
     parts += ["the drafted words"] * bool(writing.traffic.draft_ids)
     return " and ".join(parts) or "nothing of a text"
+
+
+def held_back(writing: Writing) -> str:
+    """How many words stayed here since the app was started; others stand for them."""
+    count = writing.traffic.held_words
+    return f"{count} word{'' if count == 1 else 's'} held back"
 
 
 def numbers_card(writing: Writing) -> Text:
@@ -112,6 +119,8 @@ def numbers_card(writing: Writing) -> Text:
 def strip_line(writing: Writing) -> Text:
     """All cards in one line, for a narrow screen; what matters most comes first."""
     parts = [lines_sent(writing) if writing.traffic.sent else "nothing sent"]
+    if writing.traffic.held:
+        parts.append(held_back(writing))
     variant = writing.variant
     if variant is not None:
         count = len(variant.sources)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 
-from edge_app.decoding.events import Event, Received, Reckoned, Sent
+from edge_app.decoding.events import Event, HeldBack, Received, Reckoned, Sent
 from edge_app.tui.runs import State
 from edge_app.tui.variant import Variant
-from edge_app.tui.words.whole import count_words
+from edge_app.tui.words.whole import count_words, word_count
 
 
 @dataclass(slots=True)
@@ -20,13 +20,17 @@ class Traffic:
     received: list[Received] = field(default_factory=list)
     nats: float | None = None
     """What it told of the history; None: nothing was reckoned."""
+    held: list[HeldBack] = field(default_factory=list)
+    """What was held back from the checker."""
 
     def apply(self, event: Event) -> None:
-        """Add an event of what was sent and received; others are ignored."""
+        """Add an event of what left, came back or stayed; others are ignored."""
         if isinstance(event, Sent):
             self.sent.append(event)
         elif isinstance(event, Received):
             self.received.append(event)
+        elif isinstance(event, HeldBack):
+            self.held.append(event)
         elif isinstance(event, Reckoned):
             self.nats = (self.nats or 0.0) + event.nats
 
@@ -39,6 +43,11 @@ class Traffic:
     def bytes_down(self) -> int:
         """All bytes that came back."""
         return sum(received.size for received in self.received)
+
+    @property
+    def held_words(self) -> int:
+        """How many words were held back from the checker."""
+        return sum(word_count(one.text) for one in self.held)
 
     @property
     def request_bytes(self) -> int:

@@ -57,6 +57,11 @@ def words_of(text: str, states: Sequence[State]) -> list[tuple[int, int, State]]
     ]
 
 
+def word_count(text: str) -> int:
+    """How many words a text has."""
+    return len(_WORD.findall(text))
+
+
 def count_words(runs: Iterable[Run]) -> dict[State, int]:
     """Words by how they look; one that was kept from the server was kept, too."""
     counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0}

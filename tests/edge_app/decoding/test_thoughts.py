@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge_app.decoding.events import ThoughtRemover
+from decoding_core.messages import TokenBlock
+from edge_app.decoding.events import EventEmitter, HeldBack, ThoughtRemover
 from models.thinking import MARKS
 
 
@@ -59,3 +60,15 @@ def test_a_block_without_end_shows_nothing():
     assert fork.push("</think> Hi") == "Hi"
     assert remover.thinking
     assert not fork.thinking
+
+
+def test_what_was_held_back_is_placed_among_the_words_that_are_read():
+    """Thoughts stand before them in the model's text and not in the person's."""
+    pieces = [MARKS[0][0].encode(), b"hm", MARKS[0][1].encode(), b"Call", b" Zoltan"]
+    found = []
+    emitter = EventEmitter(found.append, pieces.__getitem__)
+    emitter.settled(TokenBlock((0, 1, 2, 3), ("accepted",) * 4))
+    emitter.held_back(HeldBack("person", "known", " Zoltan", " Jordan", 4, 1))
+    emitter.settled(TokenBlock((4,), ("local",)))
+    (held,) = (one for one in found if isinstance(one, HeldBack))
+    assert emitter.tokens[held.position].text == " Zoltan"

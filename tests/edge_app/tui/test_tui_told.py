@@ -1,14 +1,35 @@
 """What was told of the history, in the app's words; no screen takes part."""
 
+from textual.content import Content
+from tui_helpers import gated_service, make_app, play
+
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Reckoned, Sent
+from edge_app.decoding.events import (
+    Drafted,
+    Event,
+    HeldBack,
+    Opened,
+    Reckoned,
+    Sent,
+    Settled,
+    Source,
+    SourcesFound,
+    StandsIn,
+    Token,
+    Verified,
+)
 from edge_app.decoding.events import to_json as event_to_json
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.drafts import Writing
 from edge_app.tui.journal.entries import Begun
+from edge_app.tui.outcomes import Emitted
 from edge_app.tui.recording import RecordedService, from_json
+from edge_app.tui.runs import Run
 from edge_app.tui.screens.numbers import rows
-from edge_app.tui.words.cards_text import sent_card
+from edge_app.tui.screens.page import legend
+from edge_app.tui.screens.sent import told_of
+from edge_app.tui.variant import Variant
+from edge_app.tui.words.cards_text import sent_card, strip_line
 from models.prompts import Request
 
 
@@ -29,3 +50,87 @@ def test_what_was_told_is_shown_where_it_was_reckoned():
     assert "told of your history: 3.0 nats" in card
     found = {name: value for name, value, _ in rows(writing)}
     assert found["told"] == "3.0 of 8 nats"
+
+
+def held_letter() -> list[Event]:
+    """A letter of which two words stayed here, and what stood in for them left."""
+    secret = "Ana swam across the cold black water"
+    source = Source(1, "email to Ana, 2024-08-19: water", 1.0, {}, secret)
+    words = ["Ana", " swam", " across", " the", " cold", " black", " water"]
+    stand_in = ((90, " ..."),)
+    held = HeldBack("phrase", "words in the order", " the cold", " ...", 3, 2)
+    return [
+        SourcesFound((source,)),
+        Opened("server", local=False),
+        *(Drafted(at, word) for at, word in enumerate(words)),
+        Sent(0.0, "http://a", "block", 9, (0, 1, 2), b""),
+        StandsIn(stand_in),
+        Verified(3, 3, (), 0.1),
+        Settled(tuple(Token(at, words[at], "accepted") for at in range(3))),
+        held,
+        Settled(tuple(Token(at, words[at], "local") for at in (3, 4))),
+        Sent(0.0, "http://a", "block", 9, (90, 5, 6), b""),
+    ]
+
+
+def test_words_that_were_held_back_did_not_leave():
+    """A phrase that the guard broke is none in what left, whose place another words
+    took; the card and the drawer say how many."""
+    writing = Writing(RecordedService([]), MethodSettings())
+    writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
+    variant = writing.variants[0]
+    for event in held_letter():
+        writing.threads.inbox.append(Emitted(variant, event))
+    writing.drain()
+
+    assert (variant.left.phrases, variant.left.unreadable) == ([], 0)
+    assert variant.runs()[3:] == [(" the", "held"), (" cold", "held")]
+    assert "2 words held back from the checker" in sent_card(writing, 60).plain
+    assert "“the cold” stayed here, “...” was sent" in told_of(writing)
+    assert "2 words held back" in strip_line(writing).plain
+
+
+def test_what_is_held_back_does_not_silence_the_checker():
+    """No verdict comes for it, and none is waited for."""
+    writing = Writing(RecordedService([]), MethodSettings())
+    writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
+    variant = writing.variants[0]
+    for event in held_letter():
+        writing.threads.inbox.append(Emitted(variant, event))
+    writing.drain()
+    assert not writing.checker_silent
+    alone = Settled((Token(5, " black", "local"),))
+    writing.threads.inbox.append(Emitted(variant, alone))
+    writing.drain()
+    assert writing.checker_silent
+
+
+def test_the_legend_explains_what_was_held_back():
+    """In no more cells than the narrowest page with a legend has."""
+    variant = Variant(WriteRequest(Request("x")))
+    assert legend(None) == legend(variant)
+    for event in held_letter():
+        variant.apply(event, 1.0)
+    said = Content.from_markup(legend(variant))
+    assert "bold held back" in said.plain
+    assert said.cell_length <= 71
+
+
+def test_held_words_look_the_same_in_the_view_and_in_the_editor(tmp_path):
+    """Bold, so without colours too."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        pane = app.page.pane
+        runs: list[Run] = [("He met", "kept"), (" Zoltan", "held"), (".", "kept")]
+        pane.view.rewrite(0, runs)
+        pane.editor.show_runs(runs)
+        line = pane.editor.get_line(0)
+        (span,) = line.spans
+        assert line.plain[span.start : span.end] == "Zoltan"
+        looks = [segment.style for segment in pane.view._draw(0)]
+        assert span.style.bold
+        assert span.style in looks
+        await pilot.pause()
+
+    play(app, steps)
