@@ -2,5 +2,5 @@
 
 The journal is the truth and the screen shows what it folds to, so the app may end in
 any way at any time. `entries` says what can happen, `draft` what comes of it, `files`
-how it lies on the disk, `sealing` how it is hidden where the store is.
+how it lies on the disk.
 """

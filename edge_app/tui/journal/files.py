@@ -10,8 +10,6 @@ system takes back when the process ends.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import os
 import secrets
@@ -24,9 +22,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from edge_app.config.sealed import DamagedSealError, Seal, salt_of
 from edge_app.tui.journal.draft import Draft
 from edge_app.tui.journal.entries import Entry, from_line, to_line
-from edge_app.tui.journal.sealing import SALT_BYTES, Seal, WrongKeyError
 from edge_app.tui.saving import why_not
 from models.owner_only import create, make_folder, open_private
 from personal_store.files.private_files import part_of, put_in_place, shred, sync
@@ -162,29 +160,30 @@ class JournalFolder:
         try:
             header = json.loads(first)
             version, begun = header[_HEADER], str(header["begun"])
-            salt, check = bytes.fromhex(header["salt"]), header["check"]
-            if not newline or not isinstance(version, int):
+            check = header["check"]
+            if not (newline and isinstance(version, int) and isinstance(check, str)):
                 raise ValueError("no header")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise JournalError(f"the draft {path} is damaged and was left") from error
         if version > FORMAT:
             raise JournalError(f"the draft {path} needs a newer specsteer")
         seal = None
-        if salt:
+        if check:
+            seal = Seal(self.key(), salt_of(check))
             try:
-                seal = Seal(self.key(), salt, path.name)
-                seal.open(base64.b64decode(check), 0)
-            except (WrongKeyError, ValueError, TypeError) as error:
+                seal.opened(check, _place(path.name, 0))
+            except DamagedSealError as error:
                 raise JournalError(
                     f"the draft {path} is sealed with another key than the store's"
                 ) from error
         draft, entries, at = Draft(), list[Entry](), len(first) + 1
         while (end := data.find(b"\n", at)) >= 0:
             try:
-                line = _unpacked(data[at:end], len(entries) + 1, seal)
+                place = _place(path.name, len(entries) + 1)
+                line = _unpacked(data[at:end], place, seal)
                 entry = from_line(line)
                 draft.apply(entry)
-            except (ValueError, KeyError, TypeError, RecursionError, WrongKeyError):
+            except (ValueError, KeyError, TypeError, RecursionError, DamagedSealError):
                 break
             entries.append(entry)
             at = end + 1
@@ -199,7 +198,10 @@ class JournalFolder:
         try:
             head, seal = header(path.name, key, read.begun)
             lines = [to_line(entry) for entry in read.entries]
-            body = [packed(line, at, seal) for at, line in enumerate(lines, 1)]
+            body = [
+                packed(line, _place(path.name, at), seal)
+                for at, line in enumerate(lines, 1)
+            ]
             part.write_bytes(data := head + b"".join(body))
             fresh = _locked(part)
             try:
@@ -254,7 +256,9 @@ class Journal:
             if self.path is None:
                 self._make()
             while self._waiting:
-                data = packed(self._waiting[0], self._count + 1, self._seal)
+                assert self.path is not None
+                place = _place(self.path.name, self._count + 1)
+                data = packed(self._waiting[0], place, self._seal)
                 self._append(data)
                 del self._waiting[0]
                 self._count += 1
@@ -315,40 +319,33 @@ class Journal:
 
 def header(name: str, key: str, begun: str) -> tuple[bytes, Seal | None]:
     """The first line of the journal `name`, and its seal where there is a `key`."""
-    salt = _salt(key) if key else b""
-    seal = Seal(key, salt, name) if key else None
-    check = base64.b64encode(seal.close(_CHECK, 0)).decode() if seal else ""
-    body = {_HEADER: FORMAT, "begun": begun, "salt": salt.hex(), "check": check}
+    seal = Seal(key) if key else None
+    check = seal.closed(_CHECK, _place(name, 0)) if seal else ""
+    body = {_HEADER: FORMAT, "begun": begun, "check": check}
     return json.dumps(body).encode() + b"\n", seal
 
 
-def packed(line: str, number: int, seal: Seal | None) -> bytes:
-    """The entry `line` as line `number` of a file, with its end."""
+def packed(line: str, place: str, seal: Seal | None) -> bytes:
+    """The entry `line`, with its end, as it lies at `place`."""
     data = line.encode()
     if seal is not None:
-        return base64.b64encode(seal.close(data, number)) + b"\n"
+        return seal.closed(data, place).encode() + b"\n"
     return f"{zlib.crc32(data):08x} ".encode() + data + b"\n"
 
 
-def _unpacked(data: bytes, number: int, seal: Seal | None) -> str:
-    """The entry that `packed` took; raises ValueError or WrongKeyError."""
+def _unpacked(data: bytes, place: str, seal: Seal | None) -> str:
+    """The entry that `packed` took; raises ValueError or DamagedSealError."""
     if seal is not None:
-        try:
-            return seal.open(base64.b64decode(data, validate=True), number).decode()
-        except binascii.Error as error:
-            raise ValueError("no sealed line") from error
+        return seal.opened(data.decode("ascii"), place).decode()
     checksum, _, line = data.partition(b" ")
     if int(checksum, 16) != zlib.crc32(line):
         raise ValueError("another checksum")
     return line.decode()
 
 
-_salts: dict[str, bytes] = {}
-
-
-def _salt(key: str) -> bytes:
-    """One salt for all that this process makes: each costs a slow derivation."""
-    return _salts.setdefault(key, os.urandom(SALT_BYTES))
+def _place(name: str, number: int) -> str:
+    """What a sealed line is bound to, so that none stands in another's place."""
+    return f"draft {name}, line {number}"
 
 
 def _locked(path: Path) -> int:

@@ -277,6 +277,30 @@ def test_a_sealed_draft_needs_the_key_of_the_store(tmp_path):
     assert [path.suffix for path in tmp_path.iterdir()] == [".jsonl"]
 
 
+@pytest.mark.parametrize("wrong", ["moved", "of another draft", "changed"])
+def test_a_sealed_line_stands_where_it_was_written(tmp_path, wrong):
+    """None is read in another's place, and what is behind it is not read either."""
+    folder = JournalFolder(tmp_path, lambda: "a passphrase")
+    journal, other = journal_with(folder, "one"), journal_with(folder, "other")
+    for entry in (e.Offline(on=True), e.Offline(on=False), e.Offline(on=True)):
+        journal.add(entry)
+        other.add(entry)
+    journal.close()
+    other.close()
+    lines = journal.path.read_bytes().splitlines(keepends=True)
+    match wrong:
+        case "moved":
+            lines[3], lines[4] = lines[4], lines[3]
+        case "of another draft":
+            lines[3] = other.path.read_bytes().splitlines(keepends=True)[3]
+        case _:
+            lines[3] = lines[3][:-9] + b"AAAA" + lines[3][-5:]
+    journal.path.write_bytes(b"".join(lines))
+    again, draft = folder.open(journal.path)
+    again.close()
+    assert (draft.request.text, draft.offline) == ("one", True)
+
+
 @pytest.mark.parametrize(
     "head",
     [b"", b"[]\n", b"[" * 100_000 + b"\n", b"\xff\n", b'{"specsteer_draft": 1}\n',
