@@ -118,7 +118,10 @@ def numbers_card(writing: Writing) -> Text:
 
 def strip_line(writing: Writing) -> Text:
     """All cards in one line, for a narrow screen; what matters most comes first."""
-    parts = [lines_sent(writing) if writing.traffic.sent else "nothing sent"]
+    left = (
+        lines_sent(writing) if writing.traffic.sent else "nothing sent since the start"
+    )
+    parts = [left]
     if writing.traffic.held:
         parts.append(held_back(writing))
     variant = writing.variant
