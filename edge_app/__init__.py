@@ -63,7 +63,7 @@ _HOME = {
     "Sent": "decoding.events",
     "SentMessage": "privacy.decoded",
     "ServerDecides": "decoding.deciders",
-    "ServiceConfig": "service.service",
+    "ServiceConfig": "service.configuration",
     "Settings": "config.settings",
     "Settled": "decoding.events",
     "SourcesFound": "decoding.events",

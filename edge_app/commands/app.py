@@ -8,7 +8,7 @@ from pathlib import Path
 from edge_app import sample
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
-from edge_app.service.service import WritingService
+from edge_app.service.late import LateService
 from edge_app.tui.app import SpecSteerApp, run_app
 from edge_app.tui.journal.files import JournalFolder
 from models.folders import state_folder
@@ -28,7 +28,7 @@ def open_app(lora: str | None = None) -> None:
     """Open the app, with the adapter of that name or path where one is given, and not
     that of the settings; ends the process with its exit code."""
     settings = read_settings()
-    service = WritingService(service_config(settings, lora=lora, may_sample=True))
+    service = LateService(service_config(settings, lora=lora, may_sample=True))
     with Store.open(store_path()) as store:
         has_letters = bool(store.counts()["own"])
     first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)

@@ -16,7 +16,7 @@ from edge_app.config.settings import (
 )
 from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.guard.allowed import read_allowed
-from edge_app.service.service import ServiceConfig
+from edge_app.service.configuration import ServiceConfig
 from edge_app.transport.addresses import is_this_machine
 from edge_app.transport.shape import Cadence
 from models.files import find, locate

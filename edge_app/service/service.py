@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from decoding_core.methods import build
 from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.config.sealed import key_of
-from edge_app.config.settings import GuardMode
 from edge_app.decoding.events import (
     Emit,
     Event,
@@ -34,7 +33,7 @@ from edge_app.decoding.events import (
 )
 from edge_app.decoding.gate import PublicText
 from edge_app.decoding.session import Patience, go_alone
-from edge_app.privacy.budget import Account, PrivacyLimits
+from edge_app.privacy.budget import Account
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.ledger import Ledger
@@ -43,6 +42,7 @@ from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, title
 from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrieved
 from edge_app.sample.filling import make_ready
+from edge_app.service.configuration import ServiceConfig
 from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.service.requests import WriteRequest
 from edge_app.service.text_job import TextJob
@@ -52,10 +52,9 @@ from edge_app.verifiers.cloud import CloudVerifier
 from edge_app.verifiers.counting import CountingVerifier
 from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
 from edge_app.verifiers.remembered import RememberedRows
-from models.running.adapter import PersonalAdapter
 from models.running.interface import Model, TextScorer, TextSlots
 from models.running.loading import load_model, load_reranker
-from models.running.settings import EngineSettings, default_threads
+from models.running.settings import default_threads
 from models.running.threads import fit_threads
 from models.thinking import mark_ids
 from personal_store import Store, import_source
@@ -66,45 +65,6 @@ LEARNT = 1000
 """So many of the newest texts are private besides those that are read, where an adapter
 was trained on them."""
 _MOMENT = 0.1  # seconds
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceConfig:
-    """What a writing service works with."""
-
-    specialist: Path
-    generalist: Path
-    store: Path
-    ledger: Path
-    server: str = ""
-    """Address of a server; empty: one is started with the first online text."""
-    token: str = field(default="", repr=False)
-    engine: EngineSettings = field(default_factory=EngineSettings)
-    sample_store: Path | None = None
-    """Where sample letters are read from while the store holds none of one's own."""
-    personalisation: str = personalisation.USUAL
-    """What of the history is read where a request does not say."""
-    reranker: Path | None = None
-    """A GGUF reranker that chooses among the texts found."""
-    adapter: PersonalAdapter | None = None
-    """A LoRA that the specialist wears; no base and no server is given it."""
-    token_in_clear: bool = False
-    """Whether `token` may be sent to `server` without encryption."""
-    certificate: str = field(default="", repr=False)
-    """The only certificate, as PEM, that is taken at `server`; empty: any for which an
-    authority vouches that this machine knows."""
-    ledger_days: float = 0.0
-    """How long the ledger keeps what was sent; 0: for ever."""
-    cadence: float = 0.0
-    """Milliseconds between two rounds; 0: each leaves when it is ready."""
-    privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
-    """How much may be told of the history where a request does not say."""
-    guard: GuardMode = "placeholder"
-    """What becomes of what must not leave, where a request does not say."""
-    guard_region: str = ""
-    """Country of national telephone numbers; empty: it is taken from the texts."""
-    allowed: tuple[str, ...] = ()
-    """Phrases that the guard lets leave."""
 
 
 class WritingService:

@@ -10,8 +10,9 @@ import pytest
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Drafted, Finished, Notice, Received, Sent, Settled
 from edge_app.privacy.ledger import read_ledger
+from edge_app.service.configuration import ServiceConfig
 from edge_app.service.requests import WriteRequest
-from edge_app.service.service import ServiceConfig, WritingService
+from edge_app.service.service import WritingService
 from edge_app.verifiers import cloud
 from models.engines.llama_cpp import LlamaContext
 from models.files import locate

@@ -1,0 +1,77 @@
+"""The writing service, imported where it is first asked for something.
+
+The libraries that it needs take a fifth of a second to import, and the app paints its
+page without them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edge_app.decoding.events import Emit, Source
+from edge_app.service.configuration import ServiceConfig
+from edge_app.service.requests import WriteRequest
+
+if TYPE_CHECKING:
+    from edge_app.service.service import WritingService
+
+
+class LateService:
+    """Satisfies `requests.Service`. `server_ended` and `close` import nothing."""
+
+    def __init__(self, config: ServiceConfig) -> None:
+        self._config = config
+        self._making = threading.Lock()
+        self._closing = threading.Event()
+        self._service: WritingService | None = None
+
+    def _made(self) -> WritingService:
+        """The service; made by the first that asks, while others wait. One that is made
+        after `close` is closed, and refuses to load models."""
+        with self._making:
+            if self._service is None:
+                from edge_app.service.service import WritingService
+
+                self._service = WritingService(self._config)
+                if self._closing.is_set():
+                    self._service.close()
+            return self._service
+
+    def prepare(self) -> str:
+        """As `WritingService` does, and so are all others."""
+        return self._made().prepare()
+
+    def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
+        """Write a text."""
+        self._made().write(request, emit, stop)
+
+    def server_ended(self) -> bool:
+        """Whether the server that was started here has ended."""
+        return self._service is not None and self._service.server_ended()
+
+    def counts(self) -> dict[str, int]:
+        """How many own texts of each kind the store holds."""
+        return self._made().counts()
+
+    def search(self, query: str, limit: int = 20) -> list[Source]:
+        """Own texts that match, best first."""
+        return self._made().search(query, limit)
+
+    def import_letters(
+        self,
+        kind: str,
+        path: Path,
+        me: Sequence[str],
+        progress: Callable[[int, int], None],
+    ) -> str:
+        """Read an export into the store."""
+        return self._made().import_letters(kind, path, me, progress)
+
+    def close(self) -> None:
+        """Close the service, or have it closed as soon as it is made."""
+        self._closing.set()
+        if self._service is not None:
+            self._service.close()
