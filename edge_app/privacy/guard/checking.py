@@ -54,6 +54,7 @@ def check(text: str, index: PrivateIndex, *, typed: bool = True) -> Report:
     stand_ins = StandIns(index, typed=typed, seed=0)
     words = words_of(text)
     scanner.scan(_FIRST, final=True)
+    spans = scanner.scan(text, final=True).spans
     times = []
     for first in range(0, len(words), _BLOCK):
         begin, end = words[first].start, words[min(first + _BLOCK, len(words)) - 1].end
@@ -62,7 +63,7 @@ def check(text: str, index: PrivateIndex, *, typed: bool = True) -> Report:
         scanner.scan(text[context:end], begin - context)
         times.append(1000 * (time.thread_time() - started))
     found, public, position, held = [], "", 0, 0
-    for span in scanner.scan(text, final=True).spans:
+    for span in spans:
         shown = text[span.start : span.end]
         stand_in = stand_ins.choose(shown, span.kind)
         found.append(
