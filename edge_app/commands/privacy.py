@@ -64,7 +64,9 @@ def check_text(
         found += store.search(f"{recipient} {request}", limit=5)
         index = index_of(
             {
-                passage.record_id: passage.subject + "\n\n" + passage.text
+                passage.record_id: "\n\n".join(
+                    (passage.recipient, passage.subject, passage.text)
+                )
                 for passage in found
             }.values(),
             f"{recipient}\n{request}",

@@ -213,7 +213,9 @@ class Account:
         """What is decided depends on what the draft was really drawn from."""
         place = len(text_ids)
         draft = self._draws.get(place)
-        self._asked = _Entry(place, self._public(text_ids), decides=True)
+        # What is drafted behind it is there yet.
+        self._public(self._own)
+        self._asked = _Entry(place, self._public.first(place), decides=True)
         if not self.exact:
             return None
         if draft is None or draft.base is None:
@@ -291,6 +293,7 @@ class Account:
                 # Not drawn here.
                 self._draws[own] = _Entry(own, token=token, nats=0.0, left=True)
                 self.unread += 1
+        self._public.has_left(position + len(token_ids))
         for place, draw in found:
             draw.left = True
             if list(draw.read) != self._text[:place]:

@@ -246,7 +246,8 @@ class WritingService:
         if self._reckons(request, role) and learnt:
             # Read twice: by the account, and as part of the verifier where it is one.
             shared = RememberedRows(base())
-            account = self._account(request, role, shared, emit, PublicText(gate))
+            public = PublicText(gate, request.max_tokens)
+            account = self._account(request, role, shared, emit, public)
 
             def account_base() -> Engine:
                 return shared
@@ -328,7 +329,9 @@ class WritingService:
         if mode == "off" or not (role.uses_generalist and learnt):
             return None
         assert self._model is not None
-        texts = [f"{p.subject}\n\n{p.text}" for p in retrieved.passages]
+        texts = [
+            f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in retrieved.passages
+        ]
         texts += [retrieved.notes, request.background]
         worn = self._config.adapter
         if worn is not None:  # it may know any of the texts by heart

@@ -9,14 +9,18 @@ from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import EventEmitter, HeldBack, Notice, Tally
+from edge_app.decoding.gate import PublicText
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
+from edge_app.privacy.budget import Account, PrivacyLimits
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import index_of
 from edge_app.privacy.guard.stand_ins import _TYPED, FIRST_NAMES, LAST_NAMES
 from edge_app.privacy.guard.words import words_of
 from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.verifiers.counting import CountingVerifier
 from edge_app.verifiers.on_device import EdgeBaseVerifier
+from edge_app.verifiers.remembered import RememberedRows
 from models.running.interface import Vocabulary
 from tests.edge_app.decoding.losing_server import Hurried, LosingServer
 from tests.fakes import HashEngine
@@ -127,6 +131,8 @@ class GuardedRun:
     """Whether the server's models find every token as likely."""
     private: tuple = (9, 9, 1, 2)
     seed: str = ""
+    limits: PrivacyLimits | None = None
+    """Of the account of the text; None: none is kept."""
 
     def __post_init__(self):
         self.vocabulary = PieceVocabulary(*self.history, self.draft)
@@ -145,6 +151,21 @@ class GuardedRun:
         if self.settings.base == "edge" and method.needs_base:
             base = HashEngine("base" + self.seed, size, spread=spread)
             verifier = EdgeBaseVerifier(verifier, base)
+        self.gate = self.account = None
+        if self.guarded:
+            index = index_of(self.history, self.request, own=self.history)
+            self.gate = GuardGate(index, self.vocabulary, self.mode, self.ask)
+        if self.limits is not None:
+            self.account = Account(
+                self.settings.draw(),
+                RememberedRows(HashEngine("base" + self.seed, size, spread=spread)),
+                self.events.append,
+                self.limits,
+                judges=method.decided_by == "device",
+                public=PublicText(self.gate, len(script) + 10),
+            )
+            verifier = CountingVerifier(verifier, self.account)
+            self.server.tell = verifier.hear
         self.tally = Tally()
         self.emitter = EventEmitter(
             lambda event: (self.events.append(event), self.tally.add(event)),
@@ -161,10 +182,6 @@ class GuardedRun:
         session.open()
         liking = 20.0 if self.agreeable else 6.0
         self.writer = Writer(script, len(self.private), size, liking)
-        self.gate = None
-        if self.guarded:
-            index = index_of(self.history, self.request)
-            self.gate = GuardGate(index, self.vocabulary, self.mode, self.ask)
         self.loop = decode_loop(
             self.settings,
             method,
@@ -174,6 +191,7 @@ class GuardedRun:
             self.emitter,
             max_tokens=len(script) + 10,
             end_ids=self.vocabulary.end_ids,
+            account=self.account,
             gate=self.gate,
         )
         for _ in self.loop.blocks():

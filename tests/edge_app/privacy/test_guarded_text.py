@@ -11,6 +11,7 @@ from decoding_core.messages import Candidates
 from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
+from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.guard.stand_ins import tokens_of
 from tests.edge_app.decoding.losing_server import DISTURBANCES
 from tests.edge_app.decoding.test_verifier_session import METHODS, spread
@@ -122,6 +123,33 @@ def test_without_a_guard_the_secrets_leave_and_with_one_they_do_not(method):
     )
     assert open_.leaked()
     assert not guarded.leaked()
+
+
+@pytest.mark.parametrize(
+    ("method", "length", "window", "limit", "seed"),
+    [
+        ("steering", 1, 1, None, 2),
+        ("rejection", 3, 2, 1e6, 3),
+        ("speculative", 4, 2, 1e6, 5),
+        ("coupled", 4, 2, None, 12),
+        ("lossless", 7, 3, None, 16),
+        ("costeer", 7, 1, None, 24),
+    ],
+)
+def test_the_account_reads_what_the_server_reads(method, length, window, limit, seed):
+    """Also where tokens left on what was drafted behind them, and other tokens stand
+    there now, with which the gate would hold them back."""
+    chosen = MethodSettings(
+        method=method,
+        temperature=0.7,
+        draft_length=length,
+        window=window,
+        threshold=0.5,
+        seed=seed,
+    )
+    run = GuardedRun(chosen, seed=str(seed), limits=PrivacyLimits(text=limit))
+    assert run.account.tokens
+    assert not run.account.unread
 
 
 some = st.lists(st.sampled_from(DISTURBANCES), unique=True, max_size=2)
