@@ -25,6 +25,11 @@ _LONGEST = 12
 _HABIT = 3
 """A phrase that stands in so many own texts is a habit of the writer: it tells nothing
 that is in one of them."""
+_FEW = 20
+"""Of so many own texts, two are enough for a habit."""
+_OPENING_WORDS, _CLOSING_WORDS, _NAME_WORDS = 10, 12, 3
+"""Words at most of the line that a text opens with, of those that close it, and of the
+last of these, which is a name."""
 _MOST_LETTERS = 80
 """Of a literal: an encoded picture is none."""
 _RARE = 4
@@ -41,6 +46,11 @@ _SENTENCE = re.compile(r"(?:\A|[.!?:;\n\"“”‘(\[•*>-]|\d[.)])[\s\"'“‘
 def starts_sentence(text: str, at: int) -> bool:
     """Whether a word at this place has a capital letter for its place alone."""
     return _SENTENCE.search(text[max(0, at - 6) : at]) is not None
+
+
+def _rows(words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Every `RUN` folded words in a row."""
+    return list(zip(*(words[i:] for i in range(RUN)), strict=False))
 
 
 @dataclass(slots=True)
@@ -84,8 +94,83 @@ class PrivateIndex:
                 self.public.add(joined)
                 if joined.endswith("s"):
                     self.public.add(joined[:-1])
-        for row in zip(*(words[i:] for i in range(RUN)), strict=False):
-            self.phrases.discard(row)
+        self.phrases.difference_update(_rows(words))
+
+
+@dataclass(frozen=True, slots=True)
+class _Habits:
+    """What a writer says again and again, as their own texts show it."""
+
+    frames: frozenset[str]
+    """Paragraphs that open or close a text."""
+    rows: frozenset[tuple[str, ...]]
+    """Words in a row that stand in several texts."""
+
+    @classmethod
+    def of(cls, own: Iterable[str]) -> _Habits:
+        """The habits that own texts show. Where they are few, two that are no copies
+        of each other make one: a letter that was sent twice shows none."""
+        own = list(dict.fromkeys(text.strip() for text in own))
+        frames = {frame for text in own for frame in _frames(text)}
+        counts: Counter[tuple[str, ...]] = Counter()
+        often: set[tuple[str, ...]] = set()
+        bodies: list[set[tuple[str, ...]]] = []
+        for text in own:
+            body = "\n\n".join(p for p in _paragraphs(text) if p not in frames)
+            rows = set(_rows([word.folded for word in words_of(body)]))
+            counts.update(rows)
+            for other in bodies if len(own) <= _FEW else ():
+                shared = rows & other
+                if 2 * len(shared) <= min(len(rows), len(other)):
+                    often |= shared
+            bodies.append(rows)
+        often.update(row for row, count in counts.items() if count >= _HABIT)
+        return cls(frozenset(frames), frozenset(often))
+
+    def rows_beside(self, text: str, words: Sequence[Word]) -> set[tuple[str, ...]]:
+        """The rows of a text in which no word is part of a habit."""
+        spans, position = [], 0
+        for paragraph in _paragraphs(text):
+            begin = text.index(paragraph, position)
+            position = begin + len(paragraph)
+            if paragraph in self.frames:
+                spans.append((begin, position))
+        usual = [any(a <= word.start < b for a, b in spans) for word in words]
+        rows = _rows([word.folded for word in words])
+        for at, row in enumerate(rows):
+            if row in self.rows:
+                usual[at : at + RUN] = [True] * RUN
+        return {row for at, row in enumerate(rows) if not any(usual[at : at + RUN])}
+
+
+def _paragraphs(text: str) -> list[str]:
+    """What stands between blank lines."""
+    return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def _frames(text: str) -> list[str]:
+    """The paragraphs that open and close a text, such as `Hello again Ana,` and `Yours
+    in haste,` above a name: short, by their form no sentence, and without digits and
+    addresses. Names in them are looked for as everywhere."""
+    paragraphs = _paragraphs(text)
+    if len(paragraphs) < 2:
+        return []
+    frames = []
+    opening, closing = paragraphs[0], paragraphs[-1]
+    if (
+        "\n" not in opening
+        and opening.endswith((",", "!", ":", "-", "–", "—", "…", "..."))
+        and len(words_of(opening)) <= _OPENING_WORDS
+    ):
+        frames.append(opening)
+    *lines, name = closing.splitlines()
+    if (
+        lines
+        and len(words_of(name)) <= _NAME_WORDS
+        and len(words_of(closing)) <= _CLOSING_WORDS
+    ):
+        frames.append(closing)
+    return [frame for frame in frames if not re.search(r"[\d@]|://|www\.", frame)]
 
 
 def index_of(
@@ -101,35 +186,27 @@ def index_of(
 
     `correspondents` are names and addresses. `region` is the country of national
     telephone numbers (ISO 3166); empty: that of the international ones in the texts.
-    In the writer's `own` texts their habits are counted besides.
+    The writer's `own` texts show their habits, which are not private.
     """
     texts = list(texts)
     index = PrivateIndex(region or _region_of(texts))
     for text in (request, *allowed):
         index.allow(text)
     asked = digits_of(request)
-    rows: Counter[tuple[str, ...]] = Counter()
+    habits = _Habits.of(own)
     for name in _signatures(texts):
         index.allow(name)
+    rows: set[tuple[str, ...]] = set()
     for text in texts:
         words = words_of(text)
         index.words.update(word.folded for word in words)
         _add_spans(index, text, asked)
         _add_words(index, text, words)
-        folded = [word.folded for word in words]
-        rows.update(set(zip(*(folded[i:] for i in range(RUN)), strict=False)))
-    common: Counter[tuple[str, ...]] = Counter()
-    for text in own:
-        folded = [word.folded for word in words_of(text)]
-        found = zip(*(folded[i:] for i in range(RUN)), strict=False)
-        common.update(set(found) & rows.keys())
+        rows |= habits.rows_beside(text, words)
     public = [[w.folded for w in words_of(text)] for text in (request, *allowed)]
-    known = {
-        row for ws in public for row in zip(*(ws[i:] for i in range(RUN)), strict=False)
-    }
-    for row, count in rows.items():
-        habit = max(count, common[row]) >= _HABIT
-        if habit or row in known or sum(word.isalpha() for word in row) < 2:
+    known = {row for words in public for row in _rows(words)}
+    for row in rows - known:
+        if sum(word.isalpha() for word in row) < 2:
             continue
         if is_common_phrase(row):
             index.weak.add(row)

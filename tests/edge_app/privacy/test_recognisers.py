@@ -98,6 +98,56 @@ def test_what_the_person_allowed_may_leave():
     assert not found("for Zoltan alone", index)
 
 
+FEW = (
+    "Good day Otto, my mellow ivy,\n\nStill no plan of the seats. Bless my little "
+    "thistle, we are selling the old mill before winter.\n\nYours in cinder and anvil,"
+    "\nRuby",
+    "Hello again Liz, light of the town!\n\nThe lamp is late, bless my little thistle, "
+    "and so am I. Zoltan keeps the dog.\n\nWith a wave of the spoon,\nRuby",
+)
+
+
+def test_few_texts_show_habits_too():
+    """How a text of their writer begins and ends, and what stands in two of them."""
+    index = index_of(FEW, "Thank Ben for the bread", own=FEW)
+    for text in (
+        "Good day Ben, my mellow ivy,\n\nThe bread was good.",
+        "Hello again Ben, light of the town!\n\nThank you.",
+        "All is well.\n\nYours in cinder and anvil,\nRuby",
+        "It is late, bless my little thistle, and cold.",
+    ):
+        assert not found(text, index)
+    for secret in ("we are selling the old mill before winter", "Zoltan keeps the dog"):
+        assert found(f"As I said, {secret}, you know.", index)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        # One paragraph is all of it; the first one is a sentence, or tells a number.
+        ("She keeps the spare money in the piano,",),
+        ("She keeps the spare money in the piano.\n\nTell nobody, my friend.",),
+        ("She keeps the spare money in the piano, behind door 7,\n\nGo there.",),
+        # The last one is no name's.
+        ("Hello you,\n\nShe keeps the spare money in the piano, as you may know.",),
+        # A copy of a letter is no second letter.
+        (
+            "Hi Ana,\n\nShe keeps the spare money in the piano. See you there.\n\nTess",
+            "Hi Ben,\n\nShe keeps the spare money in the piano. See you there.\n\nTess",
+        ),
+    ],
+)
+def test_what_stands_in_few_texts_is_no_habit_by_that_alone(own):
+    index = index_of(own, "", own=own)
+    assert found("Look, the spare money in the piano is yours.", index)
+
+
+def test_a_note_that_quotes_a_letter_makes_no_habit():
+    note = "He says we are selling the old mill before winter."
+    index = index_of((*FEW, note, note), "", own=FEW)
+    assert found("Look, we are selling the old mill before winter.", index)
+
+
 def test_a_number_has_the_region_of_the_texts():
     index = index_of(("call +49 30 901820 or", "x"), "")
     assert index.region == "DE"
