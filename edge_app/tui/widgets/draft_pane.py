@@ -78,7 +78,10 @@ class DraftPane(Vertical):
 
     def _scroll_editor(self, row: float | None) -> None:
         """Scroll to the row at which the person read; None: to the end."""
-        if row is None:
+        if not self.editor.size.height and self.screen.is_current:
+            # A text that was there at once is shown before the first layout.
+            self.call_after_refresh(self.editor.call_later, self._scroll_editor, row)
+        elif row is None:
             self.editor.scroll_cursor_visible(animate=False)
         else:
             self.editor.scroll_to(y=row, animate=False)
