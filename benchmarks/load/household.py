@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed.rig.serving import child_process
+from benchmarks.speed.rig.serving import child_process, serve_until_stdin_ends
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
 from edge_app.transport.client import Connection
 
@@ -32,9 +31,8 @@ def serve() -> None:
     Says its address in one line of JSON."""
     from cloud_api.app import create_app
     from cloud_api.callers import Caller, Scope
-    from cloud_api.connections import VerifierServer
     from cloud_api.engine.loading import ModelOptions, load_models
-    from cloud_api.run import address_of, listen, room_for_connections
+    from cloud_api.run import listen, room_for_connections
     from cloud_api.settings import DoorLimits, ServerSettings
     from models.running.settings import EngineSettings
 
@@ -63,20 +61,7 @@ def serve() -> None:
     settings = ServerSettings(door=DoorLimits(room))
     app = create_app(settings, partial(load_models, options), AnyUser())
     listener = listen("127.0.0.1", 0)
-
-    def announce() -> None:
-        print(json.dumps({"url": address_of(listener)}), flush=True)
-
-    server = VerifierServer(app, announce)
-
-    def end_with_stdin() -> None:
-        sys.stdin.read()
-        server.should_exit = True
-
-    threading.Thread(target=end_with_stdin, daemon=True).start()
-    server.run(sockets=[listener])
-    if app.state.engine.failure:
-        sys.exit(app.state.engine.failure)
+    serve_until_stdin_ends(app, listener)
 
 
 @dataclass(frozen=True, slots=True)

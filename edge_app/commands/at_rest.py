@@ -9,17 +9,19 @@ from edge_app.config.paired import FILE_NAME, PAIRED
 from edge_app.config.sealed import Seal, closed, is_sealed, replace_file
 from edge_app.config.settings import (
     SETTINGS,
+    allowed_path,
     ledger_path,
     settings_path,
     store_path,
 )
+from edge_app.privacy.guard.allowed import ALLOWED
 from edge_app.privacy.ledger import reseal
 from models.folders import state_folder
 
 
 def put_under(old: str | None, new: str | None) -> None:
-    """Have the ledger, the profile, the settings and what pairing gave
-    under another key, or plain without one; what was there is overwritten.
+    """Have the ledger, the profile, the settings, allowed phrases and what pairing
+    gave under another key, or plain without one; what was there is overwritten.
 
     Raises:
         OSError: a file cannot be written.
@@ -41,6 +43,7 @@ def _files() -> Iterator[tuple[Path, str]]:
 
     candidates = [
         (settings_path(), SETTINGS),
+        (allowed_path(), ALLOWED),
         (state_folder() / FILE_NAME, PAIRED),
         (profile_path(store_path()), PROFILE),
     ]

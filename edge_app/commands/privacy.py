@@ -18,10 +18,10 @@ from edge_app.config.settings import (
 )
 from edge_app.privacy.guard.allowed import keep_allowed, read_allowed
 from edge_app.privacy.guard.checking import Report, check
-from edge_app.privacy.guard.history import index_of
+from edge_app.privacy.guard.history import index_of_store
+from models.prompts import Request
 from personal_store import Store
 
-_HABITS = 200
 _TEXTS = 50
 """Texts of the store that a text is compared with: those that share words with it."""
 
@@ -62,18 +62,12 @@ def check_text(
     with Store.open(sample_store_path() if sample else store_path()) as store:
         found = store.search(text, limit=_TEXTS)
         found += store.search(f"{recipient} {request}", limit=5)
-        index = index_of(
-            {
-                passage.record_id: "\n\n".join(
-                    (passage.recipient, passage.subject, passage.text)
-                )
-                for passage in found
-            }.values(),
-            f"{recipient}\n{request}",
-            correspondents=store.correspondents(),
-            allowed=read_allowed(allowed_path()),
+        index = index_of_store(
+            store,
+            {passage.record_id: passage for passage in found}.values(),
+            Request(request, recipient=recipient),
+            allowed=read_allowed(allowed_path(), store_path()),
             region=settings.guard_region,
-            own=(passage.text for passage in store.recent(limit=_HABITS)),
         )
     report = check(text, index, typed=settings.guard != "local")
     if as_json:
@@ -106,7 +100,7 @@ def _tell(report: Report) -> None:
 def allow(phrase: str | None, undo: bool) -> None:
     """Let PHRASE leave in every text from now on: a name, or words that you often use.
     Without one, show what may leave."""
-    allowed = read_allowed(allowed_path())
+    allowed = read_allowed(allowed_path(), store_path())
     if phrase is None:
         for one in allowed:
             click.echo(one)
@@ -119,5 +113,5 @@ def allow(phrase: str | None, undo: bool) -> None:
             "this phrase was not allowed; 'specsteer privacy allow' shows which are"
         )
     kept = tuple(one for one in allowed if one != words)
-    keep_allowed(allowed_path(), kept if undo else (*kept, words))
+    keep_allowed(allowed_path(), kept if undo else (*kept, words), store_path())
     click.echo("it stays on this device again" if undo else "it may leave from now on")

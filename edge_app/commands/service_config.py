@@ -70,7 +70,7 @@ def service_config(
         certificate=certificate,
         guard=settings.guard,
         guard_region=settings.guard_region,
-        allowed=read_allowed(allowed_path()),
+        allowed=read_allowed(allowed_path(), store_path()),
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
         ledger_days=_days(settings.ledger_days),

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from edge_app.config.sealed import (
+    STORE_NAME,
     DamagedSealError,
     Seal,
     is_sealed,
@@ -229,7 +230,7 @@ def _lines(
 
 
 def _store_beside(path: Path) -> Path:
-    return path.with_name("store.db")
+    return path.with_name(STORE_NAME)
 
 
 def _last_line(path: Path) -> str:

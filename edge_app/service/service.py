@@ -35,7 +35,7 @@ from edge_app.decoding.gate import PublicText
 from edge_app.decoding.session import Patience, go_alone
 from edge_app.privacy.budget import Account
 from edge_app.privacy.guard.gate import GuardGate
-from edge_app.privacy.guard.history import index_of
+from edge_app.privacy.guard.history import index_of_store
 from edge_app.privacy.ledger import Ledger
 from edge_app.privacy.spent import SpentToday, spent_path
 from edge_app.retrieval import personalisation
@@ -59,8 +59,6 @@ from models.running.threads import fit_threads
 from models.thinking import mark_ids
 from personal_store import Store, import_source
 
-HABITS = 200
-"""In so many of the newest texts the habits of the writer are counted."""
 LEARNT = 1000
 """So many of the newest texts are private besides those that are read, where an adapter
 was trained on them."""
@@ -329,21 +327,16 @@ class WritingService:
         if mode == "off" or not (role.uses_generalist and learnt):
             return None
         assert self._model is not None
-        texts = [
-            f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in retrieved.passages
-        ]
-        texts += [retrieved.notes, request.background]
-        worn = self._config.adapter
-        if worn is not None:  # it may know any of the texts by heart
-            texts += [passage.text for passage in store.recent(limit=LEARNT)]
-        brief = request.brief
-        index = index_of(
-            texts,
-            f"{brief.recipient}\n{brief.text}",
-            correspondents=store.correspondents(),
+        passages = list(retrieved.passages)
+        if self._config.adapter is not None:  # it may know any text by heart
+            passages += store.recent(limit=LEARNT)
+        index = index_of_store(
+            store,
+            passages,
+            request.brief,
+            notes=(retrieved.notes, request.background),
             allowed=self._config.allowed,
             region=self._config.guard_region,
-            own=(passage.text for passage in store.recent(limit=HABITS)),
         )
         return GuardGate(
             index,

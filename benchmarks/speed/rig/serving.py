@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from socket import socket
+from typing import TYPE_CHECKING, Any, Literal
 
 from benchmarks.speed.rig.engines import Pace, PacedBatch, TracedBatch
 from benchmarks.speed.rig.trace import Role, Trace, TraceLogits
@@ -29,6 +30,9 @@ from decoding_core.protocols import BatchEngine
 from edge_app.transport.client import Connection
 from models import python_child
 from models.running.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 Kind = Literal["embedded", "random", "paced"]
 
@@ -141,13 +145,20 @@ def serve() -> None:
     # FastAPI costs half a second that the device's process does not pay.
     from cloud_api.app import create_app
     from cloud_api.callers import OneToken
-    from cloud_api.connections import VerifierServer
-    from cloud_api.run import address_of, listen
+    from cloud_api.run import listen
     from cloud_api.settings import ServerSettings
 
     token, line = sys.stdin.readline().rstrip("\n").split(" ", 1)
     order, listener = PairOrder.from_json(line), listen("127.0.0.1", 0)
     app = create_app(ServerSettings(), partial(order.server, 4), OneToken(token))
+    serve_until_stdin_ends(app, listener)
+
+
+def serve_until_stdin_ends(app: FastAPI, listener: socket) -> None:
+    """Serve, and say the address in one line of JSON; a failure of the engine ends the
+    process with it."""
+    from cloud_api.connections import VerifierServer
+    from cloud_api.run import address_of
 
     def announce() -> None:
         print(json.dumps({"url": address_of(listener)}), flush=True)

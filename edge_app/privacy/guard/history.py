@@ -19,12 +19,16 @@ from edge_app.privacy.guard.words import (
     is_common_phrase,
     words_of,
 )
+from models.prompts import Request
+from personal_store import Passage, Store
 
-_LONGEST = 12
+MOST_WORDS = 12
 """Words of the longest literal that is looked for."""
 _HABIT = 3
 """A phrase that stands in so many own texts is a habit of the writer: it tells nothing
 that is in one of them."""
+_OWN_TEXTS = 200
+"""In so many of the newest own texts habits are counted."""
 _FEW = 20
 """Of so many own texts, two are enough for a habit."""
 _OPENING_WORDS, _CLOSING_WORDS, _NAME_WORDS = 10, 12, 3
@@ -32,11 +36,11 @@ _OPENING_WORDS, _CLOSING_WORDS, _NAME_WORDS = 10, 12, 3
 last of these, which is a name."""
 _MOST_LETTERS = 80
 """Of a literal: an encoded picture is none."""
-_RARE = 4
+LEAST_LETTERS = 4
 """Letters of the shortest uncommon word that is looked for."""
-_SHINGLE = 8
+SHINGLE = 8
 """So many letters of an uncommon word are looked for inside of other words."""
-_DIGITS = 5
+LEAST_DIGITS = 5
 """So many digits of a number are looked for inside of other numbers."""
 _CLEAR_OF_NAMES = 3000
 """A word among the so many commonest is no name where a sentence begins with it."""
@@ -66,9 +70,9 @@ class PrivateIndex:
     proper: dict[str, Kind] = field(default_factory=dict)
     """Names that are common words too: looked for with a capital letter."""
     shingles: set[str] = field(default_factory=set)
-    """Every `_SHINGLE` letters of uncommon words."""
+    """Every `SHINGLE` letters of uncommon words."""
     digits: set[str] = field(default_factory=set)
-    """Every `_DIGITS` digits of numbers, and shorter numbers whole."""
+    """Every `LEAST_DIGITS` digits of numbers, and shorter numbers whole."""
     words: set[str] = field(default_factory=set)
     """All words."""
     phrases: set[tuple[str, ...]] = field(default_factory=set)
@@ -89,7 +93,7 @@ class PrivateIndex:
         words = [word.folded for word in words_of(text)]
         for first in range(len(words)):
             joined = ""
-            for word in words[first : first + _LONGEST]:
+            for word in words[first : first + MOST_WORDS]:
                 joined += word
                 self.public.add(joined)
                 if joined.endswith("s"):
@@ -224,6 +228,27 @@ def index_of(
     return index
 
 
+def index_of_store(
+    store: Store,
+    passages: Iterable[Passage],
+    request: Request,
+    *,
+    notes: Iterable[str] = (),
+    allowed: Sequence[str] = (),
+    region: str = "",
+) -> PrivateIndex:
+    """The index of the `passages` of a store that a draft may hold something of, with
+    to whom and of what they were, as a prompt has that too, and of private `notes`."""
+    return index_of(
+        [*(f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in passages), *notes],
+        f"{request.recipient}\n{request.text}",
+        correspondents=store.correspondents(),
+        allowed=allowed,
+        region=region,
+        own=(passage.text for passage in store.recent(limit=_OWN_TEXTS)),
+    )
+
+
 def _add_spans(index: PrivateIndex, text: str, asked: str) -> None:
     """Literals that their form gives away, and the digits of numbers."""
     for span in spans_of(text, index.region, eager=True):
@@ -231,16 +256,17 @@ def _add_spans(index: PrivateIndex, text: str, asked: str) -> None:
         joined = "".join(words)
         if index.is_public(joined) or len(joined) < 3:
             continue
-        if len(words) <= _LONGEST:
+        if len(words) <= MOST_WORDS:
             _add_literal(index, joined, span.kind)
         if span.kind == "email":
             _add_address(index, text[span.start : span.end])
         digits = digits_of(joined)
-        if len(digits) >= _RARE and digits not in asked:
-            if len(digits) < _DIGITS:
+        if len(digits) >= LEAST_LETTERS and digits not in asked:
+            if len(digits) < LEAST_DIGITS:
                 index.digits.add(digits)
             index.digits.update(
-                digits[i : i + _DIGITS] for i in range(len(digits) - _DIGITS + 1)
+                digits[i : i + LEAST_DIGITS]
+                for i in range(len(digits) - LEAST_DIGITS + 1)
             )
 
 
@@ -251,7 +277,7 @@ def _add_address(index: PrivateIndex, address: str) -> None:
     spoken = f"{local} at {domain.replace('.', ' dot ')}"
     for form in (address, spoken, local):
         joined = "".join(word.folded for word in words_of(form))
-        if len(joined) >= _RARE:
+        if len(joined) >= LEAST_LETTERS:
             _add_literal(index, joined, "email")
 
 
@@ -279,13 +305,13 @@ def _add_words(index: PrivateIndex, text: str, words: Sequence[Word]) -> None:
         capital = word.text[0].isupper()
         inside = capital and not starts_sentence(text, word.start)
         if not is_common(word.folded):
-            if len(word.folded) >= _RARE or (inside and len(word.folded) > 1):
+            if len(word.folded) >= LEAST_LETTERS or (inside and len(word.folded) > 1):
                 kind: Kind = "person" if capital else "word"
                 index.literals.setdefault(word.folded, kind)
-            if len(word.folded) >= _SHINGLE:
+            if len(word.folded) >= SHINGLE:
                 index.shingles.update(
-                    word.folded[i : i + _SHINGLE]
-                    for i in range(len(word.folded) - _SHINGLE + 1)
+                    word.folded[i : i + SHINGLE]
+                    for i in range(len(word.folded) - SHINGLE + 1)
                 )
         elif capital and word.folded in given_names():
             index.proper.setdefault(word.folded, "person")
@@ -323,7 +349,7 @@ def _signatures(texts: Sequence[str]) -> list[str]:
     last: Counter[str] = Counter()
     for text in texts:
         lines = [line.strip(" -,.") for line in text.strip().splitlines()]
-        if len(lines) > 1 and 0 < len(lines[-1].split()) <= _HABIT:
+        if len(lines) > 1 and 0 < len(lines[-1].split()) <= _NAME_WORDS:
             last[lines[-1]] += 1
     most = max(2, len(texts) / 2)
     return [name for name, count in last.items() if count >= most]

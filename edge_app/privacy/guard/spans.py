@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from edge_app.privacy.guard.formats import Kind, Span, digits_of, open_start, spans_of
 from edge_app.privacy.guard.history import (
-    _DIGITS,
-    _LONGEST,
-    _RARE,
-    _SHINGLE,
+    LEAST_DIGITS,
+    LEAST_LETTERS,
+    MOST_WORDS,
+    SHINGLE,
     PrivateIndex,
     is_name_here,
 )
@@ -95,7 +95,7 @@ class Scanner:
         index, found = self._index, []
         for first, word in enumerate(words):
             joined = ""
-            for last in range(first, min(first + _LONGEST, len(words))):
+            for last in range(first, min(first + MOST_WORDS, len(words))):
                 joined += words[last].folded
                 if joined not in index.begun:
                     # As `Petrovs` goes on behind what is looked for.
@@ -109,7 +109,7 @@ class Scanner:
                 elif (
                     final
                     and last == len(words) - 1
-                    and len(joined) >= _RARE
+                    and len(joined) >= LEAST_LETTERS
                     and joined in index.begun
                     and not is_common(joined)
                     and not index.is_public(joined)
@@ -120,12 +120,12 @@ class Scanner:
             if kind is not None:
                 found.append(Span(word.start, word.end, kind, "a name of your texts"))
             elif (
-                len(word.folded) >= _SHINGLE
+                len(word.folded) >= SHINGLE
                 and not is_common(word.folded)
                 and not index.is_public(word.folded)
                 and any(
-                    word.folded[i : i + _SHINGLE] in index.shingles
-                    for i in range(len(word.folded) - _SHINGLE + 1)
+                    word.folded[i : i + SHINGLE] in index.shingles
+                    for i in range(len(word.folded) - SHINGLE + 1)
                 )
             ):
                 reason = "much of a word of your texts"
@@ -162,10 +162,10 @@ class Scanner:
             ):
                 last += 1
             digits = digits_of(text[words[first].start : words[last].end])
-            sizes = (_DIGITS,) if len(digits) >= _DIGITS else (len(digits),)
+            sizes = (LEAST_DIGITS,) if len(digits) >= LEAST_DIGITS else (len(digits),)
             joined = "".join(w.folded for w in words[first : last + 1])
             if (
-                len(digits) >= _RARE
+                len(digits) >= LEAST_LETTERS
                 and not index.is_public(joined)
                 and any(
                     digits[i : i + size] in index.digits
@@ -219,7 +219,7 @@ class Scanner:
                 break
             begin = word.start
             opened = min(opened, begin)
-        recent = [word for word in words[-_LONGEST:] if word.end > start]
+        recent = [word for word in words[-MOST_WORDS:] if word.end > start]
         for first in range(len(recent)):
             joined = "".join(word.folded for word in recent[first:])
             if joined in index.begun:

@@ -66,6 +66,7 @@ def filled(run, letters):
     add(sent())
     settings_path().write_text(f'# mine\ntoken = "{WORD}"\n')
     keep_profile(profile_path(store_path()), Profile(WORD, (1,), 2, "m", "now"))
+    assert run("privacy", "allow", WORD).exit_code == 0
     server = PairedServer("https://a:1", WORD, "", "Tess", "laptop")
     write_paired(state_folder(), server)
     journal = draft_journals().begin()
@@ -77,7 +78,7 @@ def filled(run, letters):
 def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passphrase):
     """And is read, written and made plain again with it."""
     plain = settings_path().read_bytes()
-    assert len(holding(WORD)) == 5
+    assert len(holding(WORD)) == 6
     assert filled("store", "encrypt").exit_code == 0
     assert holding(WORD) == []
     add(sent(b"another"))
@@ -92,9 +93,10 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passph
     assert read_paired(state_folder()).token == WORD
     assert drafted() == WORD
     assert "http://a:1" in filled("sent").stdout
+    assert filled("privacy", "allow").stdout == f"{WORD}\n"
     assert holding("another") == holding("strength") == []
     assert filled("store", "decrypt", "--yes").exit_code == 0
-    assert len(holding(WORD)) == 5
+    assert len(holding(WORD)) == 6
     assert settings_path().read_bytes().startswith(plain)
     assert len(list(read_ledger(ledger_path()))) == 2
     assert drafted() == WORD

@@ -1,11 +1,15 @@
 """What the guard takes for private, and what not."""
 
+import json
+
 import pytest
 
 from edge_app.privacy.guard.checking import check
 from edge_app.privacy.guard.formats import spans_of
-from edge_app.privacy.guard.history import index_of
+from edge_app.privacy.guard.history import index_of, index_of_store
 from edge_app.privacy.guard.spans import Scanner
+from models.prompts import Request
+from personal_store import Store, import_source
 
 LETTERS = (
     "Hi Ana,\n\nZoltan's number is 0176 5512 334, he moved to 12 Harbour Lane. Dr. "
@@ -174,3 +178,16 @@ def test_a_clear_stretch_stays_as_it_is_whatever_follows():
         scan = scanner.scan(text[:end])
         assert scan.spans == tuple(span for span in whole if span.end <= scan.clear)
         assert not any(span.start < scan.clear < span.end for span in whole)
+
+
+def test_to_whom_and_of_what_a_text_was_is_private_too(tmp_path):
+    """It stands above the text in the prompt, wherever the index is made."""
+    reviews = tmp_path / "reviews.jsonl"
+    body = {"text": "Cold soup.", "recipient": "Quixobrim Lodge", "kind": "review"}
+    reviews.write_text(json.dumps(body | {"subject": "At Zandertops"}))
+    with Store.open(tmp_path / "store.db") as store:
+        import_source(store, "jsonl", reviews)
+        index = index_of_store(store, store.recent(), Request("Say no to the soup."))
+    for shown in ("Quixobrim", "Zandertops"):
+        (span,) = Scanner(index).scan(f"We were at {shown} again.", final=True).spans
+        assert shown in f"We were at {shown} again."[span.start : span.end]
