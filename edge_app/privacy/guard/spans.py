@@ -20,8 +20,12 @@ _LONGEST_OPEN = 400
 """Characters of a span that is still open; a longer one is cut there."""
 _LETTERS = 5
 """A word that begins with an uncommon one of so many letters holds it."""
+_LEAST_TOLD = 18.0
+"""Bits that a copied run of words must tell to be held back: what less rare words say
+in a row, anybody may have said."""
 _SEPARATORS = frozenset(" \t\u00a0\u202f().-/\u2010\u2011\u2012\u2013_:,+#")
 _IN_HISTORY = "stands in your texts"
+_COPIED = "words in the order of your texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,8 @@ class Scanner:
             and (span.kind != "person" or self._is_known(text[span.start : span.end]))
         ]
         found += self._literals(text, words, final=final)
-        found += self._copied(words)
+        runs = self._copied(words)
+        found += [run for run in runs if run.reason]
         merged: list[Span] = []
         for span in sorted(found, key=lambda span: (span.start, -span.end)):
             if span.end <= start:
@@ -70,7 +75,8 @@ class Scanner:
         if clear < len(text):
             # A span that reaches into what is open is open itself, and so is one that
             # the next word may belong to.
-            for span in reversed(merged):
+            # A copied run that tells too little may go on and tell more.
+            for span in sorted([*merged, *runs], key=lambda one: -one.start):
                 grows = span.kind in ("person", "phrase")
                 if span.end >= clear or (grows and text[span.end : clear].isspace()):
                     clear = min(clear, span.start)
@@ -180,7 +186,8 @@ class Scanner:
         return found
 
     def _copied(self, words: Sequence[Word]) -> list[Span]:
-        """Runs of words that the history has in the same order."""
+        """Runs of words that the history has in the same order; those that tell little
+        have no reason."""
         found: list[tuple[int, int]] = []
         index = self._index
         begin = end = -1
@@ -193,12 +200,13 @@ class Scanner:
                     begin = first
                 end = first + RUN
         found.append((begin, end))
-        reason = "words in the order of your texts"
-        return [
-            Span(words[a].start, words[b - 1].end, "phrase", reason)
-            for a, b in found
-            if a >= 0
-        ]
+        runs = []
+        for a, b in found:
+            if a >= 0:
+                told = index.told_by(word.folded for word in words[a:b])
+                reason = _COPIED if told >= _LEAST_TOLD else ""
+                runs.append(Span(words[a].start, words[b - 1].end, "phrase", reason))
+        return runs
 
     def _open(self, text: str, words: Sequence[Word], start: int) -> int:
         """Where begins what more text may make a span."""
