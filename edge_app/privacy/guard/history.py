@@ -46,7 +46,8 @@ LEAST_DIGITS = 5
 """So many digits of a number are looked for inside of other numbers."""
 _CLEAR_OF_NAMES = 3000
 """A word among the so many commonest is no name where a sentence begins with it."""
-_ENDS_SENTENCE = re.compile(r"[.!?…\n]")
+ENDS_SENTENCE = re.compile(r"[.!?…\n]")
+"""Between two words: they are of two sentences, or lines."""
 _ACRONYM = re.compile(r"[A-Z]{2,4}s?")
 _SENTENCE = re.compile(r"(?:\A|[.!?:;\n\"“”‘(\[•*>-]|\d[.)])[\s\"'“‘(]*\Z")
 
@@ -66,7 +67,7 @@ def _rows_of_one_sentence(text: str, words: Sequence[Word]) -> set[tuple[str, ..
     rows, first = set(), 0
     for at, word in enumerate(words):
         last = at + 1 == len(words)
-        if last or _ENDS_SENTENCE.search(text[word.end : words[at + 1].start]):
+        if last or ENDS_SENTENCE.search(text[word.end : words[at + 1].start]):
             rows.update(_rows([one.folded for one in words[first : at + 1]]))
             first = at + 1
     return rows

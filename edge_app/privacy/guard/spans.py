@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from edge_app.privacy.guard.formats import Kind, Span, digits_of, open_start, spans_of
 from edge_app.privacy.guard.history import (
+    ENDS_SENTENCE,
     LEAST_DIGITS,
     LEAST_LETTERS,
     MOST_WORDS,
@@ -58,7 +59,7 @@ class Scanner:
             and (span.kind != "person" or self._is_known(text[span.start : span.end]))
         ]
         found += self._literals(text, words, final=final)
-        runs = self._copied(words)
+        runs = self._copied(text, words)
         found += [run for run in runs if run.reason]
         merged: list[Span] = []
         for span in sorted(found, key=lambda span: (span.start, -span.end)):
@@ -185,9 +186,10 @@ class Scanner:
             first = last + 1
         return found
 
-    def _copied(self, words: Sequence[Word]) -> list[Span]:
+    def _copied(self, text: str, words: Sequence[Word]) -> list[Span]:
         """Runs of words that the history has in the same order; those that tell little
-        have no reason."""
+        have no reason. What many writers say before one in the same sentence is not
+        held, and tells with it."""
         found: list[tuple[int, int]] = []
         index = self._index
         begin = end = -1
@@ -203,7 +205,16 @@ class Scanner:
         runs = []
         for a, b in found:
             if a >= 0:
-                told = index.told_by(word.folded for word in words[a:b])
+                before = a
+                while before > 0 and (
+                    tuple(w.folded for w in words[before - 1 : before - 1 + RUN])
+                    in index.weak
+                    and not ENDS_SENTENCE.search(
+                        text[words[before - 1].end : words[before].start]
+                    )
+                ):
+                    before -= 1
+                told = index.told_by(word.folded for word in words[before:b])
                 reason = _COPIED if told >= _LEAST_TOLD else ""
                 runs.append(Span(words[a].start, words[b - 1].end, "phrase", reason))
         return runs
