@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.privacy.figures import GRID, Row
+from benchmarks.privacy.figures import GRID, Decision, Row
 from benchmarks.privacy.watching import Told
 from decoding_core.foreign_text import one_line
 from edge_app.evaluation.bootstrap import Estimate
@@ -25,21 +25,29 @@ LEGEND = (
     "a hundred. secrets: of those planted, how many could be read in what left, in "
     "refused drafts alone, and in the text. kept: accepted of the drafted. sent: "
     "tokens sent for each of the text. habits: of those that the true text shows. "
-    "gain: of what T saves over L on true texts, how much is left. In brackets 95 % "
+    "gain: of what T saves over L on true texts, how much is left, with "
+    "what the guard holds back drawn from S alone, in the context that it would have "
+    "had. In brackets 95 % "
     "intervals: Wilson's of the writers found, of all else from resamples of writers."
 )
 
 
 def identification(rows: Sequence[Row], among: Sequence[int]) -> Rows:
     """Who is found: a line for each condition."""
-    heading = ["", *(f"of {n} at {t}" for n in among for t in _TOLD)]
+    heading = ["", "texts", *(f"of {n} at {t}" for n in among for t in _TOLD)]
     heading += ["nats a token", "nats a text"]
     lines = [heading]
     for row in rows:
         by = {(one.among, one.tokens): one.share for one in row.found}
         cells = [_share(by[n, t]) for n in among for t in _TOLD]
         lines.append(
-            [row.condition, *cells, f"{row.evidence.value:.2f}", f"{row.nats:.1f}"]
+            [
+                row.condition,
+                str(row.texts),
+                *cells,
+                f"{row.evidence.value:.2f}",
+                f"{row.nats:.1f}",
+            ]
         )
     return lines
 
@@ -96,6 +104,7 @@ def page(
     line: Sequence[Told],
     about: Mapping[str, str],
     left_out: Sequence[str],
+    decision: Decision | None = None,
 ) -> str:
     """A page of the documentation, written whole by the command that it names."""
     parts = [
@@ -108,6 +117,8 @@ def page(
         "\n## Letters, secrets, and what it costs\n",
         _markdown(letters_and_secrets(rows)),
     ]
+    if decision is not None:
+        parts += ["\n## What follows for the default\n", decision.sentence]
     if line:
         parts += ["\n## What an encrypted line shows\n", _markdown(line_told(line))]
     parts.append(f"\n{LEGEND}")
