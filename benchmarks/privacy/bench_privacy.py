@@ -50,7 +50,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "--others",
     type=NONE_OR_MORE,
     metavar="COUNT",
-    help="The same for rows that are no defence: other methods and strengths. As many.",
+    help="The same, and secrets, for rows that are no defence: other methods and "
+    "strengths. As many.",
 )
 @click.option(
     "--minutes",
@@ -242,7 +243,10 @@ def command(**options: Any) -> None:
                     *(options["seed"], options["cadence"], stop),
                 )
             with Progress("planting secrets") as progress:
-                secrets = runner.secrets(options["secrets"], rows, progress.show)
+                secrets = runner.secrets(
+                    *(options["secrets"], rows, progress.show),
+                    others=options["others"],
+                )
             with Progress("reading histories") as progress:
                 outcomes = runner.identified(
                     *(writers, count, rows, progress.show),

@@ -249,11 +249,16 @@ class Runner:
         count: int,
         conditions: Sequence[Condition],
         progress: Callable[[int, int], None],
+        *,
+        others: int | None = None,
     ) -> list[Asked]:
-        """What became of so many planted secrets under each condition."""
+        """What became of so many planted secrets under each condition; under those that
+        are no defence, of the first `others` alone."""
         found = []
         for number, one in enumerate(planted(count, self._plan.seed)):
             for condition in conditions:
+                if not (condition.is_defence or others is None or number < others):
+                    continue
                 depends = self._depends("secret", one.writer, one.task, number)
                 depends |= {"condition": asdict(condition)}
 
