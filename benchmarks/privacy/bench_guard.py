@@ -56,11 +56,12 @@ def checked(case: Case, letters: int) -> tuple[int, Report]:
 )
 @click.option("--seed", type=SEED, default=7, show_default=True, help="Of the writers.")
 def command(data: tuple[Path, ...], count: int, letters: int, seed: int) -> None:
-    """What the guard holds back of texts that nobody planted a secret in.
+    """What the guard holds back without need.
 
-    Each text is compared with what its writer wrote before, so what is held are habits
-    and names as well as mistakes. A row for each set, or for each number of past texts;
-    then the time of the guard over a block of eight words. Needs no model.
+    Nobody planted a secret in these texts. Each is compared with what its writer wrote
+    before, so what is held are habits and names as well as mistakes. A row for each
+    set, or for each number of past texts; then the time of the guard over a block of
+    eight words. Needs no model.
 
     \b
         specsteer bench guard

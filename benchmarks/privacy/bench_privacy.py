@@ -181,7 +181,7 @@ def command(**options: Any) -> None:
         specsteer bench privacy --data eval/ --histories 50 --secrets 0
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
-    from benchmarks.privacy import conditions, plots
+    from benchmarks.privacy import conditions
     from benchmarks.privacy.device import WritingOptions
     from benchmarks.privacy.runner import Plan, Runner
     from benchmarks.privacy.watching import watched
@@ -297,7 +297,7 @@ def command(**options: Any) -> None:
             words = report.page(figures, among, line, about, left_out, decision)
             options["page"].write_text(words, encoding="utf-8")
         if options["plots"] is not None:
-            files = plots.draw(figures, among, options["plots"])
+            files = report.draw(figures, among, options["plots"])
             click.echo(f"{len(files)} pictures in {options['plots']}", err=True)
 
 

@@ -48,7 +48,7 @@ _DECIDES = (
 )
 """All that a text and what is read from it depend on."""
 _SHOWS = (
-    *("figures.py", "report.py", "plots.py", "bench_privacy.py", "bench_guard.py"),
+    *("figures.py", "report.py", "bench_privacy.py", "bench_guard.py"),
     "watching.py",
 )
 """Of this folder, what only shows results or measures something else."""
