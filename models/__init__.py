@@ -62,6 +62,7 @@ _HOME = {
     "check_engine": "running.loading",
     "check_one_vocabulary": "running.interface",
     "check_pulled": "local.pulled",
+    "choose": "asking",
     "close_to_others": "owner_only",
     "complaint": "openai_api.schemas",
     "confirm": "asking",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +45,19 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     default=3,
     show_default=True,
     help="Writers whose texts are attacked.",
+)
+@click.option(
+    "--others",
+    type=NONE_OR_MORE,
+    metavar="COUNT",
+    help="The same, and secrets, for rows that are no defence: other methods and "
+    "strengths. As many.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0.0, min_open=True),
+    help="Begin no writer whom this time would hardly do; the rows say how many texts "
+    "they are of.",
 )
 @click.option(
     "--texts",
@@ -155,15 +170,18 @@ def command(**options: Any) -> None:
 
     Each result is kept at once, so a run that was stopped goes on when it is started
     again. The default takes some ten minutes on two cores; --count 30 makes intervals
-    small.
+    small. Below the tables stands which limit becomes the default of the budget: the
+    largest that at least halves how many writers are found, while the texts keep 80 %
+    of what the history gives them.
 
     \b
         specsteer bench privacy
         specsteer bench privacy --count 30 --page docs/privacy-measured.md
+        specsteer bench privacy --minutes 20 --count 100 --others 2
         specsteer bench privacy --data eval/ --histories 50 --secrets 0
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
-    from benchmarks.privacy import conditions, plots
+    from benchmarks.privacy import conditions
     from benchmarks.privacy.device import WritingOptions
     from benchmarks.privacy.runner import Plan, Runner
     from benchmarks.privacy.watching import watched
@@ -193,7 +211,9 @@ def command(**options: Any) -> None:
         writers = invented_writers(
             histories, options["letters"], texts, options["seed"]
         )
-    count = min(options["count"], len(writers))
+    count, until = min(options["count"], len(writers)), None
+    if options["minutes"] is not None:
+        until = time.monotonic() + 60 * options["minutes"]
 
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
@@ -215,12 +235,6 @@ def command(**options: Any) -> None:
         cache = opened.enter_context(closing(Cache(kept, fresh=options["fresh"])))
         runner = opened.enter_context(closing(Runner(models, cache, plan, stop)))
         try:
-            with Progress("attacking") as progress:
-                outcomes = runner.identified(writers, count, rows, progress.show)
-            strengths = sorted({1.0, *(float(_strength(one)) for one in rows)})
-            gains = runner.gains(writers, count, strengths)
-            with Progress("planting secrets") as progress:
-                secrets = runner.secrets(options["secrets"], rows, progress.show)
             line = []
             if options["captures"]:
                 engine = EngineSettings(threads=threads)
@@ -228,11 +242,26 @@ def command(**options: Any) -> None:
                     *(models, engine, writing, options["captures"]),
                     *(options["seed"], options["cadence"], stop),
                 )
+            with Progress("planting secrets") as progress:
+                secrets = runner.secrets(
+                    *(options["secrets"], rows, progress.show),
+                    others=options["others"],
+                )
+            with Progress("reading histories") as progress:
+                outcomes = runner.identified(
+                    *(writers, count, rows, progress.show),
+                    others=options["others"],
+                    until=until,
+                )
+            count = len({one.writer for one in outcomes})
+            strengths = sorted({1.0, *(float(_strength(one)) for one in rows)})
+            gains = runner.gains(writers, count, strengths)
         except StoppedError:
             click.echo("stopped; the same command goes on from there", err=True)
             sys.exit(_STOPPED)
 
         from benchmarks.privacy import report
+        from benchmarks.privacy.figures import decide
         from edge_app.evaluation import as_json
 
         among = sorted({n for n in (10, 100) if n <= len(writers)} or {len(writers)})
@@ -241,11 +270,16 @@ def command(**options: Any) -> None:
         figures = [
             _row(one, outcomes, writers, gains, secrets, among, options["seed"])
             for one in rows
+            if any(outcome.condition == one.name for outcome in outcomes)
         ]
+        decision = decide(figures, 100 if 100 in among else among[-1])
         click.echo(report.plain(figures, among, line))
+        if decision is not None:
+            click.echo(f"\n{click.wrap_text(decision.sentence, 80)}")
         click.echo("\n" + click.wrap_text(report.LEGEND, 80), err=True)
+        others = count if options["others"] is None else min(count, options["others"])
         about = {
-            "writers attacked": str(count),
+            "writers attacked": f"{count} (other methods: {others})",
             "texts of each": str(texts),
             "candidate histories": str(len(writers)),
             "writers": ", ".join(p.name for p in options["data"]) or "invented, unseen",
@@ -255,13 +289,15 @@ def command(**options: Any) -> None:
             **{role: f"`{sha[:12]}`" for role, sha in hashes.items()},
         }
         if options["json_file"] is not None:
-            body = report.document(figures, line, {"about": about, "models": hashes})
+            run: dict[str, Any] = {"about": about, "models": hashes}
+            run["decision"] = None if decision is None else asdict(decision)
+            body = report.document(figures, line, run)
             as_json.write(options["json_file"], body)
         if options["page"] is not None:
-            words = report.page(figures, among, line, about, left_out)
+            words = report.page(figures, among, line, about, left_out, decision)
             options["page"].write_text(words, encoding="utf-8")
         if options["plots"] is not None:
-            files = plots.draw(figures, among, options["plots"])
+            files = report.draw(figures, among, options["plots"])
             click.echo(f"{len(files)} pictures in {options['plots']}", err=True)
 
 
@@ -290,11 +326,12 @@ def _row(
         showed[number] = sum(shows(one.text.text, *habit) for habit in habits)
     # Known for T alone, with S as it is or the base in its place.
     known = set(condition.method) <= {"strength"}
-    known &= set(condition.defences) <= {"privacy_budget"}
+    known &= set(condition.defences) <= {"guard", "privacy_budget"}
     gain = None
     if gains and known:
         limit = None if condition.bound is None else condition.bound.text
-        gain = gain_kept(gains, limit, _strength(condition))
+        guarded = condition.defences.get("guard", "off") != "off"
+        gain = gain_kept(gains, limit, _strength(condition), guarded=guarded)
         gain = gain if condition.use_history else 0.0
     return row_of(
         condition.name,

@@ -52,6 +52,7 @@ class Row:
     """One condition."""
 
     condition: str
+    texts: int
     found: tuple[Found, ...]
     evidence: Estimate
     """Nats a departure for the writer's own history, against none."""
@@ -150,17 +151,28 @@ def membership(
     return Membership(against, estimate, tpr, len(positive))
 
 
-def gain_kept(gains: Sequence[Gain], limit: float | None, strength: float) -> float:
+def gain_kept(
+    gains: Sequence[Gain],
+    limit: float | None,
+    strength: float,
+    *,
+    guarded: bool = False,
+) -> float:
     """Of the nats that T saves over L on the true texts, how many are left where the
-    device has the base in the place of S once the text has cost its budget."""
+    device has the base in the place of S once the text has cost its budget, and where
+    what the guard holds back is drawn from S alone and costs nothing of it."""
     whole = left = 0.0
     for one in gains:
         base, specialist = np.array(one.base), np.array(one.specialist)
         generalist = np.array(one.generalist)
         saved = generalist - np.array(one.steered[f"{strength:g}"])
         whole += (generalist - np.array(one.steered["1"])).sum()
+        told = base - specialist
+        held = np.array(one.held, bool) if guarded else np.zeros(len(told), bool)
         if limit is not None:
-            saved = np.where(within_budget(base - specialist, limit) == 0.0, 0.0, saved)
+            told = np.where(held, 0.0, told)
+            saved = np.where(within_budget(told, limit) == 0.0, 0.0, saved)
+        saved = np.where(held, generalist - specialist, saved)
         left += saved.sum()
     return left / whole if whole else 0.0
 
@@ -204,6 +216,7 @@ def row_of(
     memberships = [membership(outcomes, kind, seed) for kind in ("unread", "other")]
     return Row(
         condition,
+        len(outcomes),
         tuple(found),
         by_text.ratio(np.array(own), np.maximum(np.array(counted, float), 1e-9)),
         float(np.mean(own)),
@@ -213,4 +226,73 @@ def row_of(
         tuple(one for one in memberships if one is not None),
         {name: float(np.mean(hits)) for name, hits in kinds.items() if hits},
         gain,
+    )
+
+
+HALF, MOST_LOST = 0.5, 0.8
+"""A limit becomes the default that finds at most so much of the writers that are found
+without one, and keeps so much of the gain and of the habits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the figures say of the budget's default."""
+
+    limit: str
+    """The row that becomes the default; empty: none does."""
+    sentence: str
+
+
+def decide(rows: Sequence[Row], among: int) -> Decision | None:
+    """Which limit becomes the default: the largest that at least halves how many
+    writers are found among so many histories by the last tokens of the grid, while T
+    keeps 80 % of its gain over L and of the habits; None where no limit was measured
+    beside texts without one."""
+    by_name = {row.condition: row for row in rows}
+    limits = [row for row in rows if row.condition.startswith("budget ")]
+    usual = by_name.get("nothing")
+    if usual is None or not limits:
+        return None
+
+    def found(row: Row) -> float:
+        at = next(f for f in row.found if (f.among, f.tokens) == (among, GRID[-1]))
+        return at.share.value
+
+    def habits(row: Row) -> float | None:
+        if row.habits is None or usual.habits is None or not usual.habits.value:
+            return None
+        return row.habits.value / usual.habits.value
+
+    def words(row: Row) -> str:
+        costs = {"of the gain": row.gain, "of the habits": habits(row)}
+        kept = [f"{100 * v:.0f} % {n}" for n, v in costs.items() if v is not None]
+        return (
+            f"{row.condition}: {100 * found(row):.0f} % found"
+            f"{', ' if kept else ''}{' and '.join(kept)}{' kept' if kept else ''}"
+        )
+
+    good = [
+        row
+        for row in limits
+        if found(row) <= HALF * found(usual)
+        and row.gain is not None
+        and all(kept is None or kept >= MOST_LOST for kept in (row.gain, habits(row)))
+    ]
+    measured = "; ".join(words(row) for row in limits)
+    rule = (
+        f"Of the writers among {among} histories {100 * found(usual):.0f} % are found "
+        f"by {GRID[-1]} tokens without a limit ({measured})."
+    )
+    if not good:
+        return Decision(
+            "",
+            f"{rule} No limit at least halves that and keeps 80 % of what T gains over "
+            "L and of the habits: the default stays unlimited, and drafts tell who "
+            "wrote them.",
+        )
+    best = max(good, key=lambda row: float(row.condition.split()[1]))
+    return Decision(
+        best.condition,
+        f"{rule} '{best.condition}' is the largest that at least halves that and keeps "
+        "80 % of what T gains over L and of the habits: it becomes the default.",
     )

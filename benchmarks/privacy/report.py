@@ -1,19 +1,22 @@
-"""The figures as a table for a terminal, as a page for the documentation, and as one
-JSON object without a word of any text."""
+"""The figures as a table for a terminal, as a page for the documentation, as pictures,
+and as one JSON object without a word of any text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from benchmarks.privacy.figures import GRID, Row
+from benchmarks.privacy.figures import GRID, Decision, Row
 from benchmarks.privacy.watching import Told
+from benchmarks.quality.plots import matplotlib, save
 from decoding_core.foreign_text import one_line
 from edge_app.evaluation.bootstrap import Estimate
 from edge_app.evaluation.table import Rows, aligned
 
 Object = dict[str, Any]
+_MARKS = "osD^vP*X<>"
 _TOLD = (25, 50, 200)
 """Tokens sent that the table tells; all are in the JSON and the plots."""
 
@@ -25,21 +28,29 @@ LEGEND = (
     "a hundred. secrets: of those planted, how many could be read in what left, in "
     "refused drafts alone, and in the text. kept: accepted of the drafted. sent: "
     "tokens sent for each of the text. habits: of those that the true text shows. "
-    "gain: of what T saves over L on true texts, how much is left. In brackets 95 % "
+    "gain: of what T saves over L on true texts, how much is left, with "
+    "what the guard holds back drawn from S alone, in the context that it would have "
+    "had. In brackets 95 % "
     "intervals: Wilson's of the writers found, of all else from resamples of writers."
 )
 
 
 def identification(rows: Sequence[Row], among: Sequence[int]) -> Rows:
     """Who is found: a line for each condition."""
-    heading = ["", *(f"of {n} at {t}" for n in among for t in _TOLD)]
+    heading = ["", "texts", *(f"of {n} at {t}" for n in among for t in _TOLD)]
     heading += ["nats a token", "nats a text"]
     lines = [heading]
     for row in rows:
         by = {(one.among, one.tokens): one.share for one in row.found}
         cells = [_share(by[n, t]) for n in among for t in _TOLD]
         lines.append(
-            [row.condition, *cells, f"{row.evidence.value:.2f}", f"{row.nats:.1f}"]
+            [
+                row.condition,
+                str(row.texts),
+                *cells,
+                f"{row.evidence.value:.2f}",
+                f"{row.nats:.1f}",
+            ]
         )
     return lines
 
@@ -96,6 +107,7 @@ def page(
     line: Sequence[Told],
     about: Mapping[str, str],
     left_out: Sequence[str],
+    decision: Decision | None = None,
 ) -> str:
     """A page of the documentation, written whole by the command that it names."""
     parts = [
@@ -108,6 +120,8 @@ def page(
         "\n## Letters, secrets, and what it costs\n",
         _markdown(letters_and_secrets(rows)),
     ]
+    if decision is not None:
+        parts += ["\n## What follows for the default\n", decision.sentence]
     if line:
         parts += ["\n## What an encrypted line shows\n", _markdown(line_told(line))]
     parts.append(f"\n{LEGEND}")
@@ -125,6 +139,44 @@ def document(
         "rows": [asdict(row) for row in rows],
         "line": [asdict(one) for one in line],
     }
+
+
+def draw(rows: Sequence[Row], among: Sequence[int], folder: Path) -> list[Path]:
+    """Write each picture as PNG and SVG; the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files: list[Path] = []
+    pyplot = matplotlib()
+    for count in among:
+        figure, axis = pyplot.subplots(figsize=(7, 5))
+        for number, row in enumerate(rows):
+            found = [one for one in row.found if one.among == count]
+            shares = [100 * one.share.value for one in found]
+            mark = _MARKS[number % len(_MARKS)]
+            tokens = [one.tokens for one in found]
+            axis.plot(tokens, shares, marker=mark, label=row.condition)
+        axis.axhline(100 / count, linestyle=":", color="grey", label="chance")
+        axis.set_xscale("log")
+        axis.set_xlabel("tokens sent")
+        axis.set_ylabel(f"writers found among {count}, %")
+        axis.legend(fontsize="x-small")
+        files += save(figure, folder / f"found-among-{count}")
+    figure, axis = pyplot.subplots(figsize=(7, 5))
+    _against_cost(axis, rows, max(among))
+    files += save(figure, folder / "found-against-gain")
+    return files
+
+
+def _against_cost(axis: Any, rows: Sequence[Row], among: int) -> None:
+    for number, row in enumerate(rows):
+        if row.gain is None:
+            continue
+        last = [one for one in row.found if one.among == among][-1]
+        mark = _MARKS[number % len(_MARKS)]
+        at = [100 * row.gain], [100 * last.share.value]
+        axis.scatter(*at, marker=mark, label=row.condition)
+    axis.set_xlabel("gain of T over L that is left, %")
+    axis.set_ylabel(f"writers found among {among}, %")
+    axis.legend(fontsize="x-small")
 
 
 def _share(one: Estimate) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
@@ -26,6 +27,8 @@ from benchmarks.quality.cache import Cache, sha256_of, versions
 from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.sampling import Floats
 from edge_app.evaluation.likelihood import Readers, read
+from edge_app.privacy.guard.gate import GuardGate
+from edge_app.privacy.guard.history import index_of
 from edge_app.retrieval.context import PromptBuilder
 from edge_app.retrieval.passages import find_passages
 from models.running.settings import EngineSettings
@@ -44,7 +47,10 @@ _DECIDES = (
     "models/synthetic_writers/*",
 )
 """All that a text and what is read from it depend on."""
-_SHOWS = ("figures.py", "report.py", "plots.py", "bench_privacy.py", "watching.py")
+_SHOWS = (
+    *("figures.py", "report.py", "bench_privacy.py", "bench_guard.py"),
+    "watching.py",
+)
 """Of this folder, what only shows results or measures something else."""
 _OTHERS = 5
 """Letters of the same writer that were not read, and of another writer, that are tried
@@ -98,6 +104,8 @@ class Gain:
     generalist: tuple[float, ...]
     steered: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """By strength."""
+    held: tuple[bool, ...] = ()
+    """Which tokens the guard would hold back: these are the specialist's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,22 +171,40 @@ class Runner:
         targets: int,
         conditions: Sequence[Condition],
         progress: Callable[[int, int], None],
+        *,
+        others: int | None = None,
+        until: float | None = None,
     ) -> list[Outcome]:
         """What each condition gave for the texts of the first `targets` writers, read
-        beside the histories of all.
+        beside the histories of all; those that are no defence for the first `others`
+        alone. No writer is begun that would hardly be done `until` then, on the clock
+        of `time.monotonic`.
 
         Raises:
             StoppedError: the person stopped; what was done is kept.
         """
         found: list[Outcome] = []
-        total = sum(len(one.tasks) for one in writers[:targets])
+        total = sum(len(one.tasks) for one in writers[:targets]) * len(writers)
+        done, longest = 0, 0.0
         for number, writer in enumerate(writers[:targets]):
+            began = time.monotonic()
+            if until is not None and number and began + longest > until:
+                break
+            some = [
+                one
+                for one in conditions
+                if one.is_defence or others is None or number < others
+            ]
             for place, task in enumerate(writer.tasks):
-                texts = self._written(writer, task, conditions, number, place)
+                texts = self._written(writer, task, some, number, place)
                 seen = {name: seen_in(text.entries) for name, text in texts.items()}
-                progress(len(found) // len(conditions), total)
-                bounds = {one.name: one.bound for one in conditions}
-                rows = self._read(writers, task, seen, bounds)
+                bounds = {one.name: one.bound for one in some}
+
+                def show(histories: int, before: int = done) -> None:
+                    progress(before + histories, total)
+
+                rows = self._read(writers, task, seen, bounds, show)
+                done += len(writers)
                 guesses = self._letters(writers, number, task, texts, seen, bounds)
                 for name, text in texts.items():
                     evidence = np.array([row[name] for row in rows])
@@ -193,7 +219,7 @@ class Runner:
                             guesses.get(name, ()),
                         )
                     )
-                progress(len(found) // len(conditions), total)
+            longest = max(longest, time.monotonic() - began)
         return found
 
     def gains(
@@ -223,11 +249,16 @@ class Runner:
         count: int,
         conditions: Sequence[Condition],
         progress: Callable[[int, int], None],
+        *,
+        others: int | None = None,
     ) -> list[Asked]:
-        """What became of so many planted secrets under each condition."""
+        """What became of so many planted secrets under each condition; under those that
+        are no defence, of the first `others` alone."""
         found = []
         for number, one in enumerate(planted(count, self._plan.seed)):
             for condition in conditions:
+                if not (condition.is_defence or others is None or number < others):
+                    continue
                 depends = self._depends("secret", one.writer, one.task, number)
                 depends |= {"condition": asdict(condition)}
 
@@ -280,8 +311,10 @@ class Runner:
         task: Task,
         seen: Mapping[str, Seen],
         bounds: Mapping[str, Bound | None],
+        show: Callable[[int], None],
     ) -> list[dict[str, Floats]]:
-        """The evidence of what left, under each writer's history."""
+        """The evidence of what left, under each writer's history; `show` is told how
+        many are done."""
         views: dict[str, PublicView] = {}
         what = _hash({name: _as_json(one) for name, one in seen.items()})
         rows = []
@@ -298,6 +331,7 @@ class Runner:
             depends = self._depends("evidence", writer, task, 0) | {"seen": what}
             body = self._result(depends, compute)
             rows.append({name: np.array(body[name]) for name in seen})
+            show(len(rows))
         return rows
 
     def _letters(
@@ -381,7 +415,20 @@ class Runner:
             prompts.private_ids,
         )
         opinions = read(readers, ids, strengths, ())
+        index = index_of(
+            [f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in passages],
+            f"{task.request.recipient}\n{task.request.text}",
+            correspondents=[(p.recipient, "") for p in writer.letters],
+            own=[p.text for p in writer.letters],
+        )
+        gate = GuardGate(index, attacker.model.vocabulary)
+        held: list[bool] = []
+        while len(held) < len(ids):
+            piece = gate.next(ids, len(held), final=True)
+            assert piece is not None  # of a text that has ended all is clear
+            held += [piece.held is not None] * piece.length
         return {
+            "held": held[: len(ids)],
             "base": opinions.base.round(5).tolist(),
             "specialist": opinions.specialist.round(5).tolist(),
             "generalist": opinions.generalist.round(5).tolist(),

@@ -16,12 +16,14 @@ from edge_app.config.settings import (
 )
 from edge_app.privacy.guard.allowed import ALLOWED
 from edge_app.privacy.ledger import reseal
+from edge_app.privacy.spent import SPENT, spent_path
 from models.folders import state_folder
 
 
 def put_under(old: str | None, new: str | None) -> None:
-    """Have the ledger, the profile, the settings, allowed phrases and what pairing
-    gave under another key, or plain without one; what was there is overwritten.
+    """Have the ledger, the profile, the settings, allowed phrases, what each server was
+    told and what pairing gave under another key, or plain without one; what was there
+    is overwritten.
 
     Raises:
         OSError: a file cannot be written.
@@ -44,6 +46,7 @@ def _files() -> Iterator[tuple[Path, str]]:
     candidates = [
         (settings_path(), SETTINGS),
         (allowed_path(), ALLOWED),
+        (spent_path(ledger_path()), SPENT),
         (state_folder() / FILE_NAME, PAIRED),
         (profile_path(store_path()), PROFILE),
     ]

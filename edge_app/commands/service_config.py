@@ -15,7 +15,7 @@ from edge_app.config.settings import (
     store_path,
 )
 from edge_app.privacy.budget import PrivacyLimits
-from edge_app.privacy.guard.allowed import read_allowed
+from edge_app.privacy.guard.allowed import keep_allowed, read_allowed
 from edge_app.service.configuration import ServiceConfig
 from edge_app.transport.addresses import is_this_machine
 from edge_app.transport.shape import Cadence
@@ -71,6 +71,7 @@ def service_config(
         guard=settings.guard,
         guard_region=settings.guard_region,
         allowed=read_allowed(allowed_path(), store_path()),
+        allow_always=allow_always,
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
         ledger_days=_days(settings.ledger_days),
@@ -82,6 +83,13 @@ def service_config(
             settings.privacy_mixture,
         ),
     )
+
+
+def allow_always(phrase: str) -> None:
+    """Let a phrase leave in every text from now on, also those of other commands."""
+    kept = read_allowed(allowed_path(), store_path())
+    if phrase and phrase not in kept:
+        keep_allowed(allowed_path(), (*kept, phrase), store_path())
 
 
 def _days(number: float) -> float:

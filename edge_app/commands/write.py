@@ -23,8 +23,8 @@ from edge_app.config.settings import (
 )
 from edge_app.decoding.events import HeldBack
 from edge_app.retrieval import personalisation
-from edge_app.service.requests import WriteRequest
-from models.asking import confirm
+from edge_app.service.requests import MayLeave, WriteRequest
+from models.asking import choose
 from models.prompts import TASKS, Request
 from personal_store import Store
 
@@ -281,10 +281,15 @@ def _write_request(
     )
 
 
-def ask_in_terminal(held: HeldBack) -> bool:
+def ask_in_terminal(held: HeldBack) -> MayLeave:
     """Ask the person whether what the guard found may leave; no is the default."""
+    question = (
+        f"{held.kind}: may '{held.text.strip()}' leave? ({held.reason}; else the "
+        f"server reads '{held.stand_in.strip()}')"
+    )
     click.echo(err=True)
-    return confirm(f"{held.kind}: may '{held.text.strip()}' leave? ({held.reason})")
+    answer: MayLeave = choose(question, get_args(MayLeave))
+    return answer
 
 
 def _received(options: dict[str, Any]) -> str:

@@ -1,4 +1,5 @@
-"""What was told each server on each day, in a small file beside the ledger.
+"""What was told each server on each day, in a small file beside the ledger, under the
+store's key where it has one.
 
 It is read and put in place whole under a lock, for each message that leaves: so two
 processes add to one sum, and one that is killed leaves a whole file.
@@ -15,11 +16,14 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
-from models.owner_only import open_to_append, write_whole
+from edge_app.config.sealed import STORE_NAME, read_file, write_file
+from models.owner_only import open_to_append
 
 if sys.platform != "win32":
     import fcntl
 
+SPENT = "sum of what was told each day"
+"""What the file is, where it is sealed."""
 _KEPT = timedelta(days=92)
 
 Days = dict[str, dict[str, float]]
@@ -31,10 +35,16 @@ def spent_path(ledger: Path) -> Path:
     return ledger.with_name("privacy-spent.json")
 
 
-def read_spent(path: Path) -> Days:
-    """All that is kept; raises InvalidSettingsError where it cannot be read."""
+def read_spent(path: Path, store: Path | None = None) -> Days:
+    """All that is kept, by default of the store beside the file.
+
+    Raises:
+        InvalidSettingsError: it cannot be read.
+        StoreLockedError: it is sealed, and the key of the store does not open it.
+    """
     try:
-        days = json.loads(path.read_text(encoding="utf-8"))
+        sealed = read_file(path, SPENT, store or path.with_name(STORE_NAME))
+        days = json.loads(sealed.decode("utf-8"))
         found = {
             date.fromisoformat(day).isoformat(): {
                 str(server): float(nats) for server, nats in servers.items()
@@ -56,24 +66,29 @@ def read_spent(path: Path) -> Days:
 class SpentToday:
     """What one server was told on one day."""
 
-    def __init__(self, path: Path, server: str, day: date) -> None:
+    def __init__(
+        self, path: Path, server: str, day: date, store: Path | None = None
+    ) -> None:
+        """The file lies under the key of a store, by default the one beside it."""
         self._path, self._server, self._day = path, server, day
+        self._store = store or path.with_name(STORE_NAME)
 
     def read(self) -> float:
-        """Nats so far; raises InvalidSettingsError where the file cannot be read."""
-        return (
-            read_spent(self._path).get(self._day.isoformat(), {}).get(self._server, 0)
-        )
+        """Nats so far; raises as `read_spent` does."""
+        days = read_spent(self._path, self._store)
+        return days.get(self._day.isoformat(), {}).get(self._server, 0)
 
     def add(self, nats: float) -> float:
-        """Add to them; the sum, with what other processes added."""
+        """Add to them; the sum, with what other processes added. Raises as `read_spent`
+        does, and OSError."""
         with _locked(self._path):
             oldest = (self._day - _KEPT).isoformat()
-            days = read_spent(self._path)
+            days = read_spent(self._path, self._store)
             days = {day: told for day, told in days.items() if day > oldest}
             today = days.setdefault(self._day.isoformat(), {})
             today[self._server] = today.get(self._server, 0.0) + nats
-            write_whole(self._path, json.dumps(days, indent=1).encode())
+            data = json.dumps(days, indent=1).encode()
+            write_file(self._path, data, SPENT, self._store)
         return today[self._server]
 
 

@@ -3,6 +3,7 @@ import."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,3 +51,6 @@ class ServiceConfig:
     """Country of national telephone numbers; empty: it is taken from the texts."""
     allowed: tuple[str, ...] = ()
     """Phrases that the guard lets leave."""
+    allow_always: Callable[[str], None] | None = None
+    """Keeps a phrase that the person allows for good; None: it is allowed as long as
+    the service lives."""

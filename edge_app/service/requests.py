@@ -9,13 +9,17 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import GuardMode
 from edge_app.decoding.events import Emit, HeldBack, Source
 from edge_app.privacy.budget import PrivacyLimits
 from models.prompts import Request
+
+MayLeave = Literal["no", "once", "always"]
+"""What a person says of what the guard found: it stays on the device, it leaves in this
+text, or it is no secret in any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +44,9 @@ class WriteRequest:
     """How much may be told of the history; None: what the service was set up for."""
     guard: GuardMode | None = None
     """What becomes of what must not leave; None: what the service was set up for."""
-    ask: Callable[[HeldBack], bool] | None = field(default=None, compare=False)
+    ask: Callable[[HeldBack], MayLeave] | None = field(default=None, compare=False)
     """Says for `guard` "ask" whether something that was held back may leave; None:
-    nothing may."""
+    nothing may, and a notice says so."""
 
 
 class Service(Protocol):

@@ -25,6 +25,7 @@ from edge_app.decoding.events import (
     Event,
     Finished,
     FinishReason,
+    HeldBack,
     Notice,
     Source,
     Statistics,
@@ -44,7 +45,7 @@ from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrie
 from edge_app.sample.filling import make_ready
 from edge_app.service.configuration import ServiceConfig
 from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import MayLeave, WriteRequest
 from edge_app.service.text_job import TextJob
 from edge_app.transport.addresses import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
@@ -79,6 +80,7 @@ class WritingService:
         self._reranker: TextScorer | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
+        self._allowed: list[str] = []  # by answers of this sitting
         self._early: list[Event] = []
         """What was sent before the text that it is told to."""
 
@@ -210,7 +212,7 @@ class WritingService:
                 retrieved = choice.find(
                     store, query, RetrievalContext(profiler, self._reranker)
                 )
-                gate = self._gate(request, role, store, retrieved, learnt=learnt)
+                gate = self._gate(request, role, store, retrieved, emit, learnt=learnt)
         except StoppedError:
             return "stopped"
         request = replace(request, background=retrieved.beside(request.background))
@@ -299,6 +301,7 @@ class WritingService:
             spent_path(config.ledger),
             "this machine" if self._child is not None else config.server.rstrip("/"),
             datetime.now().astimezone().date(),
+            config.store,
         )
         return Account(
             request.settings.draw(),
@@ -318,6 +321,7 @@ class WritingService:
         role: VerifierRole,
         store: Store,
         retrieved: Retrieved,
+        emit: Emit,
         *,
         learnt: bool,
     ) -> GuardGate | None:
@@ -327,6 +331,21 @@ class WritingService:
         if mode == "off" or not (role.uses_generalist and learnt):
             return None
         assert self._model is not None
+        person = request.ask
+        if mode == "ask" and person is None:
+            emit(
+                Notice(
+                    "nobody can be asked here: what the guard finds stays on this "
+                    "device, as with 'placeholder'"
+                )
+            )
+
+        def may_leave(held: HeldBack) -> bool:
+            answer: MayLeave = "no" if person is None else person(held)
+            if answer == "always":
+                self._allow(held.text)
+            return answer != "no"
+
         passages = list(retrieved.passages)
         if self._config.adapter is not None:  # it may know any text by heart
             passages += store.recent(limit=LEARNT)
@@ -335,16 +354,23 @@ class WritingService:
             passages,
             request.brief,
             notes=(retrieved.notes, request.background),
-            allowed=self._config.allowed,
+            allowed=(*self._config.allowed, *self._allowed),
             region=self._config.guard_region,
         )
         return GuardGate(
             index,
             self._model.vocabulary,
             mode,
-            request.ask,
+            may_leave,
             request.settings.seed,
         )
+
+    def _allow(self, text: str) -> None:
+        """Let what the guard found leave in every text from now on."""
+        phrase = " ".join(text.split()).strip(".,;:!?\"'()")
+        self._allowed.append(phrase)
+        if self._config.allow_always is not None:
+            self._config.allow_always(phrase)
 
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
         """Raise InvalidSettingsError for what cannot be, before anything is sent."""

@@ -46,6 +46,7 @@ from edge_app.tui.journal.entries import (
 )
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
 from edge_app.tui.outcomes import (
+    Asked,
     Counted,
     Emitted,
     Found,
@@ -118,6 +119,8 @@ class Writing:
         self.found = Found("", ())
         self.importing: ImportAdvanced | None = None
         self.imported: ImportEnded | None = None
+        self.asked: Asked | None = None
+        """What the guard asks the person, until the page has shown it."""
         self._stop = threading.Event()
         self._being_written: Variant | None = None
         self._next: Variant | None = None
@@ -355,6 +358,8 @@ class Writing:
                     variant.apply(event, self.clock())
                     if isinstance(event, Notice):
                         news.append(News(event.text, "warning"))
+                case Asked() as asked:
+                    self.asked = asked
                 case WriteEnded(variant, problem):
                     news += self._ended(variant, problem)
                 case Prepared(server):

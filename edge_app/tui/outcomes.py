@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
-from edge_app.decoding.events import Event, Source
+from edge_app.decoding.events import Event, HeldBack, Source
+from edge_app.service.requests import MayLeave
 from edge_app.tui.variant import Variant
+
+_MOMENT = 0.1  # seconds, after which a thread that waits looks whether it is to stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,25 @@ class Emitted:
 
     variant: Variant
     event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The guard found something, and the service waits for what the person says."""
+
+    held: HeldBack
+    stop: threading.Event
+    """Set when the text is not wanted any more."""
+    answers: SimpleQueue[MayLeave] = field(default_factory=SimpleQueue)
+
+    def wait(self, closing: threading.Event) -> MayLeave:
+        """The answer; no where the text or the app ends without one."""
+        while not (self.stop.is_set() or closing.is_set()):
+            try:
+                return self.answers.get(timeout=_MOMENT)
+            except Empty:
+                continue
+        return "no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +99,7 @@ Outcome = (
     Prepared
     | PrepareFailed
     | Emitted
+    | Asked
     | WriteEnded
     | ImportAdvanced
     | ImportEnded

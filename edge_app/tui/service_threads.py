@@ -10,12 +10,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from decoding_core.errors import DecodingError, StoppedError
-from edge_app.decoding.events import Emit, Event
-from edge_app.service.requests import Service
+from edge_app.decoding.events import Emit, Event, HeldBack
+from edge_app.service.requests import MayLeave, Service
 from edge_app.tui.outcomes import (
+    Asked,
     Counted,
     Emitted,
     Found,
@@ -73,8 +75,13 @@ class ServiceThreads:
                 self._ledger(event)
             self.inbox.append(Emitted(variant, event))
 
+        def ask(held: HeldBack) -> MayLeave:
+            asked = Asked(held, stop)
+            self.inbox.append(asked)
+            return asked.wait(self._closing)
+
         def write() -> Outcome:
-            self._service.write(variant.request, emit, stop)
+            self._service.write(replace(variant.request, ask=ask), emit, stop)
             return WriteEnded(variant)
 
         self._start(write, lambda problem: WriteEnded(variant, problem))

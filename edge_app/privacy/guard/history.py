@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -17,6 +17,8 @@ from edge_app.privacy.guard.words import (
     given_names,
     is_common,
     is_common_phrase,
+    is_in_dictionary,
+    told_by,
     words_of,
 )
 from models.prompts import Request
@@ -44,6 +46,9 @@ LEAST_DIGITS = 5
 """So many digits of a number are looked for inside of other numbers."""
 _CLEAR_OF_NAMES = 3000
 """A word among the so many commonest is no name where a sentence begins with it."""
+ENDS_SENTENCE = re.compile(r"[.!?…\n]")
+"""Between two words: they are of two sentences, or lines."""
+_ACRONYM = re.compile(r"[A-Z]{2,4}s?")
 _SENTENCE = re.compile(r"(?:\A|[.!?:;\n\"“”‘(\[•*>-]|\d[.)])[\s\"'“‘(]*\Z")
 
 
@@ -55,6 +60,17 @@ def starts_sentence(text: str, at: int) -> bool:
 def _rows(words: Sequence[str]) -> list[tuple[str, ...]]:
     """Every `RUN` folded words in a row."""
     return list(zip(*(words[i:] for i in range(RUN)), strict=False))
+
+
+def _rows_of_one_sentence(text: str, words: Sequence[Word]) -> set[tuple[str, ...]]:
+    """The rows of a text that no end of a sentence or line parts."""
+    rows, first = set(), 0
+    for at, word in enumerate(words):
+        last = at + 1 == len(words)
+        if last or ENDS_SENTENCE.search(text[word.end : words[at + 1].start]):
+            rows.update(_rows([one.folded for one in words[first : at + 1]]))
+            first = at + 1
+    return rows
 
 
 @dataclass(slots=True)
@@ -78,7 +94,10 @@ class PrivateIndex:
     phrases: set[tuple[str, ...]] = field(default_factory=set)
     """Every `RUN` words in a row."""
     weak: set[tuple[str, ...]] = field(default_factory=set)
-    """Such rows as many writers use: they tell something beside others alone."""
+    """Such rows as many writers use, or of two sentences: they tell something beside
+    others alone."""
+    usual: set[str] = field(default_factory=set)
+    """Words that the writer uses in several texts: each tells half as much."""
     follow: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
     """Which words may follow the first ones of such a row."""
     public: set[str] = field(default_factory=set)
@@ -87,6 +106,13 @@ class PrivateIndex:
     def is_public(self, joined: str) -> bool:
         """Whether the request holds these words, joined, or the person allowed them."""
         return joined in self.public
+
+    def told_by(self, words: Iterable[str]) -> float:
+        """About how many bits these folded words tell, in the order of the texts."""
+        return sum(
+            told_by(word) / (2 if word in self.usual else 1)  # heard before
+            for word in words
+        )
 
     def allow(self, text: str) -> None:
         """Take what the request or the person says as known to the server."""
@@ -109,6 +135,8 @@ class _Habits:
     """Paragraphs that open or close a text."""
     rows: frozenset[tuple[str, ...]]
     """Words in a row that stand in several texts."""
+    words: frozenset[str]
+    """Words that stand in several texts."""
 
     @classmethod
     def of(cls, own: Iterable[str]) -> _Habits:
@@ -119,17 +147,21 @@ class _Habits:
         counts: Counter[tuple[str, ...]] = Counter()
         often: set[tuple[str, ...]] = set()
         bodies: list[set[tuple[str, ...]]] = []
+        used: Counter[str] = Counter()
         for text in own:
             body = "\n\n".join(p for p in _paragraphs(text) if p not in frames)
-            rows = set(_rows([word.folded for word in words_of(body)]))
+            words = [word.folded for word in words_of(body)]
+            rows = set(_rows(words))
             counts.update(rows)
+            used.update(set(words))
             for other in bodies if len(own) <= _FEW else ():
                 shared = rows & other
                 if 2 * len(shared) <= min(len(rows), len(other)):
                     often |= shared
             bodies.append(rows)
         often.update(row for row, count in counts.items() if count >= _HABIT)
-        return cls(frozenset(frames), frozenset(often))
+        usual = frozenset(word for word, count in used.items() if count >= _HABIT)
+        return cls(frozenset(frames), frozenset(often), usual)
 
     def rows_beside(self, text: str, words: Sequence[Word]) -> set[tuple[str, ...]]:
         """The rows of a text in which no word is part of a habit."""
@@ -177,6 +209,23 @@ def _frames(text: str) -> list[str]:
     return [frame for frame in frames if not re.search(r"[\d@]|://|www\.", frame)]
 
 
+def _framing_words(text: str, names: Set[str]) -> set[str]:
+    """Words that are no names by where they stand in the paragraphs that open and close
+    a text: before the name of somebody who is written to, and in lower case above the
+    writer's own where the text has capitals."""
+    found: set[str] = set()
+    for frame in _frames(text):
+        lines = frame.splitlines()
+        words = words_of(lines[0])
+        if len(lines) == 1:
+            named = [at for at, word in enumerate(words) if word.folded in names]
+            found.update(word.folded for word in words[: min(named, default=0)])
+        elif text != text.lower():
+            above = (word for line in lines[:-1] for word in words_of(line))
+            found.update(word.folded for word in above if word.text.islower())
+    return found
+
+
 def index_of(
     texts: Iterable[str],
     request: str,
@@ -197,22 +246,29 @@ def index_of(
     for text in (request, *allowed):
         index.allow(text)
     asked = digits_of(request)
+    own, correspondents = list(own), list(correspondents)
     habits = _Habits.of(own)
-    for name in _signatures(texts):
+    index.usual.update(habits.words)
+    for name in (*_signatures(texts), *_signed(own)):
         index.allow(name)
+    names = {word.folded for name, _ in correspondents for word in words_of(name)}
+    for text in own:
+        index.public.update(_framing_words(text, names) - names)
     rows: set[tuple[str, ...]] = set()
+    whole: set[tuple[str, ...]] = set()
     for text in texts:
         words = words_of(text)
         index.words.update(word.folded for word in words)
         _add_spans(index, text, asked)
         _add_words(index, text, words)
         rows |= habits.rows_beside(text, words)
+        whole |= _rows_of_one_sentence(text, words)
     public = [[w.folded for w in words_of(text)] for text in (request, *allowed)]
     known = {row for words in public for row in _rows(words)}
     for row in rows - known:
         if sum(word.isalpha() for word in row) < 2:
             continue
-        if is_common_phrase(row):
+        if row not in whole or is_common_phrase(row):
             index.weak.add(row)
             index.follow.setdefault(row[:-1], set()).add(row[-1])
             continue
@@ -299,11 +355,21 @@ def _add_words(index: PrivateIndex, text: str, words: Sequence[Word]) -> None:
             and not index.is_public(one.folded + other.folded)
         ):
             index.literals.setdefault(one.folded + other.folded, "person")
-    for word in words:
+    for number, word in enumerate(words):
         if word.folded[0].isdigit() or index.is_public(word.folded):
             continue
         capital = word.text[0].isupper()
         inside = capital and not starts_sentence(text, word.start)
+        if (
+            (
+                not inside
+                and is_in_dictionary(word.folded)
+                and not is_common(word.folded)
+            )
+            or text[: word.start].endswith("#")  # a label for all to read
+            or _is_acronym(words, number)
+        ):
+            continue
         if not is_common(word.folded):
             if len(word.folded) >= LEAST_LETTERS or (inside and len(word.folded) > 1):
                 kind: Kind = "person" if capital else "word"
@@ -315,6 +381,14 @@ def _add_words(index: PrivateIndex, text: str, words: Sequence[Word]) -> None:
                 )
         elif capital and word.folded in given_names():
             index.proper.setdefault(word.folded, "person")
+
+
+def _is_acronym(words: Sequence[Word], number: int) -> bool:
+    """Whether a word is in capitals where those beside it are not."""
+    beside = (*words[max(0, number - 1) : number], *words[number + 1 : number + 2])
+    return bool(_ACRONYM.fullmatch(words[number].text)) and not any(
+        word.text.isupper() and len(word.text) > 1 for word in beside
+    )
 
 
 def _add_person(index: PrivateIndex, name: str, address: str) -> None:
@@ -353,6 +427,16 @@ def _signatures(texts: Sequence[str]) -> list[str]:
             last[lines[-1]] += 1
     most = max(2, len(texts) / 2)
     return [name for name, count in last.items() if count >= most]
+
+
+def _signed(own: Sequence[str]) -> list[str]:
+    """Names under own texts, below a line that ends with a comma."""
+    found = []
+    for text in own:
+        lines = [line.strip() for line in text.strip().splitlines()[-2:]]
+        if len(lines) == 2 and lines[0].endswith(",") and len(lines[0]) < len(text) / 2:
+            found += [lines[1]] if 0 < len(lines[1].split()) <= _NAME_WORDS else []
+    return found
 
 
 def _region_of(texts: Sequence[str]) -> str:

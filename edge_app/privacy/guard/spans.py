@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from edge_app.privacy.guard.formats import Kind, Span, digits_of, open_start, spans_of
 from edge_app.privacy.guard.history import (
+    ENDS_SENTENCE,
     LEAST_DIGITS,
     LEAST_LETTERS,
     MOST_WORDS,
@@ -20,8 +21,12 @@ _LONGEST_OPEN = 400
 """Characters of a span that is still open; a longer one is cut there."""
 _LETTERS = 5
 """A word that begins with an uncommon one of so many letters holds it."""
+_LEAST_TOLD = 18.0
+"""Bits that a copied run of words must tell to be held back: what less rare words say
+in a row, anybody may have said."""
 _SEPARATORS = frozenset(" \t\u00a0\u202f().-/\u2010\u2011\u2012\u2013_:,+#")
 _IN_HISTORY = "stands in your texts"
+_COPIED = "words in the order of your texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,8 @@ class Scanner:
             and (span.kind != "person" or self._is_known(text[span.start : span.end]))
         ]
         found += self._literals(text, words, final=final)
-        found += self._copied(words)
+        runs = self._copied(text, words)
+        found += [run for run in runs if run.reason]
         merged: list[Span] = []
         for span in sorted(found, key=lambda span: (span.start, -span.end)):
             if span.end <= start:
@@ -70,7 +76,8 @@ class Scanner:
         if clear < len(text):
             # A span that reaches into what is open is open itself, and so is one that
             # the next word may belong to.
-            for span in reversed(merged):
+            # A copied run that tells too little may go on and tell more.
+            for span in sorted([*merged, *runs], key=lambda one: -one.start):
                 grows = span.kind in ("person", "phrase")
                 if span.end >= clear or (grows and text[span.end : clear].isspace()):
                     clear = min(clear, span.start)
@@ -179,8 +186,10 @@ class Scanner:
             first = last + 1
         return found
 
-    def _copied(self, words: Sequence[Word]) -> list[Span]:
-        """Runs of words that the history has in the same order."""
+    def _copied(self, text: str, words: Sequence[Word]) -> list[Span]:
+        """Runs of words that the history has in the same order; those that tell little
+        have no reason. What many writers say before one in the same sentence is not
+        held, and tells with it."""
         found: list[tuple[int, int]] = []
         index = self._index
         begin = end = -1
@@ -193,12 +202,22 @@ class Scanner:
                     begin = first
                 end = first + RUN
         found.append((begin, end))
-        reason = "words in the order of your texts"
-        return [
-            Span(words[a].start, words[b - 1].end, "phrase", reason)
-            for a, b in found
-            if a >= 0
-        ]
+        runs = []
+        for a, b in found:
+            if a >= 0:
+                before = a
+                while before > 0 and (
+                    tuple(w.folded for w in words[before - 1 : before - 1 + RUN])
+                    in index.weak
+                    and not ENDS_SENTENCE.search(
+                        text[words[before - 1].end : words[before].start]
+                    )
+                ):
+                    before -= 1
+                told = index.told_by(word.folded for word in words[before:b])
+                reason = _COPIED if told >= _LEAST_TOLD else ""
+                runs.append(Span(words[a].start, words[b - 1].end, "phrase", reason))
+        return runs
 
     def _open(self, text: str, words: Sequence[Word], start: int) -> int:
         """Where begins what more text may make a span."""

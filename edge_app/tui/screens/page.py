@@ -15,6 +15,7 @@ from textual.widgets import Footer, Static
 from edge_app.tui.drafts import Writing
 from edge_app.tui.keys import PAGE_BINDINGS
 from edge_app.tui.saving import propose
+from edge_app.tui.screens import held_back
 from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.variant import Variant
 from edge_app.tui.widgets import title_line
@@ -166,6 +167,9 @@ class Page(Screen[None]):
         news = self.writing.drain()
         for item in news or ():
             self.notify(item.text, severity=item.severity)
+        asked, self.writing.asked = self.writing.asked, None
+        if asked is not None:
+            held_back.ask(self.app, asked)
         if news is not None or self.writing.busy:
             self.advance()
         elif self._stale:

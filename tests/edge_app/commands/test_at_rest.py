@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from datetime import date
 
 import pytest
 
@@ -16,6 +17,7 @@ from edge_app.config.settings import (
 from edge_app.config.settings_file import write_method
 from edge_app.decoding.events import Sent
 from edge_app.privacy.ledger import Ledger, read_ledger
+from edge_app.privacy.spent import SpentToday, spent_path
 from edge_app.service.profiles import Profile, keep_profile, profile_path, read_profile
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal.entries import Begun
@@ -25,6 +27,7 @@ from personal_store.database import keys
 
 pytest.importorskip("sqlcipher3")
 WORD = "Quixotzebrim"
+DAY = date(2026, 11, 23)
 
 
 @pytest.fixture
@@ -67,6 +70,7 @@ def filled(run, letters):
     settings_path().write_text(f'# mine\ntoken = "{WORD}"\n')
     keep_profile(profile_path(store_path()), Profile(WORD, (1,), 2, "m", "now"))
     assert run("privacy", "allow", WORD).exit_code == 0
+    SpentToday(spent_path(ledger_path()), WORD, DAY).add(2.5)
     server = PairedServer("https://a:1", WORD, "", "Tess", "laptop")
     write_paired(state_folder(), server)
     journal = draft_journals().begin()
@@ -78,7 +82,7 @@ def filled(run, letters):
 def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passphrase):
     """And is read, written and made plain again with it."""
     plain = settings_path().read_bytes()
-    assert len(holding(WORD)) == 6
+    assert len(holding(WORD)) == 7
     assert filled("store", "encrypt").exit_code == 0
     assert holding(WORD) == []
     add(sent(b"another"))
@@ -92,11 +96,14 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passph
     assert read_profile(profile_path(store_path())).text == WORD
     assert read_paired(state_folder()).token == WORD
     assert drafted() == WORD
+    assert SpentToday(spent_path(ledger_path()), WORD, DAY).add(1.5) == 4.0
+    assert holding(WORD) == []
     assert "http://a:1" in filled("sent").stdout
     assert filled("privacy", "allow").stdout == f"{WORD}\n"
     assert holding("another") == holding("strength") == []
     assert filled("store", "decrypt", "--yes").exit_code == 0
-    assert len(holding(WORD)) == 6
+    assert len(holding(WORD)) == 7
+    assert SpentToday(spent_path(ledger_path()), WORD, DAY).read() == 4.0
     assert settings_path().read_bytes().startswith(plain)
     assert len(list(read_ledger(ledger_path()))) == 2
     assert drafted() == WORD

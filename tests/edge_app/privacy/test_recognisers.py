@@ -152,6 +152,46 @@ def test_a_note_that_quotes_a_letter_makes_no_habit():
     assert found("Look, we are selling the old mill before winter.", index)
 
 
+LETTER = (
+    "Drorock Ana,\n\nI was sorry that you had to go home. Short and sweet. The whole "
+    "of it is here, and the CIO agrees with the gooseberry. #quietkettle\n\nThe merger "
+    "is off until the audit ends.\n\nYours in gherkin and brine,\nQuillon"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Words in a row that are common ones, or of two sentences.
+        "I was sorry that you came.",
+        "He is short and sweet. The whole of it is gone.",
+        # Words of a dictionary, for all to read, in capitals, or of the frame.
+        "A gooseberry for the CIO, a gherkin for me. #quietkettle",
+        "Drorock Ana, it is me.\n\nYours in gherkin and brine,\nQuillon",
+    ],
+)
+def test_what_tells_nothing_is_no_secret(text):
+    people = [("Ana Bell", "")]
+    index = index_of((LETTER,), "To Ana", own=(LETTER,), correspondents=people)
+    assert not found(text, index)
+
+
+def test_a_run_is_held_from_its_first_word_once_it_tells_enough():
+    index = index_of((LETTER,), "", own=(LETTER,))
+    assert found("So the merger is off until the audit ends.", index)
+    short = "We know that the merger is off"
+    assert Scanner(index).scan(short).clear == short.index("the merger")
+    assert not found(f"{short}, I think.", index)
+
+
+def test_a_word_that_few_use_tells_more_in_a_row_than_a_usual_one():
+    assert INDEX.told_by(["the", "and"]) == 0.0
+    assert INDEX.told_by(["mill"]) > INDEX.told_by(["house"]) > 0.0
+    often = [f"Letter {n}.\n\nThe mill again, day {n}." for n in range(3)]
+    index = index_of(often, "", own=often)
+    assert index.told_by(["mill"]) == INDEX.told_by(["mill"]) / 2
+
+
 def test_a_number_has_the_region_of_the_texts():
     index = index_of(("call +49 30 901820 or", "x"), "")
     assert index.region == "DE"

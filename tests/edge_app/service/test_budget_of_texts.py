@@ -11,8 +11,9 @@ import pytest
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Finished, HeldBack, Reckoned
+from edge_app.decoding.events import Finished, HeldBack, Notice, Reckoned
 from edge_app.privacy.budget import PrivacyLimits
+from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.in_words import sendings
 from edge_app.privacy.ledger import read_ledger
 from edge_app.privacy.spent import SpentToday, read_spent, spent_path
@@ -96,6 +97,40 @@ def test_what_the_guard_holds_back_is_not_told(service):
     assert held
     assert told[-1].total_tokens
     assert told[-1].unread == 0
+
+
+@pytest.mark.parametrize("service", ["ask"], indirect=True)
+def test_what_is_no_secret_is_asked_once_for_all(service, monkeypatch):
+    """And where nobody can be asked, that is said, and nothing leaves."""
+    gates, kept = [], []
+
+    class Kept(GuardGate):
+        def __init__(self, index, vocabulary, mode, ask, seed):
+            gates.append((index, ask))
+            super().__init__(index, vocabulary, mode, ask, seed)
+
+    monkeypatch.setattr("edge_app.service.service.GuardGate", Kept)
+    service._config = replace(service._config, allow_always=kept.append)
+    request = WriteRequest(
+        Request("Thank Ana for the photos."), max_tokens=1, privacy=PrivacyLimits()
+    )
+    held = HeldBack("person", "stands in your texts", " Zoltan,", " Alex,")
+    answers = iter(("no", "once", "always"))
+    events = events_of(service, request)
+    assert any("nobody can be asked" in e.text for e in events if type(e) is Notice)
+    events = events_of(service, replace(request, ask=lambda _: next(answers)))
+    assert not any(type(event) is Notice for event in events)
+    events_of(service, request)
+    (_, nobody), (_, person), (later, _) = gates
+    assert not nobody(held)
+    assert not person(held)
+    assert person(held)
+    assert not kept
+    assert person(held)
+    assert kept == ["Zoltan"]
+    events_of(service, request)
+    assert not later.is_public("zoltan")
+    assert gates[-1][0].is_public("zoltan")
 
 
 def test_what_a_text_tells_stands_in_events_ledger_and_the_sum_of_the_day(

@@ -1,0 +1,103 @@
+"""`specsteer bench guard`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from benchmarks.options import AT_LEAST_ONE, SEED
+from decoding_core.foreign_text import one_line
+from edge_app.evaluation.cases import Case
+from edge_app.evaluation.table import aligned
+from edge_app.privacy.guard.checking import Report, check
+from edge_app.privacy.guard.history import index_of
+from personal_store import Passage
+
+_TEXTS = 2
+"""Of each user of a file."""
+_LETTERS_TO_PEOPLE = ("email", "message")
+
+
+def checked(case: Case, letters: int) -> tuple[int, Report]:
+    """How many past texts a writer has, `letters` at most, and what the guard would
+    hold of what they wrote next, as `index_of_store` reads a store with these."""
+    past: Sequence[Passage] = case.history().recent(limit=letters)
+    people = [(p.recipient, "") for p in past if p.kind in _LETTERS_TO_PEOPLE]
+    index = index_of(
+        [f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in past],
+        f"{case.request.recipient}\n{case.request.text}",
+        correspondents=people,
+        own=[p.text for p in past],
+    )
+    return len(past), check(case.text, index)
+
+
+@click.command("guard")
+@click.option(
+    "--data",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    metavar="PATH",
+    help="Texts and histories of files, as 'specsteer evaluate' reads them; "
+    "repeatable. Without: invented writers that no training has met.",
+)
+@click.option(
+    "--count", type=AT_LEAST_ONE, default=120, show_default=True, help="Writers."
+)
+@click.option(
+    "--letters",
+    type=AT_LEAST_ONE,
+    default=5,
+    show_default=True,
+    help="Past texts of each at most.",
+)
+@click.option("--seed", type=SEED, default=7, show_default=True, help="Of the writers.")
+def command(data: tuple[Path, ...], count: int, letters: int, seed: int) -> None:
+    """What the guard holds back without need.
+
+    Nobody planted a secret in these texts. Each is compared with what its writer wrote
+    before, so what is held are habits and names as well as mistakes. A row for each
+    set, or for each number of past texts; then the time of the guard over a block of
+    eight words. Needs no model.
+
+    \b
+        specsteer bench guard
+        specsteer bench guard --data eval/ --count 40
+    """
+    from edge_app.evaluation.eval_files import read_files
+    from edge_app.evaluation.synthetic_writers import unseen_cases
+
+    words: dict[str, Counter[str]] = {}
+    times: list[float] = []
+    if data:
+        cases = read_files(list(data), count, _TEXTS)
+    else:
+        cases = unseen_cases(count, seed)
+    for case in cases:
+        there, report = checked(case, letters)
+        group = case.group if data else f"{there} past texts"
+        for name in (group, "all"):
+            counted = words.setdefault(name, Counter())
+            counted["words"] += report.words
+            counted["held"] += report.held_back
+            for one in report.found:
+                counted[one.kind] += len(one.text.split())
+        times.append(report.block_ms)
+        times.append(report.slowest_ms)
+    kinds = sorted({kind for some in words.values() for kind in some})
+    kinds = [kind for kind in kinds if kind not in ("words", "held")]
+    table = [["", "words", "held", *kinds]]
+    for name in (*sorted(set(words) - {"all"}), "all"):
+        some = words[name]
+        shares = (f"{some[k] / max(some['words'], 1):.1%}" for k in ("held", *kinds))
+        table.append([name, f"{some['words']:,}", *shares])
+    click.echo("\n".join(map(one_line, aligned(table))))
+    medians, slowest = sorted(times[::2]), max(times[1::2])
+    click.echo(
+        f"{medians[len(medians) // 2]:.2f} ms a block of 8 words in the median text, "
+        f"{slowest:.2f} at most",
+        err=True,
+    )
