@@ -19,8 +19,10 @@ from edge_app.tui.outcomes import (
     Counted,
     Emitted,
     Found,
+    Heard,
     ImportAdvanced,
     ImportEnded,
+    InThread,
     Outcome,
     Prepared,
     PrepareFailed,
@@ -64,6 +66,22 @@ class ServiceThreads:
             return Found(query, tuple(self._service.search(query)))
 
         self._start(find, lambda problem: Found(query, (), problem))
+
+    def search_received(self, query: str) -> None:
+        """Search what others wrote to the person."""
+
+        def find() -> Outcome:
+            return Heard(query, tuple(self._service.search_received(query)))
+
+        self._start(find, lambda problem: Heard(query, (), problem))
+
+    def read_thread(self, record_id: int) -> None:
+        """Read the thread of a received text."""
+
+        def read() -> Outcome:
+            return InThread(record_id, tuple(self._service.thread(record_id)))
+
+        self._start(read, lambda _: InThread(record_id, ()))
 
     def write(self, variant: Variant, stop: threading.Event) -> None:
         """Write `variant` until it is finished or `stop` is set."""

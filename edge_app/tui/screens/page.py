@@ -172,12 +172,37 @@ class Page(Screen[None]):
             self._refresh_cards()
 
     def action_draft(self) -> None:
-        """Write what the brief asks for."""
-        self._write(self.writing.draft)
+        """Write what the brief asks for; with the cursor in a text that was changed, or
+        not at its end, go on from there."""
+        variant, pane = self.writing.variant, self.pane
+        begin, end = pane.selected_letters()
+        whole = variant is None or (variant.edited is None and end == len(variant.text))
+        same = variant is not None and (
+            self.writing.style.request(self.brief.request) == variant.request.brief
+        )
+        if (
+            pane.editing
+            and pane.has_focus_within
+            and begin == end
+            and same
+            and not whole
+        ):
+            self.action_go_on()
+        else:
+            self._write(self.writing.draft)
+
+    def action_go_on(self) -> None:
+        """Write on from the cursor."""
+        _, at = self.pane.selected_letters()
+        self._write(lambda request: self.writing.go_on(request, at))
 
     def action_again(self) -> None:
-        """Write another version."""
-        self._write(self.writing.again)
+        """Write another version, of what is selected in the text or of all of it."""
+        begin, end = self.pane.selected_letters()
+        if begin < end and self.pane.has_focus_within:
+            self._write(lambda request: self.writing.redraw(request, begin, end))
+        else:
+            self._write(self.writing.again)
 
     def _write(self, write: Callable[[Request], None]) -> None:
         request = self._take_brief()

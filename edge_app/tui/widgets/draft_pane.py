@@ -71,10 +71,28 @@ class DraftPane(Vertical):
         shown = self.editor.runs()
         if shown != joined(variant.runs()):  # what is saved is what was seen
             self._edit(variant, 0, len(variant.text), shown)
+        if variant.after and variant.edited is None:
+            end = min(variant.written_to, len(self.editor.text))
+            self.editor.move_cursor(
+                self.editor.document.get_location_from_index(end)  # type: ignore[attr-defined]
+            )
         row = None if self.view.following else self.view.scroll_y
         self._swap(self.editor, self.view)
         # The editor breaks its lines when it hears of its size, after the next layout.
         self.call_after_refresh(self.editor.call_later, self._scroll_editor, row)
+
+    def selected_letters(self) -> tuple[int, int]:
+        """Where the selection begins and ends, in letters of the text; without one, the
+        cursor; the end of the text while it is written."""
+        if self.editing:
+            return self.editor.selected_letters()
+        end = 0 if self._variant is None else len(self._variant.text)
+        return end, end
+
+    def put(self, at: int, removed: int, runs: list[Run]) -> None:
+        """Put `runs` in the place of `removed` letters of the text, if it is edited."""
+        if self.editing:
+            self.editor.put(at, removed, runs)
 
     def _scroll_editor(self, row: float | None) -> None:
         """Scroll to the row at which the person read; None: to the end."""
