@@ -43,7 +43,9 @@ def letters(store: Store, passages: Sequence[Passage]) -> list[Source]:
     names = {address: name for name, address in store.correspondents() if name}
     found = []
     for one in passages:
-        who = names.get(one.sender, one.sender) or "somebody"
+        who = one.sender or "somebody"
+        if name := names.get(one.sender):
+            who = f"{name} <{one.sender}>"
         title = f"{one.kind} {f'to {one.recipient}' if one.own else f'from {who}'}"
         if one.date:
             title += f", {one.date:%Y-%m-%d}"

@@ -48,6 +48,7 @@ from edge_app.tui.journal.entries import (
     worth_keeping,
 )
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
+from edge_app.tui.journal.style import Style
 from edge_app.tui.outcomes import (
     Counted,
     Emitted,
@@ -63,7 +64,6 @@ from edge_app.tui.outcomes import (
 from edge_app.tui.runs import Run
 from edge_app.tui.saving import why_not
 from edge_app.tui.service_threads import ServiceThreads
-from edge_app.tui.style import Style
 from edge_app.tui.variant import Variant
 from edge_app.tui.words.meters import Traffic
 from models.prompts import Request

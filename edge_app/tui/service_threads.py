@@ -10,7 +10,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import TypeVar
 
 from decoding_core.errors import DecodingError, StoppedError
 from edge_app.decoding.events import Emit, Event
@@ -31,7 +33,23 @@ from edge_app.tui.outcomes import (
 from edge_app.tui.variant import Variant
 from personal_store.errors import StoreError
 
+_T = TypeVar("_T")
 _MOMENT = 0.2  # seconds; a load that can be given up is given up within one tensor
+
+
+def in_thread(work: Callable[[], _T]) -> Future[_T]:
+    """What `work` gives, or raises, in a thread that leaving the app does not wait
+    for."""
+    future: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - who asks for the result gets it
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="reading").start()
+    return future
 
 
 class ServiceThreads:

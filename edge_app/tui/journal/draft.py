@@ -23,8 +23,8 @@ from edge_app.tui.journal.entries import (
     TakenUp,
     Written,
 )
+from edge_app.tui.journal.style import Style
 from edge_app.tui.runs import Run, cut, spliced
-from edge_app.tui.style import Style
 from edge_app.tui.variant import Variant
 from models.prompts import Request
 

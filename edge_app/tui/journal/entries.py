@@ -27,9 +27,9 @@ from edge_app.decoding.events import (
     to_json,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.journal.style import Style
 from edge_app.tui.recording import from_json
 from edge_app.tui.runs import Run, State
-from edge_app.tui.style import Style
 from models.prompts import TASKS, Request
 
 _AT_REST: tuple[State, ...] = ("kept", "replaced", "typed", "pasted", "held")

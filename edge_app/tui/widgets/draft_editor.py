@@ -98,6 +98,14 @@ class DraftEditor(PageText):
         super().edit(edit)
         self.history.checkpoint()
 
+    def insert_as(self, state: State, text: str) -> None:
+        """Insert `text` at the cursor with this state."""
+        self._inserting = state
+        try:
+            self.insert(text)
+        finally:
+            self._inserting = "typed"
+
     def selected_letters(self) -> tuple[int, int]:
         """Where the selection begins and ends, in letters; without one, the cursor."""
         assert isinstance(self.document, Document)

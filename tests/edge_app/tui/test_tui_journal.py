@@ -32,8 +32,8 @@ from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal import entries as e
 from edge_app.tui.journal.draft import Draft, asked, folded
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
+from edge_app.tui.journal.style import THRESHOLDS, TONES, Style
 from edge_app.tui.runs import joined, spliced
-from edge_app.tui.style import THRESHOLDS, TONES, Style
 from edge_app.tui.widgets.draft_pane import DraftPane
 from models.prompts import Request
 

@@ -4,7 +4,7 @@ import pytest
 from test_tui_variant import LETTER
 from test_tui_writing import writing_at
 from textual import events as keys
-from tui_helpers import drafted, gated_service, make_app, play, settle, until
+from tui_helpers import SECOND, drafted, gated_service, make_app, play, settle, until
 from tui_tapes import REQUEST
 
 from edge_app.decoding.events import (
@@ -23,6 +23,15 @@ from edge_app.tui.runs import cut, joined, words
 from edge_app.tui.variant import Variant
 
 AT = LETTER.index(" The one")
+
+
+async def until_drafted_twice(pilot):
+    """Two versions, the second on screen."""
+    app = pilot.app
+    await drafted(pilot)
+    await pilot.press("ctrl+r")
+    await until(pilot, lambda: not app.writing.service_busy and app.page.pane.editing)
+    assert len(app.writing.variants) == 2
 
 
 def test_it_goes_on_from_the_cursor():
@@ -180,3 +189,38 @@ def test_pasted_text_is_told_from_typed(tmp_path):
         assert all(state != "pasted" for _, state in editor.runs()[2:])
 
     play(make_app(gated_service(), tmp_path), steps)
+
+
+def test_what_was_done_to_a_version_can_be_undone_when_it_is_shown_again(tmp_path):
+    """And redone; what came into the text by other ways than the editor ends that."""
+
+    async def steps(pilot):
+        app, pane = pilot.app, pilot.app.page.pane
+        await until_drafted_twice(pilot)
+        app.page.pane.editor.focus()
+        await pilot.press("x", "f7")
+        await until(pilot, lambda: pane.editor.text == LETTER)
+        app.post_message(keys.Paste("y"))
+        await until(pilot, lambda: pane.editor.text == LETTER + "y")
+        await pilot.press("f8", "ctrl+z")
+        assert pane.editor.text == app.writing.variant.text == SECOND
+        await pilot.press("f7", "ctrl+z", "ctrl+y")
+        assert app.writing.variant.edited[-1] == ("y", "pasted")
+
+    play(make_app(gated_service(), tmp_path), steps)
+
+
+def test_what_is_pasted_into_a_running_text_ends_it_and_stays(tmp_path):
+    fake = gated_service(hold=16)
+
+    async def steps(pilot):
+        app = pilot.app
+        await until(pilot, lambda: app.writing.ready)
+        await pilot.press("ctrl+j")
+        await until(pilot, lambda: fake.played > 16 and app.writing.variant.settled)
+        app.post_message(keys.Paste("Bye."))
+        await until(pilot, lambda: app.writing.variant.edited)
+        assert app.writing.variant.edited[-1] == ("Bye.", "pasted")
+        fake.gates[16].set()
+
+    play(make_app(fake, tmp_path), steps)
