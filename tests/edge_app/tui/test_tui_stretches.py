@@ -5,7 +5,7 @@ from test_tui_variant import LETTER
 from test_tui_writing import writing_at
 from textual import events as keys
 from tui_helpers import SECOND, drafted, gated_service, make_app, play, settle, until
-from tui_tapes import REQUEST
+from tui_tapes import REQUEST, SOURCES
 
 from edge_app.decoding.events import (
     Finished,
@@ -14,6 +14,7 @@ from edge_app.decoding.events import (
     Opened,
     Sent,
     Settled,
+    SourcesFound,
     Statistics,
     Token,
 )
@@ -129,6 +130,18 @@ def test_what_is_held_back_behind_a_given_text_and_what_was_sent_of_it():
     )
     assert variant.left.unreadable == 0
     assert variant.drafted()[-3:-1] == [(" see", "kept"), (" Bob", "held")]
+
+
+def test_a_phrase_of_a_letter_in_the_text_that_was_given_is_counted_as_sent():
+    """Also where it leaves with the opening of a session."""
+    found = SourcesFound(SOURCES[2:])
+    said = "I made eleven jars of the plum"
+    texts = tuple(enumerate(f" {word}" for word in said.split()))
+    ids = tuple(number for number, _ in texts)
+    for what in ("open", "block"):
+        sent = Sent(0.0, "u", what, 9, ids, b"")
+        variant = stretch(found, Given(len(ids), texts), sent)
+        assert variant.left.phrases == [said.casefold()]
 
 
 @pytest.mark.parametrize("text", ["", "a b\n\nc ", "\u2028x\r\n y", "  \n"])
