@@ -195,6 +195,20 @@ class Store:
         passages = self._passages([Hit(record_id, 0.0, {})], _HEARD)
         return passages[0] if passages else None
 
+    def newest_received(
+        self, limit: int, senders: Collection[str] | None = None
+    ) -> list[Passage]:
+        """Texts by others, the newest first; only by these addresses where any are
+        given. The first call after an import indexes them, as `find` does."""
+        received_index(self.db)
+        rows = self.db.execute(
+            f"""SELECT id FROM record WHERE {HEARD} AND
+                (? IS NULL OR sender IN (SELECT value FROM json_each(?)))
+                ORDER BY sent_at DESC, id DESC LIMIT ?""",  # noqa: S608
+            [*[None if senders is None else json.dumps(list(senders))] * 2, limit],
+        )
+        return self._passages([Hit(one, 0.0, {}) for (one,) in rows], _HEARD)
+
     def thread(self, record_id: int) -> list[Passage]:
         """Own and received texts of the thread in which this one stands, whole, the
         oldest first; what a mail names as its first one tells the thread."""

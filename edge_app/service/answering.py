@@ -38,6 +38,23 @@ def notes_on(store: Store, record_id: int) -> str:
     return to_be_answered(letter, store.thread(record_id))
 
 
+def received(store: Store, query: str, limit: int) -> list[Passage]:
+    """Texts by others: those by a person of that name or address, then those that hold
+    the words; the newest where nothing was typed."""
+    words = query.casefold().split()
+    if not words:
+        return store.newest_received(limit)
+    people = [
+        address
+        for name, address in store.correspondents()
+        if address and all(word in f"{name} {address}".casefold() for word in words)
+    ]
+    found = store.newest_received(limit, people) if people else []
+    known = {one.record_id for one in found}
+    others = store.find(query, limit=limit, received_ones=True)
+    return [*found, *(one for one in others if one.record_id not in known)][:limit]
+
+
 def letters(store: Store, passages: Sequence[Passage]) -> list[Source]:
     """Texts of a thread as the screen names them: by who wrote to whom, and when."""
     names = {address: name for name, address in store.correspondents() if name}

@@ -42,7 +42,7 @@ from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, title
 from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrieved
 from edge_app.sample.filling import make_ready
-from edge_app.service.answering import letters, notes_on
+from edge_app.service.answering import letters, notes_on, received
 from edge_app.service.configuration import ServiceConfig
 from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.service.requests import WriteRequest
@@ -403,11 +403,10 @@ class WritingService:
             ]
 
     def search_received(self, query: str, limit: int = 20) -> list[Source]:
-        """Texts by others that match what a person typed, best first; the newest where
-        nothing was typed."""
+        """Texts by others: those by a person of that name or address, then those that
+        hold the words, best first; the newest where nothing was typed."""
         with self._store() as store:
-            found = store.find(query, limit=limit, received_ones=True)
-            return letters(store, found)
+            return letters(store, received(store, query, limit))
 
     def thread(self, record_id: int) -> list[Source]:
         """All texts of a received one's thread, the oldest first."""

@@ -41,13 +41,13 @@ from edge_app.tui.journal.entries import (
     Saved,
     Shown,
     Stopped,
-    Stretch,
     Styled,
     TakenUp,
     Written,
     worth_keeping,
 )
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
+from edge_app.tui.journal.stretch import Stretch
 from edge_app.tui.journal.style import Style
 from edge_app.tui.outcomes import (
     Counted,
@@ -70,6 +70,10 @@ from models.prompts import Request
 
 AGAIN_TEMPERATURE = 0.7
 """Used for another version when the settings leave nothing to chance."""
+ANEW_TEMPERATURE = 1.0
+"""Of a stretch: at less a model often finds the words that stood there."""
+_TIMES = 3
+"""So many times a stretch is tried whose words are those that stood there."""
 PREVIEW_TOKENS = 40
 _BEHIND = 80
 """Letters behind a stretch that tell where it ends."""
@@ -80,6 +84,7 @@ _NO_WORDS: dict[FinishReason | None, str] = {
     "full": "no word was written: what is to be read leaves no room in the model",
     "refused": "no word was written: the checker refused every draft",
 }
+_SAME_WORDS = "the words that stood there came again; ^R tries in another way"
 _NO_WORD = "no word was written; ^R tries again in another way"
 
 
@@ -251,8 +256,11 @@ class Writing:
         end = start + len(text[start:end].rstrip())
         begin = end - len(stood)
         before = text[:begin].rstrip(" ")
+        request = self._another(brief)
+        hotter = replace(request.settings, temperature=ANEW_TEMPERATURE)
         request = replace(
-            self._another(brief),
+            request,
+            settings=hotter,
             before=before,
             instead_of=stood,
             behind=text[end:][:_BEHIND],
@@ -534,13 +542,33 @@ class Writing:
             previewed = any(known is variant for known in self.previews)
             return [News(problem, "error")] if problem and previewed else []
         wanted = variant is self.attempts[-1] and not variant.stopped
-        if not problem and wanted and variant.empty:
+        again = wanted and not problem and variant.empty and bool(variant.settled)
+        if again and variant.request.instead_of:
+            problem = _SAME_WORDS
+        elif not problem and wanted and variant.empty:
             problem = _NO_WORDS.get(variant.reason, _NO_WORD)
         self._happen(Ended(variant.number))
+        if problem == _SAME_WORDS and self._try_again(variant):
+            return []
         if wanted:
             self.reason = problem
         self.sync()
         return [News(problem, "error")] if problem else []
+
+    def _try_again(self, variant: Variant) -> bool:
+        """Write a stretch once more that has the words that stood there; False where
+        that was done often enough."""
+        request = variant.request
+        place = request.before, request.instead_of
+        tried = self.attempts[-_TIMES:]
+        if len(tried) == _TIMES and all(
+            (known.request.before, known.request.instead_of) == place for known in tried
+        ):
+            return False
+        seed = self.settings.seed + len(self.attempts)
+        settings = replace(request.settings, seed=seed)
+        self._queue(replace(request, settings=settings), variant.stretch)
+        return True
 
     def _happen(self, entry: Entry) -> None:
         """Let `entry` happen to the draft: in the journal first, then here."""

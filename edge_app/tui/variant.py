@@ -30,6 +30,7 @@ from edge_app.decoding.events import (
     Verified,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.journal.stretch import Stretch
 from edge_app.tui.runs import Run, State, words
 from edge_app.tui.words.phrases import SentText
 from edge_app.tui.words.whole import joins, whole_words
@@ -84,6 +85,8 @@ class Variant:
     """What stands before what is written: it goes on from there."""
     after: list[Run] = field(default_factory=list)
     """What is put back behind it."""
+    stretch: Stretch | None = None
+    """What of another version it has in other words; None: it is a text of its own."""
     given: int = 0
     """How many tokens of the text before it was told in."""
     edited: list[Run] | None = None
@@ -175,7 +178,8 @@ class Variant:
         """Whether it has no word that was not there before."""
         if self.edited is not None:
             return not self.text.strip()
-        return not any(token.text.strip() for token in self.settled)
+        written = "".join(token.text for token in self.settled).strip()
+        return written == self.request.instead_of.strip() or not written
 
     def runs(self) -> list[Run]:
         """The settled text, or what the person made of it."""

@@ -87,6 +87,7 @@ class Draft:
                     started=now,
                     before=stands,
                     after=back,
+                    stretch=stretch,
                 )
                 self.attempts.append(variant)
                 self.variants = [known for known in self.variants if not known.empty]

@@ -27,6 +27,7 @@ from edge_app.decoding.events import (
     to_json,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.journal.stretch import Stretch
 from edge_app.tui.journal.style import Style
 from edge_app.tui.recording import from_json
 from edge_app.tui.runs import Run, State
@@ -45,17 +46,6 @@ class Asked:
     at: int
     removed: int
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A stretch of a version, which another one has in other words."""
-
-    version: int
-    at: int
-    """How many letters stand before it."""
-    rest: int
-    """How many letters are put back behind it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from rich.text import Text
 from textual import events
 from textual.document._document import Document
 from textual.widgets import TextArea
-from textual.widgets.text_area import Edit, EditResult
+from textual.widgets.text_area import Edit, EditResult, Selection
 
 from decoding_core.foreign_text import legible
 from edge_app.tui.runs import Run, State
@@ -91,7 +91,8 @@ class DraftEditor(PageText):
         runs = [(legible(text), state) for text, state in runs]
         text = "".join(text for text, _ in runs)
         states = b"".join(bytes([_STATES.index(s)]) * len(t) for t, s in runs)
-        where = self.document.get_location_from_index  # type: ignore[attr-defined]
+        assert isinstance(self.document, Document)
+        where = self.document.get_location_from_index
         edit = _TracedEdit(text, where(at), where(at + removed), False)
         edit.inserted = states
         self.history.checkpoint()
@@ -112,6 +113,12 @@ class DraftEditor(PageText):
         begin, end = sorted(self.selection)
         index = self.document.get_index_from_location
         return index(begin), index(end)
+
+    def select_letters(self, begin: int, end: int) -> None:
+        """Select the letters from `begin` to `end`; the cursor is at the end."""
+        assert isinstance(self.document, Document)
+        where = self.document.get_location_from_index
+        self.selection = Selection(where(begin), where(end))
 
     async def _on_paste(self, event: events.Paste) -> None:
         """What is pasted is no typed text; a piece of this one is what it was."""

@@ -85,11 +85,8 @@ class DraftPane(Vertical):
         shown = self.editor.runs()
         if shown != joined(variant.runs()):  # what is saved is what was seen
             self._edit(variant, 0, len(variant.text), shown)
-        if variant.after and variant.edited is None:
-            end = min(variant.written_to, len(self.editor.text))
-            self.editor.move_cursor(
-                self.editor.document.get_location_from_index(end)  # type: ignore[attr-defined]
-            )
+        if variant.stretch is not None and variant.edited is None:
+            self._mark(variant)
         row = None if self.view.following else self.view.scroll_y
         self._swap(self.editor, self.view)
         # The editor breaks its lines when it hears of its size, after the next layout.
@@ -102,6 +99,16 @@ class DraftPane(Vertical):
             return self.editor.selected_letters()
         end = 0 if self._variant is None else len(self._variant.text)
         return end, end
+
+    def _mark(self, variant: Variant) -> None:
+        """Select what was written in the place of something, so that it can be written
+        once more; behind what goes on from the cursor is the cursor."""
+        end = min(variant.written_to, len(self.editor.text))
+        begin = end
+        if variant.request.instead_of:
+            begin = min(end, sum(len(text) for text, _ in variant.before))
+            begin += end - begin - len(self.editor.text[begin:end].lstrip())
+        self.editor.select_letters(begin, end)
 
     def _scroll_editor(self, row: float | None) -> None:
         """Scroll to the row at which the person read; None: to the end."""

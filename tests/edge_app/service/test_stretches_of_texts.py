@@ -78,7 +78,12 @@ def test_a_text_goes_on_and_a_sentence_of_it_is_written_anew(config):
 def test_a_thread_is_found_and_read_as_private_notes(config):
     service = WritingService(config)
     (found,) = service.search_received("nine boats")
-    assert found.title.startswith("email from Anna, 2024")
+    assert found.title.startswith("email from Anna <anna@example.org>, 2024")
+    assert [one.excerpt for one in service.search_received("ANNA")] == [
+        one.excerpt for one in service.search_received("")
+    ]
+    assert len(service.search_received("anna@example")) == 2
+    assert service.search_received("nobody of that name") == []
     thread = service.thread(found.record_id)
     assert [one.excerpt.split()[0] for one in thread] == ["Shall", "Yes,", "Then"]
     with Store.open(config.store) as store:

@@ -32,6 +32,7 @@ from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal import entries as e
 from edge_app.tui.journal.draft import Draft, asked, folded
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
+from edge_app.tui.journal.stretch import Stretch
 from edge_app.tui.journal.style import THRESHOLDS, TONES, Style
 from edge_app.tui.runs import joined, spliced
 from edge_app.tui.widgets.draft_pane import DraftPane
@@ -100,7 +101,7 @@ def next_entry(draw, draft: Draft) -> e.Entry:
         ]
         more += [st.sampled_from(shown).map(e.Shown)] if shown else []
         stretch = st.integers(0, length - start).map(
-            lambda rest: e.Stretch(at, start, rest)
+            lambda rest: Stretch(at, start, rest)
         )
     else:
         more, stretch = [], st.none()

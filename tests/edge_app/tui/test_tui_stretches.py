@@ -5,7 +5,7 @@ from test_tui_variant import LETTER
 from test_tui_writing import writing_at
 from textual import events as keys
 from tui_helpers import SECOND, drafted, gated_service, make_app, play, settle, until
-from tui_tapes import REQUEST, SOURCES
+from tui_tapes import REQUEST, SOURCES, letter_recording, plain_recording
 
 from edge_app.decoding.events import (
     Finished,
@@ -92,6 +92,25 @@ def test_of_a_stretch_without_a_word_the_version_before_stays():
         assert "no word was written" in writing.reason
 
 
+def test_a_stretch_is_tried_again_where_the_words_that_stood_there_come():
+    """A few times, each with another seed; then the version before stays."""
+    fake = gated_service()
+    fake.recordings = [letter_recording(), plain_recording("Dear Ana,")]
+    with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.service_busy)
+        fake.recordings = [plain_recording("Dear Ana,")] * 9
+        writing.redraw(REQUEST, 0, 9)
+        settle(writing, lambda: not writing.service_busy and writing.reason)
+        assert len({one.settings.seed for one in fake.requests}) == 4
+        assert (len(writing.variants), writing.variant.text) == (1, LETTER)
+        assert "came again" in writing.reason
+        fake.recordings = [plain_recording("Hi Ana,")] * 9
+        writing.redraw(REQUEST, 0, 9)
+        settle(writing, lambda: not writing.service_busy)
+        assert writing.variant.text == "Hi Ana," + LETTER[9:]
+
+
 def stretch(*events):
     variant = Variant(
         WriteRequest(REQUEST),
@@ -166,6 +185,9 @@ def test_keys_go_on_from_the_cursor_and_write_a_selection_anew(tmp_path):
         await pilot.press("shift+end", "ctrl+r")
         await until(pilot, lambda: not app.writing.service_busy and pane.editing)
         assert fake.requests[2].instead_of == "Dear Ana,"
+        # What came is selected, so that ^R writes it once more.
+        assert app.writing.variant.text.startswith(pane.editor.selected_text)
+        assert pane.editor.selected_text
         app.texts = [variant.text for variant in app.writing.variants]
 
     app = make_app(fake, tmp_path, journals=journals)
