@@ -195,6 +195,46 @@ class Store:
         passages = self._passages([Hit(record_id, 0.0, {})], _HEARD)
         return passages[0] if passages else None
 
+    def newest_received(
+        self, limit: int, senders: Collection[str] | None = None
+    ) -> list[Passage]:
+        """Texts by others, the newest first; only by these addresses where any are
+        given. The first call after an import indexes them, as `find` does."""
+        received_index(self.db)
+        rows = self.db.execute(
+            f"""SELECT id FROM record WHERE {HEARD} AND
+                (? IS NULL OR sender IN (SELECT value FROM json_each(?)))
+                ORDER BY sent_at DESC, id DESC LIMIT ?""",  # noqa: S608
+            [*[None if senders is None else json.dumps(list(senders))] * 2, limit],
+        )
+        return self._passages([Hit(one, 0.0, {}) for (one,) in rows], _HEARD)
+
+    def thread(self, record_id: int) -> list[Passage]:
+        """Own and received texts of the thread in which this one stands, whole, the
+        oldest first; what a mail names as its first one tells the thread."""
+        rows = self.db.execute(
+            "SELECT key, thread FROM record WHERE id = ?", [record_id]
+        ).fetchall()
+        for key, thread in rows:
+            own_id = key.removeprefix("mid:").rpartition(":")[0]
+            first = thread or (own_id if key.startswith("mid:") else "")
+            # A colon ends the id in a key, and a semicolon is the letter behind it.
+            ids = [
+                found
+                for (found,) in self.db.execute(
+                    "SELECT id FROM record WHERE id = ? OR (? <> '' AND (thread = ? OR "
+                    "(key >= ? AND key < ?))) ORDER BY sent_at, id LIMIT 100",
+                    [record_id, first, first, f"mid:{first}:", f"mid:{first};"],
+                )
+            ]
+            clean_all_waiting(self.db, ids)
+            hits = [Hit(found, 0.0, {}) for found in ids]
+            own = {one.record_id: one for one in self._passages(hits)}
+            heard = {one.record_id: one for one in self._passages(hits, _HEARD)}
+            both = own | heard
+            return [both[found] for found in ids if found in both]
+        return []
+
     def records(self) -> Iterator[Record]:
         """Everything stored but the trash, texts of others included, in the order of
         import. Nothing is written: received mail that waits is only cleaned here."""

@@ -23,6 +23,7 @@ from edge_app.config.settings import (
 )
 from edge_app.decoding.events import HeldBack
 from edge_app.retrieval import personalisation
+from edge_app.service.answering import LONGEST_LETTER, to_be_answered
 from edge_app.service.requests import MayLeave, WriteRequest
 from models.asking import choose
 from models.prompts import TASKS, Request
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from edge_app.service.service import WritingService
 
 _STOPPED = 130
-_LONGEST_LETTER = 2_000
-"""Characters of a letter to answer: a prompt must hold past texts, too."""
 
 
 class _NumberOrAuto(click.ParamType["float | str"]):
@@ -299,12 +298,12 @@ def _received(options: dict[str, Any]) -> str:
         return ""
     with Store.open(store_path()) as store:
         letter = store.received(number)
+        thread = store.thread(number) if letter is not None else []
     if letter is None:
         raise InvalidSettingsError(
             f"no received text has the number {number}: 'specsteer search --received "
             "WORDS' shows the numbers"
         )
-    if len(letter.text) > _LONGEST_LETTER:
+    if len(letter.text) > LONGEST_LETTER:
         click.echo("only the beginning of the letter is read: it is long", err=True)
-    subject = f"Subject: {letter.subject}\n\n" if letter.subject else ""
-    return f"To be answered:\n{subject}{letter.text[:_LONGEST_LETTER]}"
+    return to_be_answered(letter, thread)

@@ -68,6 +68,16 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """What is written goes on from a text that stands: so many tokens of it, which
+    positions count too."""
+
+    count: int
+    texts: tuple[tuple[int, str], ...] = ()
+    """Ids and texts of those tokens."""
+
+
+@dataclass(frozen=True, slots=True)
 class Drafted:
     """A token was drafted and waits to be verified."""
 
@@ -222,6 +232,7 @@ class Finished:
 Event = (
     SourcesFound
     | Opened
+    | Given
     | Drafted
     | Sent
     | Received
@@ -350,6 +361,12 @@ class EventEmitter:
         """How many settled tokens are left out."""
         self.tokens: list[Token] = []
         """All that is settled."""
+
+    def given(self, token_ids: Sequence[int]) -> None:
+        """What is written goes on from these tokens."""
+        texts = tuple((token, self._settled.push(token)) for token in token_ids)
+        self._waiting = self._settled.fork()
+        self._emit(Given(len(texts), texts))
 
     def drafted(self, token_id: int) -> None:
         """A token was drafted."""

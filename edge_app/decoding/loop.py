@@ -100,10 +100,12 @@ def decode_loop(
     stop: threading.Event | None = None,
     account: DrawAccount | None = None,
     gate: Gate | None = None,
+    given_ids: Sequence[int] = (),
 ) -> DecodeLoop:
     """The loop that writes one text with a method, which `settings` name; a text holds
     none of `never_ids`, and `account` hears of all that is drawn. What leaves passes
-    the gate; without one, all may leave.
+    the gate; without one, all may leave. The text goes on from `given_ids`, which
+    `max_tokens` counts and the gate judges as what was written here.
 
     `engine` is the specialist, which reads the private prompt; the session has been
     opened with the public one. Draft and target are drawn by one `Draw`, so that noise
@@ -143,6 +145,7 @@ def decode_loop(
         end_ids=end_ids,
         stop=stop or threading.Event(),
         gate=gate,
+        given_ids=given_ids,
     )
 
 
@@ -183,6 +186,7 @@ class DecodeLoop:
         end_ids: Collection[int],
         stop: threading.Event,
         gate: Gate | None = None,
+        given_ids: Sequence[int] = (),
     ) -> None:
         """Prepare to write; the session has been opened. `alone` decides while no
         verifier answers."""
@@ -197,6 +201,7 @@ class DecodeLoop:
         self._stop = stop
         self._gate = gate
         self._text = Transcript()
+        self._text.settle(given_ids)
         self._out: deque[_Out] = deque()
         self._full = False  # whether the specialist has no room for another token
         self._refusals = 0

@@ -60,6 +60,14 @@ class LateService:
         """Own texts that match, best first."""
         return self._made().search(query, limit)
 
+    def search_received(self, query: str, limit: int = 20) -> list[Source]:
+        """Texts by others that match, best first."""
+        return self._made().search_received(query, limit)
+
+    def thread(self, record_id: int) -> list[Source]:
+        """A received text with its thread."""
+        return self._made().thread(record_id)
+
     def import_letters(
         self,
         kind: str,

@@ -47,6 +47,15 @@ class WriteRequest:
     ask: Callable[[HeldBack], MayLeave] | None = field(default=None, compare=False)
     """Says for `guard` "ask" whether something that was held back may leave; None:
     nothing may, and a notice says so."""
+    before: str = ""
+    """The text so far: what is written goes on from its end."""
+    instead_of: str = ""
+    """What stood where it is written: it ends where as much is said; empty: with the
+    text."""
+    behind: str = ""
+    """How the text goes on behind that; no model reads it."""
+    reply_to: int | None = None
+    """The record of a received text that is answered, which this device alone reads."""
 
 
 class Service(Protocol):
@@ -68,6 +77,12 @@ class Service(Protocol):
 
     def search(self, query: str, limit: int = 20) -> list[Source]:
         """Own texts that match, best first; their whole text is the excerpt."""
+
+    def search_received(self, query: str, limit: int = 20) -> list[Source]:
+        """The same of what others wrote to the person."""
+
+    def thread(self, record_id: int) -> list[Source]:
+        """A received text with all that stands in its thread, the oldest first."""
 
     def import_letters(
         self,

@@ -43,6 +43,7 @@ from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, title
 from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrieved
 from edge_app.sample.filling import make_ready
+from edge_app.service.answering import letters, notes_on, received
 from edge_app.service.configuration import ServiceConfig
 from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.service.requests import MayLeave, WriteRequest
@@ -207,6 +208,10 @@ class WritingService:
         )
         try:
             with self._store() as store:
+                if request.reply_to is not None:
+                    notes = notes_on(store, request.reply_to), request.background
+                    background = "\n\n".join(part for part in notes if part.strip())
+                    request = replace(request, background=background)
                 profiler = self._profiler(store, emit, stop)
                 choice = personalisation.build(request.personalisation)
                 retrieved = choice.find(
@@ -215,7 +220,12 @@ class WritingService:
                 gate = self._gate(request, role, store, retrieved, emit, learnt=learnt)
         except StoppedError:
             return "stopped"
-        request = replace(request, background=retrieved.beside(request.background))
+        given = model.vocabulary.tokenize(request.before) if request.before else []
+        request = replace(
+            request,
+            background=retrieved.beside(request.background),
+            max_tokens=request.max_tokens + len(given),
+        )
 
         def connect() -> Verifier:
             config, child = self._config, self._child
@@ -266,6 +276,7 @@ class WritingService:
             keeps_session=True,
             account=account,
             gate=gate,
+            given_ids=given,
         )
         try:
             return job.run(verifier, retrieved.passages)
@@ -416,6 +427,17 @@ class WritingService:
                 Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
                 for p in store.find(query, limit=limit)
             ]
+
+    def search_received(self, query: str, limit: int = 20) -> list[Source]:
+        """Texts by others: those by a person of that name or address, then those that
+        hold the words, best first; the newest where nothing was typed."""
+        with self._store() as store:
+            return letters(store, received(store, query, limit))
+
+    def thread(self, record_id: int) -> list[Source]:
+        """All texts of a received one's thread, the oldest first."""
+        with self._store() as store:
+            return letters(store, store.thread(record_id))
 
     def import_letters(
         self,

@@ -24,6 +24,7 @@ from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.requests import WriteRequest
+from edge_app.service.span import SpanEnd
 from models.running.interface import Model, TextSlots
 from models.thinking import mark_ids
 from personal_store import Passage
@@ -50,6 +51,8 @@ class TextJob:
     """Hears of all that is drawn."""
     gate: Gate | None = None
     """What a draft must pass before it leaves; None: all may leave."""
+    given_ids: Sequence[int] = ()
+    """The text that stands, from which it goes on; `max_tokens` counts them."""
 
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
         """Write the text; why it ended.
@@ -75,7 +78,10 @@ class TextJob:
             self.emit(SourcesFound(prompts.sources, reads, adapter))
             prompts = as_read(prompts, self.method)
 
-            emitter = EventEmitter(self.emit, vocabulary.piece)
+            span = SpanEnd(self.emit, request.instead_of, request.behind)
+            emitter = EventEmitter(span.hear, vocabulary.piece)
+            if self.given_ids:
+                emitter.given(self.given_ids)
             session = VerifierSession(
                 verifier,
                 OpenSession(
@@ -111,10 +117,13 @@ class TextJob:
                 stop=self.stop,
                 account=self.account,
                 gate=self.gate,
+                given_ids=self.given_ids,
             )
             for _ in loop.blocks():
                 if self.stop.is_set():
                     return "stopped"
+                if span.reached:
+                    return "end"
             if emitter.thinking:
                 emitter.notice(
                     "the model thought aloud until the end and wrote no text: allow it "

@@ -308,7 +308,8 @@ class Connection:
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
         ids: tuple[int, ...] = ()
         if isinstance(body, dict):
-            ids = (*body.get("settled", ()), *body.get("drafted", ()))
+            names = ("text_ids", "settled", "drafted")
+            ids = tuple(token for name in names for token in body.get(name, ()))
         self._line.allow(_LARGEST_HEAD + _LARGEST_BODY, seconds, may_stop=may_stop)
         with (
             self._translated(),

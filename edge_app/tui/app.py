@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, TextIO, cast
 
@@ -32,8 +33,7 @@ from edge_app.tui.drafts import Writing
 from edge_app.tui.gate import ForeignText
 from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.keys import ACTIONS, show_key
-from edge_app.tui.screens.compare import CompareDrawer
-from edge_app.tui.screens.drafts import DraftsDrawer
+from edge_app.tui.screens import late
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.help import HelpDrawer
 from edge_app.tui.screens.import_letters import ImportDrawer
@@ -118,9 +118,8 @@ class SpecSteerApp(App[None]):
             "sources": lambda: SourcesDrawer(self.writing),
             "sent": lambda: SentDrawer(self.writing, save_folder),
             "numbers": lambda: NumbersDrawer(self.writing),
-            "compare": lambda: CompareDrawer(self.writing),
             "import": lambda: ImportDrawer(self.writing),
-            "drafts": lambda: DraftsDrawer(self.writing),
+            **{name: partial(late.opened, name, self) for name in late.NAMES},
         }
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -282,9 +281,9 @@ class SpecSteerApp(App[None]):
         self.page.brief.focus_text()
         self.notify("a new draft; the one before it is among your drafts, ^L")
 
-    @on(DraftsDrawer.Chosen)
-    def _go_on_with(self, event: DraftsDrawer.Chosen) -> None:
-        for item in self.writing.take_up(event.path):
+    def go_on_with(self, path: Path) -> None:
+        """Go on with the draft that is kept there."""
+        for item in self.writing.take_up(path):
             self.notify(item.text, severity=item.severity)
         self.page.show_draft()
 

@@ -37,21 +37,27 @@ from edge_app.tui.journal.entries import (
     LeftOut,
     Offline,
     PutAside,
+    ReplyTo,
     Saved,
     Shown,
     Stopped,
+    Styled,
     TakenUp,
     Written,
     worth_keeping,
 )
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
+from edge_app.tui.journal.stretch import Stretch
+from edge_app.tui.journal.style import Style
 from edge_app.tui.outcomes import (
     Asked,
     Counted,
     Emitted,
     Found,
+    Heard,
     ImportAdvanced,
     ImportEnded,
+    InThread,
     Prepared,
     PrepareFailed,
     WriteEnded,
@@ -65,11 +71,21 @@ from models.prompts import Request
 
 AGAIN_TEMPERATURE = 0.7
 """Used for another version when the settings leave nothing to chance."""
+ANEW_TEMPERATURE = 1.0
+"""Of a stretch: at less a model often finds the words that stood there."""
+_TIMES = 3
+"""So many times a stretch is tried whose words are those that stood there."""
+PREVIEW_TOKENS = 40
+_BEHIND = 80
+"""Letters behind a stretch that tell where it ends."""
+_LEAST_TOKENS = 32
+"""For a stretch; and a letter more for each that stood there."""
 
 _NO_WORDS: dict[FinishReason | None, str] = {
     "full": "no word was written: what is to be read leaves no room in the model",
     "refused": "no word was written: the checker refused every draft",
 }
+_SAME_WORDS = "the words that stood there came again; ^R tries in another way"
 _NO_WORD = "no word was written; ^R tries again in another way"
 
 
@@ -117,6 +133,13 @@ class Writing:
         self.problem = ""
         self.counts: dict[str, int] = {}
         self.found = Found("", ())
+        self.heard = Heard("", ())
+        """Received texts that were searched for."""
+        self.thread = InThread(0, ())
+        """The thread that was asked for last."""
+        self.previews: list[Variant] = []
+        """Beginnings that were written to show what a style changes."""
+        self.most_tokens = WriteRequest(Request("")).max_tokens
         self.importing: ImportAdvanced | None = None
         self.imported: ImportEnded | None = None
         self.asked: Asked | None = None
@@ -166,6 +189,16 @@ class Writing:
         self._happen(Offline(on))
 
     @property
+    def style(self) -> Style:
+        """How further versions are to be written."""
+        return self.draft_state.style
+
+    @property
+    def reply_to(self) -> Source | None:
+        """The received text that the draft answers."""
+        return self.draft_state.reply_to
+
+    @property
     def ready(self) -> bool:
         """Whether the models are loaded."""
         return self.server is not None
@@ -190,20 +223,74 @@ class Writing:
         """Write what `brief` asks for; another version if the same request has already
         been answered."""
         request = self._request(brief, self.settings)
-        same = [known for known in self.attempts if known.request == request]
-        if any(known.text or known.reason not in (None, "stopped") for known in same):
-            self.again(brief)
-        else:
-            self._queue(request)
+        self._queue(self._another(brief) if self._answered(request) else request)
 
     def again(self, brief: Request) -> None:
         """Write another version of `brief`: the next seed, a temperature above 0."""
-        settings = replace(
-            self.settings,
-            seed=self.settings.seed + len(self.attempts),
-            temperature=self.settings.temperature or AGAIN_TEMPERATURE,
+        self._queue(self._another(brief))
+
+    def go_on(self, brief: Request, at: int) -> None:
+        """Write on from letter `at` of the version on screen, as a version of its own;
+        what stands behind it is not in that."""
+        self.stop()
+        variant = self.variant
+        text = "" if variant is None else variant.text
+        while 0 < at < len(text) and (text[at - 1].isalnum() and text[at].isalnum()):
+            at -= 1  # no model goes on in the middle of a word
+        before = text[:at].rstrip(" ")
+        if variant is None or not before.strip():
+            self.draft(brief)
+            return
+        request = replace(self._request(brief, self.settings), before=before)
+        if self._answered(request):
+            request = replace(self._another(brief), before=before)
+        self._queue(request, Stretch(variant.number, len(before), 0))
+
+    def redraw(self, brief: Request, start: int, end: int) -> None:
+        """Write the letters from `start` to `end` of the version on screen anew, as a
+        version of its own that has all others as they are."""
+        self.stop()
+        variant = self.variant
+        text = "" if variant is None else variant.text
+        stood = text[start:end].strip()
+        if variant is None or not stood:
+            self.again(brief)
+            return
+        end = start + len(text[start:end].rstrip())
+        begin = end - len(stood)
+        before = text[:begin].rstrip(" ")
+        request = self._another(brief)
+        hotter = replace(request.settings, temperature=ANEW_TEMPERATURE)
+        request = replace(
+            request,
+            settings=hotter,
+            before=before,
+            instead_of=stood,
+            behind=text[end:][:_BEHIND],
+            max_tokens=min(self.most_tokens, _LEAST_TOKENS + len(stood)),
         )
-        self._queue(self._request(brief, settings))
+        self._queue(request, Stretch(variant.number, len(before), len(text) - end))
+
+    def preview(self, brief: Request, style: Style) -> Variant:
+        """Write how the version on screen would begin in another style; it is none of
+        the draft's versions."""
+        shown = self.variant
+        request = (
+            self._request(brief, self.settings) if shown is None else shown.request
+        )
+        request = replace(
+            request,
+            brief=style.request(brief),
+            settings=style.settings(request.settings),
+            offline=self.offline,
+            excluded=frozenset(self.excluded),
+            max_tokens=PREVIEW_TOKENS,
+        )
+        made = Variant(request, -1, samples=self.samples)
+        self.previews.append(made)
+        self._next = made
+        self._begin()
+        return made
 
     def stop(self, *, keep_empty: bool = False) -> None:
         """Stop writing now; what is settled stays. A version without a word gives way
@@ -233,6 +320,16 @@ class Writing:
         """The person put `runs` in the place of `removed` letters of `variant`."""
         if self._ours(variant):
             self._happen(Edited(variant.number, at, removed, tuple(runs)))
+
+    def restyle(self, style: Style) -> None:
+        """The person set how further versions are to be written."""
+        if style != self.style:
+            self._happen(Styled(style))
+
+    def answer(self, letter: Source | None) -> None:
+        """The draft answers a received text, or none any more."""
+        if letter != self.reply_to:
+            self._happen(ReplyTo(letter))
 
     def saved(self, variant: Variant, text: str) -> None:
         """A file holds `text` of `variant`."""
@@ -366,11 +463,7 @@ class Writing:
                     self.server = server
                     self._begin()
                 case PrepareFailed(problem):
-                    self.problem = self.reason = problem
-                    if self._next is not None:
-                        self._happen(Ended(self._next.number))
-                        self._next = None
-                    news.append(News(problem, "error"))
+                    news.append(self._unprepared(problem))
                 case ImportAdvanced() as advanced:
                     self.importing = advanced
                 case ImportEnded(sentence, failed) as ended:
@@ -380,22 +473,58 @@ class Writing:
                     news.append(News(sentence, "error" if failed else "information"))
                 case Counted(counts):
                     self.counts = counts
-                case Found() as found:
-                    self.found = found
+                case Found() | Heard() | InThread() as answer:
+                    self._learn(answer)
         return news
 
+    def _unprepared(self, problem: str) -> News:
+        """The models are not there: what waits for them is given up."""
+        self.problem = self.reason = problem
+        if self._next is not None:
+            if self._ours(self._next):
+                self._happen(Ended(self._next.number))
+            self._next.end(self.clock())
+            self._next = None
+        return News(problem, "error")
+
+    def _learn(self, answer: Found | Heard | InThread) -> None:
+        """What the store was asked for is there."""
+        match answer:
+            case Found():
+                self.found = answer
+            case Heard():
+                self.heard = answer
+            case InThread():
+                self.thread = answer
+
     def _request(self, brief: Request, settings: MethodSettings) -> WriteRequest:
+        letter = self.reply_to
         return WriteRequest(
-            brief=brief,
-            settings=settings,
+            brief=self.style.request(brief),
+            settings=self.style.settings(settings),
             offline=self.offline,
             excluded=frozenset(self.excluded),
+            reply_to=None if letter is None else letter.record_id,
         )
 
-    def _queue(self, request: WriteRequest) -> None:
+    def _another(self, brief: Request) -> WriteRequest:
+        """The request for another version: the next seed, a temperature above 0."""
+        settings = replace(
+            self.settings,
+            seed=self.settings.seed + len(self.attempts),
+            temperature=self.settings.temperature or AGAIN_TEMPERATURE,
+        )
+        return self._request(brief, settings)
+
+    def _answered(self, request: WriteRequest) -> bool:
+        """Whether a version has come of the very same request."""
+        same = [known for known in self.attempts if known.request == request]
+        return any(not one.empty or one.reason not in (None, "stopped") for one in same)
+
+    def _queue(self, request: WriteRequest, stretch: Stretch | None = None) -> None:
         """Stop the current text and let `request` wait until the service is free."""
         self.stop()
-        self._happen(Begun(request, self.samples))
+        self._happen(Begun(request, self.samples, stretch))
         variant = self.attempts[-1]
         self._next = variant
         if self.problem:  # what was missing may be there now
@@ -414,15 +543,37 @@ class Writing:
         self._being_written = None
         self._begin()
         if not self._ours(variant):
-            return []
+            variant.end(self.clock())
+            previewed = any(known is variant for known in self.previews)
+            return [News(problem, "error")] if problem and previewed else []
         wanted = variant is self.attempts[-1] and not variant.stopped
-        if not problem and wanted and variant.empty:
+        again = wanted and not problem and variant.empty and bool(variant.settled)
+        if again and variant.request.instead_of:
+            problem = _SAME_WORDS
+        elif not problem and wanted and variant.empty:
             problem = _NO_WORDS.get(variant.reason, _NO_WORD)
         self._happen(Ended(variant.number))
+        if problem == _SAME_WORDS and self._try_again(variant):
+            return []
         if wanted:
             self.reason = problem
         self.sync()
         return [News(problem, "error")] if problem else []
+
+    def _try_again(self, variant: Variant) -> bool:
+        """Write a stretch once more that has the words that stood there; False where
+        that was done often enough."""
+        request = variant.request
+        place = request.before, request.instead_of
+        tried = self.attempts[-_TIMES:]
+        if len(tried) == _TIMES and all(
+            (known.request.before, known.request.instead_of) == place for known in tried
+        ):
+            return False
+        seed = self.settings.seed + len(self.attempts)
+        settings = replace(request.settings, seed=seed)
+        self._queue(replace(request, settings=settings), variant.stretch)
+        return True
 
     def _happen(self, entry: Entry) -> None:
         """Let `entry` happen to the draft: in the journal first, then here."""

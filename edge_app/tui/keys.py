@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from textual.binding import Binding, BindingType
 
+from models.prompts import TASKS
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
@@ -40,7 +42,8 @@ ACTIONS = (
     Action("stop", "stop", "escape", "Stop",
            "stop writing; every settled word stays", shown=True),
     Action("again", "again", "ctrl+r,f6", "Again",
-           "write another version; all are kept", shown=True),
+           "write another version, or what is selected anew; all are kept", shown=True),
+    Action("go_on", "go_on", "ctrl+g", "Go on", "write on from the cursor"),
     Action("save", "save", "ctrl+s", "Save", "save the text to a file", shown=True),
     Action("help", "app.drawer('help')", "f1", "Help", "keys, and what the looks mean",
            shown=True, everywhere=True),
@@ -52,7 +55,8 @@ ACTIONS = (
     Action("numbers", "app.drawer('numbers')", "f4", "Numbers",
            "numbers, and how they are reckoned", everywhere=True),
     Action("compare", "app.drawer('compare')", "f9", "Compare",
-           "what differs between two versions", shown=True, everywhere=True),
+           "two versions side by side; space takes a sentence",
+           shown=True, everywhere=True),
     Action("earlier", "flip(-1)", "f7", "Earlier", "the version before this one"),
     Action("later", "flip(1)", "f8", "Later", "the version after this one"),
     Action("offline", "app.offline", "ctrl+t", "Offline",
@@ -62,7 +66,15 @@ ACTIONS = (
     Action("new", "app.new", "ctrl+n", "New",
            "put this draft aside, and begin another"),
     Action("drafts", "app.drawer('drafts')", "ctrl+l", "Drafts",
-           "earlier drafts: go on with one, or throw it away", everywhere=True),
+           "your drafts: find one, go on with it, or throw it away", everywhere=True),
+    Action("reply", "app.drawer('reply')", "alt+r", "Answer",
+           "answer a letter that you received", everywhere=True),
+    Action("style", "app.drawer('style')", "f12,alt+t", "Tone",
+           "tone, and whether closer to you or to the checker", everywhere=True),
+    *(Action(task, f"task('{task}')", f"alt+{at}", f"Write a {task}",
+             f"ask for a text of the kind {task}") for at, task in enumerate(TASKS, 1)),
+    Action("mailto", "mailto", "alt+m", "Mail link",
+           "copy the text as a mailto: link"),
     Action("copy", "copy", "alt+c", "Copy", "copy the text, also over SSH"),
 )  # fmt: skip
 

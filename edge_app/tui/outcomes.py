@@ -95,6 +95,24 @@ class Found:
     """Why the search failed; empty if it did not."""
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What others wrote that matches `query`."""
+
+    query: str
+    sources: tuple[Source, ...]
+    problem: str = ""
+    """Why the search failed; empty if it did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class InThread:
+    """All texts of the thread of a received one, the oldest first."""
+
+    record_id: int
+    sources: tuple[Source, ...]
+
+
 Outcome = (
     Prepared
     | PrepareFailed
@@ -105,4 +123,6 @@ Outcome = (
     | ImportEnded
     | Counted
     | Found
+    | Heard
+    | InThread
 )

@@ -19,6 +19,7 @@ from edge_app.decoding.events import (
     Emit,
     Event,
     Finished,
+    Given,
     HeldBack,
     Notice,
     Opened,
@@ -70,6 +71,9 @@ def from_json(line: str) -> Event:
             return SourcesFound(
                 sources, fields.get("personalisation", ""), fields.get("adapter", "")
             )
+        case "Given":
+            texts = tuple((int(i), str(text)) for i, text in fields["texts"])
+            return Given(int(fields["count"]), texts)
         case "StandsIn":
             return StandsIn(tuple((int(i), str(text)) for i, text in fields["tokens"]))
         case "Settled":
@@ -141,6 +145,16 @@ class RecordedService:
             if query.casefold() in f"{source.title} {source.excerpt}".casefold()
         ]
         return found[:limit]
+
+    def search_received(self, query: str, limit: int = 20) -> list[Source]:
+        """None: a recorded run has no store."""
+        del query, limit
+        return []
+
+    def thread(self, record_id: int) -> list[Source]:
+        """None, as above."""
+        del record_id
+        return []
 
     def import_letters(
         self,

@@ -10,8 +10,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from decoding_core.errors import DecodingError, StoppedError
 from edge_app.decoding.events import Emit, Event, HeldBack
@@ -21,8 +23,10 @@ from edge_app.tui.outcomes import (
     Counted,
     Emitted,
     Found,
+    Heard,
     ImportAdvanced,
     ImportEnded,
+    InThread,
     Outcome,
     Prepared,
     PrepareFailed,
@@ -31,7 +35,23 @@ from edge_app.tui.outcomes import (
 from edge_app.tui.variant import Variant
 from personal_store.errors import StoreError
 
+_T = TypeVar("_T")
 _MOMENT = 0.2  # seconds; a load that can be given up is given up within one tensor
+
+
+def in_thread(work: Callable[[], _T]) -> Future[_T]:
+    """What `work` gives, or raises, in a thread that leaving the app does not wait
+    for."""
+    future: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - who asks for the result gets it
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="reading").start()
+    return future
 
 
 class ServiceThreads:
@@ -66,6 +86,22 @@ class ServiceThreads:
             return Found(query, tuple(self._service.search(query)))
 
         self._start(find, lambda problem: Found(query, (), problem))
+
+    def search_received(self, query: str) -> None:
+        """Search what others wrote to the person."""
+
+        def find() -> Outcome:
+            return Heard(query, tuple(self._service.search_received(query)))
+
+        self._start(find, lambda problem: Heard(query, (), problem))
+
+    def read_thread(self, record_id: int) -> None:
+        """Read the thread of a received text."""
+
+        def read() -> Outcome:
+            return InThread(record_id, tuple(self._service.thread(record_id)))
+
+        self._start(read, lambda _: InThread(record_id, ()))
 
     def write(self, variant: Variant, stop: threading.Event) -> None:
         """Write `variant` until it is finished or `stop` is set."""

@@ -16,6 +16,7 @@ from edge_app.decoding.events import (
     Event,
     Finished,
     FinishReason,
+    Given,
     HeldBack,
     Opened,
     Reckoned,
@@ -29,7 +30,8 @@ from edge_app.decoding.events import (
     Verified,
 )
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.runs import Run, State
+from edge_app.tui.journal.stretch import Stretch
+from edge_app.tui.runs import Run, State, words
 from edge_app.tui.words.phrases import SentText
 from edge_app.tui.words.whole import joins, whole_words
 
@@ -79,15 +81,25 @@ class Variant:
     stopped: bool = False
     held: list[HeldBack] = field(default_factory=list)
     """What was kept from the server."""
+    before: list[Run] = field(default_factory=list)
+    """What stands before what is written: it goes on from there."""
+    after: list[Run] = field(default_factory=list)
+    """What is put back behind it."""
+    stretch: Stretch | None = None
+    """What of another version it has in other words; None: it is a text of its own."""
+    given: int = 0
+    """How many tokens of the text before it was told in."""
     edited: list[Run] | None = None
     """The text as the person left it; None while it is as it was written."""
     saved: str | None = None
     """The text as it stands in a file; None while there is no file."""
     _stand_ins: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Token ids of texts that were sent in the place of others."""
+    _given_ids: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.left.request = self.request.brief.text
+        self.before, self.after = words(self.before), words(self.after)
 
     def apply(self, event: Event, now: float) -> None:
         """Apply an event that came at `now`; after a stop no words are added."""
@@ -99,6 +111,10 @@ class Variant:
                 self.reckoned = event
             case Opened():
                 self.opened = event
+            case Given(count, given):
+                self.given = count
+                self._given_ids = [token for token, _ in given]
+                self.left.texts.update(given)
             case Sent():
                 self.left.add(event, self._as_sent())
             case Drafted():
@@ -159,21 +175,42 @@ class Variant:
 
     @property
     def empty(self) -> bool:
-        """Whether the text has no word."""
-        return not self.text.strip()
+        """Whether it has no word that was not there before."""
+        if self.edited is not None:
+            return not self.text.strip()
+        written = "".join(token.text for token in self.settled).strip()
+        return written == self.request.instead_of.strip() or not written
 
     def runs(self) -> list[Run]:
         """The settled text, or what the person made of it."""
         return self.drafted() if self.edited is None else self.edited
 
     def drafted(self) -> list[Run]:
-        """The text as it was written."""
-        return [(token.text, self._look(at)) for at, token in enumerate(self.settled)]
+        """The text as it was written, with what stood around it."""
+        written = [
+            (token.text, self._look(at)) for at, token in enumerate(self.settled)
+        ]
+        if self.after and self.after[0][0][:1].isspace():
+            while written and not written[-1][0].strip():
+                written.pop()
+            if written:
+                text, look = written.pop()
+                written.append((text.rstrip(), look))
+        elif self.after and written and self.ended is not None:
+            apart = written[-1][0][-1:].isalnum() and self.after[0][0][:1].isalnum()
+            written += [(" ", "kept")] * apart
+        return [*self.before, *written, *self.after]
+
+    @property
+    def written_to(self) -> int:
+        """How many letters of `drafted` stand before what was put back."""
+        whole = sum(len(text) for text, _ in self.drafted())
+        return whole - sum(len(text) for text, _ in self.after)
 
     def held_at(self, at: int) -> HeldBack | None:
         """What was kept from the server at the place of a token; None: nothing."""
         for one in self.held:
-            if one.position <= at < one.position + one.tokens:
+            if one.position <= at + self.given < one.position + one.tokens:
                 return one
         return None
 
@@ -184,33 +221,42 @@ class Variant:
     def _as_sent(self) -> list[int]:
         """The settled token ids as the server reads them."""
         ids: list[int] = []
-        for at, token in enumerate(self.settled):
+        settled = [token.id for token in self.settled]
+        for at, token in enumerate([*self._given_ids, *settled], -self.given):
             held = self.held_at(at)
             if held is None:
-                ids.append(token.id)
-            elif at == held.position:
+                ids.append(token)
+            elif at + self.given == held.position:
                 ids += self._stand_ins.get(held.stand_in, ())
         return ids
 
     def steady(self) -> int:
-        """The number of leading tokens that no later event can move or let look
+        """The number of leading pieces that no later event can move or let look
         otherwise: those of the word that may go on are not among them."""
         at = min([struck.at for struck in self.struck] + [len(self.settled)])
-        settled = self.settled
+        settled, stood = self.settled, len(self.before)
+
+        def text(place: int) -> str:
+            if place < stood:
+                return self.before[place][0]
+            return settled[place - stood].text
+
+        at += stood
         while at > 0:
-            before = settled[at - 1].text
-            behind = settled[at].text if at < len(settled) else "x"
-            if before and not joins(before, behind):
+            behind = text(at) if at < stood + len(settled) else "x"
+            if text(at - 1) and not joins(text(at - 1), behind):
                 break
             at -= 1
         return at
 
     def tail(self, first: int, now: float) -> list[Run]:
-        """Tokens from `first`, which is at most `steady()`, refused ones among them,
+        """Pieces from `first`, which is at most `steady()`, refused ones among them,
         and no line that waits: one that is refused would move the page."""
         self.struck = [struck for struck in self.struck if struck.until > now]
-        places = range(first, len(self.settled))
-        runs = [(self.settled[at].text, self._look(at)) for at in places]
+        stood = len(self.before)
+        places = range(max(0, first - stood), len(self.settled))
+        runs = self.before[first:]
+        runs += [(self.settled[at].text, self._look(at)) for at in places]
         for drafted in self.waiting:
             before, line, _ = drafted.text.partition("\n")
             if before:
@@ -218,9 +264,9 @@ class Variant:
             if line:
                 break
         for struck in sorted(self.struck, key=lambda struck: -struck.at):
-            place = max(0, struck.at - first)
+            place = max(0, struck.at + stood - first)
             runs.insert(place, (struck.text, "refused"))
-        return whole_words(runs)
+        return whole_words(runs) + self.after
 
 
 def first_word(refused: Sequence[str]) -> str:

@@ -15,13 +15,16 @@ from edge_app.tui.journal.entries import (
     LeftOut,
     Offline,
     PutAside,
+    ReplyTo,
     Saved,
     Shown,
     Stopped,
+    Styled,
     TakenUp,
     Written,
 )
-from edge_app.tui.runs import spliced
+from edge_app.tui.journal.style import Style
+from edge_app.tui.runs import Run, cut, spliced
 from edge_app.tui.variant import Variant
 from models.prompts import Request
 
@@ -38,6 +41,10 @@ class Draft:
         """Versions that F7 and F8 show: those with words, and the one being written."""
         self.current = -1
         self.excluded: dict[int, Source] = {}
+        self.reply_to: Source | None = None
+        """The received text that is answered; None: none."""
+        self.style = Style()
+        """How it is to be written."""
         self.offline = False
         self.aside = False
         """Whether the person was done with it."""
@@ -63,10 +70,25 @@ class Draft:
                 _within(at + removed, len(before))
                 text = before[:at] + text + before[at + removed :]
                 self.request = Request(text, task, recipient)
-            case Begun(request, samples):
+            case Begun(request, samples, stretch):
+                stands, back = list[Run](), list[Run]()
+                if stretch is not None:
+                    stood = self._at(stretch.version).runs()
+                    length = sum(len(text) for text, _ in stood)
+                    _within(stretch.at + stretch.rest, length)
+                    stands = cut(stood, 0, stretch.at)
+                    back = cut(stood, length - stretch.rest, length)
                 self._before = self.variant
                 number = len(self.attempts)
-                variant = Variant(request, number, samples=samples, started=now)
+                variant = Variant(
+                    request,
+                    number,
+                    samples=samples,
+                    started=now,
+                    before=stands,
+                    after=back,
+                    stretch=stretch,
+                )
                 self.attempts.append(variant)
                 self.variants = [known for known in self.variants if not known.empty]
                 self.variants.append(variant)
@@ -99,6 +121,10 @@ class Draft:
                 self.excluded.pop(source.record_id, None)
                 if not taken:
                     self.excluded[source.record_id] = source
+            case ReplyTo(source):
+                self.reply_to = source
+            case Styled(style):
+                self.style = style
             case Offline(on):
                 self.offline = on
             case PutAside() | TakenUp():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import Origin
@@ -16,6 +16,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import (
     Event,
     Finished,
+    Given,
     HeldBack,
     Opened,
     Reckoned,
@@ -26,11 +27,13 @@ from edge_app.decoding.events import (
     to_json,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.journal.stretch import Stretch
+from edge_app.tui.journal.style import Style
 from edge_app.tui.recording import from_json
 from edge_app.tui.runs import Run, State
 from models.prompts import TASKS, Request
 
-_AT_REST: tuple[State, ...] = ("kept", "replaced", "typed", "held")
+_AT_REST: tuple[State, ...] = ("kept", "replaced", "typed", "pasted", "held")
 """States of words that no longer wait for a verdict."""
 
 
@@ -52,6 +55,9 @@ class Begun:
     request: WriteRequest
     samples: bool = False
     """Whether it is written from sample letters."""
+    stretch: Stretch | None = None
+    """What of another version it is written anew from; None: it is a text of its
+    own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,20 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyTo:
+    """The draft answers a received text, None: none; the store has what it says."""
+
+    source: Source | None
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """How the draft is to be written was set."""
+
+    style: Style
+
+
+@dataclass(frozen=True, slots=True)
 class Offline:
     """The checker was switched off or on."""
 
@@ -138,10 +158,13 @@ Entry = (
     | Shown
     | Saved
     | LeftOut
+    | ReplyTo
+    | Styled
     | Offline
     | PutAside
     | TakenUp
 )
+_T = TypeVar("_T", bound=Entry | Stretch)
 _PLAIN = {
     kind.__name__: kind
     for kind in (Asked, Stopped, Ended, Shown, Saved, Offline, PutAside, TakenUp)
@@ -156,6 +179,8 @@ def worth_keeping(event: Event) -> Event | None:
         case SourcesFound(sources=sources):
             bare = tuple(replace(source, excerpt="") for source in sources)
             return replace(event, sources=bare)
+        case Given(count):
+            return Given(count)
         case Opened() | Verified() | Settled() | HeldBack() | Reckoned() | Finished():
             return event
         case _:
@@ -167,11 +192,16 @@ def to_line(entry: Entry) -> str:
     match entry:
         case Written(version, event):
             body: dict[str, Any] = {"version": version, "event": to_json(event)}
-        case Begun(request, samples):
+        case Begun(request, samples, stretch):
             excluded = sorted(request.excluded)
             body = asdict(request) | {"excluded": excluded, "samples": samples}
+            if stretch is not None:
+                body["stretch"] = asdict(stretch)
         case LeftOut(source, taken):
             body = {"source": asdict(replace(source, excerpt="")), "taken": taken}
+        case ReplyTo(source):
+            bare = None if source is None else asdict(replace(source, excerpt=""))
+            body = {"source": bare}
         case _:
             body = asdict(entry)
     # ASCII, so that half a surrogate pair, which UTF-8 lacks, comes back too.
@@ -198,7 +228,9 @@ def from_line(line: str) -> Entry:
             return _checked(Written(body["version"], event))
         case "Begun":
             samples = bool(body.pop("samples"))
-            return Begun(_request(body), samples)
+            given = body.pop("stretch", None)
+            stretch = None if given is None else _checked(Stretch(**given))
+            return Begun(_request(body), samples, stretch)
         case "Edited":
             runs = tuple((str(text), state) for text, state in body.pop("runs"))
             if any(state not in _AT_REST for _, state in runs):
@@ -206,10 +238,15 @@ def from_line(line: str) -> Entry:
             return _checked(Edited(**body, runs=runs))
         case "LeftOut":
             return LeftOut(Source(**body["source"]), bool(body["taken"]))
+        case "ReplyTo":
+            found = body["source"]
+            return ReplyTo(None if found is None else Source(**found))
+        case "Styled":
+            return Styled(Style(**body["style"]))
     raise ValueError(f"no such entry: {kind}")
 
 
-def _checked(entry: Entry) -> Entry:
+def _checked(entry: _T) -> _T:
     """The entry, if its numbers are such; else ValueError."""
     if isinstance(entry, Asked) and entry.task not in TASKS:
         raise ValueError("no such kind of text")

@@ -34,7 +34,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-FORMAT = 1
+FORMAT = 2
 _HEADER = "specsteer_draft"
 _CHECK = b"specsteer"
 """Sealed in the header: tells another key from a damaged line."""

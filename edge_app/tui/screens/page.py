@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,20 +15,26 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from edge_app.decoding.events import Source
 from edge_app.tui.drafts import Writing
 from edge_app.tui.keys import PAGE_BINDINGS
+from edge_app.tui.runs import Run
 from edge_app.tui.saving import propose
 from edge_app.tui.screens import held_back
-from edge_app.tui.screens.save import SaveDialog
 from edge_app.tui.variant import Variant
 from edge_app.tui.widgets import title_line
 from edge_app.tui.widgets.brief import Brief
 from edge_app.tui.widgets.draft_pane import DraftPane
 from edge_app.tui.widgets.draft_view import DraftView
 from edge_app.tui.widgets.saying import Card, Saying
+from edge_app.tui.widgets.steps import Steps
 from edge_app.tui.words import cards_text
 from edge_app.tui.words.hints import next_step, starting, welcome
+from edge_app.tui.words.sources_text import sender
 from models.prompts import Request
+
+if TYPE_CHECKING:
+    from edge_app.tui.words.exports import Piece
 
 LEGEND = (
     "plain kept · [u]underlined[/u] replaced · "
@@ -146,6 +155,7 @@ class Page(Screen[None]):
             return
         self._cards_due, self._stale = now + CARD_SECONDS, False
         request = self.brief.request
+        self.brief.show_style(writing.style, writing.reply_to)
         empty = writing.variant is None
         self.pane.view.set_hint(
             welcome(samples=writing.samples, practice_models=self._practice_models)
@@ -176,12 +186,37 @@ class Page(Screen[None]):
             self._refresh_cards()
 
     def action_draft(self) -> None:
-        """Write what the brief asks for."""
-        self._write(self.writing.draft)
+        """Write what the brief asks for; with the cursor in a text that was changed, or
+        not at its end, go on from there."""
+        variant, pane = self.writing.variant, self.pane
+        begin, end = pane.selected_letters()
+        whole = variant is None or (variant.edited is None and end == len(variant.text))
+        same = variant is not None and (
+            self.writing.style.request(self.brief.request) == variant.request.brief
+        )
+        if (
+            pane.editing
+            and pane.has_focus_within
+            and begin == end
+            and same
+            and not whole
+        ):
+            self.action_go_on()
+        else:
+            self._write(self.writing.draft)
+
+    def action_go_on(self) -> None:
+        """Write on from the cursor."""
+        _, at = self.pane.selected_letters()
+        self._write(lambda request: self.writing.go_on(request, at))
 
     def action_again(self) -> None:
-        """Write another version."""
-        self._write(self.writing.again)
+        """Write another version, of what is selected in the text or of all of it."""
+        begin, end = self.pane.selected_letters()
+        if begin < end and self.pane.has_focus_within:
+            self._write(lambda request: self.writing.redraw(request, begin, end))
+        else:
+            self._write(self.writing.again)
 
     def _write(self, write: Callable[[Request], None]) -> None:
         request = self._take_brief()
@@ -192,6 +227,35 @@ class Page(Screen[None]):
         write(request)
         self.refresh_all()
         self.pane.focus_text()
+
+    def answer(self, letter: Source | None) -> None:
+        """Answer a letter: by mail, to whom it came from."""
+        self.writing.answer(letter)
+        if letter is not None:
+            request = replace(self.brief.request, task="email")
+            if not request.recipient:
+                request = replace(request, recipient=sender(letter))
+            self.brief.request = request
+        self.refresh_all()
+        self.brief.focus_text()
+
+    def action_task(self, task: str) -> None:
+        """Write a text of another kind."""
+        self.brief.take_task(task)
+
+    @on(Steps.Moved)
+    def _starred(self, event: Steps.Moved) -> None:
+        event.stop()
+        self.writing.restyle(replace(self.writing.style, stars=event.steps.at))
+        self._stale = True
+
+    def put(self, at: int, removed: int, runs: list[Run]) -> None:
+        """Put `runs` in the place of letters of the version on screen."""
+        if self.pane.editing:
+            self.pane.editor.put(at, removed, runs)
+        elif self.writing.variant is not None:
+            self.writing.edit(self.writing.variant, at, removed, runs)
+        self.refresh_all()
 
     def action_stop(self) -> None:
         """Stop writing; what is settled stays."""
@@ -213,24 +277,60 @@ class Page(Screen[None]):
         self.app.copy_to_clipboard(self.writing.variant.text)
         self.notify("copied")
 
+    def action_mailto(self) -> None:
+        """Copy a link that opens the text in a mail program."""
+        piece = self._piece()
+        if piece is None:
+            self.notify("there is no text to copy yet", severity="warning")
+            return
+        try:
+            self.app.copy_to_clipboard(piece.link())
+        except ValueError as error:
+            self.notify(str(error), severity="warning")
+        else:
+            self.notify("copied a mailto: link; open it in a browser or with xdg-open")
+
+    def _piece(self) -> Piece | None:
+        """The text on screen with what is known of it; None: there is none."""
+        from edge_app.tui.words.exports import (
+            Piece,
+        )  # late, as nobody needs it to begin
+
+        variant, writing = self.writing.variant, self.writing
+        if variant is None or not variant.text:
+            return None
+        brief = variant.request.brief
+        stars = writing.style.stars
+        return Piece(variant.text, brief, writing.reply_to, stars)
+
     def action_save(self, then: Callable[[], None] | None = None) -> None:
         """Ask for a path, save the text there, and call `then`."""
         variant = self.writing.variant
         if variant is None or not variant.text:
             self.notify("there is no text to save yet", severity="warning")
             return
+        from edge_app.tui.screens.draft.save import SaveDialog
+        from edge_app.tui.words import authorship
+
+        piece = self._piece()
+        assert piece is not None
         path = propose(self._save_folder, variant.request.brief)
-        text = variant.text
 
         def saved(path: Path | None) -> None:
             if path is None:
                 return
-            self.writing.saved(variant, text)
+            self.writing.saved(variant, piece.text)
             self.notify(f"saved to {path}")
             if then is not None:
                 then()
 
-        self.app.push_screen(SaveDialog(path, text), saved)
+        dialog = SaveDialog(
+            path,
+            piece.as_file,
+            authorship.shares(variant.runs()),
+            partial(authorship.report, variant),
+        )
+        self.app.push_screen(dialog, saved)
 
     @on(DraftView.Typed)
     def _edit(self, event: DraftView.Typed) -> None:
@@ -240,7 +340,7 @@ class Page(Screen[None]):
         self.tick()
         self.writing.stop(keep_empty=True)
         self.refresh_all()
-        self.pane.type(event.text)
+        self.pane.type(event.text, pasted=event.pasted)
 
     @on(Brief.Changed)
     def _brief_changed(self) -> None:

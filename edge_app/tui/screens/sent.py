@@ -107,7 +107,7 @@ class SentDrawer(Drawer):
         sent = self.writing.traffic.sent[number]
         text = Text.assemble((f"{in_words(sent)}\n\n", "bold"))
         texts: dict[int, str] = {}
-        for variant in self.writing.attempts:
+        for variant in (*self.writing.attempts, *self.writing.previews):
             texts |= variant.left.texts
         known = "".join(texts.get(token, f"<{token}>") for token in sent.token_ids)
         text.append(legible(known or readable(sent.payload)))
@@ -145,6 +145,8 @@ def told_of(writing: Writing) -> str:
 def in_words(sent: Sent) -> str:
     """What a message is."""
     match sent.what:
+        case "open" if sent.token_ids:
+            return "your request, and the text so far"
         case "open":
             return "your request"
         case "block":

@@ -6,14 +6,29 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Input, Label, Select, TextArea
+from textual.widgets import Input, Label, Select, Static, TextArea
 
+from edge_app.decoding.events import Source
+from edge_app.tui.journal.style import MOST_STARS, Style
 from edge_app.tui.widgets.line_input import LineInput
 from edge_app.tui.widgets.page_text import PageText
+from edge_app.tui.widgets.steps import Steps
+from edge_app.tui.words.sources_text import sender, subject
 from models.prompts import TASKS, Request
 
 _BEFORE = {"email": "to", "review": "of"}
-_ASKS = {"email": "whom?", "review": "what?"}
+_ASKS = {"email": "whom?", "review": "what product or place?", "post": "which place?"}
+_SAYS = {
+    "review": "What was it like?",
+    "post": "What do you want to tell everybody?",
+    "note": "What is to be remembered?",
+}
+
+
+_STARS = [
+    "no stars",
+    *("★" * count + "☆" * (MOST_STARS - count) for count in range(1, MOST_STARS + 1)),
+]
 
 
 class Brief(Vertical):
@@ -28,6 +43,7 @@ class Brief(Vertical):
 
     def compose(self) -> ComposeResult:
         """One line for the kind and the recipient, then the text."""
+        yield Static(id="answers", markup=False)
         with Horizontal(id="address"):
             kinds = [(task, task) for task in TASKS]
             yield Select(
@@ -39,6 +55,7 @@ class Brief(Vertical):
             )
             yield Label(id="before", markup=False)
             yield LineInput(self._first.recipient, name="recipient")
+            yield Steps("stars", "", _STARS, 0)
         yield PageText(self._first.text, "request", "What should it say?")
 
     @property
@@ -61,6 +78,28 @@ class Brief(Vertical):
         """The kind of text."""
         return str(self.query_one("#task", Select).value)
 
+    def take_task(self, task: str) -> None:
+        """Ask for another kind of text."""
+        self.query_one("#task", Select).value = task
+        recipient = self.query_one("#recipient", Input)
+        (recipient if not recipient.value else self.query_one("#request")).focus()
+
+    def show_style(self, style: Style, letter: Source | None) -> None:
+        """Show the stars of a review, and which letter is answered."""
+        stars = self.query_one("#stars", Steps)
+        if stars.at != style.stars:
+            stars.move_to(style.stars)
+        stars.display = self.kind == "review"
+        said = (
+            [] if letter is None else [f"answers {sender(letter)}: {subject(letter)}"]
+        )
+        said += [style.words()] if style.words() else []
+        line = self.query_one("#answers", Static)
+        text = " · ".join(said)
+        if text != line.content:
+            line.update(text)
+            line.display = bool(text)
+
     def focus_text(self) -> None:
         """Focus the request's text with the cursor at its end."""
         text = self.query_one("#request", PageText)
@@ -75,6 +114,10 @@ class Brief(Vertical):
         self.query_one("#before", Label).update(_BEFORE.get(self.kind, "for"))
         recipient = self.query_one("#recipient", Input)
         recipient.placeholder = _ASKS.get(self.kind, "whom or what?")
+        self.query_one("#request", PageText).placeholder = _SAYS.get(
+            self.kind, "What should it say?"
+        )
+        self.query_one("#stars").display = self.kind == "review"
         self.post_message(self.Changed())
 
     def on_descendant_blur(self) -> None:

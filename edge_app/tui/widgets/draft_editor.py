@@ -7,9 +7,10 @@ from itertools import accumulate, groupby
 from typing import ClassVar
 
 from rich.text import Text
+from textual import events
 from textual.document._document import Document
 from textual.widgets import TextArea
-from textual.widgets.text_area import Edit, EditResult
+from textual.widgets.text_area import Edit, EditResult, Selection
 
 from decoding_core.foreign_text import legible
 from edge_app.tui.runs import Run, State
@@ -21,6 +22,7 @@ _STATES: tuple[State, ...] = (
     "kept",
     "replaced",
     "held",
+    "pasted",
 )  # 0 is what edits put in
 
 
@@ -43,6 +45,9 @@ class DraftEditor(PageText):
         self.states = bytearray()
         """The state of every letter; line breaks are letters."""
         self._starts: list[int] | None = None
+        self._inserting: State = "typed"
+        self._taken: tuple[str, bytes] = "", b""
+        """What was cut or copied here last, with its states."""
         super().__init__("", name)
 
     def show_runs(self, runs: Iterable[Run]) -> None:
@@ -71,14 +76,90 @@ class DraftEditor(PageText):
 
     def edit(self, edit: Edit) -> EditResult:
         """Apply an edit that keeps the states; undo and redo call that edit again."""
-        return super().edit(
-            _TracedEdit(
-                edit.text,
-                edit.from_location,
-                edit.to_location,
-                edit.maintain_selection_offset,
-            )
+        traced = _TracedEdit(
+            edit.text,
+            edit.from_location,
+            edit.to_location,
+            edit.maintain_selection_offset,
         )
+        traced.inserted = self._states_of(edit.text)
+        return super().edit(traced)
+
+    def put(self, at: int, removed: int, runs: Iterable[Run]) -> None:
+        """Put `runs` in the place of `removed` letters from `at` on, with their states,
+        as an edit that can be undone."""
+        runs = [(legible(text), state) for text, state in runs]
+        text = "".join(text for text, _ in runs)
+        states = b"".join(bytes([_STATES.index(s)]) * len(t) for t, s in runs)
+        assert isinstance(self.document, Document)
+        where = self.document.get_location_from_index
+        edit = _TracedEdit(text, where(at), where(at + removed), False)
+        edit.inserted = states
+        self.history.checkpoint()
+        super().edit(edit)
+        self.history.checkpoint()
+
+    def insert_as(self, state: State, text: str) -> None:
+        """Insert `text` at the cursor with this state."""
+        self._inserting = state
+        try:
+            self.insert(text)
+        finally:
+            self._inserting = "typed"
+
+    def selected_letters(self) -> tuple[int, int]:
+        """Where the selection begins and ends, in letters; without one, the cursor."""
+        assert isinstance(self.document, Document)
+        begin, end = sorted(self.selection)
+        index = self.document.get_index_from_location
+        return index(begin), index(end)
+
+    def select_letters(self, begin: int, end: int) -> None:
+        """Select the letters from `begin` to `end`; the cursor is at the end."""
+        assert isinstance(self.document, Document)
+        where = self.document.get_location_from_index
+        self.selection = Selection(where(begin), where(end))
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        """What is pasted is no typed text; a piece of this one is what it was."""
+        # This method comes before the text area's, which would insert it once more.
+        event.prevent_default()
+        self._inserting = "pasted"
+        try:
+            await super()._on_paste(event)
+        finally:
+            self._inserting = "typed"
+
+    def action_paste(self) -> None:
+        """Paste what was cut or copied in the app."""
+        self._inserting = "pasted"
+        try:
+            super().action_paste()
+        finally:
+            self._inserting = "typed"
+
+    def action_cut(self) -> None:
+        """Cut, and know what it was."""
+        self._take()
+        super().action_cut()
+
+    def action_copy(self) -> None:
+        """Copy, and know what it was."""
+        self._take()
+        super().action_copy()
+
+    def _take(self) -> None:
+        begin, end = self.selected_letters()
+        if end > begin:
+            self._taken = self.selected_text, bytes(self.states[begin:end])
+
+    def _states_of(self, text: str) -> bytes:
+        """The states of letters that are inserted; a line break may be two of them, and
+        then what is made of it is one."""
+        taken, states = self._taken
+        if self._inserting == "pasted" and text and text == taken:
+            return states
+        return bytes([_STATES.index(self._inserting)])
 
     def splice(self, start: int, length: int, states: bytes) -> bytes:
         """Replace the states of `length` letters by `states`; the replaced states."""
@@ -125,8 +206,11 @@ def _runs(text: str, states: bytes | bytearray) -> list[Run]:
 class _TracedEdit(Edit):
     """An edit that also inserts and removes the states of its letters."""
 
+    inserted: bytes = b"\0"
+    """A state for each letter that it inserts, or one for all."""
+
     def do(self, text_area: TextArea, record_selection: bool = True) -> EditResult:
-        """Apply the edit, also as a redo; inserted letters get the state `typed`."""
+        """Apply the edit, also as a redo."""
         assert isinstance(text_area, DraftEditor)
         assert isinstance(text_area.document, Document)
         self._start = text_area.document.get_index_from_location(self.top)
@@ -135,7 +219,10 @@ class _TracedEdit(Edit):
         gone = len(result.replaced_text)
         # Not the length of `self.text`: a document breaks lines in its own way.
         self._inserted = len(text_area.text) - before + gone
-        self._removed = text_area.splice(self._start, gone, bytes(self._inserted))
+        states = self.inserted
+        if len(states) != self._inserted:
+            states = states[:1] * self._inserted
+        self._removed = text_area.splice(self._start, gone, states)
         return result
 
     def undo(self, text_area: TextArea) -> EditResult:

@@ -31,9 +31,10 @@ class DraftView(ScrollView, can_focus=True):
     class Typed(Message):
         """The person began to type into the text."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, *, pasted: bool = False) -> None:
             super().__init__()
             self.text = text
+            self.pasted = pasted
 
     def __init__(self, name: str) -> None:
         super().__init__(id=name)
@@ -140,6 +141,12 @@ class DraftView(ScrollView, can_focus=True):
         if event.is_printable and event.character:
             event.stop()
             self.post_message(self.Typed(event.character))
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Post `Typed` for what is pasted."""
+        event.stop()
+        if event.text:
+            self.post_message(self.Typed(event.text, pasted=True))
 
     def watch_scroll_y(self, old: float, new: float) -> None:
         """The person scrolled up: stop following."""

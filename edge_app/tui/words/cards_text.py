@@ -76,8 +76,9 @@ def sent_card(writing: Writing, width: int) -> Text:
 
 def lines_sent(writing: Writing) -> str:
     """`your letters: 0 lines sent`, counted in what was handed to the socket."""
-    found = {phrase for known in writing.attempts for phrase in known.left.phrases}
-    unread = sum(known.left.unreadable for known in writing.attempts)
+    written = [*writing.attempts, *writing.previews]
+    found = {phrase for known in written for phrase in known.left.phrases}
+    unread = sum(known.left.unreadable for known in written)
     plural = "" if len(found) == 1 else "s"
     headline = f"{whose(writing)}: {len(found)} line{plural} sent"
     return headline + (f", {unread} messages unread" if unread else "")
@@ -108,6 +109,7 @@ def numbers_card(writing: Writing) -> Text:
         ("drafted on this device", words["kept"]),
         ("put in by the checker", words["replaced"]),
         ("typed by you", words["typed"]),
+        ("pasted by you", words["pasted"]),
     ]
     text = Text(f"{total} word{'' if total == 1 else 's'}")
     for name, count in rows:

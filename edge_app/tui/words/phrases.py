@@ -45,8 +45,11 @@ class SentText:
         """Search a sent message for phrases; `settled_ids` is the text so far."""
         if not sent.token_ids:
             return
-        repeated = _overlap(settled_ids[-_CONTEXT:], sent.token_ids)
-        before = settled_ids[: len(settled_ids) - repeated][-_CONTEXT:]
+        if sent.what == "open":  # the text so far, from its beginning
+            before = settled_ids[:0]
+        else:
+            repeated = _overlap(settled_ids[-_CONTEXT:], sent.token_ids)
+            before = settled_ids[: len(settled_ids) - repeated][-_CONTEXT:]
         try:
             text = "".join(map(self.texts.__getitem__, (*before, *sent.token_ids)))
         except KeyError:

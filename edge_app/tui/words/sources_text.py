@@ -12,7 +12,7 @@ from models.prompts import Request
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun",
            "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")  # fmt: skip
 _TITLE = re.compile(
-    r"(?P<kind>\w+)(?: (?:to|of|for) (?P<who>.+?))?"
+    r"(?P<kind>\w+)(?: (?P<how>to|of|for|from) (?P<who>.+?))?"
     r"(?:, (?P<year>\d{4})-(?P<month>\d\d)-\d\d)?(?:: (?P<subject>.*))?$"
 )
 _SHORTEST_WORD = 3
@@ -37,8 +37,25 @@ def subject(source: Source) -> str:
     found = _TITLE.match(title)
     if found is None:
         return title
-    who = f" to {found['who']}" if found["who"] else ""
+    how = "from" if found["how"] == "from" else "to"
+    who = f" {how} {found['who']}" if found["who"] else ""
     return found["subject"] or f"{found['kind']}{who}"
+
+
+def sender(source: Source) -> str:
+    """Who wrote a received text, or `you` of one's own."""
+    found = _TITLE.match(one_line(source.title))
+    if found is None or found["how"] != "from":
+        return "you"
+    return found["who"].partition(" <")[0]
+
+
+def address(source: Source) -> str:
+    """The address from which a received text came; empty where it is not known."""
+    found = _TITLE.match(one_line(source.title))
+    who = found["who"] if found is not None and found["how"] == "from" else ""
+    match = re.search(r"[^\s<>,]+@[^\s<>,]+", who or "")
+    return match.group() if match else ""
 
 
 def date(source: Source) -> str:

@@ -1,7 +1,7 @@
 """Words that look whole: a token may be a piece of a word, and a person sees none.
 
 A word looks like its most noteworthy piece: one that waits, else one that the person
-typed, else one that was kept from the server, else one that was replaced.
+typed or pasted, else one that was kept from the server, else one that was replaced.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from itertools import groupby
 
 from edge_app.tui.runs import Run, State
 
-_STRONGEST: tuple[State, ...] = ("waiting", "typed", "held", "replaced", "kept")
+_STRONGEST: tuple[State, ...] = (
+    *("waiting", "typed", "pasted", "held", "replaced", "kept"),
+)
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
@@ -64,7 +66,7 @@ def word_count(text: str) -> int:
 
 def count_words(runs: Iterable[Run]) -> dict[State, int]:
     """Words by how they look; one that was kept from the server was kept, too."""
-    counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0}
+    counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0, "pasted": 0}
     runs = list(runs)
     text = "".join(text for text, _ in runs)
     states = [state for text, state in runs for _ in text]

@@ -39,6 +39,7 @@ class Writing:
         never_ids=(),
         piece=lambda i: f"<{i}>".encode(),
         account=None,
+        given_ids=(),
         **options,
     ):
         self.events = []
@@ -65,6 +66,7 @@ class Writing:
             never_ids=never_ids,
             stop=self.stop,
             account=account,
+            given_ids=given_ids,
         )
 
     def run(self):
@@ -118,6 +120,18 @@ def test_a_bonus_is_drawn_after_each_full_block_where_one_is_asked_for(window):
     assert writing.run() == script
     assert writing.origins == ["accepted"] * 3 + ["bonus"] + ["accepted"] * 2
     assert counts(writing) == [(3, 3, 0), (2, 2, 0)]
+
+
+@pytest.mark.parametrize("method", ["steering", "lossless", "specialist"])
+@pytest.mark.parametrize("length", [1, 7, 40])
+def test_a_text_that_is_given_goes_on_as_it_did(method, length):
+    """What is drawn hangs on the text before it and on the seed alone, so a text that
+    is given up to some place is written to the same end: also behind more of it than a
+    block carries."""
+    settings = MethodSettings(method=method, temperature=1.0, seed=7)
+    whole = hashed(settings, max_tokens=60, end_ids=()).run()
+    rest = hashed(settings, max_tokens=60, end_ids=(), given_ids=whole[:length])
+    assert rest.run() == whole[length:]
 
 
 def test_never_agreeing_redraws_every_token():

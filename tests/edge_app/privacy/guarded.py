@@ -131,6 +131,8 @@ class GuardedRun:
     """Whether the server's models find every token as likely."""
     private: tuple = (9, 9, 1, 2)
     seed: str = ""
+    given: int = 0
+    """So many tokens of the draft stand there before it is written."""
     limits: PrivacyLimits | None = None
     """Of the account of the text; None: none is kept."""
 
@@ -193,6 +195,7 @@ class GuardedRun:
             end_ids=self.vocabulary.end_ids,
             account=self.account,
             gate=self.gate,
+            given_ids=script[: self.given],
         )
         for _ in self.loop.blocks():
             self.now += 1.0

@@ -41,6 +41,18 @@ def test_the_person_reads_the_words_and_the_server_stand_ins():
     assert run.tally.statistics().held_back == 5
 
 
+@pytest.mark.parametrize("mode", ["placeholder", "local"])
+def test_what_is_given_passes_the_gate_as_what_is_written_does(mode):
+    """Wherever the text stands when it is gone on with, also within a secret."""
+    length = len(GuardedRun(KEEPS_ALL).writer.script) - 1
+    whole = GuardedRun(KEEPS_ALL, agreeable=True, mode=mode)
+    for given_ in range(1, length, 3):
+        run = GuardedRun(KEEPS_ALL, agreeable=True, mode=mode, given=given_)
+        assert not run.leaked()
+        assert whole.text.endswith(run.text)
+        assert run.public.split()[:3] == ["Dear", "Ben,", "the"]
+
+
 def leaking(count, seed, set_):
     """Of so many planted secrets, those that came to the socket."""
     secrets = planted(count, seed, set_)

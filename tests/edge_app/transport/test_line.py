@@ -21,6 +21,7 @@ from decoding_core.errors import (
 from decoding_core.messages import DraftBlock, Kind, OpenSession, Signal, digest
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
+from edge_app.decoding.events import Sent
 from edge_app.transport import client
 from edge_app.transport.client import Connection
 from edge_app.transport.problems import error_of, error_of_signal
@@ -380,3 +381,15 @@ def test_no_room_on_the_server_is_the_end_of_the_text():
     """Not an error: what is written stays."""
     problem = {"code": "context-full", "detail": "no room"}
     assert isinstance(error_of("http://x", 413, problem, None), ContextFullError)
+
+
+def test_the_text_that_an_opening_holds_is_told_as_sent():
+    """What was written alone, or stood there before, leaves with it."""
+    told = []
+    with Spiteful(open_then(no_verdict)) as server:
+        verifier = CloudVerifier(server.url, "", told.append)
+        verifier.open(OpenSession((1, 2), (5, 6, 7), "v", TERMS))
+        verifier.close()
+    assert [e.token_ids for e in told if isinstance(e, Sent) and e.what == "open"] == [
+        (5, 6, 7)
+    ]

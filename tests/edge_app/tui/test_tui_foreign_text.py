@@ -62,7 +62,17 @@ def test_every_screen_is_calm(tmp_path):
         await drafted(pilot)
         seen = [screen(app)]
         assert "the end" in seen[0]
-        for key in ("f2", "f3", "f4", "f9", "ctrl+o", "ctrl+p"):
+        for key in (
+            "f2",
+            "f3",
+            "f4",
+            "f9",
+            "f12",
+            "alt+r",
+            "ctrl+l",
+            "ctrl+o",
+            "ctrl+p",
+        ):
             await pilot.press(key)
             await pilot.pause()
             seen.append(screen(app))

@@ -20,6 +20,7 @@ from tui_tapes import REQUEST, SOURCES
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import (
     Finished,
+    Given,
     Opened,
     Settled,
     SourcesFound,
@@ -31,16 +32,24 @@ from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal import entries as e
 from edge_app.tui.journal.draft import Draft, asked, folded
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
+from edge_app.tui.journal.stretch import Stretch
+from edge_app.tui.journal.style import THRESHOLDS, TONES, Style
 from edge_app.tui.runs import joined, spliced
 from edge_app.tui.widgets.draft_pane import DraftPane
 from models.prompts import Request
 
 texts = st.text(max_size=8) | st.sampled_from(["\ud800", "a\r\nb", "\u2028", "\x1b[2J"])
-runs = st.lists(st.tuples(texts, st.sampled_from(["kept", "replaced", "typed"])))
+runs = st.lists(
+    st.tuples(texts, st.sampled_from(["kept", "replaced", "typed", "pasted"]))
+)
+styles = st.builds(
+    Style, st.sampled_from([*TONES]), st.integers(0, 5), st.sampled_from(THRESHOLDS)
+)
 origins = st.sampled_from(["accepted", "recovered", "bonus", "local"])
 events = st.one_of(
     st.just(SourcesFound(tuple(replace(s, excerpt="") for s in SOURCES))),
     st.just(Opened("own server", local=False)),
+    st.integers(0, 9).map(Given),
     st.just(Verified(3, 2, ("x",), 0.05)),
     st.lists(st.builds(Token, st.integers(0, 9), texts, origins)).map(
         lambda tokens: Settled(tuple(tokens))
@@ -55,13 +64,16 @@ def state(draft: Draft) -> tuple:
         draft.request,
         [
             (v.number, v.request, v.settled, v.edited, v.saved, v.sources, v.opened,
-             v.verified, v.reason, v.statistics, v.stopped, v.writing)
+             v.verified, v.reason, v.statistics, v.stopped, v.writing, v.before,
+             v.after, v.given)
             for v in draft.attempts
         ],
         [variant.number for variant in draft.variants],
         draft.current,
         draft.excluded,
         draft.offline,
+        draft.reply_to,
+        draft.style,
         draft.aside,
     )  # fmt: skip
     return copy.deepcopy(parts)
@@ -88,8 +100,12 @@ def next_entry(draw, draft: Draft) -> e.Entry:
             st.builds(e.Saved, st.just(at), texts),
         ]
         more += [st.sampled_from(shown).map(e.Shown)] if shown else []
+        stretch = st.integers(0, length - start).map(
+            lambda rest: Stretch(at, start, rest)
+        )
     else:
-        more = []
+        more, stretch = [], st.none()
+    source = st.sampled_from([replace(s, excerpt="") for s in SOURCES])
     requests = st.builds(Request, texts, st.just("note"), texts)
     begun = st.builds(
         WriteRequest,
@@ -104,11 +120,10 @@ def next_entry(draw, draft: Draft) -> e.Entry:
             *more,  # more often than these
             requests.map(lambda new: asked(draft.request, new) or e.TakenUp()),
             begun.map(e.Begun),
-            st.builds(
-                e.LeftOut,
-                st.sampled_from([replace(s, excerpt="") for s in SOURCES]),
-                st.booleans(),
-            ),
+            st.builds(e.Begun, begun, st.booleans(), stretch),
+            st.builds(e.ReplyTo, st.none() | source),
+            st.builds(e.Styled, styles),
+            st.builds(e.LeftOut, source, st.booleans()),
             st.booleans().map(e.Offline),
             st.just(e.PutAside()),
         )

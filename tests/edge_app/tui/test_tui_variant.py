@@ -129,4 +129,4 @@ def test_numbers_are_those_of_the_recording():
 def test_words_count_as_they_look():
     runs = [("It's a", "kept"), ("bc de", "typed"), (" f", "replaced")]
 
-    assert count_words(runs) == {"kept": 1, "replaced": 1, "typed": 2}
+    assert count_words(runs) == {"kept": 1, "replaced": 1, "typed": 2, "pasted": 0}

@@ -1,0 +1,1 @@
+"""Screens on one draft: its versions, style, letter and files; and on all drafts."""

@@ -1,0 +1,34 @@
+"""Screens that are imported when they are first opened: the page is painted before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edge_app.tui.screens.drawer import Drawer
+
+if TYPE_CHECKING:
+    from edge_app.tui.app import SpecSteerApp
+
+NAMES = ("compare", "drafts", "reply", "style")
+
+
+def opened(name: str, app: SpecSteerApp) -> Drawer:
+    """The drawer of this name, for the app's page."""
+    writing, page = app.writing, app.page
+    match name:
+        case "compare":
+            from edge_app.tui.screens.draft.compare import CompareDrawer
+
+            return CompareDrawer(writing, page.put)
+        case "drafts":
+            from edge_app.tui.screens.draft.library import DraftsDrawer
+
+            return DraftsDrawer(writing, app.go_on_with)
+        case "reply":
+            from edge_app.tui.screens.draft.reply import ReplyDrawer
+
+            return ReplyDrawer(writing, page.answer)
+        case _:
+            from edge_app.tui.screens.draft.style import StyleDrawer
+
+            return StyleDrawer(writing, page.brief.request, page.stale)

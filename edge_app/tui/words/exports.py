@@ -1,0 +1,98 @@
+"""A text in the form that another program takes: a mail, a link to one, Markdown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import SMTP
+from urllib.parse import quote
+
+from decoding_core.foreign_text import one_line
+from edge_app.decoding.events import Source
+from edge_app.tui.journal.style import MOST_STARS
+from edge_app.tui.words.sources_text import address, subject
+from models.prompts import Request
+
+SUFFIXES = (".txt", ".md", ".eml")
+"""Of the files that a text can be saved as; any other name is plain text."""
+_ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]]+@[^\s<>,;:\"()\[\]@]+")
+_MARKS = re.compile(r"([\\`*_{}<>#])")
+_LONGEST_SUBJECT = 78
+LONGEST_LINK = 8_000
+"""Characters of a link: mail programs and systems take little more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A text with what is known of it."""
+
+    text: str
+    brief: Request
+    answers: Source | None = None
+    stars: int = 0
+
+    @property
+    def whom(self) -> str:
+        """The address it goes to; empty where none is known."""
+        found = _ADDRESS.search(one_line(self.brief.recipient))
+        if found:
+            return found.group()
+        return address(self.answers) if self.answers is not None else ""
+
+    @property
+    def about(self) -> str:
+        """The subject of a mail: that of the answered letter; else none is made up."""
+        if self.answers is None:
+            return ""
+        title = one_line(subject(self.answers)).strip()
+        told = title if re.match(r"(?i)re\s*:", title) else f"Re: {title}"
+        return told[:_LONGEST_SUBJECT]
+
+    def as_file(self, suffix: str) -> str:
+        """What a file of this kind holds."""
+        match suffix.casefold():
+            case ".eml":
+                return self._mail()
+            case ".md":
+                return self._markdown()
+            case _:
+                return self.text
+
+    def link(self) -> str:
+        """A mailto: link as RFC 6068 has it; raises ValueError for a text that is too
+        long for one."""
+        body = self.text.replace("\r\n", "\n").replace("\n", "\r\n")
+        fields = {"subject": self.about, "body": body}
+        asked = "&".join(f"{k}={_quoted(v)}" for k, v in fields.items() if v)
+        link = f"mailto:{quote(self.whom, safe='@')}?{asked}"
+        if len(link) > LONGEST_LINK:
+            raise ValueError("the text is too long for a link; save it as .eml")
+        return link
+
+    def _mail(self) -> str:
+        """A mail that was not sent, which a mail program opens to be sent."""
+        mail = EmailMessage(policy=SMTP.clone(utf8=False))
+        if self.whom and self.whom.isascii():
+            mail["To"] = self.whom
+        if self.about:
+            mail["Subject"] = self.about
+        mail["X-Unsent"] = "1"
+        text = self.text.encode("utf-8", "replace").decode()
+        mail.set_content(text, cte="quoted-printable")
+        return mail.as_bytes().decode("ascii").replace("\r\n", "\n")
+
+    def _markdown(self) -> str:
+        """The text below a heading where it has a name: that of the product, of a post
+        or of a note; a mail has none."""
+        name = one_line(self.brief.recipient)
+        if self.brief.task == "email" or not name:
+            return self.text
+        heading = "# " + _MARKS.sub(r"\\\1", name) + "\n\n"
+        if self.stars and self.brief.task == "review":
+            heading += "★" * self.stars + "☆" * (MOST_STARS - self.stars) + "\n\n"
+        return heading + self.text
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="", errors="replace")

@@ -1,0 +1,56 @@
+"""Where a stretch ends that is written in the place of another."""
+
+import pytest
+
+from edge_app.decoding.events import Drafted, Settled, Token
+from edge_app.service.span import SpanEnd, span_end
+
+LETTER = "Dear Ana,\n\nThank you. I come at 3.14 pm! Do you?\n\nLove"
+
+
+@pytest.mark.parametrize(
+    ("stood", "behind", "text", "kept"),
+    [
+        ("One.", " Two.", " A b. C d.", " A b."),
+        ("One. Two!", " Three", " A 3.5 b. C (d!) E", " A 3.5 b. C (d!)"),
+        ("One.", " Two", " A b. ", " A b."),
+        ("One.", " Two", " A b.", None),  # "3." may go on
+        ("Dear Ana,", "\n\nThank", "Hello Ana,\n\nI", "Hello Ana,"),
+        ("One", "", "A b. C", "A b."),  # the last line, without an end
+        ("red car", " yesterday.", " blue boat yesterday at", " blue boat"),
+        ("red car", " yesterday.", " blue boat. And", " blue boat"),
+        ("red car", ", yesterday.", " a b c d e f g h", " a b c d e f"),
+        ("red car", " yesterday.", " blue boat", None),
+        ("car", "", "", None),
+    ],
+)
+def test_it_ends_where_as_much_is_said(stood, behind, text, kept):
+    end = span_end(text, stood, behind)
+    assert (None if end is None else text[:end]) == kept
+
+
+def test_what_is_settled_behind_the_end_is_not_told_on():
+    told = []
+    span = SpanEnd(told.append, "One.", " Two.")
+    words = [" A", " b", ".", " C", " d"]
+    tokens = tuple(Token(at, word, "accepted") for at, word in enumerate(words))
+    span.hear(Settled(tokens[:3]))
+    assert not span.reached
+    span.hear(Settled(tokens[3:]))
+    span.hear(Drafted(9, " e"))
+    span.hear(Settled(tokens))
+    settled = [token.text for event in told for token in event.tokens]
+    assert (settled, span.reached) == ([" A", " b", "."], True)
+
+
+def test_without_a_stretch_all_is_told_on():
+    told = []
+    span = SpanEnd(told.append, "", "")
+    events = [
+        Drafted(1, "A."),
+        Settled((Token(1, "A. ", "accepted"),)),
+        Drafted(2, "B"),
+    ]
+    for event in events:
+        span.hear(event)
+    assert (told, span.reached) == (events, False)

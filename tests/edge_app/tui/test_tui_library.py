@@ -1,0 +1,128 @@
+"""What becomes of texts: the library of drafts, files of all forms, who wrote them."""
+
+import email
+from email.policy import default
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_tui_variant import LETTER, played
+from test_tui_writing import writing_at
+from textual.widgets import Input, OptionList
+from tui_helpers import drafted, gated_service, make_app, play, said, settle, until
+from tui_tapes import REQUEST, letter_recording
+
+from edge_app.decoding.events import Source
+from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.words import authorship
+from edge_app.tui.words.exports import Piece
+from models.prompts import Request
+
+ANSWERED = Source(7, "email from Ana <ana@x.org>, 2026-07-01: The boat", 2.0, {}, "")
+texts = st.text() | st.sampled_from(["\ud800", "a\r\n\r\nBcc: x", "\x1b[2J", ".\n"])
+
+
+def test_drafts_are_found_by_words_of_the_brief_and_of_every_version(tmp_path):
+    journals = JournalFolder(tmp_path / "drafts")
+    with writing_at(gated_service()) as writing:
+        writing.journals = journals
+        for number, whom in enumerate(["Ana", "Bo", "Cleo"]):
+            writing.begin_anew()
+            brief = Request(f"About the garden {number}", "email", whom)
+            writing.ask(brief)
+            if whom == "Bo":
+                writing.draft(brief)
+                settle(writing, lambda: not writing.service_busy)
+        writing.begin_anew()
+    app = make_app(gated_service(), tmp_path, journals=journals, first_request=None)
+
+    async def steps(pilot):
+        await pilot.press("ctrl+l")
+        options = app.screen.query_one(OptionList)
+        await until(pilot, lambda: options.option_count == 3)
+        await pilot.press(*"PLUM bo")
+        await until(pilot, lambda: options.option_count == 1)
+        assert app.screen.query_one(Input).value == "PLUM bo"
+        assert "1 of 3" in said(app, ".note")
+        await pilot.press("down", "delete", "delete")
+        assert len(journals.paths()) == 2
+        await pilot.press(*["up", "x"])
+        assert "0 of 2" in said(app, ".note")
+        app.screen.query_one(Input).value = "cleo"
+        await pilot.pause()
+        await pilot.press("enter")
+        assert app.writing.request.recipient == "Cleo"
+
+    play(app, steps)
+
+
+def test_who_wrote_it_is_told_when_it_is_saved(tmp_path):
+    """In the dialog, and on wish in a file beside the text, which it does not quote."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await pilot.press("o", "h", "ctrl+s")
+        assert "drafted on this device" in said(app, "#who")
+        assert "1 typed by you" in said(app, "#who")
+        await pilot.press("f4", "f3")
+        assert app.screen.query_one(Input).value.endswith("ana.md")
+        await pilot.press("f3", "f3", "enter")
+
+    play(app, steps)
+    assert (tmp_path / "email-ana.txt").read_text() == LETTER + "oh\n"
+    told = (tmp_path / "email-ana.txt.authorship.txt").read_text()
+    assert "typed by you" in told
+    assert "photographs" not in told
+
+
+def test_a_report_counts_every_word_once():
+    variant = played(letter_recording())
+    variant.edited = [("Hullo ", "typed"), ("dear ", "pasted"), *variant.drafted()]
+    told = authorship.shares(variant.runs())
+    total = int(told.split()[0])
+    assert total == len((LETTER + " Hullo dear").split())
+    assert (
+        sum(int(part.split()[0]) for part in told.split(": ")[1].split(", ")) == total
+    )
+
+
+@given(texts, texts)
+def test_a_mail_holds_the_text_and_nothing_that_it_forges(text, whom):
+    """As a mail program reads it; a name or a subject adds no header."""
+    piece = Piece(text, Request("x", "email", whom), ANSWERED)
+    mail = email.message_from_string(piece.as_file(".eml"), policy=default)
+    assert set(mail.keys()) <= {
+        *("To", "Subject", "X-Unsent", "MIME-Version", "Content-Type"),
+        "Content-Transfer-Encoding",
+    }
+    assert (mail["X-Unsent"], mail["Subject"]) == ("1", "Re: The boat")
+    readable = text.encode("utf-8", "replace").decode()
+    assert mail.get_content().split() == readable.split()
+
+
+@given(texts, texts)
+def test_a_link_says_what_the_text_says(text, whom):
+    link = Piece(text[:500], Request("x", "email", whom), ANSWERED).link()
+    assert link.isascii()
+    assert not set(link) & set(" \n\r\x1b\"'<>")
+    body = unquote(link.partition("body=")[2]).replace("\r\n", "\n")
+    wanted = text[:500].replace("\r\n", "\n").encode("utf-8", "replace").decode()
+    assert body == wanted
+
+
+def test_a_mail_goes_to_an_address_that_is_known():
+    assert (
+        Piece("x", Request("", "email", "Bo <bo@y.org>"), ANSWERED).whom == "bo@y.org"
+    )
+    assert Piece("x", Request("", "email", "Bo"), ANSWERED).whom == "ana@x.org"
+    assert Piece("x", REQUEST).link() == "mailto:?body=x"
+    with pytest.raises(ValueError, match="too long"):
+        Piece("ü" * 5000, REQUEST).link()
+
+
+def test_markdown_has_a_heading_and_stars():
+    piece = Piece("Good soup.", Request("x", "review", "Harbour *Cafe*"), stars=4)
+    assert piece.as_file(".MD") == "# Harbour \\*Cafe\\*\n\n★★★★☆\n\nGood soup."
+    assert Piece("Hi.", REQUEST).as_file(".md") == "Hi."

@@ -1,0 +1,177 @@
+"""What further versions are told: tone, stars, sliders, and the letter they answer."""
+
+from dataclasses import replace
+
+import pytest
+from test_tui_writing import writing_at
+from textual.widgets import OptionList, Static
+from tui_helpers import (
+    SECOND,
+    GatedService,
+    drafted,
+    make_app,
+    play,
+    said,
+    settle,
+    until,
+)
+from tui_tapes import REQUEST, letter_recording, plain_recording
+
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import Source
+from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.journal.style import STRENGTHS, THRESHOLDS, TONES, Style
+from models.prompts import Request
+
+LETTERS = (
+    Source(
+        7, "email from Ana Ruiz <ana@x.org>, 2026-07-01: The boat", 2.0, {}, "When?"
+    ),
+    Source(8, "email from bo@x.org, 2026-06-01: Tea", 1.0, {}, "Tea at four?"),
+)
+MINE = Source(6, "email to Ana, 2026-06-30: The boat", 0.0, {"own": 1.0}, "I row.")
+
+
+class Answering(GatedService):
+    """Knows two received letters, of which one stands in a thread."""
+
+    def search_received(self, query, limit=20):
+        return [one for one in LETTERS if query.casefold() in one.title.casefold()]
+
+    def thread(self, record_id):
+        return [MINE, LETTERS[0]] if record_id == 7 else [LETTERS[1]]
+
+
+def answering():
+    made = Answering([letter_recording(), plain_recording(SECOND)])
+    made.ready.set()
+    return made
+
+
+def test_a_style_becomes_sentences_and_settings():
+    style = Style("warm", 4, THRESHOLDS[1], STRENGTHS[-1])
+    brief = Request("Good soup.", "review", "Harbour Cafe")
+    text = "Good soup.\nI give it 4 stars of 5.\nWrite warmly."
+    assert style.request(brief) == replace(brief, text=text)
+    assert style.request(REQUEST).text == REQUEST.text + "\nWrite warmly."
+    settings = style.settings(MethodSettings())
+    assert (settings.threshold, settings.strength) == (0.1, 2.5)
+    assert Style().request(brief) == brief
+    assert Style().settings(settings) == settings
+    assert style.words() == "warm · much closer to you · more of you in what is redrawn"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"tone": "rude"}, {"stars": 6}, {"stars": True}, {"threshold": 0.42}],
+)
+def test_what_no_slider_can_say_is_refused(wrong):
+    with pytest.raises(ValueError, match="no such"):
+        Style(**wrong)
+
+
+def test_style_and_letter_reach_the_service_and_stay_with_the_draft(tmp_path):
+    journals, fake = JournalFolder(tmp_path), answering()
+    with writing_at(fake) as writing:
+        writing.journals = journals
+        writing.begin_anew()
+        writing.restyle(Style("firm", threshold=THRESHOLDS[0]))
+        writing.answer(LETTERS[0])
+        writing.ask(REQUEST)
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.service_busy)
+    (request,) = fake.requests
+    assert request.brief.text.endswith(TONES["firm"])
+    assert (request.settings.threshold, request.reply_to) == (THRESHOLDS[0], 7)
+    ((kept,), _) = journals.kept()
+    assert kept.draft.style == writing.style
+    assert kept.draft.reply_to == replace(LETTERS[0], excerpt="")
+    assert "When?" not in kept.path.read_text()
+
+
+def test_a_preview_is_no_version_and_what_it_sent_counts():
+    fake = answering()
+    fake.recordings = [letter_recording(), letter_recording()]
+    with writing_at(fake) as writing:
+        writing.draft(REQUEST)
+        settle(writing, lambda: not writing.service_busy)
+        sent = len(writing.traffic.sent)
+        made = writing.preview(REQUEST, Style("plain", threshold=2.0))
+        settle(writing, lambda: not writing.service_busy)
+        assert fake.requests[1].settings.threshold == 2.0
+        assert fake.requests[1].max_tokens < 100
+        assert len(writing.variants) == len(writing.attempts) == 1
+        assert len(writing.traffic.sent) == 2 * sent
+        assert not made.writing
+        assert made.left.phrases
+
+
+def test_a_letter_is_found_read_and_answered(tmp_path):
+    app = make_app(answering(), tmp_path, first_request=None)
+
+    async def steps(pilot):
+        await pilot.press("alt+r")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 2)
+        await pilot.press(*"boat")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
+        shown = app.screen.query_one("#text", Static)
+        await until(pilot, lambda: "I row." in str(shown.render()))
+        assert "When?" in said(app, "#text")
+        await pilot.press("enter")
+        assert app.writing.reply_to == LETTERS[0]
+        assert app.page.brief.request.recipient == "Ana Ruiz"
+        app.page.refresh_all()
+        assert "answers Ana Ruiz: The boat" in said(app, "#answers")
+        await pilot.press("alt+r", "down", "delete")
+        assert app.writing.reply_to is None
+
+    play(app, steps)
+
+
+def test_keys_ask_for_a_review_with_stars_and_a_style_is_previewed(tmp_path):
+    fake = answering()
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await pilot.press("alt+2")
+        await until(pilot, lambda: app.writing.request.task == "review")
+        await until(pilot, lambda: app.page.brief.query_one("#stars").display)
+        app.page.brief.query_one("#stars").focus()
+        await pilot.press("4")
+        assert app.writing.style.stars == 4
+        await pilot.press("f12", "right")
+        assert app.writing.style.tone == "warm"
+        await pilot.press("down", "down", "left")
+        assert app.writing.style.threshold == THRESHOLDS[2]
+        assert "closer to you: it refuses a little" in said(app, "#threshold")
+        await pilot.press("p")
+        note = app.screen.query_one(".note", Static)
+        await until(pilot, lambda: "Struck" in str(note.render()))
+        assert fake.requests[1].brief.text.endswith("4 stars of 5.\nWrite warmly.")
+        await pilot.press("r", "escape")
+        assert app.writing.style == Style(stars=4)
+
+    play(app, steps, size=(120, 36))
+
+
+def test_the_style_that_a_person_had_is_offered_for_the_next(tmp_path):
+    journals = JournalFolder(tmp_path / "drafts")
+    with writing_at(answering()) as writing:
+        writing.journals = journals
+        writing.begin_anew()
+        writing.ask(REQUEST)
+        writing.restyle(Style("formal", strength=2.5))
+        writing.put_aside()
+    app = make_app(answering(), tmp_path, journals=journals)
+
+    async def steps(pilot):
+        await pilot.press("alt+t")
+        preset = app.screen.query_one("#preset")
+        await until(pilot, lambda: preset.display)
+        preset.focus()
+        await pilot.press("right")
+        assert app.writing.style == Style("formal", strength=2.5)
+        assert "formal" in said(app, "#preset")
+
+    play(app, steps, size=(40, 12))
