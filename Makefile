@@ -10,6 +10,10 @@
 # make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
 # make mutants plant errors in the code, one at a time: how many do the tests notice?
 # make docs    the pages as a site in build/site, drawn and listed anew
+# make tape    record a run of the present pair, from the sample letters (TAPE, SEED)
+# make pictures  the pictures of the README and the pages, of that tape
+# make film    the film of the README, of that tape
+# make screens every state of the app at every size, as the tests compare it
 # make bench   a measurement (BENCH=where-time-goes; specsteer bench lists them)
 
 PYTHON ?= python3
@@ -20,11 +24,14 @@ SCALE ?= full
 RUNS ?= 20
 BUSY ?= 0
 BENCH ?= where-time-goes
+TAPE ?= edge_app/sample/recorded-run.jsonl
+SEED ?= 6
+LETTER ?= Thank Ana for the photos. Say yes to the weekend of the 14th.
 # Errors alone: pip warns of each place of a person's settings where it finds nothing.
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
-.PHONY: run test engines slow soak check coverage lint format models mutants bench docs clean setup setup-dev
+.PHONY: run test engines slow soak check coverage lint format models mutants bench docs tape pictures film screens clean setup setup-dev
 .PHONY: setup-train setup-torch vllm
 
 run: setup
@@ -78,6 +85,24 @@ docs: setup-dev $(VENV)/.docs
 	$(BIN)/python -m tests.house_picture
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "the site is in build/site" >&2
+
+# A state folder of its own: no setting and no letter of this person is in it.
+tape: setup
+	rm -rf build/tape $(TAPE)
+	SPECSTEER_HOME=build/tape $(BIN)/specsteer write --sample --record $(TAPE) --to Ana \
+	  --seed $(SEED) "$(LETTER)" < /dev/null
+
+pictures: setup
+	$(BIN)/python -m edge_app.tui.picture $(TAPE) docs/app.svg
+	$(BIN)/python -m edge_app.tui.picture $(TAPE) docs/app-sent.svg --press f3
+	$(BIN)/python -m edge_app.tui.picture $(TAPE) docs/app-phone.svg --size 45x30
+
+film: setup-dev
+	$(BIN)/python -m tests.film $(TAPE) docs/film.svg --cast build/film.cast
+
+screens: setup-dev
+	SPECSTEER_SCREENS=write $(BIN)/python -m pytest -n auto -m slow \
+	  tests/edge_app/tui/test_tui_pictures.py
 
 setup: $(VENV)/.runtime
 setup-dev: $(VENV)/.dev

@@ -40,6 +40,7 @@ _COMMANDS = {
     "unpair": "edge_app.commands.unpair",
     "doctor": "edge_app.commands.doctor",
     "demo": "edge_app.commands.demo",
+    "replay": "edge_app.commands.replay",
 }
 _INTERRUPTED = 130
 

@@ -106,6 +106,7 @@ _HOME = {
     "render": "chat",
     "resolve": "local.finding",
     "shown_token": "running.interface",
+    "start": "python_child",
     "state_folder": "folders",
     "texts_of_unseen_writer": "synthetic_writers.examples",
     "threads_beside": "running.threads",

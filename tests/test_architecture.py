@@ -32,6 +32,11 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
         ("edge_app.cli", "textual llama_cpp fastapi torch"),
         ("edge_app.service.service", "textual fastapi torch"),
         (
+            "edge_app.service.tape, edge_app.service.late, edge_app.commands.replay, "
+            "edge_app.commands.write, edge_app.tui.recording",
+            "textual llama_cpp fastapi torch",
+        ),
+        (
             "cloud_api.commands.serve, cloud_api.run, models.engines.llama_cpp",
             "edge_app personal_store textual httpx httpcore requests torch",
         ),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
+import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import click
+from click.core import ParameterSource
 
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import build
@@ -75,7 +78,13 @@ PORT = 8777
     help="Also answer pages of this exact origin in a browser, such as "
     "http://localhost:3000, if they have the token; may be given several times. none",
 )
-def command(**options: Any) -> None:
+@click.option(
+    "--web",
+    is_flag=True,
+    help="Show the app to a browser of this machine instead (extra 'web').",
+)
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Let other programs of this machine write in your voice.
 
     Listens on loopback alone, as OpenAI's API, until Ctrl-C. One line of JSON on
@@ -85,7 +94,19 @@ def command(**options: Any) -> None:
     \b
         specsteer serve
         curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8777/v1/models
+
+    With --web the app opens in a browser: the line of JSON holds a link that works
+    once. The app follows your settings, so --port is the only other option then.
     """
+    if options["web"]:
+        for name in options:
+            given = ctx.get_parameter_source(name)
+            if name not in ("web", "port") and given is ParameterSource.COMMANDLINE:
+                raise click.UsageError(
+                    "--web takes --port alone: the app follows your settings"
+                )
+        _serve_browser(options["port"])
+        return
     if options["offline"] and options["no_offline"]:
         raise click.UsageError("--offline and --no-offline exclude each other")
     if options["server"] and options["generalist"]:
@@ -145,6 +166,18 @@ def command(**options: Any) -> None:
         EndpointServer(
             create_endpoint(service, config, say), options["port"], listening
         ).listen()
+
+
+def _serve_browser(port: int) -> None:
+    from edge_app.endpoint.browser import BrowserServer, app_command
+
+    def listening(link: str) -> None:
+        click.echo(json.dumps({"link": link}))
+        click.echo(f"the app is at {link} (opens once); Ctrl-C ends it", err=True)
+        sys.stdout.flush()
+        sys.stdout = sys.stderr  # where the app's last words go
+
+    asyncio.run(BrowserServer(app_command(), port, listening).listen())
 
 
 def _checked_origin(given: str) -> str:

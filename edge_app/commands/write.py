@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -21,7 +21,7 @@ from edge_app.config.settings import (
     read_settings,
     store_path,
 )
-from edge_app.decoding.events import HeldBack
+from edge_app.decoding.events import HeldBack, emit_to
 from edge_app.retrieval import personalisation
 from edge_app.service.answering import LONGEST_LETTER, to_be_answered
 from edge_app.service.requests import MayLeave, WriteRequest
@@ -31,6 +31,7 @@ from personal_store import Store
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
+    from edge_app.service.tape import Recorder
 
 _STOPPED = 130
 
@@ -172,6 +173,12 @@ class _Write(click.Command):
 @click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
 @click.option("--plain", is_flag=True, help="A line per sentence, for screen readers.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep all that happens in a new file, which 'specsteer replay' plays.",
+)
 def command(request: str, **options: Any) -> None:
     """Write what REQUEST asks for, in your voice.
 
@@ -205,14 +212,26 @@ def command(request: str, **options: Any) -> None:
     personalisation.build(wanted.personalisation)
     output = Output(wanted, as_json=options["as_json"], plain=options["plain"])
     with (
+        _recorder(wanted, options) as recorder,
         stoppable() as stop,
         closing(_service(settings, options)) as service,
         closing(output),
     ):
         output.warn_of_no_history(service.counts())
-        service.write(wanted, output.add, stop)
+        add = output.add if recorder is None else emit_to(recorder.add, output.add)
+        service.write(wanted, add, stop)
     if stop.is_set():
         sys.exit(_STOPPED)
+
+
+def _recorder(
+    wanted: WriteRequest, options: dict[str, Any]
+) -> AbstractContextManager[Recorder | None]:
+    if options["record"] is None:
+        return nullcontext()
+    from edge_app.service.tape import Recorder  # pydantic takes 0.1 s to load
+
+    return Recorder(options["record"], wanted.brief, samples=options["sample"])
 
 
 def _check(options: dict[str, Any]) -> None:

@@ -55,7 +55,7 @@ SYNC_SECONDS = 1.0
 class SpecSteerApp(App[None]):
     """The app; it paints the page at once and loads the models in a thread."""
 
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")  # of a subclass elsewhere, too
     TITLE = "SpecSteer"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
         (0, "-slim"),

@@ -34,6 +34,7 @@ from edge_app.tui.journal.stretch import Stretch
 from edge_app.tui.runs import Run, State, words
 from edge_app.tui.words.phrases import SentText
 from edge_app.tui.words.whole import joins, whole_words
+from edge_app.tui.words.word_tally import WordTally
 
 STRUCK_SECONDS = 0.6
 """How long a refused word stays on screen."""
@@ -93,6 +94,7 @@ class Variant:
     """The text as the person left it; None while it is as it was written."""
     saved: str | None = None
     """The text as it stands in a file; None while there is no file."""
+    _tally: WordTally = field(default_factory=WordTally, compare=False, repr=False)
     _stand_ins: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Token ids of texts that were sent in the place of others."""
     _given_ids: list[int] = field(default_factory=list)
@@ -167,6 +169,10 @@ class Variant:
     def writing(self) -> bool:
         """Whether the service may still add words."""
         return self.ended is None
+
+    def word_counts(self) -> dict[State, int]:
+        """Words of the text by how they look."""
+        return self._tally.count(self)
 
     @property
     def text(self) -> str:

@@ -29,6 +29,7 @@ from edge_app.decoding.events import (
     TextDecoder,
     Token,
     Verified,
+    to_json,
 )
 from edge_app.tui.recording import RecordedService
 from tests.hostile import ATTACKS, HOSTILE, MARK
@@ -97,6 +98,8 @@ def fill(folder: Path) -> dict[str, str]:
         "whatsapp": hostile / "_chat.txt",
         "eval": hostile / f"{NAME}.eval.jsonl",
         "missing": hostile / f"{NAME}.none",
+        "tape": hostile / f"{NAME}.tape",
+        "new": hostile / f"{NAME}.new",
     }
     made["mbox"].write_bytes(mails())
     record = {"text": f"Hello {HOSTILE}", "title": HOSTILE, "recipient": HOSTILE}
@@ -107,6 +110,7 @@ def fill(folder: Path) -> dict[str, str]:
         f"[12/03/2024, 10:15:00] {NAME}: hello {HOSTILE}\n", "utf-8"
     )
     made["gguf"].write_bytes(gguf())
+    made["tape"].write_text("\n".join(map(to_json, script())), "utf-8")
     made["eval"].write_text(f'{{"user": "{MARK}"', "utf-8")
     with zipfile.ZipFile(made["zip"], "w") as archive:
         archive.writestr(f"Takeout/Mail/{NAME}.mbox", mails())

@@ -74,6 +74,16 @@ CASES = {
         "photos --since {hostile}",
     ],
     ("sent",): ["", "--brief", "--json", "--bytes"],
+    ("replay",): [
+        "{tape}",
+        "{tape} --redact {new}",
+        "{tape} --redact {new} --yes",
+        "{tape} --redact {tape} --yes",
+        "{missing}",
+        "{jsonl}",
+        "{hostile}",
+        "{tape} --speed {hostile}",
+    ],
     ("evaluate",): ["{missing}", "{eval}", "{jsonl}", "--{hostile}"],
     ("tune",): ["{missing}", "{eval}", "--queries {hostile}", "--json {missing}/a/b"],
     ("privacy", "check"): [
@@ -148,6 +158,7 @@ CASES = {
     ("bench", "branches"): ["--writers {hostile}"],
     ("bench", "speed"): ["--engines {hostile}", "--json {hostile} {hostile}"],
     ("bench", "verdict"): ["--vocabulary {hostile}"],
+    ("bench", "screen"): ["--rate {hostile}"],
     ("bench", "where-time-goes"): ["--json {hostile} {hostile}"],
 }
 """Arguments of each command; {names} are of the world. What hostile words are shown is

@@ -10,7 +10,6 @@ from rich.text import Text
 from decoding_core.foreign_text import one_line
 from edge_app.tui.drafts import Writing
 from edge_app.tui.words.sources_text import date, reason, subject
-from edge_app.tui.words.whole import count_words
 from models.prompts import TASKS
 
 SAMPLES = "Tess's sample letters"
@@ -101,7 +100,7 @@ def numbers_card(writing: Writing) -> Text:
     """Who wrote the words that stand there; all else is in the drawer."""
     if writing.variant is None:
         return Text("no draft yet")
-    words = count_words(writing.variant.runs())
+    words = writing.variant.word_counts()
     total = sum(words.values())
     if not total:
         return Text("no words yet")
@@ -130,7 +129,7 @@ def strip_line(writing: Writing) -> Text:
     if variant is not None:
         count = len(variant.sources)
         parts.append(f"{count or 'no'} letter{'' if count == 1 else 's'} read")
-        words = count_words(variant.runs())
+        words = variant.word_counts()
         parts.append(f"{sum(words.values())} words, {words['replaced']} replaced")
     else:
         parts.append(letters_line(writing))

@@ -9,7 +9,7 @@ from statistics import median
 from edge_app.decoding.events import Event, HeldBack, Received, Reckoned, Sent
 from edge_app.tui.runs import State
 from edge_app.tui.variant import Variant
-from edge_app.tui.words.whole import count_words, word_count
+from edge_app.tui.words.whole import word_count
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ def numbers(variant: Variant, now: float) -> Numbers:
         accepted=sum(verified.accepted for verified in variant.verified),
         replaced=sum(token.origin == "recovered" for token in variant.settled),
         rounds=len(variant.verified),
-        words=count_words(variant.runs()),
+        words=variant.word_counts(),
         tokens_per_second=speed,
         round_trip_ms=median(waits) if waits else None,
         slow_round_trip_ms=waits[ceil(0.95 * len(waits)) - 1] if waits else None,

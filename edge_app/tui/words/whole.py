@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import accumulate
 
 from edge_app.tui.runs import Run, State
 
@@ -67,10 +67,16 @@ def word_count(text: str) -> int:
 def count_words(runs: Iterable[Run]) -> dict[State, int]:
     """Words by how they look; one that was kept from the server was kept, too."""
     counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0, "pasted": 0}
-    runs = list(runs)
-    text = "".join(text for text, _ in runs)
-    states = [state for text, state in runs for _ in text]
-    for look, group in groupby(sorted(look for *_, look in words_of(text, states))):
+    runs = [(text, state) for text, state in runs if text]
+    ends = list(accumulate(len(text) for text, _ in runs))
+    at = 0
+    for word in _WORD.finditer("".join(text for text, _ in runs)):
+        while ends[at] <= word.start():
+            at += 1
+        last = at
+        while ends[last] < word.end():
+            last += 1
+        look = strongest(state for _, state in runs[at : last + 1])
         counted: State = "kept" if look == "held" else look
-        counts[counted] = counts.get(counted, 0) + len(list(group))
+        counts[counted] = counts.get(counted, 0) + 1
     return counts

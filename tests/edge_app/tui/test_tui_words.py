@@ -12,17 +12,27 @@ from test_tui_writing import writing_at
 from tui_helpers import gated_service, settle
 from tui_tapes import REQUEST, SOURCES, letter_recording
 
-from edge_app.decoding.events import Finished, Settled, Source, Statistics, Token
+from edge_app.decoding.events import (
+    Finished,
+    HeldBack,
+    Settled,
+    Source,
+    Statistics,
+    Token,
+)
+from edge_app.service.requests import WriteRequest
 from edge_app.tui.keys import ACTIONS
 from edge_app.tui.runs import STATES
 from edge_app.tui.screens.help import _ABOUT, _LOOKS
 from edge_app.tui.screens.page import LEGEND
 from edge_app.tui.screens.sent import readable
+from edge_app.tui.variant import Variant
 from edge_app.tui.widgets import title_line
 from edge_app.tui.words import cards_text
 from edge_app.tui.words.hints import starting, welcome
 from edge_app.tui.words.sources_text import date, reason, subject
-from edge_app.tui.words.whole import whole_words
+from edge_app.tui.words.whole import count_words, whole_words
+from models.prompts import Request
 
 
 def cards(writing) -> dict[str, str]:
@@ -176,3 +186,37 @@ def test_the_dot_tells_of_a_dead_server():
             assert dot().startswith(start)
         writing.offline = True
         assert dot().startswith("○ offline")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(
+                st.tuples(
+                    st.sampled_from([" a", "b", "'s", "\n", " ", "-", "é9", "", " _x"]),
+                    st.sampled_from(["accepted", "recovered", "local"]),
+                ),
+                max_size=5,
+            ),
+            st.booleans(),
+        ),
+        max_size=12,
+    )
+)
+def test_words_that_are_counted_on_are_those_that_are_counted_anew(blocks):
+    """After every block, whether or not somebody looked before it."""
+    variant = Variant(WriteRequest(Request("x")))
+    for block, looked_at in blocks:
+        tokens = tuple(Token(1, text, origin) for text, origin in block)
+        variant.apply(Settled(tokens), 0.0)
+        if len(block) == 3:
+            held = HeldBack("name", "", "", "", len(variant.settled) - 1, 1)
+            variant.apply(held, 0.0)
+        if looked_at:
+            assert variant.word_counts() == count_words(variant.runs())
+    variant.end(1.0)
+    assert variant.word_counts() == count_words(variant.runs())
+    variant.edited = [("one two", "typed"), (" three", "kept")]
+    assert variant.word_counts() == count_words(variant.edited)
+    variant.edited = [("one", "typed")]
+    assert variant.word_counts()["typed"] == 1

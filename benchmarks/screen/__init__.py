@@ -1,0 +1,1 @@
+"""What the terminal app costs, and how soon it shows what came."""

@@ -1,0 +1,270 @@
+"""Tapes: what happened while texts were written, in a file that any front plays again.
+
+The first line names the format and the request. Every other line is an event as
+`events.to_json` writes it, with the seconds since the recording began under `at`.
+A tape holds what the events hold: the text, the excerpts that were read, every byte
+that left. `redacted` makes one that holds none of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import IO, Any, Self, get_args
+
+from pydantic import TypeAdapter, ValidationError
+
+from decoding_core.errors import DecodingError
+from edge_app.decoding.events import Event, Finished, Received, Sent, to_json
+from models.owner_only import create
+from models.prompts import TASKS, Request
+
+FORMAT = 1
+_HEADER = "specsteer_tape"
+_LARGEST = 64 << 20
+"""Bytes of a tape that is read: a long letter takes half of one million."""
+_LONGEST = 1e6
+"""Seconds of a tape: eleven days."""
+_KINDS = {kind.__name__: kind for kind in get_args(Event)}
+_MALFORMED = (
+    *(ValidationError, ValueError, TypeError, LookupError),
+    *(AttributeError, RecursionError),
+)
+"""What reading a line raises that nobody meant to be an event."""
+
+
+class TapeError(DecodingError):
+    """A tape cannot be written or played; the message is a sentence for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event, and how many seconds after the beginning it came."""
+
+    at: float
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """The events of one text or several, and what was asked for."""
+
+    request: Request
+    recorded: tuple[Recorded, ...]
+    samples: bool = False
+    """Whether it was written from the sample letters."""
+
+    def runs(self) -> list[list[Recorded]]:
+        """The events of each text, cut behind its `Finished`."""
+        runs: list[list[Recorded]] = [[]]
+        for one in self.recorded:
+            runs[-1].append(one)
+            if isinstance(one.event, Finished):
+                runs.append([])
+        return [run for run in runs if run]
+
+    def lines(self) -> Iterable[str]:
+        """The lines of its file, without line ends."""
+        yield _header(self.request, self.samples)
+        for one in self.recorded:
+            yield _line(one)
+
+
+class Recorder:
+    """A reader of the event stream that writes a tape as the events come, to a new file
+    that its owner alone can read."""
+
+    def __init__(
+        self,
+        path: Path,
+        request: Request,
+        *,
+        samples: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Raises TapeError: there is such a file, or none can be made."""
+        self._clock, self._began = clock, clock()
+        self._writing = threading.Lock()
+        self._file: IO[bytes] = new_file(path)
+        self._write(_header(request, samples))
+
+    def add(self, event: Event) -> None:
+        """Write down an event that comes now; from any thread."""
+        with self._writing:
+            self._write(_line(Recorded(self._clock() - self._began, event)))
+
+    def close(self) -> None:
+        """No more events come."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, line: str) -> None:
+        self._file.write(line.encode() + b"\n")
+        self._file.flush()  # what was said before a crash is there
+
+
+def new_file(path: Path) -> IO[bytes]:
+    """A new file for a tape. Raises TapeError, also where there is one already."""
+    try:
+        return create(path)
+    except FileExistsError:
+        raise TapeError(f"{path} exists: give the tape another name") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TapeError(f"no tape can be written at {path}: {reason}") from error
+
+
+def read_tape(path: Path) -> Tape:
+    """The tape in a file, whoever wrote it: every value is of the kind that its event
+    says, or TapeError names the line that is not."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise TapeError(f"{path} is larger than a tape gets ({_LARGEST >> 20} MiB)")
+        lines = path.read_bytes().decode().split("\n")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise TapeError(f"{path} cannot be read: {reason}") from error
+    request, samples, recorded = Request(""), False, []
+    adapters = {name: TypeAdapter(kind) for name, kind in _KINDS.items()}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            body = json.loads(line)
+            if number == 1 and _HEADER in body:
+                if body[_HEADER] != FORMAT:
+                    raise TapeError(
+                        f"{path} is of format {body[_HEADER]!r}, which this version "
+                        "does not know: install a newer one"
+                    )
+                request, samples = _request(body), bool(body.get("samples"))
+                continue
+            at = float(body.pop("at", 0.0))
+            if not 0 <= at < _LONGEST:
+                raise ValueError("no time")
+            name = body.pop("event")
+            if "payload" in body:
+                body["payload"] = base64.b64decode(body["payload"], validate=True)
+            event: Event = adapters[name].validate_python(body)
+        except _MALFORMED as error:
+            raise TapeError(
+                f"line {number} of {path} is no event of a tape: 'specsteer write "
+                "--record FILE' makes one"
+            ) from error
+        recorded.append(Recorded(at, event))
+    if not recorded:
+        raise TapeError(f"{path} is no tape: no event is in it")
+    return Tape(request, tuple(recorded), samples)
+
+
+def redacted(tape: Tape) -> Tape:
+    """The tape with every word, number and id of it masked: what is left are the kinds
+    of its events, how long each text is, and when it came.
+
+    A letter becomes an x and a digit a 0; what takes two cells still does, and what
+    takes none stays, since this is what a fault of the screen hangs on. Ids become 0:
+    they are words to whoever has the model. Payloads become as many zero bytes.
+    """
+    began = min(one.at for one in tape.recorded)
+    recorded = tuple(
+        Recorded(round(one.at - began, 2), _masked(one.event)) for one in tape.recorded
+    )
+    asked = replace(
+        tape.request,
+        text=mask(tape.request.text),
+        recipient=mask(tape.request.recipient),
+    )
+    return Tape(asked, recorded, tape.samples)
+
+
+def mask(text: str) -> str:
+    """`text` with its letters and digits hidden, as wide and as long as before."""
+    return "".join(_MASKS.get(_kind(letter), letter) for letter in text)
+
+
+_MASKS = {"letter": "x", "wide": "字", "digit": "0", "sign": "·"}
+_OPEN_FIELDS = frozenset({"origin", "what", "kind", "personalisation"})
+"""Texts that are words of the program, not of the person."""
+
+
+def _kind(letter: str) -> str:
+    category = unicodedata.category(letter)
+    if unicodedata.east_asian_width(letter) in "WF":
+        return "wide"
+    if category[0] == "L":
+        return "letter"
+    if category[0] == "N":
+        return "digit"
+    return "sign" if category in ("So", "Co", "Cn", "Sk", "Sc") else "kept"
+
+
+def _masked(event: Event) -> Event:
+    values = {
+        one.name: _hidden(one.name, getattr(event, one.name)) for one in fields(event)
+    }
+    if isinstance(event, Finished):
+        values = {"reason": event.reason, "statistics": event.statistics}
+    if isinstance(event, Sent | Received):
+        values["time"] = 0.0
+    if isinstance(event, Sent):
+        values["payload"] = bytes(len(event.payload))
+        values["url"] = "http://server.example/"
+    made: Event = type(event)(**values)
+    return made
+
+
+def _hidden(name: str, value: Any) -> Any:
+    """A field's value without what it tells; numbers that count or measure stay, with
+    two digits behind the point."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, str):
+        return value if name in _OPEN_FIELDS else mask(value)
+    if isinstance(value, int):
+        return 0 if name.endswith("id") or name == "item" else value
+    if isinstance(value, float):
+        return round(value, 2)
+    if isinstance(value, tuple):
+        return tuple(_hidden("item", one) for one in value)
+    if isinstance(value, dict):
+        return {key: _hidden("item", one) for key, one in value.items()}
+    if isinstance(value, bytes):
+        return bytes(len(value))
+    inner = {
+        one.name: _hidden(one.name, getattr(value, one.name)) for one in fields(value)
+    }
+    return type(value)(**inner)
+
+
+def _header(request: Request, samples: bool) -> str:
+    return json.dumps({_HEADER: FORMAT, "request": asdict(request), "samples": samples})
+
+
+def _line(one: Recorded) -> str:
+    body = json.loads(to_json(one.event))
+    return json.dumps({"at": round(one.at, 3), **body})
+
+
+def _request(body: dict[str, Any]) -> Request:
+    asked = body.get("request", {})
+    text, task = asked.get("text", ""), asked.get("task", TASKS[0])
+    recipient = asked.get("recipient", "")
+    if not (isinstance(text, str) and isinstance(recipient, str) and task in TASKS):
+        raise ValueError("no request")
+    return Request(text, task, recipient)
+
+
+def events_of(run: Sequence[Recorded]) -> list[Event]:
+    """The events alone."""
+    return [one.event for one in run]

@@ -1,0 +1,124 @@
+"""`specsteer write --record` and `specsteer replay`: one stream of events, several
+fronts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import edge_app.cli
+from edge_app.service.tape import Recorder, read_tape
+from edge_app.tui.recording import RecordedService
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
+from tui_helpers import play, until
+from tui_tapes import REQUEST, letter_recording
+
+
+class Recorded(RecordedService):
+    """In the place of the models."""
+
+    def __init__(self, *_):
+        super().__init__([letter_recording()], pace=lambda _: None)
+
+    def counts(self):
+        return {"own": 1}
+
+
+def call(*arguments):
+    return CliRunner().invoke(
+        edge_app.cli.cli, list(map(str, arguments)), prog_name="specsteer"
+    )
+
+
+@pytest.fixture
+def tape(tmp_path):
+    path = tmp_path / "letter.jsonl"
+    now = iter(range(1000))
+    with Recorder(path, REQUEST, samples=True, clock=lambda: next(now) / 100) as made:
+        for event in letter_recording():
+            made.add(event)
+    return path
+
+
+def test_what_is_recorded_is_played_again(tmp_path, monkeypatch):
+    """As it happened, and without another word on standard output."""
+    monkeypatch.setattr("edge_app.service.service.WritingService", Recorded)
+    path = tmp_path / "a.jsonl"
+    written = call("write", "Thank her", "--to", "Ana", "--sample", "--record", path)
+    assert written.exit_code == 0, written.output
+    assert written.stdout == call("write", "Thank her", "--to", "Ana").stdout
+    found = read_tape(path)
+    assert [one.event for one in found.recorded] == letter_recording()
+    assert (found.request.text, found.request.recipient) == ("Thank her", "Ana")
+    assert found.samples
+    again = call("write", "Thank her", "--record", path)
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert "exists: give the tape another name" in again.stderr
+
+
+def test_in_a_pipe_a_tape_is_a_line_per_event(tape):
+    lines = call("replay", tape).stdout.splitlines()
+    assert lines[0] == (
+        "asked for: email for Ana: Thank Ana for the photos. Say yes to the weekend of "
+        "the 14th."
+    )
+    told = [line.partition(" s  ")[2] for line in lines[1:]]
+    assert told[1:7] == [
+        "the checker is own server",
+        "sent 412 bytes: open",
+        "received 160 bytes: opened",
+        "drafted 8: “Dear Ana,\\n\\nThank you for the photographs”",
+        "sent 96 bytes: block",
+        "received 44 bytes: verdict",
+    ]
+    assert "kept 2 of 5, refused “ home made me”" in told
+    assert "settled “ pier at” accepted, “ Whitby” recovered" in told
+    assert told[-1].startswith("finished: end")
+    assert lines[1].startswith("    0.01 s  read 3 texts: email to Ana, 2024-08-19")
+
+
+def test_a_report_is_shown_before_it_is_written(tape, tmp_path):
+    out = tmp_path / "report.jsonl"
+    asked = call("replay", tape, "--redact", out)
+    assert asked.exit_code == 2
+    assert "look at it, then --yes" in asked.stderr
+    assert not out.exists()
+    written = call("replay", tape, "--redact", out, "--yes")
+    assert written.stdout == asked.stdout == out.read_text()
+    assert "Whitby" in tape.read_text()
+    assert "Whitby" not in written.stdout
+    lines = call("replay", out).stdout.splitlines()
+    assert len(lines) == len(call("replay", tape).stdout.splitlines())
+    assert "“ xxxx xx” accepted, “ xxxxxx” recovered" in "\n".join(lines)
+    for line in out.read_text().splitlines():
+        json.loads(line)
+    assert call("replay", tape, "--redact", out, "--yes").exit_code == 1
+
+
+def test_a_tape_that_is_none_is_said(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("x")
+    done = call("replay", path)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "line 1 of" in done.stderr
+    assert "specsteer write --record" in done.stderr
+
+
+def test_the_app_plays_a_tape_without_a_key(tape):
+    """It shows the letter, says that it is a recorded run, and keeps no draft."""
+    from edge_app.tui.replay import ReplayApp
+
+    app = ReplayApp(read_tape(tape), speed=1000)
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.page.pane.editing)
+        assert "Whitby" in app.page.pane.editor.text
+        assert app.writing.server == "recorded run"
+        assert app.writing.kept_in is None
+
+    play(app, steps)
