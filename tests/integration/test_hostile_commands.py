@@ -148,6 +148,7 @@ CASES = {
     ("bench", "load"): ["--json {hostile} {hostile}"],
     ("bench", "soak"): ["--minutes {hostile}"],
     ("bench", "forgetting"): ["{missing}"],
+    ("bench", "guard"): ["--data {missing}", "--data {gguf}", "--count {hostile}"],
     ("bench", "habits"): ["--specialist {gguf}"],
     ("bench", "importing"): ["--seed {hostile}"],
     ("bench", "latency"): ["--runs {hostile}"],

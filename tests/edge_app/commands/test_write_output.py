@@ -7,11 +7,13 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
 from decoding_core.errors import CloudRefusedError, CloudUnreachableError, EngineError
 from edge_app.commands import output, write
 from edge_app.decoding.events import (
     Finished,
+    HeldBack,
     Notice,
     Reckoned,
     Settled,
@@ -409,3 +411,16 @@ def test_a_request_may_begin_with_a_dash(run, service):
     made = service(told())
     run("write", "--", "- milk, - bread")
     assert made.requests[0].brief.text == "- milk, - bread"
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("\n", "no"), ("once\n", "once"), ("yes\nalways\n", "always")]
+)
+def test_what_the_guard_found_is_the_persons_to_decide(typed, answer):
+    """Enter alone holds it back; what is shown passes the gate."""
+    held = HeldBack("person", "stands in your texts", " Zol\x1b[2Jtan", " Alex")
+    with CliRunner().isolation(input=typed) as (_, err, _):
+        assert write.ask_in_terminal(held) == answer
+        shown = err.getvalue().decode()
+    assert "Alex" in shown
+    assert "\x1b" not in shown
