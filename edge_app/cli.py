@@ -13,6 +13,7 @@ from decoding_core.errors import CloudUnreachableError, DecodingError
 from decoding_core.foreign_text import gate_output, one_line
 from edge_app.commands.installed import installed_command, installed_names
 from edge_app.commands.unlocking import ask_in_terminal
+from models.folders import WRITER_VARIABLE, state_folder
 from models.lazy_commands import LazyGroup
 from personal_store.errors import StoreError, faults, is_full
 
@@ -41,6 +42,8 @@ _COMMANDS = {
     "doctor": "edge_app.commands.doctor",
     "demo": "edge_app.commands.demo",
     "replay": "edge_app.commands.replay",
+    "completion": "edge_app.commands.completion",
+    "purge": "edge_app.commands.purge",
 }
 _INTERRUPTED = 130
 
@@ -59,15 +62,21 @@ class _Commands(LazyGroup):
     modules = _COMMANDS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(dict.fromkeys([*super().list_commands(ctx), *installed_names()]))
+        installed = installed_names()
+        if _completes():
+            installed = [name for name in installed if one_line(name) == name]
+        return list(dict.fromkeys([*super().list_commands(ctx), *installed]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # Entry points take 20 ms to look up, which our own commands do without.
         return super().get_command(ctx, cmd_name) or installed_command(cmd_name)
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """As click's, with nothing printed but through the gate, then and after."""
-        gate_output()
+        """As click's, with nothing printed but through the gate, then and after. A
+        shell that completes is given names of ours alone, in bytes, which the gate does
+        not take."""
+        if not _completes():
+            gate_output()
         return super().main(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -97,8 +106,13 @@ class _Commands(LazyGroup):
     metavar="NAME",
     help="Open the app with a personal adapter; 'off' for none.",
 )
+@click.option(
+    "--writer",
+    metavar="NAME",
+    help="Use this person's letters, drafts and settings, where several write here.",
+)
 @click.pass_context
-def cli(ctx: click.Context, lora: str | None) -> None:
+def cli(ctx: click.Context, lora: str | None, writer: str | None) -> None:
     """Write in your own voice; your past writing never leaves this device.
 
     Without a command the app opens. Begin with your letters:
@@ -110,6 +124,11 @@ def cli(ctx: click.Context, lora: str | None) -> None:
     Exit status: 0 done, 1 an error that is explained, 2 wrong usage, 3 no server
     where one was asked for, 130 stopped.
     """
+    if writer is not None:
+        before = os.environ.get(WRITER_VARIABLE, "")
+        ctx.call_on_close(lambda: os.environ.update({WRITER_VARIABLE: before}))
+        os.environ[WRITER_VARIABLE] = writer  # for the processes that are started, too
+        state_folder()  # refused now, if it cannot be
     if ctx.invoked_subcommand is not None and lora is not None:
         raise click.UsageError("--lora goes behind the command, as in write --lora")
     if ctx.invoked_subcommand is None:
@@ -143,6 +162,11 @@ def main() -> None:
         # The reader of stdout has gone, or its disk is full.
         _let_stdout_go()
         sys.exit(1)
+
+
+def _completes() -> bool:
+    """Whether a shell asks what a command line could go on with."""
+    return "_SPECSTEER_COMPLETE" in os.environ
 
 
 def _sentence(error: OSError) -> str:

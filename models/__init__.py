@@ -56,6 +56,8 @@ _HOME = {
     "Tokenize": "excerpts",
     "Usage": "openai_api.answers",
     "Vocabulary": "running.interface",
+    "WRITERS": "folders",
+    "WRITER_VARIABLE": "folders",
     "ask_hub": "hub.pulling",
     "ask_secret": "asking",
     "cards": "catalogue",

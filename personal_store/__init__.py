@@ -63,6 +63,7 @@ _HOME = {
     "OWN_TEXTS": "search.derived",
     "Outline": "lifecycle.selectors",
     "Passage": "records",
+    "ProgressCallback": "records",
     "Proof": "lifecycle.proof",
     "Record": "records",
     "SAME_TEXT": "search.ranking",

@@ -112,7 +112,9 @@ def test_one_place_starts_processes():
     }
     asks_git = "models/training/start/before.py"
     children = {"models/python_child.py", "personal_store/python_child.py"}
-    assert found == {*children, asks_git}
+    # Programs of the person's own, which the app is asked to call.
+    outside = {f"edge_app/tui/terminal/{name}.py" for name in ("clipboard", "editor")}
+    assert found == {*children, asks_git, *outside}
 
 
 def test_every_program_leaves_the_current_folder():

@@ -6,11 +6,14 @@ import sys
 from pathlib import Path
 
 from edge_app import sample
+from edge_app.commands.first_run import FirstRun
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
 from edge_app.service.late import LateService
+from edge_app.service.requests import Service
 from edge_app.tui.app import SpecSteerApp, run_app
 from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.settings.preferences import Preferences
 from models.folders import state_folder
 from models.prompts import Request
 from personal_store import Store
@@ -28,10 +31,14 @@ def open_app(lora: str | None = None) -> None:
     """Open the app, with the adapter of that name or path where one is given, and not
     that of the settings; ends the process with its exit code."""
     settings = read_settings()
-    service = LateService(service_config(settings, lora=lora, may_sample=True))
+
+    def make() -> Service:
+        return LateService(service_config(settings, lora=lora, may_sample=True))
+
     with Store.open(store_path()) as store:
         has_letters = bool(store.counts()["own"])
     first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)
+    service: Service = make() if has_letters else FirstRun(make)
     app = SpecSteerApp(
         service,
         save_folder=Path.cwd(),
@@ -39,5 +46,8 @@ def open_app(lora: str | None = None) -> None:
         defaults=settings.method,
         journals=draft_journals(),
         practice_models=not (settings.specialist or settings.generalist),
+        preferences=Preferences(
+            settings, options={} if lora is None else {"lora": lora}
+        ),
     )
     sys.exit(run_app(app))

@@ -19,16 +19,3 @@ def show_report(report: ImportReport, indent: str = "") -> None:
         lines.append(report.details())
     for line in lines:
         click.echo(indent + one_line(line), err=True)
-
-
-def joined(reports: list[ImportReport]) -> ImportReport:
-    """The counts of several imports as those of one."""
-    total = ImportReport()
-    for report in reports:
-        total.added += report.added
-        total.updated += report.updated
-        total.received += report.received
-        total.met += report.met
-        total.failures += report.failures
-        total.reasons += report.reasons
-    return total

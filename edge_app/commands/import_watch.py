@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from decoding_core.foreign_text import one_line
-from edge_app.commands.import_auto import Owner, import_found, unread
-from edge_app.commands.import_reports import joined, show_report
+from edge_app.commands.import_auto import Owner, import_found
+from edge_app.commands.import_reports import show_report
 from edge_app.commands.progress import Progress
+from edge_app.service.import_plan import joined, unread
 from personal_store import ImportReport, Store, import_source
 from personal_store.errors import SourceError
 from personal_store.files.files import Source

@@ -81,6 +81,12 @@ class Settings:
     guard_region: str = ""
     """Country of national telephone numbers, such as DE; empty: that of the
     international numbers in the texts."""
+    theme: str = ""
+    """Colours of the app; empty: what fits the terminal."""
+    ascii: bool = False
+    """Draw borders and signs with letters that every terminal has."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """Table `[keys]`: keys of the app's actions, such as `draft = "ctrl+j,f5"`."""
     method: MethodSettings = field(
         default_factory=lambda: MethodSettings(
             temperature=0.7, top_p=0.95, seed=secrets.randbelow(_SEEDS)
@@ -166,12 +172,16 @@ def check_settings(text: str, path: Path) -> Settings:
         body = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
-    table = body.pop("method", {})
-    if not isinstance(table, dict):
-        raise InvalidSettingsError(f"{path}: [method] is a table, not {table!r}")
+    table, keys = body.pop("method", {}), body.pop("keys", {})
+    for name, given in (("method", table), ("keys", keys)):
+        if not isinstance(given, dict):
+            raise InvalidSettingsError(f"{path}: [{name}] is a table, not {given!r}")
+    for name, value in keys.items():
+        if not isinstance(value, str):
+            raise InvalidSettingsError(f"{path}: the keys of {name} are a text")
     try:
         method = _replaced(Settings().method, table)
-        settings = _replaced(Settings(method=method), body)
+        settings = _replaced(Settings(method=method, keys=keys), body)
         settings.engine_settings()  # checks what it is made of
     except InvalidSettingsError as error:
         raise InvalidSettingsError(f"{path}: {error}") from error
@@ -185,27 +195,28 @@ def _replaced(defaults: _Table, changes: dict[str, Any]) -> _Table:
             raise InvalidSettingsError(
                 f"there is no setting '{name}'; known are: {', '.join(sorted(kinds))}"
             )
-        if not _fits(value, kinds[name]):
+        if not fits(value, kinds[name]):
             raise InvalidSettingsError(
-                f"{name} must be {_in_words(kinds[name])}, not {value!r}"
+                f"{name} must be {in_words(kinds[name])}, not {value!r}"
             )
     return replace(defaults, **changes)
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def fits(value: Any, kind: Any) -> bool:
     """Whether a value of TOML is of a setting's type."""
     if get_origin(kind) is Literal:
         return value in get_args(kind)
     if get_args(kind):
-        return any(_fits(value, one) for one in get_args(kind))
+        return any(fits(value, one) for one in get_args(kind))
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, (int, float) if kind is float else kind)
 
 
-def _in_words(kind: Any) -> str:
+def in_words(kind: Any) -> str:
+    """What a value of a setting's type is called."""
     if get_origin(kind) is Literal:
         return " or ".join(get_args(kind))
     if get_args(kind):
-        return _in_words(get_args(kind)[0])
+        return in_words(get_args(kind)[0])
     return _WORDS[kind]

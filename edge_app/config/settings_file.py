@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -27,6 +28,27 @@ def write_method(changes: Mapping[str, float], path: Path | None = None) -> Path
             raise InvalidSettingsError(f"{path}: [method] is a table, not {table!r}")
         for name, value in changes.items():
             table[name] = value
+
+    return _changed(change, path)
+
+
+def write_setting(
+    name: str, value: str | float | bool | None, path: Path | None = None
+) -> Path:
+    """Set one value, of a table such as `method.strength` too; None takes the line out.
+    The file that was written, whole or not at all. Raises as `write_method` does."""
+    table, _, own = name.rpartition(".")
+
+    def change(body: tomlkit.TOMLDocument, path: Path) -> None:
+        within: Any = body
+        if table:
+            within = body.setdefault(table, tomlkit.table())
+        if not isinstance(within, tomlkit.TOMLDocument | Table | InlineTable):
+            raise InvalidSettingsError(f"{path}: [{table}] is a table, not {within!r}")
+        if value is None:
+            within.pop(own, None)
+        else:
+            within[own] = value
 
     return _changed(change, path)
 

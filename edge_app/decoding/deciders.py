@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from math import exp
 from typing import ClassVar
 
 import numpy as np
@@ -34,6 +35,10 @@ from decoding_core.sampling import Draw, Floats, Use, likeliest
 from decoding_core.settings import START, Threshold
 from decoding_core.verifier import RunningThreshold, VerifierRole, read_text
 from edge_app.decoding.draw_account import DrawAccount, Judged
+from edge_app.decoding.events import Choice, Place
+
+NEXT_BEST = 3
+"""So many choices are told of beside the token that stands at a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,36 @@ class Drafter:
             self._follows = True
         return self._after
 
+    def weighed(
+        self, index: int, token: int, row: Candidates | None, refused: int | None = None
+    ) -> Place:
+        """What the models thought of drafted position `index`, where `token` stands now
+        and `refused` was drafted, by what is at hand: the specialist's logits there,
+        and the server's `row`, if it gave one. The choices are without their texts."""
+        logits = self._after if index == len(self.logits) else self.logits[index]
+        said = [token] if refused is None else [token, refused]
+        likely: Sequence[int] = ()
+        total = 0.0
+        if logits is not None:
+            logits = self._draw.unnormalised(logits)
+            likely = likeliest_few(logits, NEXT_BEST + 1)
+            total = float(np.exp(logits - logits[likely[0]]).sum())
+        elif row is not None:
+            best = likeliest_few(row.generalist_logprobs, NEXT_BEST + 1)
+            likely = row.token_ids[best].tolist()
+        told = list(dict.fromkeys([*said, *likely]))[: NEXT_BEST + 1]
+        choices = []
+        for one in told:
+            own = base = generalist = None
+            if logits is not None:
+                own = exp(float(logits[one] - logits[likely[0]])) / total
+            if row is not None and (at := np.flatnonzero(row.token_ids == one)).size:
+                generalist = exp(min(0.0, float(row.generalist_logprobs[at[0]])))
+                if row.base_logprobs is not None:
+                    base = exp(min(0.0, float(row.base_logprobs[at[0]])))
+            choices.append(Choice(one, "", own, base, generalist))
+        return Place(tuple(choices), refused is not None)
+
     def draft(self, length: int) -> Draft:
         """The first `length` drafted tokens."""
         return Draft(self.token_ids[:length], self.logits[:length])
@@ -162,6 +197,11 @@ class Decider(ABC):
         """With which attempt's noise the next draft is drawn."""
         del epoch
         return 0
+
+    def row_at(self, verdict: Verdict | None, index: int) -> Candidates | None:
+        """What the server said of a drafted position; None: nothing."""
+        del verdict, index
+        return None
 
     @abstractmethod
     def decide(
@@ -271,6 +311,12 @@ class ComparingDecider(Decider):
 class ServerDecides(ComparingDecider):
     """The server counted the tokens that stay; the device draws the one after them."""
 
+    def row_at(self, verdict: Verdict | None, index: int) -> Candidates | None:
+        """Only of the position behind those that stay the server says more."""
+        if verdict is None or not verdict.rows or index != verdict.accepted:
+            return None
+        return verdict.rows[0]
+
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         kept, drafted = verdict.accepted, len(draft.token_ids)
         places = min(kept + 1, drafted)
@@ -303,6 +349,11 @@ class ServerDecides(ComparingDecider):
 class DeviceDecides(ComparingDecider):
     """The device keeps a drafted token x with min(1, T(x)/S(x)), else draws from the
     positive part of T - S."""
+
+    def row_at(self, verdict: Verdict | None, index: int) -> Candidates | None:
+        """The server gave a row for each drafted position."""
+        rows = () if verdict is None else verdict.rows
+        return rows[index] if index < len(rows) else None
 
     def _outcomes(
         self, target: Floats, draft: Probabilities, row: Candidates, token: int
@@ -378,3 +429,13 @@ class DeviceCouples(DeviceDecides):
         position = len(self._text) + kept
         index = self._draw.coupled(logprobs, position, row.token_ids)
         return None if row.token_ids[index] == draft.token_ids[kept] else index
+
+
+def likeliest_few(logits: Floats, count: int) -> list[int]:
+    """Places of the `count` largest of logits (V,), the largest first: a few passes for
+    the maximum take a twentieth of the time of a partition."""
+    rest, found = logits.copy(), list[int]()
+    for _ in range(min(count, len(rest))):
+        found.append(int(rest.argmax()))
+        rest[found[-1]] = -np.inf
+    return found

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
 from statistics import median
 from typing import Any, Literal
 
@@ -162,6 +163,39 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A token that could stand at a place of the text, and how likely each model
+    thought it, at the temperature of the text and before top-p; None: not known."""
+
+    id: int
+    text: str
+    specialist: float | None
+    base: float | None = None
+    generalist: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the models thought of a place of the text."""
+
+    choices: tuple[Choice, ...]
+    """The token that stands there, the one that was refused there, if any, and the
+    likeliest others."""
+    refused: bool = False
+    """Whether the second choice was drafted there, and refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the models thought of the tokens that settled last. It was there anyway:
+    nothing is asked, and nothing sent, for its sake."""
+
+    position: int
+    """How many settled tokens stand before the first place."""
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HeldBack:
     """Tokens were kept from the server: no verifier read them, and it goes on behind
     what stands in their place."""
@@ -239,6 +273,7 @@ Event = (
     | Reckoned
     | Verified
     | Settled
+    | Weighed
     | StandsIn
     | HeldBack
     | Notice
@@ -359,6 +394,7 @@ class EventEmitter:
         self._texts: list[str] = []
         self._thoughts = 0
         """How many settled tokens are left out."""
+        self._places: Sequence[Place] = ()
         self.tokens: list[Token] = []
         """All that is settled."""
 
@@ -395,21 +431,38 @@ class EventEmitter:
             Verified(drafted, accepted, refused, seconds, truncation_bound, in_vain)
         )
 
+    def weighed(self, places: Sequence[Place]) -> None:
+        """This was thought of the tokens that settle next."""
+        self._places = places
+
     def settled(self, block: TokenBlock) -> None:
         """Tokens are fixed; what is drafted behind them still waits."""
-        tokens = []
-        for token_id, origin in zip(block.token_ids, block.origins, strict=True):
+        tokens, places = [], []
+        thought = zip_longest(self._places, block.token_ids)
+        self._places = ()
+        for origin, (place, token_id) in zip(block.origins, thought, strict=True):
             text = self._settled.push(token_id)
             if self._settled.thinking:
                 self._thoughts += 1
-            else:
-                tokens.append(Token(token_id, text, origin))
+                continue
+            tokens.append(Token(token_id, text, origin))
+            if place is not None:
+                places.append(self._with_texts(place))
         self.tokens += tokens
         drafted = sum(origin in ("accepted", "local") for origin in block.origins)
         del self._texts[:drafted]
         if not self._texts:
             self._waiting = self._settled.fork()
         self._emit(Settled(tuple(tokens)))
+        if places:
+            self._emit(Weighed(len(self.tokens) - len(tokens), tuple(places)))
+
+    def _with_texts(self, place: Place) -> Place:
+        texts = (
+            self._piece(one.id).decode("utf-8", "replace") for one in place.choices
+        )
+        choices = zip(place.choices, texts, strict=True)
+        return replace(place, choices=tuple(replace(c, text=t) for c, t in choices))
 
     def stands_in(self, token_ids: Sequence[int]) -> None:
         """These tokens will be sent in the place of what is held back."""

@@ -265,15 +265,24 @@ class DecodeLoop:
             self._emitter.verified(block.length, len(kept), waited, bound)
             self._lengths.verified(block.length, len(kept), verdict.seconds, waited)
 
-        # Roll back to what stays, and settle it.
+        # Tell what was thought of what stays; roll back to it, and settle it.
         refused = len(kept) < block.length
         replaced = refused or redrawn is not None
+        recovered = () if redrawn is None else (redrawn,)
+        places = [
+            drafter.weighed(at, token, decider.row_at(verdict, at))
+            for at, token in enumerate(kept)
+        ]
+        for token in recovered:
+            at = len(kept)
+            gone = draft.token_ids[at] if refused else None
+            places.append(drafter.weighed(at, token, decider.row_at(verdict, at), gone))
+        self._emitter.weighed(places)
         drafter.settle(len(kept), replaced=replaced)
         self._session.settle(text.public, len(kept), refused=refused)
         if replaced:
             self._out.clear()
             self._full = False
-        recovered = () if redrawn is None else (redrawn,)
         settled = TokenBlock(
             (*kept, *recovered),
             (*[decider.origin] * len(kept), *[decision.origin] * len(recovered)),
@@ -406,6 +415,12 @@ class DecodeLoop:
         block = self._out.popleft()
         assert block.held is not None
         token_ids = self._drafter.draft(block.length).token_ids
+        self._emitter.weighed(
+            [
+                self._drafter.weighed(at, token, None)
+                for at, token in enumerate(token_ids)
+            ]
+        )
         self._drafter.settle(block.length, replaced=False)
         self._text.settle(token_ids)
         self._stand_in(block.held)

@@ -13,6 +13,10 @@ LETTERS: Final = Path(__file__).with_name("letters.mbox")
 REVIEWS: Final = Path(__file__).with_name("Reviews.json")
 """Reviews of places, in the shape in which Google Takeout hands them out."""
 
+RECORDED: Final = Path(__file__).with_name("recorded-run.jsonl")
+"""The events of a real run of the embedded pair over these letters, for REQUEST; what
+was sent is left out, as nothing is sent when it is played."""
+
 WRITER: Final = "Tess Marlow"
 ADDRESS: Final = "tess@example.org"
 """Only letters from here are the writer's own."""

@@ -60,6 +60,10 @@ class LateService:
         """Own texts that match, best first."""
         return self._made().search(query, limit)
 
+    def texts(self, record_ids: Sequence[int]) -> list[Source]:
+        """The own texts of these records."""
+        return self._made().texts(record_ids)
+
     def search_received(self, query: str, limit: int = 20) -> list[Source]:
         """Texts by others that match, best first."""
         return self._made().search_received(query, limit)

@@ -78,6 +78,9 @@ class Service(Protocol):
     def search(self, query: str, limit: int = 20) -> list[Source]:
         """Own texts that match, best first; their whole text is the excerpt."""
 
+    def texts(self, record_ids: Sequence[int]) -> list[Source]:
+        """The own texts of these records that the store still has."""
+
     def search_received(self, query: str, limit: int = 20) -> list[Source]:
         """The same of what others wrote to the person."""
 

@@ -45,6 +45,8 @@ from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrie
 from edge_app.sample.filling import make_ready
 from edge_app.service.answering import letters, notes_on, received
 from edge_app.service.configuration import ServiceConfig
+from edge_app.service.import_plan import AUTO, import_all
+from edge_app.service.languages import word_on_languages
 from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.service.requests import MayLeave, WriteRequest
 from edge_app.service.text_job import TextJob
@@ -81,6 +83,8 @@ class WritingService:
         self._reranker: TextScorer | None = None
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
+        self._said: set[str] = set()
+        """Words that a person needs once."""
         self._allowed: list[str] = []  # by answers of this sitting
         self._early: list[Event] = []
         """What was sent before the text that it is told to."""
@@ -220,6 +224,7 @@ class WritingService:
                 gate = self._gate(request, role, store, retrieved, emit, learnt=learnt)
         except StoppedError:
             return "stopped"
+        self._tell_of_languages(request, retrieved, emit)
         given = model.vocabulary.tokenize(request.before) if request.before else []
         request = replace(
             request,
@@ -287,6 +292,19 @@ class WritingService:
                 names = model.vocabulary.names()
                 where = f": {self._verifier.first_difference(names)}"
             raise VocabularyRefusedError(f"{error}{where}") from error
+
+    def _tell_of_languages(
+        self, request: WriteRequest, retrieved: Retrieved, emit: Emit
+    ) -> None:
+        """Say once what is in a language that the specialist does not write."""
+        word = word_on_languages(
+            self._config.specialist,
+            request.brief.text,
+            [passage.text for passage in retrieved.passages],
+        )
+        if word is not None and word not in self._said:
+            self._said.add(word)
+            emit(Notice(word))
 
     def _reckons(self, request: WriteRequest, role: VerifierRole) -> bool:
         """Whether to reckon what leaves: where there is a limit, and where the base is
@@ -428,6 +446,16 @@ class WritingService:
                 for p in store.find(query, limit=limit)
             ]
 
+    def texts(self, record_ids: Sequence[int]) -> list[Source]:
+        """The own texts of these records that the store still has."""
+        with self._store() as store:
+            found = [store.passage(record_id) for record_id in record_ids]
+        return [
+            Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
+            for p in found
+            if p is not None
+        ]
+
     def search_received(self, query: str, limit: int = 20) -> list[Source]:
         """Texts by others: those by a person of that name or address, then those that
         hold the words, best first; the newest where nothing was typed."""
@@ -448,7 +476,10 @@ class WritingService:
     ) -> str:
         """Read an export into the store; the closing sentence."""
         with Store.open(self._config.store) as store:
-            report = import_source(store, kind, path, me=me, progress=progress)
+            if kind == AUTO:
+                report = import_all(store, path, me, progress)
+            else:
+                report = import_source(store, kind, path, me=me, progress=progress)
         return report.summary()
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, TextIO, cast
@@ -23,16 +24,26 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.theme import Theme
 
+from decoding_core.errors import DecodingError
 from decoding_core.foreign_text import GatedStream, legible
 from decoding_core.settings import MethodSettings
+from edge_app.config.settings import read_settings
 from edge_app.decoding.events import Emit
 from edge_app.service.requests import Service
 from edge_app.tui import themes
 from edge_app.tui.drafts import Writing
 from edge_app.tui.gate import ForeignText
 from edge_app.tui.journal.files import JournalFolder
-from edge_app.tui.keys import ACTIONS, show_key
+from edge_app.tui.keys import (
+    ACTIONS,
+    APP_ACTIONS,
+    APP_BINDINGS,
+    key_of,
+    show_key,
+    use_keymap,
+)
 from edge_app.tui.screens import late
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.help import HelpDrawer
@@ -42,9 +53,12 @@ from edge_app.tui.screens.page import Page
 from edge_app.tui.screens.question import LeaveQuestion
 from edge_app.tui.screens.sent import SentDrawer
 from edge_app.tui.screens.sources import SourcesDrawer
+from edge_app.tui.settings.preferences import Preferences
+from edge_app.tui.terminal.signs import PlainSigns
 from edge_app.tui.terminal_input import put_right, without_letter
 from edge_app.tui.widgets.title_line import TitleLine
 from models.prompts import Request
+from personal_store.errors import StoreError
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -65,10 +79,7 @@ class SpecSteerApp(App[None]):
         (120, "-broad"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012 - the same
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "Quit", show=False, priority=True, id="quit"),
-        Binding("ctrl+c", "leave", "Leave", show=False, priority=True, id="leave"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = APP_BINDINGS
 
     def __init__(
         self,
@@ -81,12 +92,17 @@ class SpecSteerApp(App[None]):
         clock: Callable[[], float] = time.monotonic,
         journals: JournalFolder | None = None,
         practice_models: bool = False,
+        preferences: Preferences | None = None,
     ) -> None:
         """`first_request` fills the brief where the store holds sample letters only;
         `ledger` is a further reader of the events, called from the service's threads;
         `journals` is where drafts are kept as they are written, None: nowhere;
-        `practice_models` says that the embedded pair writes."""
+        `practice_models` says that the embedded pair writes; `preferences` are what the
+        settings say of the app."""
         put_right()
+        self.preferences = preferences or Preferences()
+        use_keymap(self.preferences.keymap)
+        self._signs = PlainSigns()
         no_color = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if no_color else None)
         # Of an unexpected fault Textual prints what it holds: plain, through the gate.
@@ -96,7 +112,8 @@ class SpecSteerApp(App[None]):
         for theme in (themes.DARK, themes.LIGHT):
             self.register_theme(theme)
         if not no_color:  # else the terminal's own
-            self.theme = themes.fitting()
+            liked = self.preferences.theme
+            self.theme = liked if liked in self.available_themes else themes.fitting()
         self._foreign_text = ForeignText()
         self.animation_level = "none"
         self.writing = Writing(
@@ -119,12 +136,15 @@ class SpecSteerApp(App[None]):
             "sent": lambda: SentDrawer(self.writing, save_folder),
             "numbers": lambda: NumbersDrawer(self.writing),
             "import": lambda: ImportDrawer(self.writing),
+            "settings": self._settings_drawer,
+            "keys": self._keys_drawer,
             **{name: partial(late.opened, name, self) for name in late.NAMES},
         }
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters, with the gate for foreign text in front of them."""
-        return [self._foreign_text, *super().get_line_filters()]
+        signs = [self._signs] if self.preferences.ascii else []
+        return [self._foreign_text, *signs, *super().get_line_filters()]
 
     def notify(
         self,
@@ -145,9 +165,16 @@ class SpecSteerApp(App[None]):
         )
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy `text` by OSC 52, without characters that a shell would obey when the
-        person pastes it."""
-        super().copy_to_clipboard(legible(text))
+        """Copy `text` by OSC 52 and by the programs of this machine, without characters
+        that a shell would obey when the person pastes it."""
+        # Subprocesses take a hundredth of a second to import.
+        from edge_app.tui.terminal.clipboard import hand_to_programs, osc52, programs
+
+        self._clipboard = text = legible(text)
+        if self._driver is not None:
+            self._driver.write(osc52(text))
+        if not self.is_headless and not self.is_web:
+            hand_to_programs(text, programs())
 
     def get_default_screen(self) -> Screen[None]:
         """The page, which lies below all drawers."""
@@ -166,9 +193,58 @@ class SpecSteerApp(App[None]):
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self._leave_unasked, 128 + number)
+        self._use_keys()
+        for problem in self.preferences.problems:
+            self.notify(f"settings: {problem}", severity="warning")
+        self.theme_changed_signal.subscribe(self, self._keep_theme)
+        self.app_resume_signal.subscribe(self, self._repaint)
         self.call_after_refresh(self.writing.prepare)
         self.call_after_refresh(self._take_up)
         self.set_interval(SYNC_SECONDS, self._sync)
+
+    def _keep_theme(self, theme: Theme) -> None:
+        """Begin with the theme that the person chose from now on."""
+        try:
+            self.preferences.keep_theme(theme.name)
+        except (DecodingError, StoreError, OSError) as error:
+            self.notify(f"the theme cannot be kept: {error}", severity="warning")
+
+    def _repaint(self, _: object = None) -> None:
+        """Paint every cell: what the shell or an editor wrote stands on the screen."""
+        self.screen.refresh(repaint=True, layout=True)
+        self.refresh(repaint=True, layout=True)
+
+    def _settings_drawer(self) -> Drawer:
+        from edge_app.tui.settings.drawer import SettingsDrawer
+
+        return SettingsDrawer(self.preferences)
+
+    def _keys_drawer(self) -> Drawer:
+        from edge_app.tui.settings.keys_drawer import KeysDrawer
+
+        return KeysDrawer(self.preferences)
+
+    def on_settings_drawer_changed(self) -> None:
+        """Do as the settings say now, as far as the app is concerned."""
+        settings = read_settings(self.preferences.path)
+        seed = self.writing.settings.seed
+        self.writing.settings = replace(settings.method, seed=seed)
+        self.preferences.ascii = settings.ascii
+        if settings.theme in self.available_themes:
+            self.preferences.theme = self.theme = settings.theme
+        self._repaint()
+        self.page.stale()
+
+    def on_keys_drawer_changed(self) -> None:
+        """Have the keys as they are now, and name them so."""
+        self._use_keys()
+        self.page.refresh_all()
+
+    def _use_keys(self) -> None:
+        use_keymap(self.preferences.keymap)
+        self.set_keymap(self.preferences.keymap)
+        palette = self.preferences.keymap.get("palette", "ctrl+p").split(",")[0]
+        self.COMMAND_PALETTE_BINDING = palette  # type: ignore[misc] # of this app
 
     def _take_up(self) -> None:
         """Go on with the draft of the last sitting."""
@@ -279,7 +355,9 @@ class SpecSteerApp(App[None]):
         self.writing.begin_anew()
         self.page.show_draft()
         self.page.brief.focus_text()
-        self.notify("a new draft; the one before it is among your drafts, ^L")
+        self.notify(
+            f"a new draft; the one before it is among your drafts, {key_of('drafts')}"
+        )
 
     def go_on_with(self, path: Path) -> None:
         """Go on with the draft that is kept there."""
@@ -305,8 +383,13 @@ class SpecSteerApp(App[None]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action as a palette command, since a terminal may keep its key."""
         yield from super().get_system_commands(screen)
-        for action in ACTIONS:
-            yield SystemCommand(action.label, action.does, self._runner(action.action))
+        for action in (*ACTIONS, *APP_ACTIONS):
+            if action.id not in (
+                "palette",
+                "quit",
+            ):  # the one is here, one is Textual's
+                does = f"{key_of(action.id)}: {action.does}"
+                yield SystemCommand(action.label, does, self._runner(action.action))
 
     def _runner(self, action: str) -> Callable[[], None]:
         def run() -> None:

@@ -49,6 +49,7 @@ from edge_app.tui.journal.entries import (
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
 from edge_app.tui.journal.stretch import Stretch
 from edge_app.tui.journal.style import Style
+from edge_app.tui.keys import key_of
 from edge_app.tui.outcomes import (
     Asked,
     Counted,
@@ -60,6 +61,7 @@ from edge_app.tui.outcomes import (
     InThread,
     Prepared,
     PrepareFailed,
+    TextsRead,
     WriteEnded,
 )
 from edge_app.tui.runs import Run
@@ -85,8 +87,8 @@ _NO_WORDS: dict[FinishReason | None, str] = {
     "full": "no word was written: what is to be read leaves no room in the model",
     "refused": "no word was written: the checker refused every draft",
 }
-_SAME_WORDS = "the words that stood there came again; ^R tries in another way"
-_NO_WORD = "no word was written; ^R tries again in another way"
+_SAME_WORDS = "the words that stood there came again; {again} tries in another way"
+_NO_WORD = "no word was written; {again} tries again in another way"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,13 @@ class Writing:
         self.problem = ""
         self.counts: dict[str, int] = {}
         self.found = Found("", ())
+        self.texts_read = TextsRead((), ())
+        self.importing: ImportAdvanced | None = None
+        self.imported: ImportEnded | None = None
+        self.paused: tuple[str, Path, list[str]] | None = None
+        """The import that the person paused: its kind, its path, whose letters."""
+        self.pausing = False
+        self._asked_import: tuple[str, Path, list[str]] | None = None
         self.heard = Heard("", ())
         """Received texts that were searched for."""
         self.thread = InThread(0, ())
@@ -140,8 +149,6 @@ class Writing:
         self.previews: list[Variant] = []
         """Beginnings that were written to show what a style changes."""
         self.most_tokens = WriteRequest(Request("")).max_tokens
-        self.importing: ImportAdvanced | None = None
-        self.imported: ImportEnded | None = None
         self.asked: Asked | None = None
         """What the guard asks the person, until the page has shown it."""
         self._stop = threading.Event()
@@ -374,7 +381,9 @@ class Writing:
         for entry in (TakenUp(), *draft.unended()):
             self._happen(entry)
         when = f"{changed:%Y-%m-%d at %H:%M}"
-        return [News(f"here is what you wrote until {when}; ^N begins another")]
+        return [
+            News(f"here is what you wrote until {when}; {key_of('new')} begins another")
+        ]
 
     def begin_anew(self) -> None:
         """Put the draft aside and begin another, with the checker as it is."""
@@ -401,7 +410,9 @@ class Writing:
             return [News("what you write is kept again")]
         if told or not self.unkept:
             return []
-        sentence = f"what you write now is not kept: {self.unkept}; ^S saves it"
+        sentence = (
+            f"what you write now is not kept: {self.unkept}; {key_of('save')} saves it"
+        )
         return [News(sentence, "error")]
 
     @property
@@ -429,7 +440,19 @@ class Writing:
     def import_letters(self, kind: str, path: Path, me: list[str]) -> None:
         """Read letters while writing goes on."""
         self.importing, self.imported = ImportAdvanced(0, 0), None
+        self.paused, self.pausing = None, False
+        self._asked_import = kind, path, me
         self.threads.import_letters(kind, path, me)
+
+    def pause_import(self) -> None:
+        """Have the import end where it is; `resume_import` goes on from there."""
+        self.pausing = True
+        self.threads.pause_import()
+
+    def resume_import(self) -> None:
+        """Go on with the import that was paused."""
+        if self.paused is not None:
+            self.import_letters(*self.paused)
 
     def close(self) -> bool:
         """Stop writing and close the service; True if all its threads have ended."""
@@ -466,13 +489,16 @@ class Writing:
                     news.append(self._unprepared(problem))
                 case ImportAdvanced() as advanced:
                     self.importing = advanced
-                case ImportEnded(sentence, failed) as ended:
-                    self.importing, self.imported = None, ended
-                    self.samples = self.samples and failed
+                case ImportEnded(sentence, failed, paused) as ended:
+                    self.importing, self.imported, self.pausing = None, ended, False
+                    self.paused = self._asked_import if paused else None
+                    self.samples = self.samples and (failed or paused)
                     self.threads.count()
                     news.append(News(sentence, "error" if failed else "information"))
                 case Counted(counts):
                     self.counts = counts
+                case TextsRead() as texts:
+                    self.texts_read = texts
                 case Found() | Heard() | InThread() as answer:
                     self._learn(answer)
         return news
@@ -552,6 +578,7 @@ class Writing:
             problem = _SAME_WORDS
         elif not problem and wanted and variant.empty:
             problem = _NO_WORDS.get(variant.reason, _NO_WORD)
+            problem = problem.format(again=key_of("again"))
         self._happen(Ended(variant.number))
         if problem == _SAME_WORDS and self._try_again(variant):
             return []

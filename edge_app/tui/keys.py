@@ -1,7 +1,12 @@
-"""Every action once: its key, its other keys, what it does, and where it is shown."""
+"""Every action once: its key, its other keys, what it does, and where it is shown.
+
+A keymap gives actions other keys (`edge_app.tui.settings.keymap`). `use_keymap` makes
+known which keys are in use, so that every word on the screen names those.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from textual.binding import Binding, BindingType
@@ -23,6 +28,8 @@ class Action:
     """Whether the footer has it."""
     everywhere: bool = False
     """Whether it works above the drawers, too."""
+    first: bool = False
+    """Whether it comes before what has the focus."""
 
     def binding(self) -> Binding:
         """As Textual wants it."""
@@ -32,6 +39,7 @@ class Action:
             self.label,
             show=self.shown,
             tooltip=self.does,
+            priority=self.first,
             id=self.id,
         )
 
@@ -67,6 +75,15 @@ ACTIONS = (
            "put this draft aside, and begin another"),
     Action("drafts", "app.drawer('drafts')", "ctrl+l", "Drafts",
            "your drafts: find one, go on with it, or throw it away", everywhere=True),
+    Action("why", "why", "alt+w", "Why this word",
+           "where the word at the cursor came from; so does Enter on a word"),
+    Action("copy", "copy", "alt+c,f10", "Copy", "copy the text, also over SSH"),
+    Action("editor", "editor", "alt+e", "Editor",
+           "change the text in $EDITOR; what you leave as it is keeps its origin"),
+    Action("settings", "app.drawer('settings')", "alt+s", "Settings",
+           "all settings: what they are, and who says so", everywhere=True),
+    Action("keys", "app.drawer('keys')", "alt+k", "Other keys",
+           "give actions other keys", everywhere=True),
     Action("reply", "app.drawer('reply')", "alt+r", "Answer",
            "answer a letter that you received", everywhere=True),
     Action("style", "app.drawer('style')", "f12,alt+t", "Tone",
@@ -75,19 +92,55 @@ ACTIONS = (
              f"ask for a text of the kind {task}") for at, task in enumerate(TASKS, 1)),
     Action("mailto", "mailto", "alt+m", "Mail link",
            "copy the text as a mailto: link"),
-    Action("copy", "copy", "alt+c", "Copy", "copy the text, also over SSH"),
 )  # fmt: skip
 
+APP_ACTIONS = (
+    Action("palette", "app.command_palette", "ctrl+p", "palette",
+           "every action by name", first=True),
+    Action("suspend", "app.suspend_process", "ctrl+z,alt+z", "Suspend",
+           "go back to the shell; fg comes back (^Z undoes first, where it can)"),
+    Action("quit", "app.quit", "ctrl+q", "Quit", "leave; the draft is kept",
+           first=True),
+    Action("leave", "app.leave", "ctrl+c", "Leave", "copy what is selected, or leave",
+           first=True),
+)  # fmt: skip
+"""Those that work on every screen, whatever has the focus."""
+
+APP_BINDINGS: list[BindingType] = [action.binding() for action in APP_ACTIONS]
 PAGE_BINDINGS: list[BindingType] = [action.binding() for action in ACTIONS]
 DRAWER_BINDINGS: list[BindingType] = [
     action.binding() for action in ACTIONS if action.everywhere
 ]
 
+UNBOUND = "unbound"
+"""The key of an action that has lost its own to another: no terminal sends it."""
 _NAMED = {"escape": "Esc", "enter": "Enter", "delete": "Del"}
+
+
+_used: dict[str, str] = {}
+
+
+def use_keymap(keymap: Mapping[str, str]) -> None:
+    """The actions that `keymap` names have its keys from now on."""
+    _used.clear()
+    _used.update(keymap)
+
+
+def keys_of(action: Action) -> list[str]:
+    """The keys of an action that are in use; the first is shown."""
+    return _used.get(action.id, action.keys).split(",")
+
+
+def key_of(name: str) -> str:
+    """The key of the action `name`, as it is shown."""
+    every = {action.id: action for action in (*ACTIONS, *APP_ACTIONS)}
+    return show_key(keys_of(every[name])[0])
 
 
 def show_key(key: str) -> str:
     """`ctrl+j` as `^J`, `f2` as `F2`, `delete` as `Del`."""
     if key in _NAMED:
         return _NAMED[key]
+    if key == UNBOUND:
+        return "(no key)"
     return key.replace("ctrl+", "^").replace("alt+", "alt-").upper()

@@ -76,6 +76,8 @@ class ImportEnded:
 
     sentence: str
     failed: bool
+    paused: bool = False
+    """Whether the person paused it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,14 @@ class Found:
     sources: tuple[Source, ...]
     problem: str = ""
     """Why the search failed; empty if it did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextsRead:
+    """The letters of a draft that the store still has."""
+
+    record_ids: tuple[int, ...]
+    sources: tuple[Source, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +133,7 @@ Outcome = (
     | ImportEnded
     | Counted
     | Found
+    | TextsRead
     | Heard
     | InThread
 )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from edge_app.decoding.events import (
+    Choice,
     Drafted,
     Emit,
     Event,
@@ -23,6 +24,7 @@ from edge_app.decoding.events import (
     HeldBack,
     Notice,
     Opened,
+    Place,
     Received,
     Reckoned,
     Sent,
@@ -33,6 +35,7 @@ from edge_app.decoding.events import (
     Statistics,
     Token,
     Verified,
+    Weighed,
 )
 from edge_app.service.requests import WriteRequest
 
@@ -81,6 +84,14 @@ def from_json(line: str) -> Event:
             return StandsIn(tuple((int(i), str(text)) for i, text in fields["tokens"]))
         case "Settled":
             return Settled(tuple(Token(**token) for token in fields["tokens"]))
+        case "Weighed":
+            places = tuple(
+                Place(
+                    tuple(Choice(**one) for one in place["choices"]), place["refused"]
+                )
+                for place in fields["places"]
+            )
+            return Weighed(fields["position"], places)
         case "Verified":
             return Verified(**{**fields, "refused": tuple(fields["refused"])})
         case "Sent":
@@ -141,13 +152,24 @@ class RecordedService:
         """Sources in the recordings that hold `query`."""
         found = [
             source
+            for source in self._sources()
+            if query.casefold() in f"{source.title} {source.excerpt}".casefold()
+        ]
+        return found[:limit]
+
+    def texts(self, record_ids: Sequence[int]) -> list[Source]:
+        """Sources in the recordings of these records."""
+        found = {one.record_id: one for one in self._sources()}
+        return [found[one] for one in record_ids if one in found]
+
+    def _sources(self) -> list[Source]:
+        return [
+            source
             for recording in self.recordings
             for event in recording
             if isinstance(event, SourcesFound)
             for source in event.sources
-            if query.casefold() in f"{source.title} {source.excerpt}".casefold()
         ]
-        return found[:limit]
 
     def search_received(self, query: str, limit: int = 20) -> list[Source]:
         """None: a recorded run has no store."""

@@ -30,6 +30,7 @@ from edge_app.tui.outcomes import (
     Outcome,
     Prepared,
     PrepareFailed,
+    TextsRead,
     WriteEnded,
 )
 from edge_app.tui.variant import Variant
@@ -64,6 +65,7 @@ class ServiceThreads:
         self._threads: list[threading.Thread] = []
         self._loading: threading.Thread | None = None
         self._closing = threading.Event()
+        self._pausing = threading.Event()
 
     def server_ended(self) -> bool:
         """Whether the server that was started here has ended; does not block."""
@@ -86,6 +88,14 @@ class ServiceThreads:
             return Found(query, tuple(self._service.search(query)))
 
         self._start(find, lambda problem: Found(query, (), problem))
+
+    def read_texts(self, record_ids: tuple[int, ...]) -> None:
+        """Read the texts of these records from the store."""
+
+        def read() -> Outcome:
+            return TextsRead(record_ids, tuple(self._service.texts(record_ids)))
+
+        self._start(read, lambda _: TextsRead(record_ids, ()))
 
     def search_received(self, query: str) -> None:
         """Search what others wrote to the person."""
@@ -124,9 +134,10 @@ class ServiceThreads:
 
     def import_letters(self, kind: str, path: Path, me: list[str]) -> None:
         """Read letters into the store."""
+        self._pausing.clear()
 
         def advance(done: int, total: int) -> None:
-            if self._closing.is_set():
+            if self._closing.is_set() or self._pausing.is_set():
                 raise StoppedError("stopped; the same import goes on from there")
             self.inbox.append(ImportAdvanced(done, total))
 
@@ -134,7 +145,16 @@ class ServiceThreads:
             sentence = self._service.import_letters(kind, path, me, advance)
             return ImportEnded(sentence, failed=False)
 
-        self._start(read, lambda problem: ImportEnded(problem, failed=True))
+        def failed(problem: str) -> Outcome:
+            paused = self._pausing.is_set() and not self._closing.is_set()
+            said = "paused; what was read is kept" if paused else problem
+            return ImportEnded(said, failed=not paused, paused=paused)
+
+        self._start(read, failed)
+
+    def pause_import(self) -> None:
+        """End an import at its next word of progress; the same one goes on there."""
+        self._pausing.set()
 
     def close(self, patience: float = 3.0) -> bool:
         """Close the service after `patience` seconds at most for the threads that write

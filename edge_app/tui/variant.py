@@ -19,6 +19,7 @@ from edge_app.decoding.events import (
     Given,
     HeldBack,
     Opened,
+    Place,
     Reckoned,
     Sent,
     Settled,
@@ -28,6 +29,7 @@ from edge_app.decoding.events import (
     Statistics,
     Token,
     Verified,
+    Weighed,
 )
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal.stretch import Stretch
@@ -82,6 +84,8 @@ class Variant:
     stopped: bool = False
     held: list[HeldBack] = field(default_factory=list)
     """What was kept from the server."""
+    weighed: dict[int, Place] = field(default_factory=dict)
+    """What the models thought, by the place of a settled token."""
     before: list[Run] = field(default_factory=list)
     """What stands before what is written: it goes on from there."""
     after: list[Run] = field(default_factory=list)
@@ -103,7 +107,7 @@ class Variant:
         self.left.request = self.request.brief.text
         self.before, self.after = words(self.before), words(self.after)
 
-    def apply(self, event: Event, now: float) -> None:
+    def apply(self, event: Event, now: float) -> None:  # noqa: C901
         """Apply an event that came at `now`; after a stop no words are added."""
         match event:
             case SourcesFound(sources=sources):
@@ -133,6 +137,8 @@ class Variant:
                         self.struck = [Struck(at, word, now + STRUCK_SECONDS)]
             case Settled(tokens):
                 self._settle(tokens)
+            case Weighed(position, places):
+                self.weighed.update(enumerate(places, position))
             case StandsIn(tokens=stand_ins):
                 self.left.texts.update(stand_ins)
                 ids, texts = zip(*stand_ins, strict=True) if stand_ins else ((), ())

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from decoding_core.errors import ChecksumError, ModelError
-from models.folders import state_folder
+from models.folders import machine_folder
 from models.local.describing import part_names
 from models.owner_only import make_folder, write_whole
 
@@ -53,7 +53,7 @@ class PulledNote:
 
 def pulled_folder() -> Path:
     """Where pulled models lie."""
-    return state_folder() / "models"
+    return machine_folder() / "models"
 
 
 def folder_of(repository: str) -> Path:

@@ -22,7 +22,7 @@ import numpy as np
 from decoding_core.sampling import Floats
 from models import python_child
 from models.files import locate
-from models.folders import state_folder
+from models.folders import machine_folder
 from models.owner_only import write_whole
 from models.running.settings import EngineSettings
 
@@ -54,7 +54,7 @@ def probe() -> Answer:
     if wish in ("on", "off"):
         return Answer(wish == "on", f"set by {OVERRIDE}")
     key = machine_and_build()
-    kept = state_folder() / "engine-probe.json"
+    kept = machine_folder() / "engine-probe.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
         entry = json.loads(kept.read_text())
         if entry["key"] == key:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
-from models.folders import state_folder
+from models.folders import machine_folder
 from models.owner_only import write_whole
 from models.running.interface import TextSlots
 from models.running.probe import machine_and_build
@@ -197,7 +197,7 @@ def _read() -> dict[str, dict[str, float]]:
 
 
 def _path() -> Path:
-    return state_folder() / "engine-threads.json"
+    return machine_folder() / "engine-threads.json"
 
 
 def _name(model: Path, tokens: int) -> str:

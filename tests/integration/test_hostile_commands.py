@@ -129,6 +129,8 @@ CASES = {
         "~1-AAAA-AAAA",
     ],
     ("unpair",): ["~", "{hostile}"],
+    ("completion",): ["~bash", "{hostile}"],
+    ("purge",): ["--dry-run", "{hostile}"],
     ("demo",): ["", "--seed {hostile}"],
     ("models", "list"): ["~", "~--json"],
     ("models", "check"): ["{gguf} {gguf}", "{missing} {hostile}", "{hostile} {gguf}"],

@@ -159,6 +159,7 @@ async def steps(pilot):
         await pilot.press("enter")
         await until(said("there is no"))
     app.screen.query_one("#path").value = str(folder)
+    app.screen.query_one("#kind").value = "mbox"
     await pilot.press("enter")
     await until(told("[/x]"))
     await pilot.press("escape", "ctrl+s")

@@ -24,6 +24,7 @@ from edge_app.decoding.events import (
     Source,
     SourcesFound,
     Verified,
+    Weighed,
     to_json,
 )
 from edge_app.service.requests import WriteRequest
@@ -182,6 +183,8 @@ def worth_keeping(event: Event) -> Event | None:
         case Given(count):
             return Given(count)
         case Opened() | Verified() | Settled() | HeldBack() | Reckoned() | Finished():
+            return event
+        case Weighed():
             return event
         case _:
             return None

@@ -10,7 +10,7 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from edge_app.tui.keys import ACTIONS, show_key
+from edge_app.tui.keys import ACTIONS, APP_ACTIONS, key_of, keys_of, show_key
 from edge_app.tui.screens.drawer import Drawer
 
 _LOOKS = (
@@ -23,10 +23,10 @@ _LOOKS = (
 _ABOUT = (
     "Your letters stay on this device. Your request and the drafted words go to the "
     "checker, a server that you run. Unless it is off, the guard holds back names, "
-    "numbers and phrases of your letters. F3 shows every byte. ^T does without the "
-    "checker.\n\n"
-    "Tab moves between the brief and the text. ^P lists every action. ^Q leaves; "
-    "the draft is there again at the next start.\n"
+    "numbers and phrases of your letters. {sent} shows every byte. {offline} does "
+    "without the checker.\n\n"
+    "Tab moves between the brief and the text. {palette} lists every action. {quit} "
+    "leaves; the draft is there again at the next start.\n"
 )
 
 
@@ -39,15 +39,16 @@ class HelpDrawer(Drawer):
     def contents(self) -> Iterable[Widget]:
         """The keys, the looks, and what goes where."""
         keys = _table()
-        for action in ACTIONS:
-            shown = " ".join(show_key(key) for key in action.keys.split(","))
+        for action in (*ACTIONS, *APP_ACTIONS):
+            shown = " ".join(show_key(key) for key in keys_of(action))
             keys.add_row(Text(shown, "bold"), f"{action.label}: {action.does}")
         looks = _table()
         looks.add_row("", "")
         for name, look, meaning in _LOOKS:
             looks.add_row(Text(name, look), meaning)
         looks.add_row("", "")
-        parts = (keys, looks, _ABOUT)
+        named = {name: key_of(name) for name in ("sent", "offline", "palette", "quit")}
+        parts = (keys, looks, _ABOUT.format(**named))
         yield VerticalScroll(*(Static(part, markup=False) for part in parts))
 
     def on_mount(self) -> None:

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
-from textual import on
+from textual import on, work
 from textual.containers import Horizontal
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, Input, Label, ProgressBar, Select, Static
 
-from decoding_core.foreign_text import legible
+from decoding_core.foreign_text import legible, one_line
 from edge_app.tui.drafts import Writing
 from edge_app.tui.saving import PathError, typed_path, why_not
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
-from edge_app.tui.widgets.path_input import PathInput
+from edge_app.tui.widgets.path_input import PathInput, dropped
+from personal_store.errors import StoreError
 from personal_store.importers import available
+
+_AUTO = "auto"
+"""The kind that stands for whatever is found."""
+_LINES = 8
+"""Lines of a plan that are shown at most."""
+
+
+class Looked(Message):
+    """What is behind a path, in lines; `problem` says why nothing can be read."""
+
+    def __init__(self, path: Path, lines: list[str], problem: str = "") -> None:
+        super().__init__()
+        self.path = path
+        self.lines = lines
+        self.problem = problem
 
 
 class ImportDrawer(Drawer):
-    """Asks for a file, its kind and the person's addresses, and shows the progress."""
+    """Asks for a file, its kind and the person's addresses, says what it found there,
+    and shows the progress."""
 
     NAME = "import"
     TITLE = "Your letters"
@@ -29,21 +48,23 @@ class ImportDrawer(Drawer):
         super().__init__()
         self.add_class("-small")
         self.writing = writing
+        self._looked: Looked | None = None
 
     def contents(self) -> Iterable[Widget]:
-        """Three fields, a button, a bar and a sentence."""
+        """Three fields, what was found, a button, a bar and a sentence."""
         yield Static(
-            "A mailbox or another export of what you wrote. It is read on this device "
-            "and stays here. → completes a path.",
+            "A mailbox or another export of what you wrote: type its path, or drop it "
+            "here. It is read on this device and stays here. → completes a path.",
             classes="note",
             markup=False,
         )
         yield _field("file or folder", PathInput())
-        kinds = [(kind, kind) for kind in available()]
-        kind = Select(kinds, value="mbox", allow_blank=False, id="kind", compact=True)
+        kinds = [(kind, kind) for kind in (_AUTO, *available())]
+        kind = Select(kinds, value=_AUTO, allow_blank=False, id="kind", compact=True)
         yield _field("kind", kind)
         me = LineInput(name="me", placeholder="you@example.org, me@work.example")
         yield _field("your addresses", me)
+        yield Static(id="plan", markup=False)
         yield Button("Read them", id="read", compact=True)
         yield ProgressBar(id="bar", show_eta=False)
         yield Static(id="result", markup=False)
@@ -56,18 +77,52 @@ class ImportDrawer(Drawer):
 
     @on(Input.Changed, "#path")
     def _guess(self, event: Input.Changed) -> None:
+        self._looked = None
+        self.query_one("#plan", Static).update("")
         kind = guess_kind(event.value)
         if kind is not None:
             self.query_one("#kind", Select).value = kind
 
-    @on(Input.Submitted)
     @on(Button.Pressed)
+    def _pressed(self) -> None:
+        if self.writing.importing is not None:
+            self.writing.pause_import()
+            self._say("pausing…")
+        elif self.writing.paused is not None:
+            self.writing.resume_import()
+        else:
+            self._read()
+
+    @on(Input.Submitted)
     def _read(self) -> None:
+        """Read what is behind the path; where it is to be found out what that is, say
+        so first and read it when it is asked for once more."""
         if self.writing.importing is not None:
             self._say("one reading at a time: this one is not finished")
             return
+        path = self._path()
+        if path is None:
+            return
+        kind = str(self.query_one("#kind", Select).value)
+        if kind == _AUTO:
+            looked = self._looked
+            if looked is None or looked.path != path:
+                self._say("looking what is there…")
+                self._look(path)
+                return
+            if looked.problem:
+                self._say(looked.problem)
+                return
+        me = self.query_one("#me", Input).value.replace(",", " ").split()
+        self.writing.import_letters(kind, path, me)
+
+    def _path(self) -> Path | None:
+        """The path in the field; None where a sentence says why there is none."""
+        typed = self.query_one("#path", Input).value
         try:
-            path = typed_path(self.query_one("#path", Input).value)
+            path = typed_path(typed)
+            if not path.exists():  # typed or pasted as a shell would have it
+                path = typed_path(dropped(typed) or typed)
             path.stat()
         except PathError as error:
             self._say(str(error))
@@ -76,18 +131,50 @@ class ImportDrawer(Drawer):
         except OSError as error:
             self._say(f"{path} cannot be read: {why_not(error)}")
         else:
-            me = self.query_one("#me", Input).value.replace(",", " ").split()
-            kind = str(self.query_one("#kind", Select).value)
-            self.writing.import_letters(kind, path, me)
+            return path
+        return None
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group="look")
+    def _look(self, path: Path) -> None:
+        """Find out what is behind `path`, in a thread: it may be a whole disk."""
+        from edge_app.service.import_plan import plan
+        from personal_store.ingest.discovery import discover
+
+        try:
+            discovery = discover(path)
+        except (StoreError, OSError) as error:
+            self.post_message(Looked(path, [], str(error)))
+            return
+        problem = ""
+        if not discovery.found:
+            problem = f"nothing in {path} says by itself what it is: choose its kind"
+        self.post_message(Looked(path, list(plan(discovery)), problem))
+
+    @on(Looked)
+    def _found(self, event: Looked) -> None:
+        self._looked = event
+        lines = [one_line(line) for line in event.lines]
+        if len(lines) > _LINES:
+            more = f"and {len(lines) - _LINES + 1} lines more"
+            lines = [*lines[: _LINES - 1], more]
+        self.query_one("#plan", Static).update("\n".join(lines))
+        said = "enter reads this as your own writing; the store takes nothing twice"
+        self._say(event.problem or said)
 
     def _advance(self) -> None:
         going, ended = self.writing.importing, self.writing.imported
+        paused = self.writing.paused is not None
         self.query_one("#bar").display = going is not None
+        label = "Pause" if going is not None else "Go on" if paused else "Read them"
+        button = self.query_one(Button)
+        if str(button.label) != label:
+            button.label = label
         if going is not None:
             bar = self.query_one(ProgressBar)
             bar.update(total=going.total or None, progress=going.done)
-            self._say("reading…")
-        elif ended is not None:
+            if not self.writing.pausing:
+                self._say("reading…")
+        elif ended is not None and self._looked is None:
             self._say(ended.sentence)
 
     def _say(self, sentence: str) -> None:

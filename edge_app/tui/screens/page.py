@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
@@ -24,6 +24,7 @@ from edge_app.tui.screens import held_back
 from edge_app.tui.variant import Variant
 from edge_app.tui.widgets import title_line
 from edge_app.tui.widgets.brief import Brief
+from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.draft_pane import DraftPane
 from edge_app.tui.widgets.draft_view import DraftView
 from edge_app.tui.widgets.saying import Card, Saying
@@ -89,9 +90,9 @@ class Page(Screen[None]):
                     Content.from_markup(self._legend), id="legend", markup=False
                 )
             with VerticalScroll(id="rail", can_focus=False):
-                yield Card("sources", "", "F2")
-                yield Card("sent", "Left this device", "F3")
-                yield Card("numbers", "This draft", "F4")
+                yield Card("sources", "")
+                yield Card("sent", "Left this device")
+                yield Card("numbers", "This draft")
         yield Saying(id="strip")
         yield Footer()
 
@@ -277,6 +278,29 @@ class Page(Screen[None]):
         self.app.copy_to_clipboard(self.writing.variant.text)
         self.notify("copied")
 
+    def action_editor(self) -> None:
+        """Let the person change the text in an editor of their own."""
+        from edge_app.tui.terminal import editor
+
+        pane = self.pane
+        if not pane.editing:
+            self.notify("write something first, or let it be written to its end")
+            return
+        before = pane.editor.text
+        try:
+            words = editor.command()
+            with self.app.suspend():
+                after = editor.edited(before, words)
+        except editor.EditorError as error:
+            self.notify(str(error), severity="warning")
+            return
+        except SuspendNotSupported:
+            self.notify("there is no editor to be had here", severity="warning")
+            return
+        for start, end, text in editor.changes(before, after):
+            pane.editor.replace_letters(start, end, text)
+        self.refresh_all()
+
     def action_mailto(self) -> None:
         """Copy a link that opens the text in a mail program."""
         piece = self._piece()
@@ -331,6 +355,27 @@ class Page(Screen[None]):
             partial(authorship.report, variant),
         )
         self.app.push_screen(dialog, saved)
+
+    @on(DraftEditor.Asked)
+    @on(DraftView.Asked)
+    def action_why(self) -> None:
+        """Tell why the word at the cursor stands there."""
+        from edge_app.tui.why.drawer import WhyDrawer
+
+        if self.writing.variant is None:
+            self.notify("there is no word yet", severity="warning")
+            return
+        pane, broken = self.pane, list[int]()
+
+        self.app.push_screen(
+            WhyDrawer(
+                self.writing,
+                pane.letter,
+                lambda word: pane.mark(word.start, word.end),
+                broken.append,
+            ),
+            lambda _: pane.unmark(broken[0] if broken else None),
+        )
 
     @on(DraftView.Typed)
     def _edit(self, event: DraftView.Typed) -> None:

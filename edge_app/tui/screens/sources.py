@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Source
 from edge_app.tui.drafts import Writing
+from edge_app.tui.keys import key_of
 from edge_app.tui.outcomes import Found
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
@@ -87,7 +88,7 @@ class SourcesDrawer(Drawer):
         if self._query and self._answer is not None and self._answer.problem:
             return f"cannot search: {self._answer.problem}"
         if self._query and not (self._listed or self.writing.counts.get("own", 1)):
-            return "There is no letter of yours yet. Esc, then ^O imports some."
+            return f"There is no letter of yours yet. {key_of('import')} imports some."
         if self._query:
             return f"{len(self._listed)} found for “{self._query}”"
         if not self._listed:

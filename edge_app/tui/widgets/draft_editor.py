@@ -9,6 +9,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events
 from textual.document._document import Document
+from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Selection
 
@@ -36,6 +37,9 @@ class DraftEditor(PageText):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"draft--replaced", "draft--held"}
 
+    class Asked(Message):
+        """The person pressed Enter on a word."""
+
     def __init__(
         self, name: str, spliced: Callable[[int, int, list[Run]], None] = _nobody
     ) -> None:
@@ -45,6 +49,8 @@ class DraftEditor(PageText):
         self.states = bytearray()
         """The state of every letter; line breaks are letters."""
         self._starts: list[int] | None = None
+        self._typed_to: tuple[int, int] | None = None
+        """Where the cursor stood after the last edit."""
         self._inserting: State = "typed"
         self._taken: tuple[str, bytes] = "", b""
         """What was cut or copied here last, with its states."""
@@ -83,7 +89,9 @@ class DraftEditor(PageText):
             edit.maintain_selection_offset,
         )
         traced.inserted = self._states_of(edit.text)
-        return super().edit(traced)
+        done = super().edit(traced)
+        self._typed_to = self.cursor_location
+        return done
 
     def put(self, at: int, removed: int, runs: Iterable[Run]) -> None:
         """Put `runs` in the place of `removed` letters from `at` on, with their states,
@@ -160,6 +168,31 @@ class DraftEditor(PageText):
         if self._inserting == "pasted" and text and text == taken:
             return states
         return bytes([_STATES.index(self._inserting)])
+
+    @property
+    def letter(self) -> int:
+        """How many letters stand before the cursor."""
+        row, column = self.cursor_location
+        return sum(len(line) + 1 for line in self.document.lines[:row]) + column
+
+    def replace_letters(self, start: int, end: int, text: str) -> None:
+        """Put `text` in the place of the letters from `start` to `end`, as typed."""
+        assert isinstance(self.document, Document)
+        locate = self.document.get_location_from_index
+        self.replace(text, locate(start), locate(end))
+
+    def on_key(self, event: events.Key) -> None:
+        """Enter on a word that the cursor was brought to asks about it; who is typing
+        there breaks the line."""
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        beside = line[max(0, column - 1) : column + 1]
+        on_word = column < len(line) and any(map(str.isalnum, beside))
+        typing = self._typed_to == self.cursor_location
+        if event.key == "enter" and self.selection.is_empty and on_word and not typing:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Asked())
 
     def splice(self, start: int, length: int, states: bytes) -> bytes:
         """Replace the states of `length` letters by `states`; the replaced states."""

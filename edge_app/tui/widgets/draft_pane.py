@@ -124,6 +124,24 @@ class DraftPane(Vertical):
         """Let keys go to the text."""
         (self.editor if self.editing else self.view).focus()
 
+    @property
+    def letter(self) -> int | None:
+        """How many letters stand before the cursor; None where there is none."""
+        return self.editor.letter if self.editing else None
+
+    def mark(self, start: int, end: int) -> None:
+        """Show which letters are meant, if the editor is shown."""
+        if self.editing:
+            self.editor.select_letters(start, end)
+
+    def unmark(self, letter: int | None) -> None:
+        """Leave the cursor before what was marked, or break the line at `letter`."""
+        if self.editing and letter is None:
+            self.editor.move_cursor(self.editor.selection.start)
+        elif self.editing and letter is not None:
+            self.editor.select_letters(letter, letter)
+            self.editor.insert("\n")
+
     def type(self, text: str, *, pasted: bool = False) -> None:
         """Insert `text`, which was typed or pasted into the view, if the editor is
         shown."""

@@ -28,6 +28,9 @@ class DraftView(ScrollView, can_focus=True):
     PAGE_TURN = 1 / 3
     """Scroll by this part of the page: calmer and cheaper than row by row."""
 
+    class Asked(Message):
+        """The person pressed Enter: about the last word."""
+
     class Typed(Message):
         """The person began to type into the text."""
 
@@ -137,8 +140,11 @@ class DraftView(ScrollView, can_focus=True):
         self._wrap(0)
 
     def on_key(self, event: events.Key) -> None:
-        """Post `Typed` for a printable key."""
-        if event.is_printable and event.character:
+        """Post `Typed` for a printable key, and `Asked` for Enter."""
+        if event.key == "enter":
+            event.stop()
+            self.post_message(self.Asked())
+        elif event.is_printable and event.character:
             event.stop()
             self.post_message(self.Typed(event.character))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual import events
 from textual.widgets import TextArea
 
 
@@ -14,9 +15,23 @@ class PageText(TextArea):
         )
         self.highlight_cursor_line = False
         self.cursor_blink = False
+        self._undoing = False
+        """Whether the last key was to undo."""
+
+    def on_key(self, event: events.Key) -> None:
+        """Note whether undoing goes on."""
+        self._undoing = self._undoing and event.key == "ctrl+z"
+
+    def action_undo(self) -> None:
+        """Undo; nothing else is done by the same key next."""
+        self._undoing = True
+        super().action_undo()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """F6 and F7 select a line or all in a TextArea; here they are the page's."""
+        """F6 and F7 select a line or all in a TextArea; here they are the page's. So is
+        ^Z where nothing is to be undone, unless it was pressed to undo."""
         if action in ("select_line", "select_all"):
+            return False
+        if action == "undo" and not (self._undoing or self.history._undo_stack):
             return False
         return super().check_action(action, parameters)

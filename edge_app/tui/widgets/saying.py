@@ -6,6 +6,8 @@ from rich.cells import set_cell_size
 from rich.text import Text
 from textual.widgets import Static
 
+from edge_app.tui.keys import key_of
+
 _LEAST = 20
 """Columns of a card that is not shown, or not yet laid out."""
 
@@ -25,12 +27,17 @@ class Saying(Static):
 
 
 class Card(Saying):
-    """A card of the rail: its title and its key, then what it says."""
+    """A card of the rail: its title and its key, then what it says. A click opens the
+    drawer of the same name."""
 
-    def __init__(self, name: str, title: str, key: str) -> None:
+    def __init__(self, name: str, title: str) -> None:
         super().__init__(id=name, classes="card", markup=False)
         self.title = title
-        self._key = key
+        self._drawer = name
+
+    async def on_click(self) -> None:
+        """Open the drawer."""
+        await self.run_action(f"app.drawer('{self._drawer}')")
 
     @property
     def width(self) -> int:
@@ -39,5 +46,6 @@ class Card(Saying):
 
     def say(self, text: Text) -> None:
         """Show `text` below the title, if it is new."""
-        title = set_cell_size(self.title, self.width - len(self._key) - 1)
-        super().say(Text.assemble((title, "bold"), " ", (self._key, "dim"), "\n", text))
+        key = key_of(self._drawer)
+        title = set_cell_size(self.title, self.width - len(key) - 1)
+        super().say(Text.assemble((title, "bold"), " ", (key, "dim"), "\n", text))

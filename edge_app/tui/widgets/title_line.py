@@ -9,10 +9,13 @@ from textual.message import Message
 
 from decoding_core.foreign_text import one_line
 from edge_app.tui.drafts import Writing
+from edge_app.tui.keys import key_of
 from edge_app.tui.widgets.saying import Saying
 from edge_app.tui.words.meters import numbers
 from models.prompts import Request
 
+RECORDED = "a recorded run"
+"""How the name of a checker begins that is none."""
 _SWITCH = "switches the checker"
 _LONGEST_NAME = 20
 
@@ -48,14 +51,20 @@ def server(writing: Writing) -> Text:
         return Text("✗ no models")
     if not writing.ready:
         return Text("… loading the models")
+    offline = key_of("offline")
     if writing.offline:
-        return Text.assemble("○ offline: this device alone   ", _key("^T online"))
+        return Text.assemble(
+            "○ offline: this device alone   ", _key(f"{offline} online")
+        )
+    if (writing.server or "").startswith(RECORDED):
+        return Text.assemble(("○", "yellow"), f" {one_line(writing.server or '')}")
     if writing.checker_ended:
-        said = ("✗", "red"), " the checker has ended; ^J starts it again   "
-        return Text.assemble(*said, _key("^T offline"))
+        again = f"{key_of('draft')} starts it again   "
+        said = ("✗", "red"), f" the checker has ended; {again}"
+        return Text.assemble(*said, _key(f"{offline} offline"))
     if writing.checker_silent:
         said = ("✗", "red"), " no answer from the checker: this device alone   "
-        return Text.assemble(*said, _key("^T offline"))
+        return Text.assemble(*said, _key(f"{offline} offline"))
     variant, name = writing.variant, writing.server or ""
     if variant is not None and variant.opened is not None:
         trip = numbers(variant, writing.clock()).round_trip_ms
@@ -63,7 +72,9 @@ def server(writing: Writing) -> Text:
             name += ", not used here"
         elif trip is not None:
             name += f", {trip:.0f} ms"
-    return Text.assemble(("●", "green"), f" {one_line(name)}   ", _key("^T offline"))
+    return Text.assemble(
+        ("●", "green"), f" {one_line(name)}   ", _key(f"{offline} offline")
+    )
 
 
 def _key(label: str) -> tuple[str, Style]:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from decoding_core.foreign_text import one_line
 from edge_app.tui.drafts import Writing
+from edge_app.tui.keys import key_of
 from edge_app.tui.words.sources_text import date, reason, subject
 from models.prompts import TASKS
 
@@ -51,7 +52,11 @@ def letters_line(writing: Writing) -> str:
     total = sum(writing.counts.get(task, 0) for task in TASKS)
     if writing.samples:
         return f"{total} of {SAMPLES}" if total else SAMPLES
-    return f"{total} of your texts are here" if total else "no letters yet: ^O"
+    return (
+        f"{total} of your texts are here"
+        if total
+        else f"no letters yet: {key_of('import')}"
+    )
 
 
 def sent_card(writing: Writing, width: int) -> Text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edge_app.tui.drafts import Writing
+from edge_app.tui.keys import key_of
 
 
 def next_step(writing: Writing, *, samples: bool) -> str:
@@ -14,12 +15,16 @@ def next_step(writing: Writing, *, samples: bool) -> str:
         # Stays the same while words come.
         return starting(writing) or "writing and checking… esc stops"
     if variant is None or not variant.text:
-        return "^J drafts it" if writing.ready else "loading the models…"
+        return (
+            f"{key_of('draft')} drafts it" if writing.ready else "loading the models…"
+        )
     if len(writing.variants) > 1:
-        return "F7/F8 flip versions · F9 what differs · F3 what left?"
-    if samples:
-        return "edit anything · ^R another version · ^O your letters"
-    return "edit anything · ^R another version · ^S save"
+        flip = f"{key_of('earlier')}/{key_of('later')} flip versions"
+        return (
+            f"{flip} · {key_of('compare')} what differs · {key_of('sent')} what left?"
+        )
+    then = f"{key_of('import')} your letters" if samples else f"{key_of('save')} save"
+    return f"edit anything · {key_of('again')} another version · {then}"
 
 
 def starting(writing: Writing) -> str:
@@ -43,7 +48,9 @@ def welcome(*, samples: bool, practice_models: bool) -> str:
     better ones."""
     lines = []
     if samples:
-        lines.append("These are Tess's sample letters. ^O reads your own.")
+        lines.append(
+            f"These are Tess's sample letters. {key_of('import')} reads your own."
+        )
     if practice_models:
         lines.append(
             "These are practice models. specsteer models finds ones that write well."

@@ -16,7 +16,7 @@ _TITLE = re.compile(
     r"(?:, (?P<year>\d{4})-(?P<month>\d\d)-\d\d)?(?:: (?P<subject>.*))?$"
 )
 _SHORTEST_WORD = 3
-_COMMON = frozenset(
+COMMON = frozenset(
     re.findall(
         r"\w+",
         "about also ask asks because been before could does dont from give have here "
@@ -80,7 +80,7 @@ def shared_words(request: Request, source: Source) -> list[str]:
     """Words of the request that stand in the source too, as the request has them; not
     the names it is addressed to, nor words that stand everywhere."""
     there = set(_words(f"{source.title} {source.excerpt}"))
-    names = set(_words(request.recipient)) | _COMMON
+    names = set(_words(request.recipient)) | COMMON
     found = []
     for word in dict.fromkeys(_words(request.text)):
         stem = word[:-1] if word.endswith("s") else word

@@ -124,7 +124,7 @@ def test_a_store_that_fails_within(run, home):
         ("specialist = ['a']", "specialist must be a text"),
         (
             "colour = 'red'",
-            "there is no setting 'colour'; known are: cadence, certificate",
+            "there is no setting 'colour'; known are: ascii, cadence",
         ),
         ("method = 'steering'", "[method] is a table, not 'steering'"),
         ("[method]\ntemperature = 'hot'", "temperature must be a number, not 'hot'"),

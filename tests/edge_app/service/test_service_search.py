@@ -20,6 +20,10 @@ def test_phrases_exclusions_and_common_words(tmp_path):
         ServiceConfig(nowhere, nowhere, tmp_path / "store.db", nowhere)
     )
 
-    assert service.search("dear friend")
+    (first, *_) = found = service.search("dear friend")
+    gone = max(one.record_id for one in found) + 100
+    assert [one.excerpt for one in service.texts([first.record_id, gone])] == [
+        first.excerpt
+    ]
     assert all("old pier" in one.excerpt for one in service.search('"old pier"'))
     assert not [one for one in service.search("pier -old") if "old" in one.excerpt]

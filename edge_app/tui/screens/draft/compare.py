@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible
 from edge_app.tui.drafts import Writing
+from edge_app.tui.keys import key_of
 from edge_app.tui.runs import Run, cut
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.words.hunks import Hunk, hunks, taken
@@ -98,7 +99,8 @@ class CompareDrawer(Drawer):
         at = options.highlighted or 0
         options.clear_options()
         if variant is None or not self._texts:
-            note.update("There is nothing to compare yet: ^R writes another version.")
+            again = f"{key_of('again')} writes another version."
+            note.update(f"There is nothing to compare yet: {again}")
             return
         name, there = self._texts[self._other]
         theirs, ours = "".join(text for text, _ in there), variant.text

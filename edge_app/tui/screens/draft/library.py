@@ -19,6 +19,7 @@ from decoding_core.foreign_text import legible, one_line
 from edge_app.tui.drafts import Writing
 from edge_app.tui.journal.draft import Draft
 from edge_app.tui.journal.files import JournalError, Kept
+from edge_app.tui.keys import key_of
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.service_threads import in_thread
 from edge_app.tui.widgets.line_input import LineInput
@@ -147,7 +148,9 @@ class DraftsDrawer(Drawer):
             return
         path = self._listed[at].path
         if path == self.writing.kept_in:
-            self.notify("this one is on the page; ^N begins another first")
+            self.notify(
+                f"this one is on the page; {key_of('new')} begins another first"
+            )
         elif self._doomed != path:
             self._doomed = path
             self.notify("del once more throws it away for good", timeout=3)

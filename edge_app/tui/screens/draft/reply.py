@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Source
 from edge_app.tui.drafts import Writing
+from edge_app.tui.keys import key_of
 from edge_app.tui.outcomes import Heard, InThread
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.widgets.line_input import LineInput
@@ -98,7 +99,8 @@ class ReplyDrawer(Drawer):
         if heard.problem:
             note = f"cannot search: {heard.problem}"
         elif not self._listed:
-            note = "No letter by others is here that fits; ^O imports your mail."
+            imports = f"{key_of('import')} imports your mail"
+            note = f"No letter by others is here that fits; {imports}."
         elif chosen is not None:
             note = f"You answer {sender(chosen)}: {subject(chosen)}."
         self.query_one(".note", Static).update(legible(note))

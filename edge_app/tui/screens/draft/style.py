@@ -25,6 +25,7 @@ from edge_app.tui.journal.style import (
     TONES,
     Style,
 )
+from edge_app.tui.keys import key_of
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.service_threads import in_thread
 from edge_app.tui.variant import Variant
@@ -186,7 +187,8 @@ class StyleDrawer(Drawer):
         if not preview.writing:
             self._preview = None
             alike = all(change == "same" for _, change in changes)
-            said = "Struck: as it stands. Underlined: as it would be. ^R writes it all."
+            said = "Struck: as it stands. Underlined: as it would be. "
+            said += f"{key_of('again')} writes it all."
             if not written:
                 said = "nothing was written"
             elif not stood:

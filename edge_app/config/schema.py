@@ -1,0 +1,174 @@
+"""The settings as a list: what each is for, may be and is, and who says so.
+
+All of it comes from the dataclasses that hold the settings: the types say what a value
+may be, the sentence under a field what it is for.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import textwrap
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.settings import MethodSettings
+from edge_app.config.paired import read_paired
+from edge_app.config.sealed import STORE_NAME, read_file
+from edge_app.config.settings import (
+    SETTINGS,
+    TOKEN_VARIABLE,
+    Settings,
+    fits,
+    in_words,
+    read_settings,
+    settings_path,
+)
+
+Provenance = Literal["default", "file", "environment", "option", "pairing"]
+SECRET = ("token", "certificate")
+"""Never shown as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting as it stands."""
+
+    name: str
+    """As in the file, with its table: `method.strength`."""
+    help: str
+    kind: Any
+    value: Any
+    default: Any
+    said_by: Provenance
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """All that it may be, where these are few; empty where they are not."""
+        if self.kind is bool:
+            return ("true", "false")
+        return tuple(map(str, get_args(self.kind))) if _is_literal(self.kind) else ()
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words."""
+        kinds = [one for one in get_args(self.kind) or () if one is not NoneType]
+        words = in_words(self.kind)
+        if kinds and not _is_literal(self.kind):
+            words = " or ".join(in_words(one) for one in kinds)
+        return words
+
+    def shown(self, value: Any = ...) -> str:
+        """A value of it as a person reads it, without `value` the present one."""
+        value = self.value if value is ... else value
+        if self.name in SECRET and value:
+            return "(set)"
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, float):
+            return f"{value:g}"
+        return "" if value is None else str(value)
+
+    def parsed(self, typed: str) -> Any:
+        """The value that a person typed; None for nothing, which means the default.
+
+        Raises:
+            InvalidSettingsError: it can be none of this setting.
+        """
+        typed = typed.strip()
+        if not typed:
+            return None
+        tried: list[Any] = [typed]
+        if typed in ("true", "false"):
+            tried.insert(0, typed == "true")
+        for number in (float, int):
+            try:
+                tried.insert(0, number(typed))
+            except ValueError:
+                continue
+        for value in tried:
+            if fits(value, self.kind):
+                return value
+        raise InvalidSettingsError(f"{self.name} must be {self.allowed}, not '{typed}'")
+
+
+def list_settings(
+    path: Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> list[Setting]:
+    """All settings but the tables of keys, in the order of their classes. `options` are
+    those that the command line gave.
+
+    Raises:
+        InvalidSettingsError, StoreLockedError: as `read_settings` does.
+    """
+    path, options = path or settings_path(), options or {}
+    now, usual = read_settings(path), Settings()
+    written: dict[str, Any] = {}
+    if path.exists():
+        store = path.with_name(STORE_NAME)
+        written = tomllib.loads(read_file(path, SETTINGS, store).decode())
+    paired = read_paired(path.parent)
+    found = []
+    for table, holder, plain in (
+        ("", now, usual),
+        ("method", now.method, usual.method),
+    ):
+        kinds = get_type_hints(type(holder))
+        sentences = _sentences(type(holder))
+        own = written.get(table, {}) if table else written
+        for field in fields(holder):
+            if field.name in ("method", "keys"):
+                continue
+            name = f"{table}.{field.name}" if table else field.name
+            value, by = getattr(holder, field.name), _said_by(field.name, own)
+            if name == "token" and environment.get(TOKEN_VARIABLE):
+                by = "environment"
+            elif by == "default" and paired and value and name in _PAIRED:
+                by = "pairing"
+            if name in options:
+                value, by = options[name], "option"
+            help_ = sentences.get(field.name, "")
+            default = getattr(plain, field.name)
+            if name == "method.seed":
+                default = None  # another one at each start
+            found.append(Setting(name, help_, kinds[field.name], value, default, by))
+    return found
+
+
+_PAIRED = ("server", "token", "certificate")
+
+
+def _said_by(name: str, written: Collection[str]) -> Provenance:
+    return "file" if name in written else "default"
+
+
+def _is_literal(kind: Any) -> bool:
+    return get_origin(kind) is Literal
+
+
+def _sentences(holder: type[Settings | MethodSettings]) -> dict[str, str]:
+    """What stands under each field of a class; nothing where its source is missing."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(holder)))
+    except (OSError, SyntaxError):
+        return {}
+    found, name = {}, ""
+    for node in tree.body[0].body:  # type: ignore[attr-defined]
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            name = node.target.id
+        elif (
+            name and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        ):
+            found[name] = " ".join(str(node.value.value).split())
+            name = ""
+        else:
+            name = ""
+    return found

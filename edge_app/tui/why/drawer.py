@@ -1,0 +1,239 @@
+"""Why this word: its origin, what the models thought, and which letter it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Static
+
+from decoding_core.foreign_text import legible, one_line
+from edge_app.decoding.events import Choice, Place, Source
+from edge_app.tui.drafts import Writing
+from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.variant import Variant
+from edge_app.tui.why.origin import Word, word_at, words_of_version
+from edge_app.tui.why.passage import followed
+from edge_app.tui.words.cards_text import whose
+from edge_app.tui.words.sources_text import date, subject
+
+_LONGEST = 16
+"""Columns of a choice."""
+_THE_END = "(the end)"
+
+
+class WhyDrawer(Drawer):
+    """Tells of one word of the version on screen; ← and → go to the ones beside it."""
+
+    NAME = "why"
+    BESIDE = True
+    TITLE = "Why this word"
+    FOOT = "← → words · enter breaks the line · esc"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "other(-1)", "Earlier", show=False),
+        Binding("right", "other(1)", "Later", show=False),
+        Binding("enter", "break_line", "Break the line", show=False),
+    ]
+
+    def __init__(
+        self,
+        writing: Writing,
+        letter: int | None,
+        mark: Callable[[Word], None],
+        break_line: Callable[[int], None],
+    ) -> None:
+        """`letter` is where the cursor stands, None: behind the last word; `mark` shows
+        a word in the text, and `break_line` breaks the line at a letter."""
+        super().__init__()
+        self.writing = writing
+        self._mark = mark
+        self._break_line = break_line
+        self._words: list[Word] = []
+        variant = writing.variant
+        if variant is not None:
+            self._words = words_of_version(variant)
+        self._at = word_at(self._words, letter)
+        self._letter = letter
+        self._sources: tuple[Source, ...] = ()
+        self._asked = False
+
+    def contents(self) -> Iterable[Widget]:
+        """One text that scrolls."""
+        yield VerticalScroll(Static(id="text", markup=False))
+
+    def on_mount(self) -> None:
+        """Tell of the word; letters that the draft knows by name alone are read from
+        the store first."""
+        self.query_one(VerticalScroll).focus()
+        variant = self.writing.variant
+        if variant is not None:
+            self._sources = variant.sources
+        bare = tuple(one.record_id for one in self._sources if not one.excerpt)
+        if bare:
+            self._asked = True
+            self.writing.threads.read_texts(bare)
+            self.set_interval(0.1, self._take_texts)
+        self._show()
+
+    def action_other(self, step: int) -> None:
+        """Tell of the word `step` places on."""
+        if self._at is not None:
+            self._at = max(0, min(self._at + step, len(self._words) - 1))
+            self._letter = self._words[self._at].start
+            self._show()
+
+    def action_break_line(self) -> None:
+        """Break the line at the word, as Enter does everywhere else in a text."""
+        if self.is_current:
+            if self._letter is not None:
+                self._break_line(self._letter)
+            self.dismiss()
+
+    def _take_texts(self) -> None:
+        read = self.writing.texts_read
+        bare = tuple(one.record_id for one in self._sources if not one.excerpt)
+        if self._asked and read.record_ids == bare:
+            self._asked = False
+            self._sources = read.sources
+            self._show()
+
+    def _show(self) -> None:
+        variant, text = self.writing.variant, self.query_one("#text", Static)
+        if variant is None or self._at is None:
+            text.update("There is no word yet.")
+            return
+        word = self._words[self._at]
+        self._mark(word)
+        parts: list[Text | Table] = [Text(one_line(word.text), "bold")]
+        parts.append(Text(f"\n{origin(variant, word)}\n"))
+        for at in word.tokens:
+            place = variant.weighed.get(at)
+            if place is not None:
+                parts += table(variant, at, place, whole=len(word.tokens) == 1)
+        if word.state != "typed":
+            parts.append(self._follows(variant, word))
+        text.update(Group(*parts))
+        self.query_one(VerticalScroll).scroll_home(animate=False)
+
+    def _follows(self, variant: Variant, word: Word) -> Text:
+        if self._asked:
+            return Text("\nlooking into the letters that were read…", "dim")
+        if not variant.sources:
+            return Text("\nNo letter was read for this draft.", "dim")
+        if not self._sources:
+            return Text("\nThe letters that were read are no longer there.", "dim")
+        found = followed(variant.text, word.start, self._sources)
+        if found is None:
+            name = whose(self.writing)
+            return Text(f"\nIt stands in none of {name} that were read.", "dim")
+        when = date(found.source)
+        title = subject(found.source) + (f", {when}" if when else "")
+        return Text.assemble(
+            "\nIt follows ",
+            (title, "bold"),
+            "\n",
+            (_flat(found.before), "dim"),
+            (_flat(found.run), "underline"),
+            (_flat(found.behind), "dim"),
+        )
+
+
+def origin(variant: Variant, word: Word) -> str:
+    """Where a word came from, as a sentence."""
+    if word.state == "typed":
+        return "You typed it, or a part of it. No model was asked."
+    if not word.tokens:
+        return "It was drafted, and stands elsewhere or otherwise now."
+    if word.state == "held":
+        held = next(filter(None, map(variant.held_at, word.tokens)), None)
+        if held is not None:
+            return legible(
+                f"Drafted on this device and held back ({held.kind}: {held.reason}). "
+                f"The checker read “{one_line(held.stand_in)}” in its place."
+            )
+    origins = {variant.settled[at].origin for at in word.tokens}
+    if "recovered" in origins:
+        places = (variant.weighed.get(at) for at in word.tokens)
+        gone = next((p.choices[1].text for p in places if p and p.refused), "")
+        was = (
+            f"“{one_line(gone).strip()}” was drafted" if gone.strip() else "Another was"
+        )
+        return (
+            f"Redrawn: {was}, the checker refused it, and this one was drawn from what "
+            "both models thought."
+        )
+    if "bonus" in origins:
+        return "Added: drawn with the checker behind words that it kept."
+    if origins == {"local"}:
+        return "Drafted on this device; no checker was asked."
+    return "Drafted on this device, and kept by the checker."
+
+
+def table(
+    variant: Variant, at: int, place: Place, *, whole: bool
+) -> list[Text | Table]:
+    """What the models thought of a token, a row for each choice; the first stands
+    there. Heads name the models that gave numbers."""
+    token = variant.settled[at]
+    columns = [("with", "specialist"), ("without", "base"), ("checker", "generalist")]
+    given = [
+        (head, model)
+        for head, model in columns
+        if any(getattr(choice, model) is not None for choice in place.choices)
+    ]
+    kept = token.origin == "accepted" and ("checker", "generalist") not in given
+    if kept:
+        given.append(("checker", ""))
+    made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    made.add_column(
+        "" if whole else f"“{one_line(token.text)}”", max_width=_LONGEST + 2
+    )
+    for head, _ in given:
+        made.add_column(head, justify="right")
+    for number, choice in enumerate(place.choices):
+        look, said = "", _name(choice)
+        if number == 0:
+            look = "bold"
+        elif number == 1 and place.refused:
+            look = "strike"
+        numbers = [
+            Text(_share(getattr(choice, model)) if model else "kept" * (not number))
+            for _, model in given
+        ]
+        made.add_row(Text(said, look), *numbers)
+    heads = [head for head, _ in given]
+    notes = []
+    if "with" in heads:
+        letters = "the sample letters" if variant.samples else "your letters"
+        without = " with and without" if "without" in heads else " with"
+        notes.append(f"the small model{without} {letters}")
+    if kept:
+        notes.append("of what it keeps the checker gives no numbers")
+    return [made, Text(f"{'; '.join(notes)}\n", "dim")]
+
+
+def _name(choice: Choice) -> str:
+    text = legible(choice.text).replace("\n", "↵").strip(" ")
+    if not text:
+        text = "(space)" if choice.text else _THE_END
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _share(chance: float | None) -> str:
+    """A probability in a few columns."""
+    if chance is None:
+        return "–"
+    if chance < 0.001:
+        return "<0.1 %"
+    return f"{100 * chance:.{1 if chance < 0.1 else 0}f} %"
+
+
+def _flat(text: str) -> str:
+    """A stretch of a letter as one line, its ends kept."""
+    return legible(" ".join(f"x{text}x".split()))[1:-1]

@@ -1,0 +1,117 @@
+"""`specsteer purge` deletes all that is ours, nothing else, and says so first."""
+
+import fcntl
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from edge_app.cli import cli
+from edge_app.tui.journal.files import JournalFolder
+
+
+@pytest.fixture
+def full(home):
+    for name in ("store.db", "store-backup.db", "ledger.jsonl", "settings.toml"):
+        (home / name).write_text("geheim")
+    for name in ("drafts/draft-1.jsonl", "models/m.gguf", "adapters/a/adapter.json"):
+        (home / name).parent.mkdir(parents=True)
+        (home / name).write_text("geheim")
+    (home / "notes.txt").write_text("of somebody else")
+    return home
+
+
+def run(*words, **options):
+    return CliRunner().invoke(cli, ["purge", *words], **options)
+
+
+def left(home):
+    return {path.name for path in home.iterdir()}
+
+
+def test_it_says_what_there_is_and_deletes_nothing_unasked(full):
+    before = left(full)
+
+    for words in (("--dry-run",), ()):
+        done = run(*words)
+        assert "your letters" in done.output
+        assert "drafts of the app" in done.output
+        assert "notes.txt" not in done.output
+        assert left(full) == before
+    assert done.exit_code == 1
+    assert "add --yes" in done.output
+
+
+def test_all_of_ours_goes_and_nothing_else(full, tmp_path):
+    target = tmp_path / "dotfiles.toml"
+    target.write_text("[method]")
+    (full / "settings.toml").unlink()
+    (full / "settings.toml").symlink_to(target)
+    kept = os.open(full / "store.db", os.O_RDONLY)
+
+    done = run("--yes")
+
+    assert done.exit_code == 0, done.output
+    assert left(full) == {"notes.txt"}
+    assert target.read_text() == "[method]"
+    assert b"geheim" not in os.read(kept, 100), "it is overwritten"
+    os.close(kept)
+    assert "there is nothing of ours" in run("--yes").output
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("drafts/draft-1.jsonl", "the app has a draft open"),
+        ("store.db.lock", "an import is running"),
+        ("cloud.lock", "a server works from here"),
+    ],
+)
+def test_nothing_goes_while_something_of_ours_runs(full, name, sentence):
+    with (full / name).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = run("--yes")
+
+    assert done.exit_code == 1
+    assert sentence in done.output
+    assert (full / "store.db").exists()
+
+
+def test_every_name_that_the_program_makes_is_known(home):
+    """A store, a draft and settings, made as the program makes them."""
+    for words in (("status",), ("search", "tea")):
+        CliRunner().invoke(cli, words)
+    folder = JournalFolder(home / "drafts")
+    assert folder.paths() == []
+
+    run("--yes")
+
+    assert left(home) == set()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes(shell):
+    script = CliRunner().invoke(cli, ["completion", shell]).output
+
+    assert "_SPECSTEER_COMPLETE" in script
+    assert "specsteer" in script
+
+
+def test_commands_and_their_values_are_completed():
+    def completed(*words):
+        env = {
+            **os.environ,
+            "_SPECSTEER_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(("specsteer", *words)),
+            "COMP_CWORD": str(len(words)),
+        }
+        code = "from edge_app.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True
+        )
+        return {line.partition(",")[2] for line in done.stdout.splitlines()}
+
+    assert completed("pu") == {"purge"}
+    assert completed("completion", "") == {"bash", "zsh", "fish"}

@@ -1,0 +1,137 @@
+"""Reading letters: paths as they are dropped, what is found first, pause and resume."""
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.widgets import Button, Input, Select
+from tui_helpers import gated_service, make_app, play, said, until
+
+from decoding_core.errors import StoppedError
+from edge_app.service.configuration import ServiceConfig
+from edge_app.service.late import LateService
+from edge_app.tui.widgets.path_input import dropped
+from tests.waiting import wait_until
+
+MAIL = (
+    "From - Sat Mar 02 10:00:00 2024\nFrom: Tess <tess@example.org>\n"
+    "To: Ana <ana@example.org>\nSubject: tea {n}\nMessage-ID: <{n}@example.org>\n"
+    "Date: Sat, 2 Mar 2024 10:00:0{n} +0000\n\nHullo Ana, the tea number {n} is ready "
+    "and stands on the piano in the hall.\n\nTess\n\n"
+)
+
+
+def mailbox(folder: Path) -> Path:
+    path = folder / "My Mail's box" / "Sent.mbox"
+    path.parent.mkdir()
+    path.write_text("".join(MAIL.format(n=n) for n in range(3)))
+    (path.parent / "holiday.jpg").write_bytes(b"\xff\xd8")
+    return path
+
+
+def test_a_dropped_path_is_the_path_it_means(tmp_path):
+    """As terminals paste what is dropped on them."""
+    path = mailbox(tmp_path)
+    plain = str(path)
+    escaped = plain.replace(" ", "\\ ").replace("'", "\\'")
+
+    for pasted in (
+        plain,
+        escaped,
+        f"{escaped} {tmp_path}/other\\ one",
+        f'"{plain}"',
+        "'{}'".format(plain.replace("'", "'\\''")),
+        path.as_uri(),
+        f"{path.as_uri()}\r\n",
+        f"  {plain}\n",
+        path.as_uri().replace("file://", "file://localhost"),
+    ):
+        assert dropped(pasted) == plain, pasted
+    assert dropped("file://elsewhere/x") is None
+    assert dropped("a word") is None
+    assert dropped("") is None
+
+
+def test_what_is_there_is_said_before_it_is_read(tmp_path):
+    path = mailbox(tmp_path)
+    fake = gated_service()
+    fake.reading.set()
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await pilot.press("ctrl+o")
+        field = app.screen.query_one("#path", Input)
+        field.post_message(events.Paste(f"'{tmp_path}'"))
+        await until(pilot, lambda: field.value == str(tmp_path))
+        await pilot.press("enter")
+        await until(pilot, lambda: "enter reads this" in said(app, "#result"))
+        assert "mbox  1 file" in said(app, "#plan")
+        assert "not read: holiday.jpg" in said(app, "#plan")
+        assert not fake.imported
+        await pilot.press("enter")
+        await until(pilot, lambda: app.writing.imported is not None)
+        field.value = str(path.with_name("holiday.jpg"))
+        app.screen.query_one("#kind", Select).value = "auto"
+        await pilot.press("enter")
+        await until(pilot, lambda: "choose its kind" in said(app, "#result"))
+        await pilot.press("enter")
+        assert len(fake.imported) == 1
+
+    play(app, steps)
+    assert fake.imported == [("auto", tmp_path, [])]
+
+
+def test_an_import_is_paused_and_goes_on(tmp_path):
+    class Pausing(type(gated_service())):
+        def import_letters(self, kind, path, me, progress):
+            self.imported.append((kind, path, me))
+            if len(self.imported) == 1:
+                wait_until(lambda: progress(3, 10), "for the pause")
+            return "10 letters read."
+
+    fake = Pausing([])
+    fake.ready.set()
+    app = make_app(fake, tmp_path)
+    box = tmp_path / "mine.mbox"
+    box.touch()
+
+    async def steps(pilot):
+        await pilot.press("ctrl+o")
+        app.screen.query_one("#path", Input).value = str(box)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.writing.importing is not None)
+        button = app.screen.query_one(Button)
+        await until(pilot, lambda: str(button.label) == "Pause")
+        button.press()
+        await until(pilot, lambda: str(button.label) == "Go on")
+        assert "paused" in said(app, "#result")
+        assert app.writing.samples, "it is not the person's own yet"
+        button.press()
+        await until(pilot, lambda: str(button.label) == "Read them")
+        assert "10 letters read" in said(app, "#result")
+
+    play(app, steps)
+    assert fake.imported == [("mbox", box, [])] * 2
+
+
+def test_the_service_reads_whatever_it_finds(tmp_path):
+    """And an import that was stopped goes on where it was."""
+    path = mailbox(tmp_path)
+    nowhere = tmp_path / "none.gguf"
+    service = LateService(
+        ServiceConfig(nowhere, nowhere, tmp_path / "store.db", nowhere)
+    )
+    told = []
+
+    def stop(done, total):
+        told.append((done, total))
+        raise StoppedError("stopped")
+
+    with pytest.raises(StoppedError):
+        service.import_letters("auto", path.parent, ["tess@example.org"], stop)
+    sentence = service.import_letters(
+        "auto", path.parent, ["tess@example.org"], lambda *_: None
+    )
+    assert "3" in sentence
+    assert service.counts()["own"] == 3
+    service.close()
