@@ -295,6 +295,7 @@ def _write_request(
         offline=options["offline"],
         may_go_offline=not options["no_offline"],
         guard=options["guard"] or defaults.guard,
+        weighs=options["record"] is not None,
         ask=ask_in_terminal if sys.stdin.isatty() and sys.stderr.isatty() else None,
     )
 

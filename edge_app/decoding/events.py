@@ -386,7 +386,12 @@ class TextDecoder:
 class EventEmitter:
     """Turns what the decode loop does into events with texts."""
 
-    def __init__(self, emit: Emit, piece: Callable[[int], bytes]) -> None:
+    def __init__(
+        self, emit: Emit, piece: Callable[[int], bytes], *, weighs: bool = False
+    ) -> None:
+        self.weighs = weighs
+        """Whether anybody wants to know what the models thought of each token: over a
+        large vocabulary it costs about as much as drawing one."""
         self._emit = emit
         self._piece = piece
         self._settled = TextDecoder(piece)

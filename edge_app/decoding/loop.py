@@ -269,15 +269,20 @@ class DecodeLoop:
         refused = len(kept) < block.length
         replaced = refused or redrawn is not None
         recovered = () if redrawn is None else (redrawn,)
-        places = [
-            drafter.weighed(at, token, decider.row_at(verdict, at))
-            for at, token in enumerate(kept)
-        ]
-        for token in recovered:
-            at = len(kept)
-            gone = draft.token_ids[at] if refused else None
-            places.append(drafter.weighed(at, token, decider.row_at(verdict, at), gone))
-        self._emitter.weighed(places)
+        if self._emitter.weighs:
+            gone = draft.token_ids[len(kept)] if refused else None
+            stays = enumerate((*kept, *recovered))
+            self._emitter.weighed(
+                [
+                    drafter.weighed(
+                        at,
+                        token,
+                        decider.row_at(verdict, at),
+                        gone if at == len(kept) else None,
+                    )
+                    for at, token in stays
+                ]
+            )
         drafter.settle(len(kept), replaced=replaced)
         self._session.settle(text.public, len(kept), refused=refused)
         if replaced:
@@ -415,12 +420,13 @@ class DecodeLoop:
         block = self._out.popleft()
         assert block.held is not None
         token_ids = self._drafter.draft(block.length).token_ids
-        self._emitter.weighed(
-            [
-                self._drafter.weighed(at, token, None)
-                for at, token in enumerate(token_ids)
-            ]
-        )
+        if self._emitter.weighs:
+            self._emitter.weighed(
+                [
+                    self._drafter.weighed(at, token, None)
+                    for at, token in enumerate(token_ids)
+                ]
+            )
         self._drafter.settle(block.length, replaced=False)
         self._text.settle(token_ids)
         self._stand_in(block.held)

@@ -47,6 +47,8 @@ class WriteRequest:
     ask: Callable[[HeldBack], MayLeave] | None = field(default=None, compare=False)
     """Says for `guard` "ask" whether something that was held back may leave; None:
     nothing may, and a notice says so."""
+    weighs: bool = False
+    """Whether `Weighed` events shall tell what the models thought of each token."""
     before: str = ""
     """The text so far: what is written goes on from its end."""
     instead_of: str = ""

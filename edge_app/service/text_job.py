@@ -79,7 +79,7 @@ class TextJob:
             prompts = as_read(prompts, self.method)
 
             span = SpanEnd(self.emit, request.instead_of, request.behind)
-            emitter = EventEmitter(span.hear, vocabulary.piece)
+            emitter = EventEmitter(span.hear, vocabulary.piece, weighs=request.weighs)
             if self.given_ids:
                 emitter.given(self.given_ids)
             session = VerifierSession(

@@ -530,6 +530,7 @@ class Writing:
             settings=self.style.settings(settings),
             offline=self.offline,
             excluded=frozenset(self.excluded),
+            weighs=True,
             reply_to=None if letter is None else letter.record_id,
         )
 

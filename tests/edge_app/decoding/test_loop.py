@@ -45,7 +45,7 @@ class Writing:
         self.events = []
         self.stop = threading.Event()
         self.engine = small
-        self.emitter = EventEmitter(self.events.append, piece)
+        self.emitter = EventEmitter(self.events.append, piece, weighs=True)
         session = VerifierSession(
             verifier,
             OpenSession(PUBLIC, (), "fake", settings.terms()),

@@ -41,6 +41,15 @@ def test_each_settled_token_is_weighed(method, window):
         assert (first.generalist is not None) == by_row
 
 
+def test_nothing_is_weighed_unasked():
+    settings = MethodSettings(method="steering", draft_length=4)
+    writing = hashed(settings)
+    writing.emitter.weighs = False
+    writing.run()
+
+    assert not [one for one in writing.events if isinstance(one, Weighed)]
+
+
 def test_the_numbers_are_the_specialists_own():
     settings = MethodSettings(method="specialist", temperature=0.5)
     writing = Writing(settings, HashEngine("small"), OfflineVerifier())
