@@ -66,7 +66,13 @@ class FirstPaint:
     show_default="one for each core",
     help="Processes that only compute meanwhile.",
 )
-@click.option("--paints", type=NONE_OR_MORE, default=5, show_default=True)
+@click.option(
+    "--paints",
+    type=NONE_OR_MORE,
+    default=5,
+    show_default=True,
+    help="First paints, each by an app started anew.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def command(
     tokens: int,
@@ -76,7 +82,7 @@ def command(
     paints: int,
     as_json: bool,
 ) -> None:
-    """How soon the terminal gets a token that came, and what an update costs.
+    """How soon a token that came is seen, and what it costs.
 
     The app runs as a process of its own in a pseudo-terminal of 120 columns and 36
     rows. A delay is the time from the moment at which a token is handed over to that at

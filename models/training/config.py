@@ -109,6 +109,8 @@ class Schedule:
     ratio: float = 0.0
     """Weight of the log-ratio between both on what the rows say, beside the distance
     of their distributions."""
+    reverse: float = 0.0
+    """Weight of the same on whatever the model would draw itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,12 +131,16 @@ class Network(nn.Module):
         logits = self(unmarked(rows[:, :-1]))
         return cost_of(logits.flatten(0, 1).float(), rows[:, 1:].flatten())
 
-    def distance(self, rows: Tensor, teacher: Tensor, ratio: float = 0.0) -> Tensor:
+    def distance(
+        self, rows: Tensor, teacher: Tensor, ratio: float = 0.0, reverse: float = 0.0
+    ) -> Tensor:
         """How far this network is from a teacher on rows (B, T + 1) without marks,
-        together, in nats: KL(teacher || self) (Hinton et al., 2015), and `ratio` times
-        how much likelier it holds a token of the rows than the teacher (log B/L beyond
-        0): that is what has a drafted token refused. `teacher` holds logits (B * T, V)
-        of the same rows."""
+        together, in nats: KL(teacher || self) (Hinton et al., 2015), `ratio` times how
+        much likelier it holds a token of the rows than the teacher (log B/L beyond 0):
+        that is what has a drafted token refused, and `reverse` times the same of
+        whatever it would draw itself (the reverse KL of Agarwal et al., "On-Policy
+        Distillation of Language Models", 2024, with ratios cut at both ends).
+        `teacher` holds logits (B * T, V) of the same rows."""
         ours = self(rows[:, :-1]).flatten(0, 1).float().log_softmax(-1)
         theirs = teacher.float().log_softmax(-1)
         tokens = rows[:, 1:].flatten()
@@ -146,6 +150,9 @@ class Network(nn.Module):
             said = tokens[:, None]
             over = (ours.gather(1, said) - theirs.gather(1, said)).squeeze(1)
             apart = apart + ratio * over.clamp(0.0, _MOST_OVER)
+        if reverse:
+            over = (ours - theirs).clamp(0.0, _MOST_OVER)
+            apart = apart + reverse * (ours.exp() * over).sum(-1)
         return apart.where(costly, 0.0).sum()
 
 

@@ -208,8 +208,8 @@ class Run:
                 if taught and self._teacher is not None:
                     with torch.no_grad():
                         said = self._teacher(part[:, :-1]).flatten(0, 1)
-                    ratio = self.plan.schedule.ratio
-                    loss = self.network.distance(part, said, ratio)
+                    weights = self.plan.schedule.ratio, self.plan.schedule.reverse
+                    loss = self.network.distance(part, said, *weights)
                 else:
                     loss = self._nats(part)
             (loss / count).backward()

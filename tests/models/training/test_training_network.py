@@ -50,7 +50,8 @@ def full(network, vocabulary, tmp_path_factory):
 
 def test_the_distance_from_a_teacher_is_the_mean_of_what_sets_them_apart(network):
     """KL(teacher || self), and how much likelier a token of the row is held than the
-    teacher holds it, up to a limit; padding costs nothing."""
+    teacher holds it, and any token by how often it would be drawn, up to a limit;
+    padding costs nothing."""
     other = Network(SHAPE, seed=9)
     with torch.no_grad():
         for parameter in other.parameters():
@@ -60,7 +61,8 @@ def test_the_distance_from_a_teacher_is_the_mean_of_what_sets_them_apart(network
         theirs, ours = (one(row[:, :-1])[0].double() for one in (other, network))
         found = network.distance(row, other(row[:, :-1])[0])
         more = network.distance(row, other(row[:, :-1])[0], ratio=0.5)
-        none = network.distance(row, network(row[:, :-1])[0], ratio=0.5)
+        drawn = network.distance(row, other(row[:, :-1])[0], reverse=0.5)
+        none = network.distance(row, network(row[:, :-1])[0], ratio=0.5, reverse=0.5)
     p, q = theirs.softmax(-1), ours.softmax(-1)
     kept = [i for i, one in enumerate(row[0, 1:].tolist()) if one != PAD]
     expected = sum((p[i] * (p[i] / q[i]).log()).sum() for i in kept)
@@ -71,6 +73,8 @@ def test_the_distance_from_a_teacher_is_the_mean_of_what_sets_them_apart(network
     )
     assert float(found) == pytest.approx(float(expected), rel=1e-4)
     assert float(more - found) == pytest.approx(0.5 * over, rel=1e-3, abs=1e-4)
+    surer = sum((q[i] * (q[i] / p[i]).log().clamp(0.0, 4.0)).sum() for i in kept)
+    assert float(drawn - found) == pytest.approx(0.5 * float(surer), rel=1e-3, abs=1e-4)
     assert float(none) == pytest.approx(0.0, abs=1e-4)
 
 
