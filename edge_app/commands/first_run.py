@@ -10,7 +10,7 @@ from pathlib import Path
 
 from decoding_core.errors import DecodingError, ModelError, StoppedError
 from edge_app import sample
-from edge_app.decoding.events import Emit, Notice, Opened, Source
+from edge_app.decoding.events import Emit, Notice, Opened, Received, Sent, Source
 from edge_app.service.requests import Service, WriteRequest
 from edge_app.tui.recording import RecordedService, by_the_clock, read_recording
 
@@ -76,6 +76,7 @@ class FirstRun:
             if isinstance(event, Opened)
             else event
             for event in read_recording(sample.RECORDED)
+            if not isinstance(event, Sent | Received)  # nothing is sent now
         ]
         RecordedService([events], self._pace).write(request, emit, stop)
 

@@ -14,8 +14,8 @@ REVIEWS: Final = Path(__file__).with_name("Reviews.json")
 """Reviews of places, in the shape in which Google Takeout hands them out."""
 
 RECORDED: Final = Path(__file__).with_name("recorded-run.jsonl")
-"""The events of a real run of the embedded pair over these letters, for REQUEST; what
-was sent is left out, as nothing is sent when it is played."""
+"""The events of a real run of the embedded pair over these letters, for REQUEST: a
+tape of `make tape`. Where it stands in for models, what was sent is left out."""
 
 WRITER: Final = "Tess Marlow"
 ADDRESS: Final = "tess@example.org"
