@@ -20,6 +20,7 @@ from decoding_core.foreign_text import one_line
 from models.prompts import TASKS, Request
 
 EVERYDAY = Path(__file__).with_name("everyday.toml")
+SIXTY = Path(__file__).with_name("sixty.toml")
 """A hundred requests in everyday words."""
 
 Told = Literal["request", "notes"]
