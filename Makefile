@@ -38,8 +38,10 @@ run: setup
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/specsteer; else $(BIN)/specsteer demo; fi
 
 # Without compiled files, every process would compile the sources and tests again.
+# One process more than there are cores: some tests wait for processes of their own.
 test: setup-dev
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal \
+	  -n $$($(BIN)/python -c "import os; print(len(os.sched_getaffinity(0)) + 1)")
 
 engines: setup-torch
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest tests/models -m "slow or not slow"

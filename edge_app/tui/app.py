@@ -47,7 +47,6 @@ from edge_app.tui.keys import (
 from edge_app.tui.screens import late
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.help import HelpDrawer
-from edge_app.tui.screens.import_letters import ImportDrawer
 from edge_app.tui.screens.numbers import NumbersDrawer
 from edge_app.tui.screens.page import Page
 from edge_app.tui.screens.question import LeaveQuestion
@@ -135,7 +134,6 @@ class SpecSteerApp(App[None]):
             "sources": lambda: SourcesDrawer(self.writing),
             "sent": lambda: SentDrawer(self.writing, save_folder),
             "numbers": lambda: NumbersDrawer(self.writing),
-            "import": lambda: ImportDrawer(self.writing),
             "settings": self._settings_drawer,
             "keys": self._keys_drawer,
             **{name: partial(late.opened, name, self) for name in late.NAMES},

@@ -9,7 +9,7 @@ from edge_app.tui.screens.drawer import Drawer
 if TYPE_CHECKING:
     from edge_app.tui.app import SpecSteerApp
 
-NAMES = ("compare", "drafts", "reply", "style")
+NAMES = ("compare", "drafts", "import", "reply", "style")
 
 
 def opened(name: str, app: SpecSteerApp) -> Drawer:
@@ -24,6 +24,10 @@ def opened(name: str, app: SpecSteerApp) -> Drawer:
             from edge_app.tui.screens.draft.library import DraftsDrawer
 
             return DraftsDrawer(writing, app.go_on_with)
+        case "import":
+            from edge_app.tui.screens.import_letters import ImportDrawer
+
+            return ImportDrawer(writing)
         case "reply":
             from edge_app.tui.screens.draft.reply import ReplyDrawer
 

@@ -225,6 +225,7 @@ def fill_in_terminal(start, folder, texts) -> tuple[str, set[str]]:  # noqa: F81
     return terminal.output.decode(errors="replace"), names
 
 
+@pytest.mark.slow
 def test_nothing_that_is_pasted_steers_the_terminal(start, tmp_path):  # noqa: F811
     """As bytes through a pseudo-terminal, and what comes back byte for byte."""
     output, names = fill_in_terminal(start, tmp_path, [ALL])
