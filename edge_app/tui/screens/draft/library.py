@@ -125,10 +125,12 @@ class DraftsDrawer(Drawer):
 
     @on(OptionList.OptionHighlighted)
     def _read(self, event: OptionList.OptionHighlighted) -> None:
-        self._doomed = None
         if event.option_index >= len(self._listed):  # the list has changed meanwhile
             return
-        draft = self._listed[event.option_index].draft
+        kept = self._listed[event.option_index]
+        if kept.path != self._doomed:  # a key may have come before this was told
+            self._doomed = None
+        draft = kept.draft
         variant = draft.variant
         text = draft.request.text if variant is None else variant.text
         self.query_one("#text", Static).update(Text(legible(text)))
