@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from edge_app import sample
 from edge_app.commands.first_run import FirstRun
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
-from edge_app.service.late import LateService
-from edge_app.service.requests import Service
+from edge_app.service.late import LateService, writing_service
 from edge_app.tui.app import SpecSteerApp, run_app
 from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.settings.preferences import Preferences
@@ -32,13 +32,14 @@ def open_app(lora: str | None = None) -> None:
     that of the settings; ends the process with its exit code."""
     settings = read_settings()
 
-    def make() -> Service:
-        return LateService(service_config(settings, lora=lora, may_sample=True))
-
+    configured = partial(service_config, settings, lora=lora, may_sample=True)
     with Store.open(store_path()) as store:
         has_letters = bool(store.counts()["own"])
     first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)
-    service: Service = make() if has_letters else FirstRun(make)
+    if has_letters:  # what is missing is said before the app opens
+        service = LateService(partial(writing_service, configured()))
+    else:
+        service = FirstRun(lambda: writing_service(configured()))
     app = SpecSteerApp(
         service,
         save_folder=Path.cwd(),

@@ -1,4 +1,4 @@
-"""The writing service, imported where it is first asked for something.
+"""The writing service, imported and made where it is first asked for something.
 
 The libraries that it needs take a fifth of a second to import, and the app paints its
 page without them.
@@ -9,39 +9,41 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from edge_app.decoding.events import Emit, Source
 from edge_app.service.configuration import ServiceConfig
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import Service, WriteRequest
 
-if TYPE_CHECKING:
+
+def writing_service(config: ServiceConfig) -> Service:
+    """The writing service of this configuration, imported now."""
     from edge_app.service.service import WritingService
+
+    return WritingService(config)
 
 
 class LateService:
-    """Satisfies `requests.Service`. `server_ended` and `close` import nothing."""
+    """Satisfies `requests.Service` by one that is made when something is first asked of
+    it. `server_ended` and `close` make nothing."""
 
-    def __init__(self, config: ServiceConfig) -> None:
-        self._config = config
+    def __init__(self, make: Callable[[], Service]) -> None:
+        self._make = make
         self._making = threading.Lock()
         self._closing = threading.Event()
-        self._service: WritingService | None = None
+        self._service: Service | None = None
 
-    def _made(self) -> WritingService:
+    def _made(self) -> Service:
         """The service; made by the first that asks, while others wait. One that is made
         after `close` is closed, and refuses to load models."""
         with self._making:
             if self._service is None:
-                from edge_app.service.service import WritingService
-
-                self._service = WritingService(self._config)
+                self._service = self._make()
                 if self._closing.is_set():
                     self._service.close()
             return self._service
 
     def prepare(self) -> str:
-        """As `WritingService` does, and so are all others."""
+        """Load the models; the verifier's name."""
         return self._made().prepare()
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:

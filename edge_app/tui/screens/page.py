@@ -316,9 +316,7 @@ class Page(Screen[None]):
 
     def _piece(self) -> Piece | None:
         """The text on screen with what is known of it; None: there is none."""
-        from edge_app.tui.words.exports import (
-            Piece,
-        )  # late, as nobody needs it to begin
+        from edge_app.tui.words.exports import Piece
 
         variant, writing = self.writing.variant, self.writing
         if variant is None or not variant.text:

@@ -3,20 +3,22 @@ closed at any time."""
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from decoding_core.errors import StoppedError
 from edge_app.service.configuration import ServiceConfig
-from edge_app.service.late import LateService
+from edge_app.service.late import LateService, writing_service
 
 HEAVY = ("edge_app.service.service", "httpx", "llama_cpp", "transformers")
 
 
 def service(folder: Path) -> LateService:
     nowhere = folder / "nowhere"
-    return LateService(ServiceConfig(nowhere, nowhere, folder / "store.db", nowhere))
+    config = ServiceConfig(nowhere, nowhere, folder / "store.db", nowhere)
+    return LateService(partial(writing_service, config))
 
 
 def test_the_page_is_painted_without_the_service():

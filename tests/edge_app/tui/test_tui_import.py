@@ -9,7 +9,7 @@ from tui_helpers import gated_service, make_app, play, said, until
 
 from decoding_core.errors import StoppedError
 from edge_app.service.configuration import ServiceConfig
-from edge_app.service.late import LateService
+from edge_app.service.late import writing_service
 from edge_app.tui.widgets.path_input import dropped
 from tests.waiting import wait_until
 
@@ -118,7 +118,7 @@ def test_the_service_reads_whatever_it_finds(tmp_path):
     """And an import that was stopped goes on where it was."""
     path = mailbox(tmp_path)
     nowhere = tmp_path / "none.gguf"
-    service = LateService(
+    service = writing_service(
         ServiceConfig(nowhere, nowhere, tmp_path / "store.db", nowhere)
     )
     told = []
