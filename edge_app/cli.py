@@ -147,10 +147,10 @@ def main() -> None:
     _prepare_streams()
     ask_in_terminal()
     try:
-        cli.main(prog_name="specsteer", standalone_mode=False)
+        # Not standalone, click returns the status of an `Exit`, and raises none.
+        status: int | None = cli.main(prog_name="specsteer", standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        sys.exit(status or 0)
     except click.ClickException as error:
         error.show()
         _let_stdout_go()

@@ -73,6 +73,14 @@ def test_a_terminal_of_another_age():
     assert b"/??\n" in done.stdout
 
 
+def test_what_was_not_agreed_to_is_status_1():
+    """A command that ends without a sentence of its own says so by its status."""
+    Path(os.environ["SPECSTEER_HOME"], "ledger.jsonl").touch()
+    done = specsteer("specsteer purge < /dev/null")
+    assert done.stderr == b"Nothing is deleted yet: add --yes to delete it.\n"
+    assert done.returncode == 1
+
+
 def test_the_version():
     done = specsteer("specsteer --version")
     assert done.stdout.startswith(b"specsteer, version ")
