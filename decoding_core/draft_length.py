@@ -21,7 +21,9 @@ bonus; of drafting on while a block is out: PipeInfer (arXiv 2407.11798), PEARL 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
@@ -46,6 +48,15 @@ _TRIED = 6
 """Blocks drafted ahead by which it is known what that costs; of turns, one will do."""
 _LEAST_CHANCE = 0.05
 """Drafting goes on while what is drafted is kept with this chance at least."""
+_FIRST_CHANCE = 0.5
+"""A block ends at this chance where nothing was measured yet."""
+_CONFIDENCES = (0.1, 0.4, 0.8, 0.95, 0.99)
+"""The specialist's probabilities of a drafted token between which it is told apart."""
+_BELIEVED = (0.45, 0.5, 0.7, 0.85, 0.92, 0.97)
+"""Shares that are kept between them, before anything is seen: about those of the
+embedded pair."""
+_BELIEF = 4.0
+"""Drafted tokens that it takes to outweigh what was believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +201,25 @@ class _Measured:
         return median(self.draft_times) if self.draft_times else 0.0
 
 
+class _Confidence:
+    """How often tokens are kept, by how likely the specialist held them."""
+
+    def __init__(self) -> None:
+        self._kept = [share * _BELIEF for share in _BELIEVED]
+        self._tried = [_BELIEF] * len(_BELIEVED)
+
+    def learn(self, confidence: float, *, kept: bool) -> None:
+        """Take in what became of a drafted token."""
+        place = bisect_left(_CONFIDENCES, confidence)
+        self._kept[place] += kept
+        self._tried[place] += 1.0
+
+    def chance(self, confidence: float) -> float:
+        """That a token of which the specialist thought so is kept."""
+        place = bisect_left(_CONFIDENCES, confidence)
+        return self._kept[place] / self._tried[place]
+
+
 class DraftLengths:
     """Chooses how long drafts are, from what one text's rounds have taken so far.
 
@@ -198,14 +228,26 @@ class DraftLengths:
     share their cores, each is slower while the other works.
     """
 
-    def __init__(self, length: DraftLength, window: Window, limit: int) -> None:
-        """`limit` is the longest draft; a length or a window that is set stays."""
+    def __init__(
+        self,
+        length: DraftLength,
+        window: Window,
+        limit: int,
+        *,
+        by_confidence: bool = False,
+    ) -> None:
+        """`limit` is the longest draft; a length or a window that is set stays. Where
+        blocks end by confidence, they tell the server where the specialist was sure;
+        otherwise each drafted token is taken to be kept as often as any other."""
+        self._confidence = _Confidence() if by_confidence else None
         self._length = limit if length == "auto" else min(length, limit)
         self._fitted = length == "auto"
         self._window = window
         self._kept, self._tried = 6.0, 8.0  # what is believed before anything is seen
         self._turns, self._ahead = _Measured(), _Measured()
         self._verdicts = 0
+        self._least = _FIRST_CHANCE
+        """In turns, the chance at which a block ends."""
         self._plan = self._choose()
 
     @property
@@ -224,26 +266,42 @@ class DraftLengths:
         """What the parts of a round have taken, in the way that is gone now."""
         return (self._ahead if self.window > 1 else self._turns).costs()
 
-    def next(self, out: int) -> int:
-        """How long the next block is to be, with so many blocks out."""
-        return self._plan.later if out else self._plan.first
+    def next(self, out: int, drafted: Sequence[float] = ()) -> int:
+        """How long the next block is to be, with so many blocks out, when tokens of
+        these confidences are drafted for it."""
+        planned = self._plan.later if out else self._plan.first
+        if self._confidence is None or not self._fitted:
+            return planned
+        least, chance = self._least, 1.0
+        if self.window > 1:
+            least = self.acceptance**planned
+        for length, confidence in enumerate(drafted[: self._length], 1):
+            chance *= self._confidence.chance(confidence)
+            if chance <= least:
+                return length
+        return self._length
 
-    def worth_a_block(self, waiting: int) -> bool:
-        """Whether to begin another block behind so many tokens that wait for their
-        verdicts."""
-        return self.window > 1 and self.acceptance**waiting >= _LEAST_CHANCE
+    def chance(self, drafted: Sequence[float]) -> float:
+        """That all of some drafted tokens are kept, by their confidences."""
+        if self._confidence is None:
+            return self.acceptance ** len(drafted)
+        return math.prod(map(self._confidence.chance, drafted))
 
-    def worth_a_token(self, waiting: int, oldest: int, seconds: float) -> bool:
-        """Whether to draft another token behind so many, when the verdict on the oldest
-        block, of `oldest` tokens, is expected in so many seconds. A verdict that
-        refuses waits until the token is drafted; one that is overdue is not waited
-        for."""
+    def worth_a_block(self, chance: float) -> bool:
+        """Whether to begin another block behind tokens that wait for their verdicts and
+        are all kept with such a chance."""
+        return self.window > 1 and chance >= _LEAST_CHANCE
+
+    def worth_a_token(self, chance: float, oldest: float, seconds: float) -> bool:
+        """Whether to draft another token behind some that are all kept with such a
+        chance, when the verdict on the oldest block, all of which is kept with the
+        chance `oldest`, is expected in so many seconds. A verdict that refuses waits
+        until the token is drafted; one that is overdue is not waited for."""
         draft = self._ahead.draft
         if not self._ahead.blocks or seconds < -draft:
             return True
         late = max(draft - max(seconds, 0.0), 0.0)
-        refused = 1.0 - self.acceptance**oldest
-        return self.acceptance**waiting * draft >= refused * late
+        return chance * draft >= (1.0 - oldest) * late
 
     def drafted(self, seconds: float, out: int) -> None:
         """Take in what it took to draft one token, with so many blocks out."""
@@ -255,9 +313,19 @@ class DraftLengths:
         # Connecting again would count for many blocks.
         way.handling += 0.1 * (min(seconds, _LONGEST_HANDLING) - way.handling)
 
-    def verified(self, length: int, kept: int, models: float, waited: float) -> None:
-        """Take in a verdict on so many tokens: for how long the models worked for it,
-        and for how long it was waited for in all, in seconds."""
+    def verified(
+        self,
+        length: int,
+        kept: int,
+        models: float,
+        waited: float,
+        drafted: Sequence[float] = (),
+    ) -> None:
+        """Take in a verdict on so many tokens, of these confidences: for how long the
+        models worked for it, and for how long it was waited for in all, in seconds."""
+        if self._confidence is not None:
+            for place, confidence in enumerate(drafted[: kept + 1]):
+                self._confidence.learn(confidence, kept=place < kept)
         self._kept = 0.98 * self._kept + kept
         self._tried = 0.98 * self._tried + min(kept + 1, length)
         self._verdicts += 1
@@ -271,6 +339,13 @@ class DraftLengths:
         )
         if new or not self._verdicts % _PLANNED_EVERY:
             self._plan = self._choose()
+        if self.window == 1 and self._plan.first and self._turns.blocks:
+            # One more token gives one with the chance that all before it are kept, and
+            # takes its own time alone: it is worth it while that is the better pace.
+            costs = self._turns.costs()
+            pace = seconds_a_token(costs, self.acceptance, self._plan)
+            if pace > 0.0:
+                self._least = min(1.0, (costs.draft + costs.verify_token) / pace)
 
     def _choose(self) -> Plan:
         """What takes the least time a token, by what was measured."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import platform
 import re
@@ -208,7 +209,7 @@ def plot(rows: Sequence[Row], folder: Path) -> None:
             rates = [row.tokens_per_second for row in line]
             (drawn,) = axes.plot(trips, rates, "o-", label=label)
             if line[0].kept is not None:
-                limits = [1.0 / row.limit if row.limit else None for row in line]
+                limits = [1.0 / row.limit if row.limit else math.nan for row in line]
                 axes.plot(trips, limits, ":", color=drawn.get_color())
         axes.set(
             xlabel="round trip, ms (dotted: the limit of a single chain)",

@@ -76,6 +76,8 @@ class Drafter:
         """All that is drafted after the text."""
         self.logits: list[Floats] = []
         """Logits (V,) that each was drawn from."""
+        self.confidences: list[float] = []
+        """How likely the specialist held each, at temperature 1."""
 
     def next(self, text_ids: Sequence[int], attempt: int = 0, epoch: int = 0) -> int:
         """Draft one more token after the text and what is drafted; another attempt
@@ -102,6 +104,9 @@ class Drafter:
             self._account.drawn(token, token)
         self.token_ids.append(token)
         self.logits.append(row)
+        most = row.max()
+        others = float(np.exp(row - most).sum())
+        self.confidences.append(exp(float(row[token] - most)) / others)
         self._after = None
         return token
 
@@ -157,7 +162,7 @@ class Drafter:
     def cut(self, length: int) -> None:
         """Forget all that is drafted but the first `length` tokens."""
         if length < len(self.token_ids):
-            del self.token_ids[length:], self.logits[length:]
+            del self.token_ids[length:], self.logits[length:], self.confidences[length:]
             self._after, self._follows = None, False
 
     def settle(self, kept: int, *, replaced: bool) -> None:
@@ -166,7 +171,7 @@ class Drafter:
         if replaced:
             self.cut(kept)
             self._after, self._follows = None, False
-        del self.token_ids[:kept], self.logits[:kept]
+        del self.token_ids[:kept], self.logits[:kept], self.confidences[:kept]
 
 
 @dataclass(frozen=True, slots=True)

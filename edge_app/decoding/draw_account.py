@@ -35,6 +35,10 @@ class DrawAccount(Protocol):
     None stands for what would be drawn from without an account. `text_ids` are all
     before the place that is drawn for, drafted ones too."""
 
+    @property
+    def binds(self) -> bool:
+        """Whether it limits what draws may tell."""
+
     def before_draft(
         self, logits: Floats, text_ids: Sequence[int], epoch: int
     ) -> Floats | None:

@@ -69,6 +69,14 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class Posed:
+    """The request as it is told to the verifier, if it leaves at all."""
+
+    tokens: tuple[tuple[int, str], ...]
+    """Ids and texts of the public prompt."""
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """What is written goes on from a text that stands: so many tokens of it, which
     positions count too."""
@@ -265,6 +273,7 @@ class Finished:
 
 Event = (
     SourcesFound
+    | Posed
     | Opened
     | Given
     | Drafted
@@ -402,6 +411,12 @@ class EventEmitter:
         self._places: Sequence[Place] = ()
         self.tokens: list[Token] = []
         """All that is settled."""
+
+    def posed(self, token_ids: Sequence[int]) -> None:
+        """This is the public prompt, with all that stands in it."""
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        pieces = ((token, decode(self._piece(token))) for token in token_ids)
+        self._emit(Posed(tuple(pieces)))
 
     def given(self, token_ids: Sequence[int]) -> None:
         """What is written goes on from these tokens."""

@@ -133,6 +133,8 @@ def decode_loop(
         role.draft_limit if fixed else length,
         1 if fixed else settings.window,
         role.draft_limit,
+        # A limit counts what drawn tokens tell, not what the ends of blocks do.
+        by_confidence=account is None or not account.binds,
     )
     return DecodeLoop(
         drafter,
@@ -263,7 +265,9 @@ class DecodeLoop:
         if verdict is not None:
             bound = decision.truncation_bound
             self._emitter.verified(block.length, len(kept), waited, bound)
-            self._lengths.verified(block.length, len(kept), verdict.seconds, waited)
+            confidences = drafter.confidences[: block.length]
+            times = verdict.seconds, waited
+            self._lengths.verified(block.length, len(kept), *times, confidences)
 
         # Tell what was thought of what stays; roll back to it, and settle it.
         refused = len(kept) < block.length
@@ -316,7 +320,8 @@ class DecodeLoop:
             if self._session.alone:
                 wanted = self._alone.draft_length
             else:
-                wanted = min(wanted, lengths.next(len(self._out)))
+                behind = drafter.confidences[sent:]
+                wanted = min(wanted, lengths.next(len(self._out), behind))
             threshold = decider.threshold.at(begin, len(text))
             if pending >= wanted or done:
                 out = sum(block.held is None for block in self._out)
@@ -328,8 +333,10 @@ class DecodeLoop:
                     raise ContextFullError("the text no longer fits")
                 if self._send_clear(pending, wanted, threshold, final=done):
                     continue
-            if self._out and not pending and not lengths.worth_a_block(sent):
-                return
+            if self._out and not pending:
+                waiting = lengths.chance(drafter.confidences)
+                if not lengths.worth_a_block(waiting):
+                    return
             if self._out and (self._session.ready() or not self._has_time()):
                 return
             if self._stop.is_set():
@@ -438,8 +445,9 @@ class DecodeLoop:
         """Whether to draft one more token before the verdict on the oldest block."""
         oldest = self._out[0]
         left = oldest.expected - time.perf_counter()
-        drafted = len(self._drafter.token_ids)
-        return self._lengths.worth_a_token(drafted, oldest.length, left)
+        confidences, lengths = self._drafter.confidences, self._lengths
+        first = lengths.chance(confidences[: oldest.length])
+        return lengths.worth_a_token(lengths.chance(confidences), first, left)
 
     def _send(self, length: int, threshold: float) -> None:
         """Submit the next `length` drafted tokens behind the blocks that are out."""

@@ -173,6 +173,11 @@ class Account:
 
     # What the loop asks and tells: see `DrawAccount`.
 
+    @property
+    def binds(self) -> bool:
+        """Whether it limits what draws may tell."""
+        return self._limits.binds
+
     def before_draft(
         self, logits: Floats, text_ids: Sequence[int], epoch: int
     ) -> Floats | None:

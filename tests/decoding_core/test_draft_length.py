@@ -7,7 +7,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding_core.draft_length import (
@@ -266,11 +266,11 @@ def test_who_shares_cores_goes_back_to_turns():
 def test_a_verdict_that_is_overdue_is_not_waited_for():
     """Only one that is about to come is: a token takes 7 ms."""
     lengths = DraftLengths("auto", 2, LONGEST)
-    assert lengths.worth_a_token(12, 4, 0.0)  # nothing is known yet
+    assert lengths.worth_a_token(0.03, 0.3, 0.0)  # nothing is known yet
     rounds(lengths, GPU, lambda length, number: length // 2)
-    assert lengths.worth_a_token(12, 4, 2 * GPU.draft)
-    assert not lengths.worth_a_token(12, 4, 0.1 * GPU.draft)
-    assert lengths.worth_a_token(12, 4, -2 * GPU.draft)
+    assert lengths.worth_a_token(0.03, 0.3, 2 * GPU.draft)
+    assert not lengths.worth_a_token(0.03, 0.3, 0.1 * GPU.draft)
+    assert lengths.worth_a_token(0.03, 0.3, -2 * GPU.draft)
 
 
 @pytest.mark.parametrize(("length", "window"), [(5, 2), (5, "auto"), ("auto", 1)])
@@ -283,6 +283,82 @@ def test_what_is_set_stays(length, window):
             assert lengths.next(0) == lengths.next(2) == length
         if window != "auto":
             assert lengths.window == window
+
+
+def test_a_block_ends_where_the_specialist_was_not_sure():
+    """Not after so many tokens, unless they are all alike."""
+    lengths = DraftLengths("auto", 1, LONGEST, by_confidence=True)
+    rounds(lengths, GPU, lambda size, number: size * (number % 3 > 0))
+    sure, unsure = 0.999, 0.2
+    few, many = lengths.next(0, [unsure] * 40), lengths.next(0, [sure] * 40)
+    assert 1 <= few < many <= LONGEST
+    assert few < lengths.next(0, [unsure, *[sure] * 40]) < many
+    assert lengths.next(0, [sure, *[unsure] * few, *[sure] * 9]) == few + 1
+    assert lengths.chance([sure, unsure]) < lengths.chance([sure, sure])
+
+
+def test_what_becomes_of_drafted_tokens_is_learnt():
+    """Where whatever the specialist is sure of is refused, its word counts for less."""
+    lengths = DraftLengths("auto", 1, LONGEST, by_confidence=True)
+    for _ in range(40):
+        lengths.drafted(0.01, 0)
+        lengths.verified(1, 0, 0.01, 0.02, [0.999])
+        lengths.verified(1, 1, 0.01, 0.02, [0.2])
+    assert lengths.chance([0.999]) < 0.15 < 0.9 < lengths.chance([0.2])
+    assert lengths.next(0, [0.999]) == 1
+
+
+def test_ends_by_confidence_waste_fewer_drafts_and_less_time():
+    """Of words that are sure or not, half each, in simulated time; to the pair whose
+    words are all alike it makes no difference that matters."""
+
+    def written(shares, by_confidence):
+        lengths = DraftLengths("auto", 1, LONGEST, by_confidence=by_confidence)
+        chance, seconds, tokens, tried, stayed = Random(5), 0.0, 0, 0, 0
+        while tokens < 4000:
+            drafted = []
+            while len(drafted) < lengths.next(0, drafted):
+                drafted.append(chance.choice(list(shares)))
+                lengths.drafted(0.01, 0)
+            lost = (n for n, one in enumerate(drafted) if chance.random() > shares[one])
+            kept = next(lost, len(drafted))
+            models = 0.03 + 0.003 * len(drafted)
+            lengths.verified(len(drafted), kept, models, models, drafted)
+            seconds += 0.01 * len(drafted) + models
+            tokens += kept + (kept < len(drafted))
+            tried, stayed = tried + len(drafted), stayed + kept
+        return seconds / tokens, stayed / tried
+
+    different = {0.999: 0.97, 0.3: 0.6}
+    (slow, few), (quick, many) = (written(different, how) for how in (False, True))
+    assert quick < 0.97 * slow
+    assert many > few + 0.02
+    alike = {0.999: 0.8, 0.3: 0.8}
+    (slow, _), (quick, _) = (written(alike, how) for how in (False, True))
+    assert quick < 1.03 * slow
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.floats(1e-6, 1.0), max_size=30),
+    st.sampled_from(["auto", 5]),
+    st.sampled_from(["auto", 1, 3]),
+    st.integers(0, 3),
+)
+def test_a_block_never_shrinks_while_it_is_drafted(thought, length, window, out):
+    """What was found long enough is so with whatever is drafted behind it, and else
+    there is room for one more; what is set stays, and so does all by no confidence."""
+    lengths = DraftLengths(length, window, LONGEST, by_confidence=True)
+    rounds(lengths, GPU, lambda size, number: size * (number % 3 > 0), 10)
+    whole = lengths.next(out, thought)
+    for count in range(len(thought)):
+        some = lengths.next(out, thought[:count])
+        assert some == whole if whole <= count else some > count or some == LONGEST
+    blind = DraftLengths(length, window, LONGEST)
+    rounds(blind, GPU, lambda size, number: size * (number % 3 > 0), 10)
+    assert blind.next(out, thought) == blind.next(out)
+    if length != "auto":
+        assert whole == length
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 0), (1, 1)])
@@ -299,9 +375,9 @@ def test_a_limit_of_nothing_or_one_is_kept(limit, expected):
 def test_drafting_ahead_ends_where_it_is_hardly_ever_kept():
     """Behind tokens that wait for their verdicts."""
     lengths = DraftLengths("auto", 4, LONGEST)
-    assert lengths.worth_a_block(0)
+    assert lengths.worth_a_block(lengths.chance([]))
     rounds(lengths, GPU, lambda length, number: 0)
-    assert lengths.worth_a_block(0)
-    assert not lengths.worth_a_block(2)
+    assert lengths.worth_a_block(lengths.chance([]))
+    assert not lengths.worth_a_block(lengths.chance([0.9, 0.9]))
     rounds(lengths, GPU, lambda length, number: length, 400)
     assert lengths.worth_a_block(3 * LONGEST)
