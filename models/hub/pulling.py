@@ -180,6 +180,7 @@ def pull(offer: Offer, progress: Progress) -> Path:
     make_folder(folder)
     note = read_note(folder) or PulledNote(offer.repository)
     note.revision, note.licence, note.agreed = offer.revision, offer.licence, True
+    note.coming = {file.name: file.size for file in offer.files}
     write_note(folder, note)
     missing = [file for file in offer.files if not _is_here(folder, file, note)]
     begun = [_part(offer, file) for file in missing]
@@ -192,6 +193,8 @@ def pull(offer: Offer, progress: Progress) -> Path:
         note.files[file.name] = PulledFile(file.size, sha256, checked)
         write_note(folder, note)
         done += file.size
+    note.coming = {}
+    write_note(folder, note)
     return offer.path
 
 

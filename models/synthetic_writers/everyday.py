@@ -25,6 +25,7 @@ from models.synthetic_writers.grammar import (
     named_slots,
     tidy,
 )
+from models.synthetic_writers.scenes import Scene, scenes
 from models.synthetic_writers.synthetic import Piece, framed, letter, shown
 from models.synthetic_writers.writers import Writer, recipient
 
@@ -34,6 +35,8 @@ stand in a row, a line each: `told`, and of reviews `reviewed`."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
 _CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
+_FIGURE = re.compile(r"digit\d+b?")
+_SAME_CHOICE = re.compile(r"\[([^\[\]|]*(?:\|[^\[\]|]*)+)\]")
 _PRONOUN_SLOTS = "them", "they", "their", "theyre", "have", "want", "need", "like"
 _PRONOUNS = (
     ("her", "she", "her", "she is", "has", "wants", "needs", "likes"),
@@ -45,6 +48,14 @@ _REAL = {"mine1": "i_bank", "theirs": "s_bank", "deed": "vp", "the": "np"}
 _REAL_SHARE = 0.15
 _TOLD_SHARE = 0.4
 """Share of the texts that say sentences of a real one, where there are some."""
+_SCENE_SHARE = 0.75
+"""Share of the requests that are scenes written by hand."""
+_WHOLE_SHARE = 0.75
+"""Share of the scenes that are asked for to their end."""
+_TWO_SHARE = 0.25
+"""Share of the scenes of mails and notes that a short one follows."""
+_FEW = 4
+"""Things of a short scene, at most."""
 _DROPPED = (
     (r"\b(?:the|a|an) ", 0.75),
     (r"\b(?:is|are|was|were|am) ", 0.5),
@@ -95,15 +106,28 @@ class Facts:
         self._rng, self._bank = rng, bank
         self._values = dict(known)
         self._known = frozenset(known)
+        self._decided: dict[str, str] = {}
 
     def fill(self, template: str) -> str:
-        """The template with every slot and choice filled."""
-        return tidy(_SLOT.sub(lambda m: self._value(m[1]), self._chosen(template)))
+        """The template with every slot and choice filled. The choices of `[a|b]` are
+        the same in each template."""
+        decided = _SAME_CHOICE.sub(lambda m: self._decision(m[1]), template)
+        return tidy(_SLOT.sub(lambda m: self._value(m[1]), self._chosen(decided)))
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """What each slot stands for, those that were known too."""
+        return self._values
 
     @property
     def named(self) -> tuple[str, ...]:
         """What was named, but for the words of the writer."""
         return tuple(v for slot, v in self._values.items() if slot not in self._known)
+
+    def _decision(self, choices: str) -> str:
+        if choices not in self._decided:
+            self._decided[choices] = self._rng.choice(choices.split("|"))
+        return self._decided[choices]
 
     def _chosen(self, template: str) -> str:
         return _CHOICE.sub(lambda m: self._rng.choice(m[1].split("|")), template)
@@ -118,9 +142,10 @@ class Facts:
         return self._values[slot]
 
     def _drawn(self, slot: str) -> str:
-        """A thing of this kind; the things in it are drawn anew. `digitN` is a number
-        in figures up to about N; above 50 it has as many figures as N."""
-        if slot.rstrip("0123456789") == "digit":
+        """A thing of this kind; the things in it are drawn anew. `digitN`, or `digitNb`
+        for another one, is a number in figures up to about N; above 50 it has as many
+        figures as N."""
+        if _FIGURE.fullmatch(slot):
             most = int(slot.removeprefix("digit").rstrip("b"))
             least = most // 9 if most > 50 else min(2, most - 1)
             return str(
@@ -165,23 +190,33 @@ class Everyday:
         return write(writer, rng)
 
     def _email(self, writer: Writer, rng: Random) -> Piece:
-        name = recipient(writer, rng)
+        played = _played(rng, "email")
+        whom = Facts(rng, {}, self._bank)
+        name = whom.fill(played[0].of) if played and played[0].of else ""
+        name = name or recipient(writer, rng)
         plural = name in ("team", "all", "everyone") or " and " in name
         pronouns = rng.choice(_PRONOUNS[2:] if plural else _PRONOUNS)
         spoken_of = dict(zip(_PRONOUN_SLOTS, pronouns, strict=True))
         known = writer.words | spoken_of | {"name": name}
-        asks, says, named = self._told(rng, "told", ("say", "tell {name}", "mention"))
+        if played:
+            asks, says, named = self._scenes(rng, played, known | dict(whom.values))
+        else:
+            ways = "say", "tell {name}", "mention"
+            asks, says, named = self._told(rng, "told", ways)
         asks = [ask.replace("{name}", name) for ask in asks]
-        few = (0, 0, 1, 2) if asks else _COUNTS
+        few = (0, 0, 0, 1) if played else (0, 0, 1, 2) if asks else _COUNTS
+        place = rng.choice((0, len(asks)))
         for ask, say in _chosen(rng, "email", rng.choice(few)):
             if any(name in one for one in asks):
                 # Once named, most people say "her".
                 ask = ask.replace("{name}", rng.choice(("{them}", "{them}", "{name}")))
             facts = Facts(rng, known, self._bank)
-            asks.append(facts.fill(ask))
-            says.append(_sentence(facts.fill(say)))
+            asks.insert(place, facts.fill(ask))
+            says.insert(place, _sentence(facts.fill(say)))
             named += facts.named
-        text, habits_shown = letter(writer, rng, name, says)
+        # Nobody greets "the council".
+        greeted = "" if name.startswith(("the ", "my ")) else name
+        text, habits_shown = letter(writer, rng, greeted, says)
         given = name
         if any(name in ask for ask in asks):
             given = name if rng.random() < 0.4 else ""
@@ -193,8 +228,13 @@ class Everyday:
 
     def _post(self, writer: Writer, rng: Random) -> Piece:
         known = writer.words | {"name": "everyone", "them": "people"}
-        asks, says, named = self._told(rng, "told", ("say", "post that", "tell people"))
-        few = (0, 1, 1, 2) if asks else (1, 2, 3, 3, 4, 5)
+        played = _played(rng, "post")
+        if played:
+            asks, says, named = self._scenes(rng, played, known)
+        else:
+            ways = "say", "post that", "tell people"
+            asks, says, named = self._told(rng, "told", ways)
+        few = (0,) if played else (0, 1, 1, 2) if asks else (1, 2, 3, 3, 4, 5)
         for ask, say in _chosen(rng, "post", rng.choice(few)):
             facts = Facts(rng, known, self._bank)
             asks.append(facts.fill(ask))
@@ -206,23 +246,45 @@ class Everyday:
         return Piece(Request(asked(asks, rng), "post"), "", text, kept, tuple(named))
 
     def _review(self, writer: Writer, rng: Random) -> Piece:
-        asks, says, named = self._told(rng, "reviewed", ("say", "say that"))
-        count = rng.choice((0, 1, 2, 3) if asks else (1, 2, 3, 4, 4, 5, 6, 7))
-        parts = rng.sample(table()["review"]["part"], count)
+        played = _played(rng, "review")
+        of = Facts(rng, {}, self._bank)
+        name = of.fill(played[0].of if played else "{of}")
+        if played:
+            known = writer.words | dict(of.values)
+            asks, says, named = self._scenes(rng, played, known)
+        else:
+            asks, says, named = self._told(rng, "reviewed", ("say", "say that"))
+        few = (0,) if played else (0, 1, 2, 3) if asks else (1, 2, 3, 4, 4, 5, 6, 7)
+        parts = rng.sample(table()["review"]["part"], rng.choice(few))
         for ask, say in parts:
             facts = Facts(rng, writer.words, self._bank)
             asks.append(facts.fill(ask))
             says.append(_sentence(facts.fill(say)))
             named += facts.named
-        of = Facts(rng, {}, self._bank).fill("{of}")
-        given = of if rng.random() < 0.6 else ""
+        given = name if rng.random() < 0.6 else ""
         if not given:
             how = rng.choice(("review of {of}: {ask}", "{of}: {ask}", "{of}, {ask}"))
-            asks[0] = how.replace("{of}", of).replace("{ask}", asks[0])
-            says.insert(0, _sentence(f"This is about {of}."))
+            asks[0] = how.replace("{of}", name).replace("{ask}", asks[0])
+            says.insert(0, _sentence(f"This is about {name}."))
         text = writer.cased(" ".join(framed(writer, rng, says, letter=False)))
         request = Request(asked(asks, rng), "review", given)
         return Piece(request, "", text, shown(writer, text, {}), tuple(named))
+
+    def _scenes(
+        self, rng: Random, played: Sequence[Scene], known: Mapping[str, str]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """What asks for each thing of these scenes, what says it, and what is named."""
+        asks, says, named = list[str](), list[str](), list[str]()
+        for scene in played:
+            facts = Facts(rng, known, self._bank)
+            things = scene.things
+            if rng.random() >= _WHOLE_SHARE:
+                things = things[: rng.randint(1, len(things))]
+            for ask, say in things:
+                asks.append(facts.fill(ask))
+                says.append(_sentence(facts.fill(say)))
+            named += facts.named
+        return asks, says, named
 
     def _told(
         self, rng: Random, slot: str, ways: Sequence[str]
@@ -247,25 +309,25 @@ class Everyday:
         return asks, says, []
 
     def _note(self, writer: Writer, rng: Random) -> Piece:
-        lines: list[str] = []
-        named: list[str] = []
-        for _ in range(rng.choice((1, 2, 3, 4, 5, 5, 6, 7))):
+        known = writer.words | {"name": "me", "them": "them"}
+        played = _played(rng, "note")
+        asks, says, named = self._scenes(rng, played, known)
+        for _ in range(0 if played else rng.choice((1, 2, 3, 4, 5, 5, 6, 7))):
             kind = rng.choice(table()["note"])
-            facts = Facts(
-                rng, writer.words | {"name": "me", "them": "them"}, self._bank
-            )
-            lines.append(facts.fill(rng.choice(kind["ask"])))
+            facts = Facts(rng, known, self._bank)
+            asks.append(facts.fill(rng.choice(kind["ask"])))
+            says.append(_sentence(asks[-1]))
             named += facts.named
         mark = writer.words["note_mark"]
         written = [
-            (f"{number}. " if mark == "1" else mark) + line[:1].upper() + line[1:]
-            for number, line in enumerate(lines, 1)
+            (f"{number}. " if mark == "1" else mark) + say
+            for number, say in enumerate(says, 1)
         ]
         if writer.heading:
             written.insert(0, writer.heading)
         text = writer.cased("\n".join(written))
         lead = rng.choice(("", "", "", "note: ", "remember: ", "to do: ", "list: "))
-        request = Request(lead + asked(lines, rng), "note")
+        request = Request(lead + asked(asks, rng), "note")
         kept = shown(writer, text, {"heading": writer.heading})
         return Piece(request, "", text, kept, tuple(named))
 
@@ -312,6 +374,18 @@ def asked(asks: Sequence[str], rng: Random) -> str:
             (" thanks", " keep it short", " be friendly", ". be polite")
         )
     return request
+
+
+def _played(rng: Random, task: str) -> list[Scene]:
+    """The scenes of one request: none, one, or two that are short."""
+    if rng.random() >= _SCENE_SHARE:
+        return []
+    every = scenes()[task]
+    played = [rng.choice(every)]
+    if task in ("email", "note") and rng.random() < _TWO_SHARE:
+        short = [scene for scene in rng.sample(every, 8) if not scene.of]
+        played += [one for one in short if len(one.things) <= _FEW][:1]
+    return played
 
 
 def _chosen(rng: Random, task: str, count: int) -> list[tuple[str, str]]:

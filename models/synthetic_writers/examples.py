@@ -8,7 +8,7 @@ as a store finds them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from models.prompts import Excerpt, Message, Request, private_messages
@@ -37,8 +37,14 @@ _OTHER_KINDS = 0.15
 """Share of the examples with history that show texts of other kinds alone, as a store
 does that has none of the kind that is asked for."""
 
+_QUIET = 0.6
+"""Share of the writers with ways of their own who are met without their pet phrase. A
+specialist that has met few such writers gives one to people who have none."""
+
 Write = Callable[[Writer, Random, str], Piece]
 """Writes a text of a task, with the request that asks for it."""
+Meet = Callable[[Random], Writer]
+"""Makes a writer whom nobody has met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,30 +140,38 @@ def synthetic_examples(
         task = rng.choice(_EVERYDAY_TASKS if everyday_task else _TASKS)
         if rng.random() >= private:
             own = rng.random() < own_way
-            make = synthetic.new_writer if own else synthetic.common_writer
-            piece = write(make(rng), rng, task)
+            meet = _met if own else synthetic.common_writer
+            piece = write(meet(rng), rng, task)
             yield Example(piece.request, [], piece.text)
         elif rng.random() < _NOTES:
             yield _with_notes(rng)
         elif rng.random() < _OTHER_KINDS:
             yield _with_other_kinds(rng, task, write)
         else:
-            yield _with_history(rng, task, write)
+            yield _with_history(rng, task, write, _met)
+
+
+def _met(rng: Random) -> Writer:
+    """A writer as training meets them: often without a pet phrase."""
+    writer = synthetic.new_writer(rng)
+    return replace(writer, pet="") if rng.random() < _QUIET else writer
 
 
 def _piece(writer: Writer, rng: Random, task: str) -> Piece:
     return next(synthetic.pieces(writer, rng, task, 1))
 
 
-def _with_history(rng: Random, task: str, write: Write = _piece) -> Example:
-    writer = synthetic.new_writer(rng)
+def _with_history(
+    rng: Random, task: str, write: Write = _piece, meet: Meet = synthetic.new_writer
+) -> Example:
+    writer = meet(rng)
     piece = write(writer, rng, task)
     return _example(piece, _found(_past(writer, rng, task, write), piece.request, rng))
 
 
 def _with_other_kinds(rng: Random, task: str, write: Write) -> Example:
     """What was found is all of other kinds than the text that is asked for."""
-    writer = synthetic.new_writer(rng)
+    writer = _met(rng)
     others = [kind for kind in _TASKS if kind != task]
     count = rng.choice((1, 2, 3, 5))
     past = [write(writer, rng, rng.choice(others)) for _ in range(count)]
@@ -170,7 +184,7 @@ def _with_notes(rng: Random) -> Example:
         person = persona.new_person(rng)
         piece = persona.piece(person, rng)
         return _example(piece, [], person.notes)
-    writer = synthetic.new_writer(rng)
+    writer = _met(rng)
     person = persona.new_person(rng, writer)
     piece = persona.piece(person, rng)
     past = _past(writer, rng, piece.request.task)

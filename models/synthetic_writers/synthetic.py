@@ -25,7 +25,12 @@ from models.synthetic_writers.writers import (
 __all__ = ["Piece", "Writer", "answers", "common_writer", "new_writer", "pieces"]
 
 _LONG = 0.12
-"""Share of emails that are long, with more than is asked said about each thing."""
+"""Share of emails that are long and say many things."""
+_MORE, _MORE_WHEN_LONG = 0.02, 0.1
+"""Share of the things about which more is said than was asked. Were it large, letters
+would say what nobody asked for."""
+_PLAINLY = 0.6
+"""Share of the things that are said in the fewest words."""
 _GROUPS = ("team", "all", "everyone")
 
 
@@ -94,7 +99,11 @@ def said(act: dict[str, Any], writer: Writer, rng: Random, name: str) -> Said:
     ask = rng.choice(act["ask"])
     slots = named_slots(ask)
     fitting = [s for s in act.get("subject", ("",)) if named_slots(s) <= slots]
-    asked, say = filling.fill(ask), filling.pick(answers(act, ask))
+    ways = answers(act, ask)
+    if rng.random() < _PLAINLY:
+        plain = [way for way in ways if "{interjection}" not in way]
+        ways = [min(plain or ways, key=len)]
+    asked, say = filling.fill(ask), filling.pick(ways)
     return Said(
         asked,
         say,
@@ -115,7 +124,7 @@ def _email(writer: Writer, rng: Random) -> Piece:
     asks = [part.ask for part in parts]
     says = [
         f"{part.say} {part.more}"
-        if rng.random() < (0.8 if long else 0.12)
+        if rng.random() < (_MORE_WHEN_LONG if long else _MORE)
         else part.say
         for part in parts
     ]
@@ -173,7 +182,7 @@ def _judgements(
 def _post(writer: Writer, rng: Random) -> Piece:
     act = rng.choice(grammar()["post"])
     part = said(act, writer, rng, "")
-    says = [part.say, part.more] if rng.random() < 0.3 else [part.say]
+    says = [part.say, part.more] if rng.random() < _MORE else [part.say]
     text = " ".join(framed(writer, rng, says, letter=False))
     text = writer.cased(" ".join(filter(None, (writer.hail, text, writer.hashtag))))
     habits = shown(writer, text, {"hail": writer.hail, "hashtag": writer.hashtag})

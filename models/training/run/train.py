@@ -32,7 +32,7 @@ from models.training.run.machine import Machine, fast_bfloat16
 from models.training.run.optimiser import optimiser, rate_at, set_rate
 from models.training.run.progress import ProgressLine
 from models.training.run.rounding import as_exported, kind_of, rounded
-from models.training.start import begin
+from models.training.start import begin, parent
 
 _CLIP = 1.0
 _SEEN = 40
@@ -273,13 +273,18 @@ def _teacher(plan: Recipe, device: torch.device) -> Network | None:
     if not plan.schedule.teacher:
         return None
     other = config.recipe(plan.schedule.teacher, plan.scale, plan.work)
-    if not other.checkpoint.exists():
+    finished = config.EMBEDDED / f"{other.name}.gguf"
+    network = Network(other.shape).to(device)
+    if other.checkpoint.exists():
+        network.load_state_dict(load(other.checkpoint)["network"])
+    elif plan.scale == config.SCALES[0] and finished.is_file():
+        # One of the pair is made again: the other is the one that is here.
+        network.load_state_dict(parent.read(finished).weights)
+    else:
         raise ModelNotFoundError(
             f"the {plan.name} learns from the {other.name}, which is not trained yet: "
             f"run this step with --model {other.name} first"
         )
-    network = Network(other.shape).to(device)
-    network.load_state_dict(load(other.checkpoint)["network"])
     for name, weight in network.named_parameters():
         if weight.ndim == 2:
             weight.data = rounded(weight.data, kind_of(name, other.export))

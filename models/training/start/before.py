@@ -14,12 +14,12 @@ from models.training.start.parent import Parent
 
 FILES = {
     "generalist": (
-        "2e4c2dad6967856e1fef51c7bcb78b2a23522ceb",
-        "9493dd3bbe15dbb078cdda3aea5e893492a3b4c391a13ec8a0a90ca855ac6a45",
+        "be1104209da501376acd917e5c27ea53b2eb3b35",
+        "369c8483ae110b0986ee097976f3f714b16cfe319135ad6356f9722d59417efd",
     ),
     "specialist": (
-        "79c30838365f375148c62422325d199ac80a4dc6",
-        "28571e53a043ba9811759a04abf33e72a586b3a458c3dc5d29a9ab680bd03438",
+        "4d68c936eb1c7d5d35e085b755e07a620ef17261",
+        "f529d67b48e6efa4f6d482bc28da9314af1dcdbedf7f0ba2345601222e71d678",
     ),
 }
 """By model: what git calls the content of its file, and the file's SHA-256."""

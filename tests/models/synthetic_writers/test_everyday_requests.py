@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from models.synthetic_writers import everyday
 from models.synthetic_writers.everyday import Everyday, Facts
-from models.synthetic_writers.examples import synthetic_examples
+from models.synthetic_writers.examples import _met, synthetic_examples
+from models.synthetic_writers.grammar import grammar
+from models.synthetic_writers.synthetic import pieces
 from models.synthetic_writers.writers import common_writer, new_writer
 
 TASKS = ("email", "review", "post", "note")
@@ -91,12 +93,20 @@ def test_one_thing_is_another_than_the_next_of_its_kind():
         assert facts.fill("{date}") == one
 
 
+@pytest.fixture
+def without_scenes(monkeypatch):
+    """All requests are put together from parts."""
+    monkeypatch.setattr(everyday, "_SCENE_SHARE", 0.0)
+
+
+@pytest.mark.usefixtures("without_scenes")
 @pytest.mark.parametrize("task", TASKS)
 def test_phrases_of_real_texts_are_among_the_things(task):
     texts = [written(seed, task, BANK).text for seed in range(150)]
     assert sum("weir" in text for text in texts) > 5
 
 
+@pytest.mark.usefixtures("without_scenes")
 @pytest.mark.parametrize("task", ["email", "review", "post"])
 def test_real_sentences_are_asked_for_in_short_and_said_whole(task):
     """The words that carry what they say stand in the request."""
@@ -149,3 +159,24 @@ def test_some_histories_hold_texts_of_other_kinds_alone():
     ]
     without = [kind not in kinds for kind, kinds in shown]
     assert 0.08 < sum(without) / len(shown) < 0.25
+
+
+def test_most_writers_have_no_pet_phrase_in_training():
+    """A specialist that never meets such people gives them one. Those who measure are
+    drawn as ever."""
+    met = [_met(Random(seed)) for seed in range(400)]
+    drawn = [new_writer(Random(seed)) for seed in range(400)]
+    quiet, usual = (sum(not one.pet for one in group) for group in (met, drawn))
+    assert usual < 0.3 * 400 < 0.6 * 400 < quiet
+    assert [replace(one, pet="") for one in met] == [
+        replace(one, pet="") for one in drawn
+    ]
+
+
+def test_little_is_said_that_nobody_asked_for():
+    """Of the sentences that acts may add, few are."""
+    added = {more for act in grammar()["act"] for more in act["more"]}
+    writer = replace(common_writer(Random(0)), opens=0.0, closes=0.0, contracts=False)
+    texts = [piece.text for piece in pieces(writer, Random(1), "email", 400)]
+    with_more = sum(any(more in text for more in added) for text in texts)
+    assert 0 < with_more < 0.25 * len(texts)

@@ -33,7 +33,9 @@ from models.training.config import (  # noqa: E402
     data_folder,
     recipe,
 )
+from models.training.data import tokenizer  # noqa: E402
 from models.training.data.loops import AVOID  # noqa: E402
+from models.training.export.export import export  # noqa: E402
 from models.training.run import losses  # noqa: E402
 from models.training.run.losses import Losses, Step  # noqa: E402
 from models.training.run.machine import Machine, fast_bfloat16  # noqa: E402
@@ -107,7 +109,7 @@ def test_micro_batches_change_only_the_rounding(plan):
     """Gradients add up to those of the whole batch, however it is cut."""
     whole = learnt(Run(longer(plan, micro=64)), 3)
     parts = learnt(Run(longer(plan, micro=16)), 3)
-    assert parts == pytest.approx(whole, abs=1e-4)
+    assert parts == pytest.approx(whole, abs=1e-3)
 
 
 def test_a_stopped_step_never_was(plan):
@@ -147,9 +149,26 @@ def test_a_teacher_draws_the_pupil_near(plan, tmp_path, monkeypatch):
     assert distances[-1] < 0.3 * distances[0]
 
 
-def test_a_teacher_that_is_not_trained_yet_is_asked_for(plan, monkeypatch):
+def test_the_finished_teacher_that_is_here_teaches_where_none_was_trained(
+    plan, tmp_path, monkeypatch
+):
+    """One of the pair is made again, and the other is read from its file."""
+    teacher = replace(plan, name="generalist")
+    weights = Run(longer(plan, seed=7)).network.state_dict()
+    tokens = ["a", "b", "ab", *(f"<{number}>" for number in range(3, SHAPE.vocabulary))]
+    tokenizer.save(tokens, [("a", "b")], plan.vocabulary)
+    export(teacher, weights, tmp_path / "embedded" / "generalist.gguf")
+    monkeypatch.setattr("models.training.config.EMBEDDED", tmp_path / "embedded")
+    monkeypatch.setattr("models.training.config.recipe", lambda *_: teacher)
+    taught = Run(longer(plan, teacher="generalist"))
+    for name, weight in taught._teacher.state_dict().items():
+        assert torch.allclose(weight, weights[name], atol=0.01)
+
+
+def test_a_teacher_that_is_not_trained_yet_is_asked_for(plan, tmp_path, monkeypatch):
     teacher = replace(plan, name="generalist")
     monkeypatch.setattr("models.training.config.recipe", lambda *_: teacher)
+    monkeypatch.setattr("models.training.config.EMBEDDED", tmp_path / "embedded")
     taught = longer(plan, teacher="generalist")
     with pytest.raises(ModelNotFoundError, match="--model generalist"):
         Run(taught)
