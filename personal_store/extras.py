@@ -7,7 +7,6 @@ the part consists of are named.
 
 import shlex
 import sys
-from importlib import metadata
 from pathlib import Path
 
 _ROOT = Path(__file__).absolute().parent.parent
@@ -17,6 +16,9 @@ def how_to_add(extra: str) -> str:
     """The command for an extra of pyproject.toml, to be typed as it stands."""
     if (_ROOT / "pyproject.toml").is_file():
         return how_to_install("--editable", f"{_ROOT}[{extra}]")
+    # Seldom reached, and 20 ms to import.
+    from importlib import metadata
+
     wanted = f"extra == '{extra}'"
     required = (one.partition(";") for one in metadata.requires("specsteer") or [])
     return how_to_install(

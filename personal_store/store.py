@@ -9,9 +9,7 @@ from typing import Any, Self
 
 from sqlite_utils import Database
 
-from personal_store.database.connecting import connect
-from personal_store.errors import StoreError, faults
-from personal_store.files.private_files import make_private
+from personal_store.database.connecting import connect_private
 from personal_store.lifecycle import identities as owner
 from personal_store.lifecycle import trash
 from personal_store.lifecycle.late_cleaning import clean_all_waiting, received_index
@@ -78,13 +76,7 @@ class Store:
         An encrypted one is opened with the key that `keys.find` finds. What has lain
         in the trash for long enough is forgotten now.
         """
-        try:
-            make_private(path)
-            db = connect(path)
-        except OSError as error:
-            raise StoreError(f"The store {path} cannot be opened: {error}.") from error
-        except faults() as error:
-            raise StoreError(f"The store {path} cannot be opened: {error}.") from error
+        db = connect_private(path)
         trash.empty_if_due(db, path)
         return cls(db, path)
 
@@ -234,6 +226,26 @@ class Store:
             both = own | heard
             return [both[found] for found in ids if found in both]
         return []
+
+    def references(self, record_id: int) -> list[str]:
+        """The identifiers of a mail and of those that it answers, as they were sent,
+        the oldest first and at most 20; empty where it has none."""
+        found: list[str] = []
+        row = self.db.execute(
+            "SELECT key, reply_to FROM record WHERE id = ?", [record_id]
+        ).fetchone()
+        while row is not None and row[0].startswith("mid:") and len(found) < 20:
+            found.append(row[0].removeprefix("mid:").rpartition(":")[0])
+            answered = row[1]
+            if not answered or answered in found:
+                break
+            row = self.db.execute(
+                "SELECT key, reply_to FROM record WHERE key > ? AND key < ?",
+                [f"mid:{answered}:", f"mid:{answered};"],
+            ).fetchone()
+            if row is None:  # it is known by name alone
+                found.append(answered)
+        return found[::-1]
 
     def records(self) -> Iterator[Record]:
         """Everything stored but the trash, texts of others included, in the order of

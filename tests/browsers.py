@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
+import signal
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,7 +87,8 @@ def browser(folder):
     words = [program, "--headless", "--no-sandbox", "--disable-gpu", "--mute-audio"]
     words += ["--remote-debugging-port=0", f"--user-data-dir={folder}"]
     words += ["--window-size=1000,1000", "about:blank"]
-    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as child:
+    # What is called Chromium may be a script: it ends with all that it started.
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL, process_group=0) as child:
         try:
             port_file = Path(folder) / "DevToolsActivePort"
             wait_until(
@@ -104,5 +107,5 @@ def browser(folder):
                     page.call(f"{domain}.enable")
                 yield page
         finally:
-            child.kill()
+            os.killpg(child.pid, signal.SIGKILL)
             child.wait()

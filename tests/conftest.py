@@ -23,6 +23,8 @@ settings.load_profile("project")
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 # No test measures by accident how fast this machine is while others run.
 os.environ["SPECSTEER_THREADS"] = str(default_threads())
+# The servers of the tests are on this machine: no proxy leads to them.
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
 
 def pytest_collection_modifyitems(items):

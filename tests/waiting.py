@@ -35,12 +35,17 @@ def wait_until(fact, what="it did not happen"):
             return
 
 
-async def until_true(fact, what="it did not happen"):
+async def until_true(fact, what="it did not happen", pause=0.01):
     """The same in a coroutine, which lets the others run."""
     for _ in moments(what, pause=0):
         if fact():
             return
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(pause)
+
+
+async def others_go_on(seconds):
+    """Let other coroutines run for so long; what must have happened is waited for."""
+    await asyncio.sleep(seconds)
 
 
 def forever():

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from edge_app import sample
-from edge_app.commands.first_run import FirstRun
+from edge_app.commands.first_run import Arrivals, FirstRun
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
 from edge_app.service.late import LateService, writing_service
@@ -16,8 +16,8 @@ from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.settings.preferences import Preferences
 from models.folders import state_folder
 from models.prompts import Request
-from personal_store import Store
 from personal_store.database import keys
+from personal_store.database.connecting import holds_own_texts
 
 
 def draft_journals() -> JournalFolder:
@@ -33,8 +33,7 @@ def open_app(lora: str | None = None) -> None:
     settings = read_settings()
 
     configured = partial(service_config, settings, lora=lora, may_sample=True)
-    with Store.open(store_path()) as store:
-        has_letters = bool(store.counts()["own"])
+    has_letters = holds_own_texts(store_path())
     first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)
     if has_letters:  # what is missing is said before the app opens
         service = LateService(partial(writing_service, configured()))
@@ -47,6 +46,7 @@ def open_app(lora: str | None = None) -> None:
         defaults=settings.method,
         journals=draft_journals(),
         practice_models=not (settings.specialist or settings.generalist),
+        arriving=Arrivals().in_words,
         preferences=Preferences(
             settings, options={} if lora is None else {"lora": lora}
         ),

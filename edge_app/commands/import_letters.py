@@ -6,13 +6,11 @@ from pathlib import Path
 
 import click
 
-from edge_app.commands.import_auto import Owner, import_everything
+from edge_app.commands.import_auto import Owner, go_on, import_everything, import_one
 from edge_app.commands.import_imap import import_sent_folder
-from edge_app.commands.import_reports import show_report
 from edge_app.commands.import_watch import import_and_watch
-from edge_app.commands.progress import Progress
 from edge_app.config.settings import store_path
-from personal_store import Store, import_source, importers
+from personal_store import Store, importers
 from personal_store.importers import TalkImporter
 
 _HELP = f"""Read your own texts from PATH into the store on this device.
@@ -22,12 +20,14 @@ which finds out what is in it, says so and asks, or one of:
 {", ".join(importers.available())}.
 
 Importing the same file again adds nothing, and a file that has not changed is not read
-again; an import that was stopped goes on where it was. The last line counts what was
+again; an import that was stopped goes on where it was, and 'auto' without PATH offers
+just that. The last line counts what was
 added, skipped and failed, and what others wrote: that is stored, and never imitated.
 Where each service hides its export: docs/importing.md.
 
 \b
     specsteer import auto takeout-20240312.zip
+    specsteer import auto
     specsteer import auto ~/Documents --mine
     specsteer import mbox "All mail.mbox" --me you@example.org
     specsteer import google_reviews Takeout/Maps/Reviews.json
@@ -40,7 +40,7 @@ Where each service hides its export: docs/importing.md.
 
 @click.command("import", help=_HELP)
 @click.argument("kind", metavar="KIND")
-@click.argument("path", type=click.Path(path_type=Path, readable=False))
+@click.argument("path", required=False, type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--me",
     multiple=True,
@@ -70,7 +70,7 @@ Where each service hides its export: docs/importing.md.
 @click.option("--watch", is_flag=True, help="Stay, and import again when files change.")
 def command(
     kind: str,
-    path: Path,
+    path: Path | None,
     me: tuple[str, ...],
     mapping: tuple[str, ...],
     server: str | None,
@@ -87,6 +87,8 @@ def command(
         if not found:
             raise click.UsageError(f"--map takes FIELD=COLUMN, not '{item}'")
         columns[name] = column
+    if path is None and (kind != "auto" or watch):
+        raise click.UsageError("Missing argument 'PATH': a file or folder to import.")
     owner = Owner(me, columns or None, mine, again)
     # Names are for chats; elsewhere what has no @ is a slip of the keyboard.
     if kind != "auto" and not isinstance(importers.load(kind), TalkImporter):
@@ -99,25 +101,16 @@ def command(
         raise click.UsageError("imap, and only imap, needs --server NAME")
     try:
         with Store.open(store_path()) as store:
-            if server is not None:
+            if path is None:
+                go_on(store, agreed=agreed)
+            elif server is not None:
                 import_sent_folder(store, str(path), server, folder, owner)
             elif watch:
                 import_and_watch(store, kind, path, owner)
             elif kind == "auto":
                 import_everything(store, path, owner, agreed=agreed)
             else:
-                with Progress(in_bytes=True) as progress:
-                    report = import_source(
-                        store,
-                        kind,
-                        path,
-                        me=owner.me,
-                        mapping=owner.mapping,
-                        progress=progress.show,
-                        again=owner.again,
-                    )
-                show_report(report)
-                click.echo(report.summary())
+                import_one(store, kind, path, owner)
     except KeyboardInterrupt:
         note = "What was imported so far is kept; the same import goes on from there."
         click.echo(note, err=True)

@@ -60,7 +60,7 @@ def _import(
         found = discover_in(path, changed, mine=owner.mine, beside=beside)
         for line in (*unread(found), *found.faults):
             click.echo(one_line(line), err=True)
-        import_found(store, found, owner, reports)
+        import_found(store, found, owner, reports, lambda *_: None)
         return
     if path.is_file():
         _one(store, kind, path, owner, reports)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
-from personal_store import ImportReport, Store
+from personal_store import ImportReport, Store, import_source
 from personal_store.errors import SourceError, StoreBusyError
 from personal_store.importers.formats.service_files import BOTH, NOBODY, OTHERS, YOURS
 from personal_store.ingest.discovery import Discovery, discover
 from personal_store.ingest.guards import in_words
 from personal_store.ingest.importing import import_sources
+from personal_store.ingest.unfinished import Unfinished, as_begun, noted
 from personal_store.records import ProgressCallback
 
 AUTO = "auto"
@@ -30,8 +30,28 @@ def plan(discovery: Discovery) -> Iterator[str]:
     yield from map(str, discovery.faults)
 
 
+def import_noted(
+    store: Store, asked: Unfinished, progress: ProgressCallback
+) -> ImportReport:
+    """Import what is asked for, as it was begun where it was broken off before; until
+    it is done the store knows that it was not finished. Raises as `import_all` and
+    `import_source` do."""
+    asked = as_begun(store, asked)
+    with noted(store, asked, progress) as advance:
+        if asked.kind == AUTO:
+            return import_all(store, asked, advance)
+        return import_source(
+            store,
+            asked.kind,
+            asked.path,
+            me=asked.me,
+            mapping=asked.mapping,
+            progress=advance,
+        )
+
+
 def import_all(
-    store: Store, path: Path, me: Sequence[str], progress: ProgressCallback
+    store: Store, asked: Unfinished, progress: ProgressCallback
 ) -> ImportReport:
     """Import whatever is found behind a path, one kind after the other; a kind that
     cannot be imported is noted, and others go on.
@@ -40,10 +60,10 @@ def import_all(
         SourceError: there is nothing at the path, or nothing that says who wrote it.
         StoreError: as `import_sources` does.
     """
-    discovery = discover(path)
+    discovery = discover(asked.path, mine=asked.mine)
     if not discovery.found:
         raise SourceError(
-            f"Nothing in {path} can be imported by itself: name its kind."
+            f"Nothing in {asked.path} can be imported by itself: name its kind."
         )
     total = sum(found.size for found in discovery.found)
     reports, notes, before = list[ImportReport](), list[str](), 0
@@ -55,7 +75,12 @@ def import_all(
         try:
             reports.append(
                 import_sources(
-                    store, found.kind, found.sources, me=me, progress=advance
+                    store,
+                    found.kind,
+                    found.sources,
+                    me=asked.me,
+                    mapping=asked.mapping,
+                    progress=advance,
                 )
             )
         except StoreBusyError:

@@ -9,10 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from edge_app.decoding.events import Emit, Source
 from edge_app.service.configuration import ServiceConfig
 from edge_app.service.requests import Service, WriteRequest
+
+if TYPE_CHECKING:
+    from personal_store.ingest.unfinished import Unfinished
 
 
 def writing_service(config: ServiceConfig) -> Service:
@@ -74,6 +78,10 @@ class LateService:
         """A received text with its thread."""
         return self._made().thread(record_id)
 
+    def references(self, record_id: int) -> list[str]:
+        """Identifiers of a received mail and of those that it answers."""
+        return self._made().references(record_id)
+
     def import_letters(
         self,
         kind: str,
@@ -83,6 +91,14 @@ class LateService:
     ) -> str:
         """Read an export into the store."""
         return self._made().import_letters(kind, path, me, progress)
+
+    def unfinished_import(self) -> Unfinished | None:
+        """The last import that was begun and is not finished."""
+        return self._made().unfinished_import()
+
+    def leave_import(self, asked: Unfinished) -> None:
+        """Offer this import no more."""
+        self._made().leave_import(asked)
 
     def close(self) -> None:
         """Close the service, or have it closed as soon as it is made."""

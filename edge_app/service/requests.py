@@ -9,13 +9,16 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import GuardMode
 from edge_app.decoding.events import Emit, HeldBack, Source
 from edge_app.privacy.budget import PrivacyLimits
 from models.prompts import Request
+
+if TYPE_CHECKING:
+    from personal_store.ingest.unfinished import Unfinished
 
 MayLeave = Literal["no", "once", "always"]
 """What a person says of what the guard found: it stays on the device, it leaves in this
@@ -89,6 +92,10 @@ class Service(Protocol):
     def thread(self, record_id: int) -> list[Source]:
         """A received text with all that stands in its thread, the oldest first."""
 
+    def references(self, record_id: int) -> list[str]:
+        """Identifiers of a received mail and of those that it answers, the oldest
+        first, as they came."""
+
     def import_letters(
         self,
         kind: str,
@@ -98,6 +105,13 @@ class Service(Protocol):
     ) -> str:
         """Read a mailbox or other export into the store; the closing sentence.
         Raises StoreError."""
+
+    def unfinished_import(self) -> Unfinished | None:
+        """The last import that was begun and is not finished, nor running; the same
+        `import_letters` goes on with it."""
+
+    def leave_import(self, asked: Unfinished) -> None:
+        """Offer this import no more; what was read of it stays."""
 
     def close(self) -> None:
         """End the server that was started, and free the models; never waits for one

@@ -45,7 +45,7 @@ from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrie
 from edge_app.sample.filling import make_ready
 from edge_app.service.answering import letters, notes_on, received
 from edge_app.service.configuration import ServiceConfig
-from edge_app.service.import_plan import AUTO, import_all
+from edge_app.service.import_plan import import_noted
 from edge_app.service.languages import word_on_languages
 from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
 from edge_app.service.requests import MayLeave, WriteRequest
@@ -61,7 +61,8 @@ from models.running.loading import load_model, load_reranker
 from models.running.settings import default_threads
 from models.running.threads import fit_threads
 from models.thinking import mark_ids
-from personal_store import Store, import_source
+from personal_store import Store
+from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
 
 LEARNT = 1000
 """So many of the newest texts are private besides those that are read, where an adapter
@@ -467,6 +468,11 @@ class WritingService:
         with self._store() as store:
             return letters(store, store.thread(record_id))
 
+    def references(self, record_id: int) -> list[str]:
+        """Identifiers of a received mail and of those that it answers."""
+        with self._store() as store:
+            return store.references(record_id)
+
     def import_letters(
         self,
         kind: str,
@@ -475,12 +481,19 @@ class WritingService:
         progress: Callable[[int, int], None],
     ) -> str:
         """Read an export into the store; the closing sentence."""
+        asked = Unfinished(kind, path.absolute(), tuple(me))
         with Store.open(self._config.store) as store:
-            if kind == AUTO:
-                report = import_all(store, path, me, progress)
-            else:
-                report = import_source(store, kind, path, me=me, progress=progress)
-        return report.summary()
+            return import_noted(store, asked, progress).summary()
+
+    def unfinished_import(self) -> Unfinished | None:
+        """The last import that was begun and is not finished, nor running."""
+        with Store.open(self._config.store) as store:
+            return next(iter(unfinished(store)), None)
+
+    def leave_import(self, asked: Unfinished) -> None:
+        """Offer this import no more."""
+        with Store.open(self._config.store) as store:
+            dismiss(store, asked)
 
     def close(self) -> None:
         """End the server that was started, and free the models. Waits for no model: a

@@ -82,6 +82,8 @@ class TextJob:
             emitter = EventEmitter(span.hear, vocabulary.piece, weighs=request.weighs)
             if self.given_ids:
                 emitter.given(self.given_ids)
+            if not verifier.local:
+                emitter.posed(prompts.public_ids)
             session = VerifierSession(
                 verifier,
                 OpenSession(

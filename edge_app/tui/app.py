@@ -14,9 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, TextIO, cast
 
-import rich
 from rich.console import Console, RenderableType
-from rich.traceback import Traceback
 from textual import events, on
 from textual.actions import SkipAction
 from textual.app import App, SystemCommand
@@ -46,15 +44,11 @@ from edge_app.tui.keys import (
 )
 from edge_app.tui.screens import late
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.screens.help import HelpDrawer
-from edge_app.tui.screens.numbers import NumbersDrawer
 from edge_app.tui.screens.page import Page
 from edge_app.tui.screens.question import LeaveQuestion
-from edge_app.tui.screens.sent import SentDrawer
-from edge_app.tui.screens.sources import SourcesDrawer
 from edge_app.tui.settings.preferences import Preferences
 from edge_app.tui.terminal.signs import PlainSigns
-from edge_app.tui.terminal_input import put_right, without_letter
+from edge_app.tui.terminal_input import KeyQueue, put_right, without_letter
 from edge_app.tui.widgets.title_line import TitleLine
 from models.prompts import Request
 from personal_store.errors import StoreError
@@ -92,12 +86,14 @@ class SpecSteerApp(App[None]):
         journals: JournalFolder | None = None,
         practice_models: bool = False,
         preferences: Preferences | None = None,
+        arriving: Callable[[], str] = str,
     ) -> None:
         """`first_request` fills the brief where the store holds sample letters only;
         `ledger` is a further reader of the events, called from the service's threads;
         `journals` is where drafts are kept as they are written, None: nowhere;
         `practice_models` says that the embedded pair writes; `preferences` are what the
-        settings say of the app."""
+        settings say of the app; `arriving` says, while no model can run, which one is
+        on its way."""
         put_right()
         self.preferences = preferences or Preferences()
         use_keymap(self.preferences.keymap)
@@ -114,6 +110,7 @@ class SpecSteerApp(App[None]):
             liked = self.preferences.theme
             self.theme = liked if liked in self.available_themes else themes.fitting()
         self._foreign_text = ForeignText()
+        self._keys = KeyQueue(self, self._hand_on)
         self.animation_level = "none"
         self.writing = Writing(
             service,
@@ -127,13 +124,10 @@ class SpecSteerApp(App[None]):
         self.page = Page(
             self.writing, first_request, save_folder, practice_models=practice_models
         )
+        self._arriving = arriving
         self.last_words = ""
         """What is said on the terminal when the app has left it."""
         self._drawers: dict[str, Callable[[], Drawer]] = {
-            "help": HelpDrawer,
-            "sources": lambda: SourcesDrawer(self.writing),
-            "sent": lambda: SentDrawer(self.writing, save_folder),
-            "numbers": lambda: NumbersDrawer(self.writing),
             "settings": self._settings_drawer,
             "keys": self._keys_drawer,
             **{name: partial(late.opened, name, self) for name in late.NAMES},
@@ -179,10 +173,24 @@ class SpecSteerApp(App[None]):
         return self.page
 
     async def on_event(self, event: events.Event) -> None:
-        """Drop the letter of an Alt key before any widget reads the event."""
+        """Drop the letter of an Alt key before any widget reads the event, and let keys
+        do their work one after the other."""
         if isinstance(event, events.Key):
             event = without_letter(event)
-        await super().on_event(event)
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self._keys.take(event)
+        else:
+            await super().on_event(event)
+
+    async def _hand_on(self, event: events.Event) -> None:
+        """Give a widget that waits for any key just that one, whatever it is bound to;
+        all else goes Textual's way."""
+        waits = getattr(self.focused, "TAKES_ALL_KEYS", False)
+        if waits and isinstance(event, events.Key):
+            assert self.focused is not None
+            self.focused.post_message(event)
+        else:
+            await super().on_event(event)
 
     def on_mount(self) -> None:
         """Load the models once the page has been painted."""
@@ -258,6 +266,8 @@ class SpecSteerApp(App[None]):
             self.notify(item.text, severity=item.severity)
         self.writing.sync()
         self.writing.look_at_checker()
+        if self.writing.without_models:
+            self.writing.hear_of_models(self._arriving())
         self.page.stale()
 
     def _leave_unasked(self, code: int) -> None:
@@ -337,6 +347,10 @@ class SpecSteerApp(App[None]):
 
     def _fatal_error(self) -> None:
         """Show the traceback without local variables, which hold the person's text."""
+        # It brings the highlighting of code, which takes 20 ms to import.
+        import rich
+        from rich.traceback import Traceback
+
         self.panic(Traceback(show_locals=False, width=None, suppress=[rich]))
 
     def action_drawer(self, name: str) -> None:

@@ -62,6 +62,7 @@ from edge_app.tui.outcomes import (
     Prepared,
     PrepareFailed,
     TextsRead,
+    WasImporting,
     WriteEnded,
 )
 from edge_app.tui.runs import Run
@@ -89,6 +90,9 @@ _NO_WORDS: dict[FinishReason | None, str] = {
 }
 _SAME_WORDS = "the words that stood there came again; {again} tries in another way"
 _NO_WORD = "no word was written; {again} tries again in another way"
+
+RECORDED = "a recorded run"
+"""How the name of a checker begins that is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,8 @@ class Writing:
         """Why the last attempt ended without a text, until the next action."""
         self.traffic = Traffic()
         self.server: str | None = None
+        self.arriving = ""
+        """The model that is on its way where there is none, in words."""
         self.checker_silent = False
         """Whether the checker, asked last, gave no answer."""
         self.checker_ended = False
@@ -139,13 +145,18 @@ class Writing:
         self.importing: ImportAdvanced | None = None
         self.imported: ImportEnded | None = None
         self.paused: tuple[str, Path, list[str]] | None = None
-        """The import that the person paused: its kind, its path, whose letters."""
+        """The import that was paused, here or in an earlier sitting: its kind, its
+        path, whose letters."""
+        self.paused_at = ""
+        """Where one of an earlier sitting stopped, in words."""
         self.pausing = False
         self._asked_import: tuple[str, Path, list[str]] | None = None
         self.heard = Heard("", ())
         """Received texts that were searched for."""
         self.thread = InThread(0, ())
         """The thread that was asked for last."""
+        self.references: dict[int, tuple[str, ...]] = {}
+        """Identifiers of received mails and those before them, by their records."""
         self.previews: list[Variant] = []
         """Beginnings that were written to show what a style changes."""
         self.most_tokens = WriteRequest(Request("")).max_tokens
@@ -220,15 +231,27 @@ class Writing:
         """Whether a request is being written or waits for the service."""
         return self._being_written is not None or self._next is not None
 
+    @property
+    def without_models(self) -> bool:
+        """Whether there is none that could write."""
+        return bool(self.problem) or (self.server or "").startswith(RECORDED)
+
+    def hear_of_models(self, arriving: str) -> None:
+        """Which model is on its way, in words; once none is any more, those that are
+        here are looked for."""
+        before, self.arriving = self.arriving, arriving
+        if before and not arriving and not self.service_busy:
+            self.prepare()
+
     def prepare(self) -> None:
         """Load the models behind the page."""
         self.problem = ""
         self.threads.count()
+        self.threads.look_for_import()
         self.threads.prepare()
 
     def draft(self, brief: Request) -> None:
-        """Write what `brief` asks for; another version if the same request has already
-        been answered."""
+        """Write what `brief` asks for; another version where that was answered."""
         request = self._request(brief, self.settings)
         self._queue(self._another(brief) if self._answered(request) else request)
 
@@ -380,6 +403,8 @@ class Writing:
         self._journal, self.draft_state = journal, draft
         for entry in (TakenUp(), *draft.unended()):
             self._happen(entry)
+        if self.reply_to is not None:
+            self.threads.read_thread(self.reply_to.record_id)
         when = f"{changed:%Y-%m-%d at %H:%M}"
         return [
             News(f"here is what you wrote until {when}; {key_of('new')} begins another")
@@ -440,7 +465,7 @@ class Writing:
     def import_letters(self, kind: str, path: Path, me: list[str]) -> None:
         """Read letters while writing goes on."""
         self.importing, self.imported = ImportAdvanced(0, 0), None
-        self.paused, self.pausing = None, False
+        self.paused, self.paused_at, self.pausing = None, "", False
         self._asked_import = kind, path, me
         self.threads.import_letters(kind, path, me)
 
@@ -453,6 +478,12 @@ class Writing:
         """Go on with the import that was paused."""
         if self.paused is not None:
             self.import_letters(*self.paused)
+
+    def leave_import(self) -> None:
+        """Do not go on with it; what was read stays."""
+        if self.paused is not None:
+            self.threads.leave_import(*self.paused)
+            self.paused, self.paused_at, self.imported = None, "", None
 
     def close(self) -> bool:
         """Stop writing and close the service; True if all its threads have ended."""
@@ -487,14 +518,8 @@ class Writing:
                     self._begin()
                 case PrepareFailed(problem):
                     news.append(self._unprepared(problem))
-                case ImportAdvanced() as advanced:
-                    self.importing = advanced
-                case ImportEnded(sentence, failed, paused) as ended:
-                    self.importing, self.imported, self.pausing = None, ended, False
-                    self.paused = self._asked_import if paused else None
-                    self.samples = self.samples and (failed or paused)
-                    self.threads.count()
-                    news.append(News(sentence, "error" if failed else "information"))
+                case ImportAdvanced() | ImportEnded() | WasImporting() as told:
+                    news += self._hear_of_import(told)
                 case Counted(counts):
                     self.counts = counts
                 case TextsRead() as texts:
@@ -513,15 +538,38 @@ class Writing:
             self._next = None
         return News(problem, "error")
 
+    def _hear_of_import(
+        self, told: ImportAdvanced | ImportEnded | WasImporting
+    ) -> list[News]:
+        """How far an import is, that it ended, or that an earlier one did not."""
+        match told:
+            case ImportAdvanced():
+                self.importing = told
+            case ImportEnded(sentence, failed, paused):
+                self.importing, self.imported, self.pausing = None, told, False
+                self.paused = self._asked_import if paused else None
+                self.samples = self.samples and (failed or paused)
+                self.threads.count()
+                return [News(sentence, "error" if failed else "information")]
+            case WasImporting(asked) if asked is not None:
+                if self.importing is None and self.paused is None:
+                    self.paused = asked.kind, asked.path, list(asked.me)
+                    self.paused_at = asked.in_words
+                    goes_on = f"{key_of('import')} goes on there"
+                    return [News(f"{self.paused_at}: {goes_on}")]
+        return []
+
     def _learn(self, answer: Found | Heard | InThread) -> None:
-        """What the store was asked for is there."""
+        """What the store was asked for is there; another search may be since."""
+        last = self.threads.is_last(answer)
         match answer:
-            case Found():
+            case Found() if last:
                 self.found = answer
-            case Heard():
+            case Heard() if last:
                 self.heard = answer
             case InThread():
-                self.thread = answer
+                self.thread = answer if last else self.thread
+                self.references[answer.record_id] = answer.references
 
     def _request(self, brief: Request, settings: MethodSettings) -> WriteRequest:
         letter = self.reply_to

@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
 
 from edge_app.decoding.events import Event, HeldBack, Source
 from edge_app.service.requests import MayLeave
 from edge_app.tui.variant import Variant
+
+if TYPE_CHECKING:
+    from personal_store.ingest.unfinished import Unfinished
 
 _MOMENT = 0.1  # seconds, after which a thread that waits looks whether it is to stop
 
@@ -81,6 +85,13 @@ class ImportEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class WasImporting:
+    """An earlier sitting began this import, and did not finish it; None: it did."""
+
+    asked: Unfinished | None
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """The number of the person's texts in the store, by kind."""
 
@@ -121,6 +132,8 @@ class InThread:
 
     record_id: int
     sources: tuple[Source, ...]
+    references: tuple[str, ...] = ()
+    """Identifiers of it and of those that it answers, the oldest first."""
 
 
 Outcome = (
@@ -131,6 +144,7 @@ Outcome = (
     | WriteEnded
     | ImportAdvanced
     | ImportEnded
+    | WasImporting
     | Counted
     | Found
     | TextsRead

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edge_app.decoding.events import (
     Choice,
@@ -25,6 +25,7 @@ from edge_app.decoding.events import (
     Notice,
     Opened,
     Place,
+    Posed,
     Received,
     Reckoned,
     Sent,
@@ -38,6 +39,9 @@ from edge_app.decoding.events import (
     Weighed,
 )
 from edge_app.service.requests import WriteRequest
+
+if TYPE_CHECKING:
+    from personal_store.ingest.unfinished import Unfinished
 
 _PLAIN = {
     kind.__name__: kind
@@ -77,6 +81,8 @@ def from_json(line: str) -> Event:
             return SourcesFound(
                 sources, fields.get("personalisation", ""), fields.get("adapter", "")
             )
+        case "Posed":
+            return Posed(tuple((int(i), str(text)) for i, text in fields["tokens"]))
         case "Given":
             texts = tuple((int(i), str(text)) for i, text in fields["texts"])
             return Given(int(fields["count"]), texts)
@@ -181,6 +187,11 @@ class RecordedService:
         del record_id
         return []
 
+    def references(self, record_id: int) -> list[str]:
+        """None, as above."""
+        del record_id
+        return []
+
     def import_letters(
         self,
         kind: str,
@@ -192,6 +203,13 @@ class RecordedService:
         progress(1, 1)
         whose = f" of {', '.join(me)}" if me else ""
         return f"{path.name} ({kind}{whose}) was not read: this is a recorded run"
+
+    def unfinished_import(self) -> Unfinished | None:
+        """None: a recorded run has no store."""
+        return None
+
+    def leave_import(self, asked: Unfinished) -> None:
+        """Nothing to do, as above."""
 
     def close(self) -> None:
         """Note that the app closed the service."""

@@ -31,6 +31,7 @@ from edge_app.tui.outcomes import (
     Prepared,
     PrepareFailed,
     TextsRead,
+    WasImporting,
     WriteEnded,
 )
 from edge_app.tui.variant import Variant
@@ -62,6 +63,8 @@ class ServiceThreads:
         self.inbox: deque[Outcome] = deque()
         self._service = service
         self._ledger = ledger
+        self._asked: dict[type[Outcome], str | int] = {}
+        """By kind of answer, what was asked of the store last."""
         self._threads: list[threading.Thread] = []
         self._loading: threading.Thread | None = None
         self._closing = threading.Event()
@@ -83,11 +86,18 @@ class ServiceThreads:
 
     def search(self, query: str) -> None:
         """Search the person's texts."""
+        self._asked[Found] = query
 
         def find() -> Outcome:
             return Found(query, tuple(self._service.search(query)))
 
         self._start(find, lambda problem: Found(query, (), problem))
+
+    def is_last(self, answer: Found | Heard | InThread) -> bool:
+        """Whether nothing of its kind was asked since: threads may answer in another
+        order."""
+        of = answer.record_id if isinstance(answer, InThread) else answer.query
+        return self._asked.get(type(answer)) == of
 
     def read_texts(self, record_ids: tuple[int, ...]) -> None:
         """Read the texts of these records from the store."""
@@ -99,6 +109,7 @@ class ServiceThreads:
 
     def search_received(self, query: str) -> None:
         """Search what others wrote to the person."""
+        self._asked[Heard] = query
 
         def find() -> Outcome:
             return Heard(query, tuple(self._service.search_received(query)))
@@ -107,9 +118,13 @@ class ServiceThreads:
 
     def read_thread(self, record_id: int) -> None:
         """Read the thread of a received text."""
+        self._asked[InThread] = record_id
 
         def read() -> Outcome:
-            return InThread(record_id, tuple(self._service.thread(record_id)))
+            letters = tuple(self._service.thread(record_id))
+            return InThread(
+                record_id, letters, tuple(self._service.references(record_id))
+            )
 
         self._start(read, lambda _: InThread(record_id, ()))
 
@@ -155,6 +170,24 @@ class ServiceThreads:
     def pause_import(self) -> None:
         """End an import at its next word of progress; the same one goes on there."""
         self._pausing.set()
+
+    def look_for_import(self) -> None:
+        """Find out whether an import was broken off."""
+        self._start(
+            lambda: WasImporting(self._service.unfinished_import()),
+            lambda _: WasImporting(None),
+        )
+
+    def leave_import(self, kind: str, path: Path, me: list[str]) -> None:
+        """Offer this import no more; a store that refuses that offers it again."""
+
+        def leave() -> Outcome:
+            from personal_store.ingest.unfinished import Unfinished
+
+            self._service.leave_import(Unfinished(kind, path, tuple(me)))
+            return WasImporting(None)
+
+        self._start(leave, lambda _: WasImporting(None))
 
     def close(self, patience: float = 3.0) -> bool:
         """Close the service after `patience` seconds at most for the threads that write

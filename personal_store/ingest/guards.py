@@ -57,6 +57,20 @@ def importing_alone(store: Path) -> Iterator[None]:
             file.truncate(0)
 
 
+def is_importing(store: Path) -> bool:
+    """Whether an import into this store is running."""
+    path = store.with_name(store.name + ".lock")
+    try:
+        if not path.stat().st_size:
+            return False
+        with importing_alone(store):  # who was killed has left what it wrote
+            return False
+    except FileNotFoundError:
+        return False
+    except StoreBusyError:
+        return True
+
+
 def _since(file: IO[str]) -> str:
     """When its holder began; empty if it has not written that yet."""
     try:

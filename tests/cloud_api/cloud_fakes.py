@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import httpx
 import numpy as np
-from websockets.sync.client import connect
+from websockets.sync import client as websocket
 
 from cloud_api.app import create_app
 from cloud_api.callers import OneToken
@@ -199,7 +199,7 @@ class RunningServer:
             return function()
 
         loop = self._server.servers[0].get_loop()
-        return asyncio.run_coroutine_threadsafe(call(), loop).result(10)
+        return asyncio.run_coroutine_threadsafe(call(), loop).result(PATIENCE)
 
     def ask_to_stop(self):
         self._server.should_exit = True
@@ -236,10 +236,16 @@ def running(
 
 
 def wait_until_ready(url):
-    with httpx.Client(base_url=url, verify=PLAIN) as client:
+    with httpx.Client(base_url=url, verify=PLAIN, timeout=PATIENCE) as client:
         wait_until(
             lambda: client.get("/readyz").status_code == 200, "the server is not ready"
         )
+
+
+def connect(url, **options):
+    """As websockets does, but a busy machine is no silent server."""
+    patient = {"open_timeout": PATIENCE, "ping_interval": None}
+    return websocket.connect(url, **{**patient, **options})
 
 
 def stream(server, session_id):
@@ -254,7 +260,7 @@ def client_of(server):
 
 def ask(method, url, **options):
     """One request without the token."""
-    return httpx.request(method, url, verify=PLAIN, **options)
+    return httpx.request(method, url, verify=PLAIN, **{"timeout": PATIENCE, **options})
 
 
 def terms(**changes):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from cloud_api.engine.token_names import TokenNames
 from decoding_core.sampling import log_softmax
 from tests.cloud_api.cloud_fakes import VOCABULARY, logits_after
+from tests.waiting import moments
 
 NAMES = TokenNames([f"Ġw{n:02}".encode() for n in range(VOCABULARY)])
 
@@ -93,7 +95,10 @@ class FakeVllm:
                 self.open_sockets = (*self.open_sockets, request)
                 super().process_request(request, address)
 
-        self._server = Server(("127.0.0.1", self.port), Handler)
+        for _ in moments("the port of before is taken"):
+            with suppress(OSError):
+                self._server = Server(("127.0.0.1", self.port), Handler)
+                break
         self.port = self._server.server_address[1]
         serve = self._server.serve_forever
         threading.Thread(target=serve, args=(0.01,), daemon=True).start()

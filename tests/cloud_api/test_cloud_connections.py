@@ -9,9 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pytest
-from websockets.sync.client import connect
 
 from cloud_api import connections
 from cloud_api.connections import (
@@ -28,10 +26,10 @@ from cloud_api.run import room_for_connections
 from cloud_api.settings import DoorLimits, ServerSettings, UserLimits
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
-    PLAIN,
     TOKEN,
     ask,
     client_of,
+    connect,
     open_session,
     running,
 )
@@ -193,7 +191,7 @@ def silent(server, count=1, start=b""):
     port = server.socket.getsockname()[1]
     with ExitStack() as stack:
         opened = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", port), 20))
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
             for _ in range(count)
         ]
         for one in opened:
@@ -212,8 +210,21 @@ def all_of(sock):
     return b"".join(parts)
 
 
-def limits(**changes):
-    return DoorLimits(**{"header_seconds": 0.0, "body_seconds": 0.0, **changes})
+def expire_once(server, fact):
+    """Let all time be over as soon as `fact` is true of a connection."""
+
+    def expired():
+        found = any(map(fact, connections_of(server)))
+        if found:
+            server.app.state.door.expire(float("inf"))
+        return found
+
+    wait_until(lambda: server.on_loop(expired), "the request does not begin")
+
+
+def has_begun(connection):
+    """Whether the start of a request was read."""
+    return bool(connection._asked or connection.conn.trailing_data[0])
 
 
 @pytest.fixture
@@ -223,7 +234,8 @@ def warnings(caplog):
 
 
 def test_a_socket_that_says_nothing_is_closed(warnings):
-    with running(door=limits(), wait=False) as server, silent(server) as (one,):
+    limits = DoorLimits(header_seconds=0.0)
+    with running(door=limits, wait=False) as server, silent(server) as (one,):
         assert all_of(one) == b""
 
     assert warnings.records == []
@@ -241,7 +253,8 @@ def test_a_socket_that_says_nothing_is_closed(warnings):
     ],
 )
 def test_a_request_that_never_ends_is_told_so_and_closed(warnings, start):
-    with running(door=limits(), wait=False) as server, silent(server, 1, start) as (s,):
+    with running(wait=False) as server, silent(server, 1, start) as (s,):
+        expire_once(server, has_begun)
         answer = all_of(s)
 
     assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
@@ -294,13 +307,15 @@ def streams(connection):
 
 def test_the_body_of_a_refused_request_is_not_waited_for_either():
     start = b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
-    with running(door=limits(), wait=False) as server, silent(server, 1, start) as (s,):
+    with running(wait=False) as server, silent(server, 1, start) as (s,):
+        expire_once(server, lambda one: one._asked and one.cycle.response_complete)
         assert all_of(s).startswith(b"HTTP/1.1 401 ")
 
 
 def test_a_second_request_that_never_ends_is_closed():
     start = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /heal"
-    with running(door=limits(), wait=False) as server, silent(server, 1, start) as (s,):
+    with running(wait=False) as server, silent(server, 1, start) as (s,):
+        expire_once(server, lambda one: one._asked and one._visit.stage == "header")
         answer = all_of(s)
 
     assert answer.startswith(b"HTTP/1.1 200 ")
@@ -320,8 +335,11 @@ def test_who_does_not_read_the_answers_is_closed(kind):
         wait_until(lambda: len(connections_of(server)) == 1)
         (connection,) = connections_of(server)
 
-        server.on_loop(connection.pause_writing)
-        server.on_loop(connection.resume_writing)
+        def pause_and_read_on():
+            connection.pause_writing()
+            connection.resume_writing()
+
+        server.on_loop(pause_and_read_on)
         server.on_loop(lambda: server.app.state.door.expire(float("inf")))
         assert server.on_loop(connection.transport.is_closing) is False
         server.on_loop(connection.pause_writing)
@@ -449,8 +467,8 @@ def test_a_user_with_too_many_connections_is_told_when_to_come_back():
 def test_small_answers_are_sent_at_once():
     """Without TCP_NODELAY each request waits for an acknowledgement, which clients
     delay by 40 ms."""
-    with running(wait=False) as server, httpx.Client(verify=PLAIN) as client:
-        assert client.get(server.url + "/healthz").status_code == 200
+    with running(wait=False) as server, client_of(server) as client:
+        assert client.get("/healthz").status_code == 200
         (connection,) = connections_of(server)
         accepted = connection.transport.get_extra_info("socket")
 

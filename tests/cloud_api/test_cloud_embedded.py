@@ -6,7 +6,6 @@ import threading
 
 import numpy as np
 import pytest
-from websockets.sync.client import connect
 
 from cloud_api.engine.loading import ModelOptions, load_models
 from cloud_api.sessions.session import Session
@@ -19,6 +18,7 @@ from models.running.settings import EngineSettings
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     client_of,
+    connect,
     open_session,
     post_block,
     running,

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import pytest
 from click.testing import CliRunner
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
 
 from cloud_api import run
 from cloud_api.cli import main
@@ -30,6 +29,7 @@ from tests.cloud_api.cloud_fakes import (
     ask,
     block_after,
     client_of,
+    connect,
     frames_of,
     open_request,
     open_session,
@@ -37,7 +37,7 @@ from tests.cloud_api.cloud_fakes import (
     wait_until_ready,
 )
 from tests.hostile import HOSTILE, dangers
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 SCRIPT = Path(__file__).with_name("fake_cloud_server.py")
 ROOT = Path(__file__).parents[2]
@@ -141,14 +141,18 @@ def test_it_listens_while_it_loads_and_can_be_stopped_then(command, environment)
     environment["FAKE_MODELS"] = "slow"
     with process(command, environment) as child:
         url = url_of(child)
-        ready = ask("GET", url + "/readyz")
+        loading = {"state": "loading", "model": "generalist", "share": 0.25}
+
+        def is_told():
+            ready = ask("GET", url + "/readyz")
+            assert ready.status_code == 503
+            return ready.json() == loading
+
+        # It listens before the first model is begun.
+        wait_until(is_told, "it is not told how much is loaded")
         child.send_signal(signal.SIGINT)
         code = child.wait(timeout=PATIENCE)
 
-    assert (ready.status_code, ready.json()) == (
-        503,
-        {"state": "loading", "model": "generalist", "share": 0.25},
-    )
     assert code == 0
 
 
@@ -167,9 +171,9 @@ def test_silent_sockets_and_bad_requests_neither_block_it_nor_fill_the_log(
         address = "127.0.0.1", int(url.rpartition(":")[2])
         for n in range(300):
             place = f"127.0.0.{n % 30 + 2}", 0  # the whole network is this machine
-            stack.enter_context(socket.create_connection(address, 20, place))
+            stack.enter_context(socket.create_connection(address, PATIENCE, place))
         for _ in range(100):
-            with socket.create_connection(address, 20) as bad:
+            with socket.create_connection(address, PATIENCE) as bad:
                 bad.sendall(b"nonsense\r\n\r\n")
                 assert bad.recv(4096).startswith(b"HTTP/1.1 400 ")
         health = [ask("GET", url + "/healthz").status_code for _ in range(3)]

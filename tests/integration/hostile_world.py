@@ -229,7 +229,7 @@ class HostileDesk(RecordedService):
         super().__init__([script()], pace=lambda _: None, server=f"{HOSTILE} [/x]")
 
     def counts(self) -> dict[str, int]:
-        return {"own": 0, "email": 3, HOSTILE: 1}
+        return {"own": 4, "email": 3, HOSTILE: 1}
 
     def write_profile(self, tell, stop):  # type: ignore[no-untyped-def]
         for event in script():

@@ -110,7 +110,9 @@ from textual.events import Paste
 from textual.widgets import Input, Static
 from hostile_world import HostileDesk
 from edge_app.tui.app import SpecSteerApp
+from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.widgets import title_line
+from models.folders import state_folder
 from models.prompts import Request
 from edge_app.config.settings import settings_path
 from tests.hostile import BLANK, CLIPBOARD, HOSTILE, MARK
@@ -118,8 +120,17 @@ from tests.waiting import until_true
 
 folder, fault = Path(sys.argv[1]), sys.argv[2:]
 app = SpecSteerApp(
-    HostileDesk(), save_folder=folder, first_request=Request(HOSTILE, "email", HOSTILE)
+    HostileDesk(),
+    save_folder=folder,
+    first_request=Request(HOSTILE, "email", HOSTILE),
+    journals=JournalFolder(state_folder() / "drafts"),
 )
+
+messages = []  # a message is shown for some seconds, which may be over
+def notify(message, before=app.notify, **options):
+    messages.append(message)
+    before(message, **options)
+app.notify = notify
 
 async def steps(pilot):
     async def until(true):
@@ -127,6 +138,7 @@ async def steps(pilot):
         await pilot.pause()
 
     async def paste(field, text):
+        await until(lambda: app.screen.query(field))
         app.screen.query_one(field).focus()
         await pilot.pause()
         app.screen.query_one(field).value = ""
@@ -137,7 +149,7 @@ async def steps(pilot):
         return lambda: any(part in str(s.render()) for s in app.screen.query(Static))
 
     def told(part):
-        return lambda: any(part in n.message for n in app._notifications)
+        return lambda: any(part in message for message in messages)
 
     await until(lambda: app.writing.ready)
     await pilot.press("ctrl+j")

@@ -27,6 +27,7 @@ from models.engines.llama_cpp import LlamaContext
 from tests.fakes import HashEngine
 from tests.integration.test_shared_noise import prompts
 from tests.relay import Relay
+from tests.waiting import PATIENCE
 
 TOKEN = "t" * 24
 LOSSES = ("restart", "kill", "expire", "evict", "drop")
@@ -78,7 +79,8 @@ class Server:
 
     def _ask(self, method, path, body=None):
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        answer = httpx.request(method, self.url + path, json=body, headers=headers)
+        told = {"json": body, "headers": headers, "timeout": PATIENCE}
+        answer = httpx.request(method, self.url + path, **told)
         assert answer.is_success
         return answer.json() if answer.content else {}
 

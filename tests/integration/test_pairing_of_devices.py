@@ -25,6 +25,7 @@ from edge_app.commands.service_config import service_config
 from edge_app.config.paired import PairedServer, read_paired, write_paired
 from edge_app.config.settings import read_settings
 from edge_app.privacy.ledger import read_ledger
+from edge_app.transport import client
 from edge_app.transport.client import Connection
 from edge_app.transport.pairing import pair
 from edge_app.verifiers.cloud import CloudVerifier
@@ -52,6 +53,12 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("SPECSTEER_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("SPECSTEER_TOKEN", raising=False)
     return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A busy machine that is slow to shake hands is no server that is away."""
+    monkeypatch.setattr(client, "_CONNECT_SECONDS", PATIENCE)
 
 
 def offered(server, name="phone", **options):
@@ -340,16 +347,16 @@ def test_a_broken_file_of_the_pairing_is_a_sentence(home, text):
 
 
 def test_a_server_that_is_away_is_no_impostor(home):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
     home.mkdir(mode=0o700)
-    paired = paired_with(f"https://127.0.0.1:{port}")
-    connection = Connection(
-        paired.server, TOKEN, lambda _: None, certificate=paired.certificate
-    )
-    with pytest.raises(CloudUnreachableError, match="there is no answer"):
-        connection.request("hello", "GET", "/healthz")
-    connection.close()
+    with socket.socket() as deaf:  # nobody else gets its port
+        deaf.bind(("127.0.0.1", 0))
+        paired = paired_with(f"https://127.0.0.1:{deaf.getsockname()[1]}")
+        connection = Connection(
+            paired.server, TOKEN, lambda _: None, certificate=paired.certificate
+        )
+        with pytest.raises(CloudUnreachableError, match="there is no answer"):
+            connection.request("hello", "GET", "/healthz")
+        connection.close()
     with pytest.raises(CloudRefusedError, match="has no TLS"):
         Connection("http://127.0.0.1:1", TOKEN, lambda _: None, None, "x")
     with pytest.raises(CloudRefusedError, match="pair the device again"):

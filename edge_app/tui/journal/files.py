@@ -3,9 +3,10 @@
 The first line says which version of the format follows. Every other line is an entry
 with its checksum, or sealed where the store is encrypted. Lines are only appended, each
 with one `write`, so that the end of the process at any moment loses none; the disk is
-made to have them by `sync`. A line that the end of the machine cut off, and what stands
-behind a damaged one, is not read. Who has a journal open holds a lock on it, which the
-system takes back when the process ends.
+made to have them by `sync`. A journal that grew long by editing is put in place anew,
+whole or not at all, when it is next opened. A line that the end of the machine cut off,
+and what stands behind a damaged one, is not read. Who has a journal open holds a lock
+on it, which the system takes back when the process ends.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import threading
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from edge_app.config.sealed import DamagedSealError, Seal, salt_of
+from edge_app.tui.journal.compaction import worth_compacting
 from edge_app.tui.journal.draft import Draft
 from edge_app.tui.journal.entries import Entry, from_line, to_line
 from edge_app.tui.saving import why_not
@@ -90,13 +92,15 @@ class JournalFolder:
 
     def open(self, path: Path) -> tuple[Journal, Draft]:
         """Go on with the journal at `path`, and what it folds to. A plain one is
-        sealed first if the store has become encrypted.
+        sealed first if the store has become encrypted; a long one is written anew
+        without what was done over.
 
         Raises:
             JournalError: another window has it open, or it cannot be read.
         """
         handle = _locked(path)
         try:
+            _remove_parts(path)
             read = self._read(path)
             if bool(self.key()) != (read.seal is not None):
                 handle, read = self._rewritten(path, handle, read, self.key())
@@ -105,6 +109,13 @@ class JournalFolder:
                     with create(path.with_suffix(".damaged")) as aside:
                         aside.write(path.read_bytes())
                 os.ftruncate(handle, read.size)
+            if (shorter := worth_compacting(read.entries)) is not None:
+                short = replace(read, entries=shorter)
+                try:
+                    handle, read = self._rewritten(path, handle, short, self.key())
+                except OSError:  # such as a full disk: then it stays as long as it is
+                    if not _is_at(handle, path):
+                        raise
         except OSError as error:
             os.close(handle)
             raise JournalError(
@@ -132,6 +143,7 @@ class JournalFolder:
         """Overwrite and delete a draft; raises JournalError if a window has it open."""
         handle = _locked(path)
         try:
+            _remove_parts(path)
             shred(path)
         except OSError as error:
             raise JournalError(f"it cannot be deleted: {why_not(error)}") from error
@@ -348,23 +360,42 @@ def _place(name: str, number: int) -> str:
     return f"draft {name}, line {number}"
 
 
+def _remove_parts(path: Path) -> None:
+    """Overwrite and delete what a process that was killed left half rewritten of the
+    journal at `path`, whose lock we hold."""
+    for part in path.parent.glob(f"{path.name}.*.part"):
+        shred(part)
+
+
 def _locked(path: Path) -> int:
     """A handle of the journal at `path` that nobody else holds; raises
     JournalError."""
-    try:
-        handle = open_private(path, os.O_RDWR)
-    except OSError as error:
-        raise JournalError(
-            f"the draft {path} cannot be opened: {why_not(error)}"
-        ) from error
-    try:
-        _lock(handle)
-    except OSError as error:
+    while True:
+        try:
+            handle = open_private(path, os.O_RDWR)
+        except OSError as error:
+            raise JournalError(
+                f"the draft {path} cannot be opened: {why_not(error)}"
+            ) from error
+        try:
+            _lock(handle)
+        except OSError as error:
+            os.close(handle)
+            raise JournalError(
+                "this draft is open in another window: go on there, or close it first"
+            ) from error
+        # Another may have been put in its place between the two.
+        if _is_at(handle, path):
+            return handle
         os.close(handle)
-        raise JournalError(
-            "this draft is open in another window: go on there, or close it first"
-        ) from error
-    return handle
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether the file of a handle is the one at `path`."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except OSError:
+        return False
 
 
 def _lock(handle: int) -> None:

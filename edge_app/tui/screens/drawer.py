@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
@@ -38,6 +39,14 @@ class Drawer(ModalScreen[None]):
     def contents(self) -> Iterable[Widget]:
         """The widgets inside."""
         return ()
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close; what comes late, such as the choice of a line, closes no other screen
+        where this one was closed in the meantime."""
+        if not self.is_current:
+            nothing: AwaitComplete = AwaitComplete.nothing()  # type: ignore[no-untyped-call]
+            return nothing
+        return super().dismiss(result)
 
     async def action_dismiss(self, result: None = None) -> None:
         """Close, unless the drawer was closed in the meantime."""

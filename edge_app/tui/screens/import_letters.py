@@ -66,6 +66,9 @@ class ImportDrawer(Drawer):
         yield _field("your addresses", me)
         yield Static(id="plan", markup=False)
         yield Button("Read them", id="read", compact=True)
+        leave = Button("Do not go on", id="leave", compact=True)
+        leave.display = False
+        yield leave
         yield ProgressBar(id="bar", show_eta=False)
         yield Static(id="result", markup=False)
 
@@ -83,7 +86,12 @@ class ImportDrawer(Drawer):
         if kind is not None:
             self.query_one("#kind", Select).value = kind
 
-    @on(Button.Pressed)
+    @on(Button.Pressed, "#leave")
+    def _leave(self) -> None:
+        self.writing.leave_import()
+        self._say("what was read of it stays")
+
+    @on(Button.Pressed, "#read")
     def _pressed(self) -> None:
         if self.writing.importing is not None:
             self.writing.pause_import()
@@ -166,7 +174,8 @@ class ImportDrawer(Drawer):
         paused = self.writing.paused is not None
         self.query_one("#bar").display = going is not None
         label = "Pause" if going is not None else "Go on" if paused else "Read them"
-        button = self.query_one(Button)
+        self.query_one("#leave").display = paused and going is None
+        button = self.query_one("#read", Button)
         if str(button.label) != label:
             button.label = label
         if going is not None:
@@ -176,6 +185,8 @@ class ImportDrawer(Drawer):
                 self._say("reading…")
         elif ended is not None and self._looked is None:
             self._say(ended.sentence)
+        elif self.writing.paused_at and self._looked is None:
+            self._say(self.writing.paused_at)
 
     def _say(self, sentence: str) -> None:
         self.query_one("#result", Static).update(legible(sentence))

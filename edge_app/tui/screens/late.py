@@ -9,13 +9,39 @@ from edge_app.tui.screens.drawer import Drawer
 if TYPE_CHECKING:
     from edge_app.tui.app import SpecSteerApp
 
-NAMES = ("compare", "drafts", "import", "reply", "style")
+NAMES = (
+    "help",
+    "sources",
+    "sent",
+    "numbers",
+    "compare",
+    "drafts",
+    "import",
+    "reply",
+    "style",
+)
 
 
 def opened(name: str, app: SpecSteerApp) -> Drawer:
     """The drawer of this name, for the app's page."""
     writing, page = app.writing, app.page
     match name:
+        case "help":
+            from edge_app.tui.screens.help import HelpDrawer
+
+            return HelpDrawer()
+        case "sources":
+            from edge_app.tui.screens.sources import SourcesDrawer
+
+            return SourcesDrawer(writing)
+        case "sent":
+            from edge_app.tui.screens.sent import SentDrawer
+
+            return SentDrawer(writing, page.save_folder)
+        case "numbers":
+            from edge_app.tui.screens.numbers import NumbersDrawer
+
+            return NumbersDrawer(writing)
         case "compare":
             from edge_app.tui.screens.draft.compare import CompareDrawer
 

@@ -57,6 +57,7 @@ class Page(Screen[None]):
     """The screen with the brief, the draft and the cards."""
 
     BINDINGS = PAGE_BINDINGS
+    AUTO_FOCUS = "#request"  # at once: each change of focus costs a paint
 
     def __init__(
         self,
@@ -68,7 +69,8 @@ class Page(Screen[None]):
     ) -> None:
         super().__init__()
         self._practice_models = practice_models
-        self._save_folder = save_folder
+        self.save_folder = save_folder
+        """Where texts and exports go unless the person says otherwise."""
         self.writing = writing
         self._first = first
         self._cards_due = 0.0
@@ -247,7 +249,7 @@ class Page(Screen[None]):
     @on(Steps.Moved)
     def _starred(self, event: Steps.Moved) -> None:
         event.stop()
-        self.writing.restyle(replace(self.writing.style, stars=event.steps.at))
+        self.writing.restyle(replace(self.writing.style, stars=event.at))
         self._stale = True
 
     def put(self, at: int, removed: int, runs: list[Run]) -> None:
@@ -323,7 +325,9 @@ class Page(Screen[None]):
             return None
         brief = variant.request.brief
         stars = writing.style.stars
-        return Piece(variant.text, brief, writing.reply_to, stars)
+        letter = writing.reply_to
+        before = writing.references.get(letter.record_id, ()) if letter else ()
+        return Piece(variant.text, brief, letter, stars, before)
 
     def action_save(self, then: Callable[[], None] | None = None) -> None:
         """Ask for a path, save the text there, and call `then`."""
@@ -336,7 +340,7 @@ class Page(Screen[None]):
 
         piece = self._piece()
         assert piece is not None
-        path = propose(self._save_folder, variant.request.brief)
+        path = propose(self.save_folder, variant.request.brief)
 
         def saved(path: Path | None) -> None:
             if path is None:

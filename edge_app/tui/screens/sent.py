@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -16,16 +15,16 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
 from decoding_core.foreign_text import legible, one_line
+from decoding_core.messages import DraftBlock, OpenSession
 from edge_app.decoding.events import Sent
 from edge_app.tui.drafts import Writing
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.words.cards_text import held_back, lines_sent, what_went
-from edge_app.tui.words.meters import in_bytes
+from edge_app.tui.words.meters import Traffic, in_bytes
 from edge_app.tui.words.phrases import PHRASE_WORDS
 
 _COLUMNS = ("time", "what")
-_LEAST_READABLE = 4
 _NAMED = 4
 """So many phrases are quoted."""
 
@@ -105,14 +104,16 @@ class SentDrawer(Drawer):
     def _show(self, number: int, *, with_bytes: bool) -> None:
         """Show a message in words, and its bytes where they are wanted."""
         sent = self.writing.traffic.sent[number]
-        text = Text.assemble((f"{in_words(sent)}\n\n", "bold"))
-        texts: dict[int, str] = {}
-        for variant in (*self.writing.attempts, *self.writing.previews):
-            texts |= variant.left.texts
-        known = "".join(texts.get(token, f"<{token}>") for token in sent.token_ids)
-        text.append(legible(known or readable(sent.payload)))
+        text = Text.assemble((f"{in_words(sent)}\n", "bold"))
+        said = said_by(self.writing.traffic, number)
+        for name, words in said.items():
+            if len(said) > 1:
+                text.append(f"\n{name}:", "dim")
+            text.append(f"\n{legible(words).strip()}\n")
+        if not said:
+            text.append("\nNothing in it reads as words.\n")
         if with_bytes:
-            text.append(f"\n\nto {one_line(sent.url)}\n")
+            text.append(f"\nto {one_line(sent.url)}\n")
             if sent.token_ids:
                 text.append(f"token ids {' '.join(map(str, sent.token_ids))}\n")
             text.append(f"{sent.size} bytes with headers; the message itself, ")
@@ -158,13 +159,32 @@ def in_words(sent: Sent) -> str:
             return "a question to the server"
 
 
-def readable(payload: bytes) -> str:
-    """The stretches of a message that read as text, a line each."""
-    stretches = re.findall(
-        r"[^\W_][^\x00-\x1f\x7f\ufffd]+", payload.decode("utf-8", "replace")
+def said_by(traffic: Traffic, number: int) -> dict[str, str]:
+    """What a sent message said, part by part: its bytes, read as a server reads them,
+    with the words of this device."""
+    # The formats of the wire: the first paint does without.
+    from edge_app.privacy.decoded import decoded
+    from edge_app.privacy.ledger import Entry
+
+    begun = max(
+        (at for at in range(number + 1) if traffic.sent[at].what == "open"), default=0
     )
-    long = [found for found in stretches if len(found) >= _LEAST_READABLE]
-    return "\n".join(long) or "(nothing that reads as text)"
+    messages = [  # what a block says hangs on the terms of its opening
+        Entry(one.time, one.url, one.what, one.size, one.token_ids, one.payload)
+        for one in (traffic.sent[begun], traffic.sent[number])
+    ]
+    *_, message = decoded(messages)
+    match message.says:
+        case OpenSession() as said:
+            parts = {
+                "your request": said.prompt_ids,
+                "the text so far": said.text_ids,
+            }
+        case DraftBlock() as block:
+            parts = {"settled before": block.settled, "drafted": block.drafted}
+        case None:
+            parts = {"in words": message.entry.token_ids}
+    return {name: traffic.words_of(ids) for name, ids in parts.items() if ids}
 
 
 def hex_dump(payload: bytes) -> str:

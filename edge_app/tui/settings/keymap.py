@@ -21,6 +21,10 @@ _WRITING = {
 """Keys that a text needs."""
 
 
+_SENT = re.compile(r"(ctrl|alt)\+[a-z]|f([1-9]|1[0-2])")
+"""Keys that every terminal sends."""
+
+
 def why_no_key(key: str) -> str:
     """Why an action cannot have this key; empty if it can."""
     if key in _WRITING:
@@ -36,13 +40,44 @@ def why_no_key(key: str) -> str:
     return ""
 
 
+def ways_out(keymap: Mapping[str, str]) -> list[str]:
+    """The keys that leave the app with this keymap and that every terminal sends."""
+    ending = (EVERY["leave"], EVERY["quit"])
+    keys = ",".join(keymap.get(one.id, one.keys) for one in ending).split(",")
+    return [key for key in keys if _SENT.fullmatch(key)]
+
+
+def how_to_leave(keymap: Mapping[str, str]) -> str:
+    """The keys that leave the app, and the other way, in a sentence."""
+    palette = keymap.get("palette", EVERY["palette"].keys).split(",")[0]
+    by_name = "" if palette == UNBOUND else f", and Quit in {show_key(palette)} does"
+    return f"{' or '.join(map(show_key, ways_out(keymap)))} leaves{by_name}"
+
+
 def resolved(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """The keymap that `[keys]` makes, by action, with the actions alone whose keys are
     other than usual; and a sentence for each thing that could not be as it says.
 
     A key that was asked for goes to who asked, and first to the action that stands
-    first in the list; an action that loses all its keys has none.
+    first in the list; an action that loses all its keys has none. Where no key would
+    leave the app that every terminal sends, the usual one does.
     """
+    keymap, problems = _as_wanted(wanted)
+    if ways_out(keymap):
+        return keymap, problems
+    leave, usual = EVERY["quit"], EVERY["quit"].keys
+    others = {
+        name: ",".join(key for key in keys.split(",") if key.strip() != usual)
+        for name, keys in wanted.items()
+    }
+    asked = others.get(leave.id, "")
+    others[leave.id] = f"{asked},{usual}" if asked else usual
+    keymap, problems = _as_wanted(others)
+    stays = f"{show_key(usual)} stays a key of {leave.label}"
+    return keymap, [*problems, f"{stays}: else no key of every terminal would leave"]
+
+
+def _as_wanted(wanted: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     problems = [
         f"[keys] names no action '{name}'; known are: {', '.join(EVERY)}"
         for name in wanted

@@ -18,13 +18,16 @@ from decoding_core.foreign_text import legible
 from edge_app.tui.keys import Action, keys_of, show_key
 from edge_app.tui.saving import why_not
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.settings.keymap import EVERY, why_no_key
+from edge_app.tui.settings.keymap import EVERY, how_to_leave, why_no_key
 from edge_app.tui.settings.preferences import Preferences
 from personal_store.errors import StoreError
 
 
 class KeyCatcher(Static, can_focus=True):
     """Takes the next key, whatever it does elsewhere."""
+
+    TAKES_ALL_KEYS = True
+    """Also those that come before whatever has the focus."""
 
     class Caught(Message):
         """A key was pressed."""
@@ -122,7 +125,10 @@ class KeysDrawer(Drawer):
         self.post_message(self.Changed())
         shown = self._preferences.keymap.get(action.id, action.keys).split(",")
         have = " ".join(map(show_key, shown))
-        self._say("; ".join([f"{action.label} has {have}", *news]))
+        said = [f"{action.label} has {have}", *news]
+        if action.id in ("quit", "leave", "palette"):
+            said.append(how_to_leave(self._preferences.keymap))
+        self._say("; ".join(said))
         self.call_after_refresh(self._list)
 
     def _list(self) -> None:

@@ -22,11 +22,13 @@ class Steps(Saying, can_focus=True):
     ]
 
     class Moved(Message):
-        """The person moved it."""
+        """The person moved it to the step `at`. Until this is heard it may be put back
+        to where it was: who draws it anew does not know of the move yet."""
 
-        def __init__(self, steps: Steps) -> None:
+        def __init__(self, steps: Steps, at: int) -> None:
             super().__init__()
             self.steps = steps
+            self.at = at
 
     def __init__(
         self,
@@ -63,7 +65,7 @@ class Steps(Saying, can_focus=True):
         before = self.at
         self.move_to(before + step)
         if self.at != before:
-            self.post_message(self.Moved(self))
+            self.post_message(self.Moved(self, self.at))
 
     def on_key(self, event: events.Key) -> None:
         """A digit goes to its step."""

@@ -8,14 +8,12 @@ from textual import events
 from textual.message import Message
 
 from decoding_core.foreign_text import one_line
-from edge_app.tui.drafts import Writing
+from edge_app.tui.drafts import RECORDED, Writing
 from edge_app.tui.keys import key_of
 from edge_app.tui.widgets.saying import Saying
 from edge_app.tui.words.meters import numbers
 from models.prompts import Request
 
-RECORDED = "a recorded run"
-"""How the name of a checker begins that is none."""
 _SWITCH = "switches the checker"
 _LONGEST_NAME = 20
 

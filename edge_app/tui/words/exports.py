@@ -18,7 +18,11 @@ SUFFIXES = (".txt", ".md", ".eml")
 """Of the files that a text can be saved as; any other name is plain text."""
 _ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]]+@[^\s<>,;:\"()\[\]@]+")
 _MARKS = re.compile(r"([\\`*_{}<>#])")
+_IDENTIFIER = re.compile(r"[!-;=?A-~]{1,200}@[!-;=?A-~]{1,200}")
+"""Of a mail, without the angles around it: it came from others, and ends no header."""
 _LONGEST_SUBJECT = 78
+_LONGEST_LINE, _LONGEST_THREAD = 998, 900
+"""Characters of a line of a mail, and of the identifiers in one."""
 LONGEST_LINK = 8_000
 """Characters of a link: mail programs and systems take little more."""
 
@@ -31,6 +35,8 @@ class Piece:
     brief: Request
     answers: Source | None = None
     stars: int = 0
+    references: tuple[str, ...] = ()
+    """Identifiers of the answered mail, the last, and of those that it answers."""
 
     @property
     def whom(self) -> str:
@@ -78,9 +84,25 @@ class Piece:
         if self.about:
             mail["Subject"] = self.about
         mail["X-Unsent"] = "1"
+        if self.answers is not None and self.references:
+            answered = self.references[-1]
+            if _IDENTIFIER.fullmatch(answered):  # else it names no mail
+                mail["In-Reply-To"] = f"<{answered}>"
+                mail["References"] = self._thread()
         text = self.text.encode("utf-8", "replace").decode()
         mail.set_content(text, cte="quoted-printable")
-        return mail.as_bytes().decode("ascii").replace("\r\n", "\n")
+        # Folded at the usual length, an identifier would be encoded, and name nothing.
+        wide = mail.policy.clone(max_line_length=_LONGEST_LINE)
+        return mail.as_bytes(policy=wide).decode("ascii").replace("\r\n", "\n")
+
+    def _thread(self) -> str:
+        """The identifiers that a References header holds: where not all have room, the
+        first, which names the thread, and the last."""
+        known = [one for one in self.references if _IDENTIFIER.fullmatch(one)]
+        known = list(dict.fromkeys(known))
+        while len(known) > 1 and sum(len(one) + 3 for one in known) > _LONGEST_THREAD:
+            del known[min(1, len(known) - 2)]
+        return " ".join(f"<{one}>" for one in known)
 
     def _markdown(self) -> str:
         """The text below a heading where it has a name: that of the product, of a post

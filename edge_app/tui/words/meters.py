@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 
-from edge_app.decoding.events import Event, HeldBack, Received, Reckoned, Sent
+from edge_app.decoding.events import (
+    Drafted,
+    Event,
+    Given,
+    HeldBack,
+    Posed,
+    Received,
+    Reckoned,
+    Sent,
+    Settled,
+    StandsIn,
+)
 from edge_app.tui.runs import State
 from edge_app.tui.variant import Variant
 from edge_app.tui.words.whole import word_count
@@ -22,17 +34,44 @@ class Traffic:
     """What it told of the history; None: nothing was reckoned."""
     held: list[HeldBack] = field(default_factory=list)
     """What was held back from the checker."""
+    requests: dict[tuple[int, ...], str] = field(default_factory=dict)
+    """What requests say, by their token ids."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """Texts of other token ids, as far as events gave them."""
 
     def apply(self, event: Event) -> None:
-        """Add an event of what left, came back or stayed; others are ignored."""
-        if isinstance(event, Sent):
-            self.sent.append(event)
-        elif isinstance(event, Received):
-            self.received.append(event)
-        elif isinstance(event, HeldBack):
-            self.held.append(event)
-        elif isinstance(event, Reckoned):
-            self.nats = (self.nats or 0.0) + event.nats
+        """Add an event of what left, came back or stayed, or of the words in it; others
+        are ignored."""
+        match event:
+            case Sent():
+                self.sent.append(event)
+            case Received():
+                self.received.append(event)
+            case HeldBack():
+                self.held.append(event)
+            case Reckoned():
+                self.nats = (self.nats or 0.0) + event.nats
+            case Posed(tokens):
+                ids = tuple(token for token, _ in tokens)
+                self.requests[ids] = "".join(text for _, text in tokens)
+            case Given(texts=texts) | StandsIn(tokens=texts):
+                self.texts.update(texts)
+            case Drafted():
+                self.texts[event.id] = event.text
+            case Settled(tokens):
+                self.texts.update((token.id, token.text) for token in tokens)
+            case _:
+                pass
+
+    def words_of(self, token_ids: Sequence[int]) -> str:
+        """The words of token ids, where events told most of them; else how many they
+        are."""
+        if (request := self.requests.get(tuple(token_ids))) is not None:
+            return request
+        unknown = sum(token not in self.texts for token in token_ids)
+        if 2 * unknown > len(token_ids):
+            return f"({len(token_ids):,} pieces, whose words nothing here tells)"
+        return "".join(self.texts.get(token, "…") for token in token_ids)
 
     @property
     def bytes_up(self) -> int:

@@ -4,13 +4,19 @@ import pytest
 from fastapi.routing import APIRoute
 from starlette.routing import Route, WebSocketRoute
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from cloud_api.auth.middleware import OPEN_PATHS
 from cloud_api.auth.tokens import check_token, make_token, shown_token, stored_token
 from cloud_api.status import page
 from decoding_core.errors import InvalidSettingsError
-from tests.cloud_api.cloud_fakes import TOKEN, ask, client_of, open_session, running
+from tests.cloud_api.cloud_fakes import (
+    TOKEN,
+    ask,
+    client_of,
+    connect,
+    open_session,
+    running,
+)
 
 WRONG = [
     {},

@@ -36,7 +36,7 @@ from tests.cloud_api.cloud_fakes import (
     logits_after,
 )
 from tests.cloud_api.fake_vllm import NAMES, FakeVllm, write_tokenizer
-from tests.waiting import let_pass
+from tests.waiting import PATIENCE, let_pass
 
 PROMPT = (3, 1, 4, 1, 5, 9, 2, 6)
 
@@ -67,12 +67,12 @@ def clients():
 made = []
 
 
-def client_of(fake, role="generalist", seconds=20.0):
+def client_of(fake, role="generalist", seconds=PATIENCE):
     made.append(StockClient(fake.url, role, fake.key, seconds))
     return made[-1]
 
 
-def engine_of(fake, *, by_id=False, seconds=20.0, slots=2):
+def engine_of(fake, *, by_id=False, seconds=PATIENCE, slots=2):
     client = client_of(fake, "base" if by_id else "generalist", seconds)
     engine = StockEngine(StockModel(client, "", NAMES, tells_by_id=by_id), slots)
     made.append(engine)
@@ -313,7 +313,7 @@ def test_every_fault_has_its_sentence(vllm, name):
     """Within a bound of time and size, without what the server wrote for a terminal."""
     vllm.fault, sentence = FAULTS[name]
     with pytest.raises(DecodingError, match=sentence) as caught:
-        engine_of(vllm, seconds=0.5)
+        engine_of(vllm, seconds=0.5 if name == "slow" else PATIENCE)
     assert "\x1b" not in str(caught.value)
 
 

@@ -9,7 +9,6 @@ from socket import SHUT_RDWR
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
 
 from cloud_api import app
 from decoding_core import wire_json
@@ -25,6 +24,7 @@ from tests.cloud_api.cloud_fakes import (
     as_text,
     block_after,
     client_of,
+    connect,
     fake_models,
     frames_of,
     open_request,
@@ -505,7 +505,8 @@ def test_a_stop_finishes_the_round_and_says_goodbye():
     models = fake_models()
     request = open_request(prompt=(1,))
     frames = frames_of(request)
-    with running(lambda: models) as server, client_of(server) as client:
+    slow = running(lambda: models, stop_seconds=PATIENCE)
+    with slow as server, client_of(server) as client:
         session_id = open_session(client, request)
         with (
             stream(server, session_id) as socket,

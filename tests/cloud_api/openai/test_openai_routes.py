@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import numpy as np
@@ -29,6 +30,7 @@ from tests.cloud_api.cloud_fakes import (
     client_of,
     fake_models,
     logits_after,
+    open_request,
     open_session,
     post_block,
     running,
@@ -223,26 +225,42 @@ def test_it_is_off_unless_asked_for():
 
 def test_a_text_and_a_session_are_read_together():
     """Both go on, and in the same passes where both wait."""
-    models = load(slots=2)
+    models = load(slots=3)
     with (
         running(lambda: models, openai=True) as server,
         client(server) as asked,
         client_of(server) as device,
+        ThreadPoolExecutor() as pool,
     ):
-        session = open_session(device)
-        stream = asked.completions.create(
-            model="fake-1", prompt="Once", max_tokens=400, stream=True, seed=1
+        other, session = (open_session(device, open_request((n,))) for n in (1, 2))
+        texts = server.app.state.texts
+        models.generalist.gate.clear()
+        first = block_after([], [1, 2])
+        pool.submit(post_block, device, other, first)
+        assert models.generalist.entered.wait(PATIENCE)
+        begun = pool.submit(
+            asked.completions.create,
+            model="fake-1",
+            prompt="Once",
+            max_tokens=400,
+            stream=True,
+            seed=1,
         )
+        wait_until(lambda: len(texts) == 1, "the text does not begin")
+        answer = pool.submit(post_block, device, session, first)
+        wait_until(lambda: len(server.service.rounds.running) == 2)
+        models.generalist.gate.set()
+        assert "accepted" in answer.result(PATIENCE).json()
+        stream = begun.result(PATIENCE)
         pieces = iter(stream)
         next(pieces)
-        for epoch in range(20):  # each block says anew what follows the prompt
+        for epoch in range(1, 20):  # each block says anew what follows the prompt
             block = block_after([], [1, 2], epoch=epoch)
             assert "accepted" in post_block(device, session, block).json()
         next(pieces)
         stream.close()
-        texts = server.app.state.texts
         wait_until(lambda: len(texts) == 0, "a text that nobody reads goes on")
-    assert max(map(len, models.generalist.calls)) == 2
+    assert [len(call) for call in models.generalist.calls[:2]] == [1, 2]
 
 
 def test_a_client_that_leaves_frees_its_slot():

@@ -5,7 +5,6 @@ import sys
 import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
 
 from cloud_api.auth.middleware import OPEN_PATHS, SCOPES_OF_PATHS
 from cloud_api.auth.tokens import make_token
@@ -18,6 +17,7 @@ from tests.cloud_api.auth.test_cloud_auth import routes_of
 from tests.cloud_api.cloud_fakes import (
     PLAIN,
     block_after,
+    connect,
     frames_of,
     open_request,
     open_session,

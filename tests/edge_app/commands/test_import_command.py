@@ -16,8 +16,11 @@ import pytest
 from edge_app.commands import import_auto, import_imap, import_watch
 from edge_app.commands import progress as progress_module
 from edge_app.commands.progress import Progress
-from personal_store import SourceError
+from edge_app.config.settings import store_path
+from edge_app.service.import_plan import import_noted
+from personal_store import SourceError, Store
 from personal_store.ingest import watching
+from personal_store.ingest.unfinished import Unfinished
 from tests.mailboxes import ME, mailbox, message
 from tests.waiting import PATIENCE, ROOT, wait_until
 
@@ -51,6 +54,36 @@ def test_without_a_terminal_the_plan_is_all(run, takeout):
     assert "not read: lines.jsonl, photo.jpg\n" in result.stdout
     assert "--yes" in result.stdout
     assert "your texts  none" in run("status").stdout
+
+
+def test_one_that_was_broken_off_goes_on(run, tmp_path):
+    """Without a path: what there is is said, and with --yes it is done; what has gone
+    is offered no more."""
+    nothing = run("import", "auto")
+    assert (nothing.exit_code, "Missing argument" in nothing.stderr) == (2, True)
+    path = tmp_path / "lines.jsonl"
+    path.write_text(LINES * 3)
+    begun = Unfinished("jsonl", path, mapping={"text": "body"}, done=1, total=4)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    def break_off():
+        with Store.open(store_path()) as store, pytest.raises(KeyboardInterrupt):
+            import_noted(store, begun, stop)
+
+    break_off()
+    told = run("import", "auto")
+    assert (told.exit_code, "add --yes" in told.stdout) == (0, True)
+    assert f"reading {path} (jsonl) stopped at" in told.stdout
+    assert "added" in run("import", "auto", "--yes").stdout
+    assert run("import", "auto", "--yes").exit_code == 2
+    path.write_text(LINES * 4)
+    break_off()
+    path.unlink()
+    assert "not there any more" in run("import", "auto").stdout
+    assert run("import", "auto").exit_code == 2
+    assert run("import", "mbox").exit_code == 2
 
 
 def test_with_yes_everything_is_imported(run, takeout):

@@ -25,7 +25,7 @@ from edge_app.endpoint.server import EndpointServer
 from edge_app.service.requests import WriteRequest
 from models.openai_api.schemas import ChatBody, CompletionBody
 from models.prompts import Request
-from tests.cloud_api.cloud_fakes import PLAIN
+from tests.cloud_api.cloud_fakes import PLAIN, ask
 from tests.waiting import PATIENCE, wait_until
 
 KEY = "key-of-a-test"
@@ -217,7 +217,7 @@ def test_a_text_that_reached_its_length_says_so():
 def test_pages_and_strangers_are_refused(url, service, headers, status, code, path):
     sent = {"Authorization": f"Bearer {KEY}", **headers}
     method = "POST" if path == "/chat/completions" else "GET"
-    answer = httpx.request(method, url + path, headers=sent, json=CHAT, verify=PLAIN)
+    answer = ask(method, url + path, headers=sent, json=CHAT)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert "access-control-allow-origin" not in answer.headers
     assert service.requests == []
@@ -225,7 +225,7 @@ def test_pages_and_strangers_are_refused(url, service, headers, status, code, pa
 
 def test_a_page_that_asks_whether_it_may_is_refused(url):
     sent = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
-    answer = httpx.options(url + "/chat/completions", headers=sent, verify=PLAIN)
+    answer = ask("OPTIONS", url + "/chat/completions", headers=sent)
     assert answer.status_code == 403
 
 
@@ -237,7 +237,7 @@ def test_a_page_of_an_origin_that_was_named_may_ask_with_the_token():
 
         def asked(origin, method="GET", **headers):
             sent = {"Origin": origin, **headers}
-            return httpx.request(method, url + "/models", headers=sent, verify=PLAIN)
+            return ask(method, url + "/models", headers=sent)
 
         key = {"Authorization": f"Bearer {KEY}"}
         before = asked(
@@ -292,7 +292,7 @@ def test_what_no_browser_sends_is_no_origin(origin):
 def test_bodies_that_are_none(url, service, content, status):
     headers = {"Authorization": f"Bearer {KEY}"}
     path = url + "/chat/completions"
-    answer = httpx.post(path, headers=headers, content=content, verify=PLAIN)
+    answer = ask("POST", path, headers=headers, content=content)
     assert answer.status_code == status
     assert answer.json()["error"]["message"]
     assert service.requests == []
@@ -338,19 +338,20 @@ def test_texts_wait_for_each_other_but_not_too_many(service, monkeypatch):
     monkeypatch.setattr(writing, "WAITING", 1)
     done = []
 
-    def ask(url):
+    def write(url):
         with client(url) as asked:
             done.append(asked.chat.completions.create(**CHAT))
 
     with serving(service) as (url, _, app):
         service.gate.clear()
-        threads = [threading.Thread(target=ask, args=(url,)) for _ in range(2)]
+        threads = [threading.Thread(target=write, args=(url,)) for _ in range(2)]
         for thread in threads:
             thread.start()
         wait_until(lambda: len(app.state.texts) == 2, "they do not wait")
         with client(url) as asked, pytest.raises(openai.RateLimitError) as refused:
             asked.chat.completions.create(**CHAT)
         assert refused.value.response.headers["retry-after"] == "5"
+        assert service.begun.wait(PATIENCE)
         assert len(service.requests) == 1
         service.gate.set()
         for thread in threads:

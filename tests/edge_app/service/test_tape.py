@@ -30,6 +30,7 @@ ALL = [
     *letter_recording()[:-1],
     events.Reckoned(2.5, 1, 2.5, 2, 2.5, 4.0, None, True, 0),
     events.StandsIn(((90, " Name"),)),
+    events.Posed(((91, "Thank"), (92, " Ana"))),
     HELD,
     events.Notice("the server at https://secret.example is gone"),
     letter_recording()[-1],
@@ -139,7 +140,7 @@ def test_a_redacted_tape_holds_no_word(tmp_path):
     said = {value for value in values if re.search("[A-Za-wyz1-9]", value)}
     assert said == {
         *("SourcesFound", "Opened", "Sent", "Received", "Drafted", "Verified"),
-        *("Settled", "Reckoned", "StandsIn", "HeldBack", "Notice", "Finished"),
+        *("Settled", "Reckoned", "StandsIn", "Posed", "HeldBack", "Notice", "Finished"),
         *("open", "opened", "block", "verdict", "person", "accepted", "bonus"),
         *("recovered", "end", "email", "http://server.example/"),
         *(body["payload"] for body in told if "payload" in body),

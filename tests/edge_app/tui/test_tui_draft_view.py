@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App
+from tui_helpers import until
 
 from edge_app.tui.runs import STATES
 from edge_app.tui.widgets.draft_editor import DraftEditor
@@ -116,8 +117,9 @@ def test_the_editor_breaks_lines_where_the_view_did():
             async with app.run_test(size=(width, 60)) as pilot:
                 app.query_one(DraftView).rewrite(0, [(text, "kept")])
                 app.query_one(DraftEditor).show_runs([(text, "kept")])
-                await pilot.pause()
                 view, editor = app.query_one(DraftView), app.query_one(DraftEditor)
+                both = (view, editor)
+                await until(pilot, lambda both=both: all(one.size for one in both))
                 rows = rows_of(view.texts, view._starts)
                 wrapped = editor.wrapped_document.get_sections(0)
                 assert [row.rstrip() for row in rows if row.strip()] == [

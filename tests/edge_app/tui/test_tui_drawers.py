@@ -122,3 +122,18 @@ def test_letters_are_read_while_writing_goes_on(tmp_path):
 
     play(app, steps)
     assert fake.imported == [("mbox", box, ["me@example.org", "b@c.example"])]
+
+
+def test_a_drawer_is_closed_once(tmp_path):
+    """A choice that comes late, behind the key that closed it, ends no app."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: app.screen is not app.page)
+        drawer = app.screen
+        drawer.dismiss()
+        drawer.dismiss()
+        await until(pilot, lambda: app.screen is app.page)
+
+    play(app, steps)

@@ -186,12 +186,12 @@ class NextField:
         )
 
 following = NextField()
-async def on_event(event, before=app.on_event):
-    if getattr(event, "key", "") == "f12":
+async def hand_on(event, before=app._keys._hand_on):
+    if getattr(event, "key", "") == "f12":  # when all before it is done
         following.step()
     else:
         await before(event)
-app.on_event = on_event
+app._keys._hand_on = hand_on
 """
 F12, END, BACKSPACE, ENTER = b"\x1b[24~", b"\x1b[F", b"\x7f", b"\r"
 

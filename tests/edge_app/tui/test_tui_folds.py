@@ -60,7 +60,7 @@ def test_the_brief_grows_to_what_it_needs(tmp_path):
 
     async def steps(pilot):
         brief = app.query_one("#request")
-        assert brief.size.height == 1
+        await until(pilot, lambda: brief.size.height == 1)
         brief.text = "Say this. " * 30
         await until(pilot, lambda: brief.size.height == 4)
         brief.text = "Say this. " * 300

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_tui_stretches import until_drafted_twice
 from test_tui_variant import LETTER
-from tui_helpers import SECOND, gated_service, make_app, play, said
+from tui_helpers import SECOND, gated_service, make_app, play, said, until
 
 from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.runs import joined, spliced
@@ -90,13 +90,16 @@ def test_sentences_that_are_alike_stand_side_by_side():
     ]
 
 
-@pytest.mark.parametrize("size", [(120, 36), (40, 12)])
+@pytest.mark.parametrize(
+    "size", [pytest.param((120, 36), marks=pytest.mark.slow), (40, 12)]
+)
 def test_it_fits_on_every_screen(tmp_path, size):
     app = make_app(gated_service(), tmp_path)
 
     async def steps(pilot):
         await pilot.press("f9")
-        assert "nothing to compare" in said(app, ".note")
+        await until(pilot, lambda: app.screen is not app.page)
+        await until(pilot, lambda: "nothing to compare" in said(app, ".note"))
         await pilot.press("space", "u", "left", "escape")
         await until_drafted_twice(pilot)
         await pilot.press("f9", "left", "right", "down", "up")

@@ -11,6 +11,7 @@ from decoding_core.errors import StoppedError
 from edge_app.service.configuration import ServiceConfig
 from edge_app.service.late import writing_service
 from edge_app.tui.widgets.path_input import dropped
+from personal_store.ingest.unfinished import Unfinished
 from tests.waiting import wait_until
 
 MAIL = (
@@ -112,6 +113,48 @@ def test_an_import_is_paused_and_goes_on(tmp_path):
 
     play(app, steps)
     assert fake.imported == [("mbox", box, [])] * 2
+
+
+def test_what_an_earlier_sitting_began_is_offered(tmp_path):
+    """It says where that stopped, goes on with the same, and can be told not to."""
+
+    class Begun(type(gated_service())):
+        left = None
+
+        def unfinished_import(self):
+            return None if self.left else was
+
+        def leave_import(self, asked):
+            self.left = asked
+
+    was = Unfinished("auto", tmp_path / "All mail", ("a@b.org",), done=4, total=10)
+    fake = Begun([])
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.writing.paused is not None)
+        (news,) = app._notifications
+        assert f"reading {was.path} stopped at 40 %" in news.message
+        assert "^O goes on there" in news.message
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: len(app.screen.query(Button)) == 2)
+        assert said(app, "#result") == f"reading {was.path} stopped at 40 %"
+        read, leave = app.screen.query(Button)
+        assert (str(read.label), leave.display) == ("Go on", True)
+        read.press()
+        await until(pilot, lambda: app.writing.importing is not None)
+        await until(pilot, lambda: not leave.display)
+        app.writing.pause_import()
+        fake.reading.set()
+        await until(pilot, lambda: leave.display)
+        leave.press()
+        await until(pilot, lambda: fake.left is not None)
+        await until(pilot, lambda: str(read.label) == "Read them")
+
+    fake.ready.set()
+    play(app, steps)
+    assert fake.imported == [("auto", was.path, ["a@b.org"])]
+    assert fake.left.is_same(was)
 
 
 def test_the_service_reads_whatever_it_finds(tmp_path):

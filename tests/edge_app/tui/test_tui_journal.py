@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_tui_variant import LETTER
 from textual.app import App
-from tui_helpers import drafted, gated_service, make_app, play, until
+from tui_helpers import drafted, gated_service, make_app, play
 from tui_tapes import REQUEST, SOURCES
 
 from decoding_core.settings import MethodSettings
+from edge_app.config import sealed
 from edge_app.decoding.events import (
     Finished,
     Given,
@@ -29,11 +30,13 @@ from edge_app.decoding.events import (
     Verified,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.drafts import Writing
 from edge_app.tui.journal import entries as e
 from edge_app.tui.journal.draft import Draft, asked, folded
 from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
 from edge_app.tui.journal.stretch import Stretch
 from edge_app.tui.journal.style import THRESHOLDS, TONES, Style
+from edge_app.tui.recording import RecordedService
 from edge_app.tui.runs import joined, spliced
 from edge_app.tui.widgets.draft_pane import DraftPane
 from models.prompts import Request
@@ -130,6 +133,16 @@ def next_entry(draw, draft: Draft) -> e.Entry:
     )
 
 
+@pytest.fixture(scope="module")
+def quick_keys():
+    """Keys are made of a passphrase with less work, as each file has one of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sealed, "_FACTOR", 1 << 4)
+        yield
+        sealed._derived.cache_clear()
+
+
+@pytest.mark.usefixtures("quick_keys")
 @settings(max_examples=25)  # each reads and writes files
 @given(st.data(), st.sampled_from(["", "a passphrase"]))
 def test_what_comes_back_is_what_there_was(tmp_path_factory, data, key):
@@ -324,15 +337,11 @@ def test_a_sealed_line_stands_where_it_was_written(tmp_path, wrong):
 )  # fmt: skip
 def test_what_cannot_be_read_is_named_and_left(tmp_path, head):
     (tmp_path / "draft-1.jsonl").write_bytes(head)
-    app = make_app(gated_service(), tmp_path, journals=JournalFolder(tmp_path))
-
-    async def steps(pilot):
-        await until(pilot, lambda: bool(app._notifications))
-        (toast,) = app._notifications
-        assert str(tmp_path / "draft-1.jsonl") in toast.message
-        assert "this page is a new draft" in toast.message
-
-    play(app, steps)
+    folder = JournalFolder(tmp_path)
+    writing = Writing(RecordedService([]), MethodSettings(), journals=folder)
+    (news,) = writing.take_up()
+    assert str(tmp_path / "draft-1.jsonl") in news.text
+    assert "this page is a new draft" in news.text
     assert (tmp_path / "draft-1.jsonl").read_bytes() == head
 
 

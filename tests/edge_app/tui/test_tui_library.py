@@ -1,6 +1,7 @@
 """What becomes of texts: the library of drafts, files of all forms, who wrote them."""
 
 import email
+import re
 from email.policy import default
 from urllib.parse import unquote
 
@@ -100,6 +101,37 @@ def test_a_mail_holds_the_text_and_nothing_that_it_forges(text, whom):
     assert (mail["X-Unsent"], mail["Subject"]) == ("1", "Re: The boat")
     readable = text.encode("utf-8", "replace").decode()
     assert mail.get_content().split() == readable.split()
+
+
+identifiers = st.lists(
+    st.from_regex(r"[a-z.+$]{1,190}@[a-z.]{1,190}", fullmatch=True)
+    | texts
+    | st.sampled_from(["a@b\r\nBcc: x@y.org", "a@b> <c@d", "a@b c@d", "<a@b>", "é@ü"]),
+    max_size=9,
+)
+
+
+@given(identifiers)
+def test_an_answer_names_what_it_answers(references):
+    """As mail programs thread by it, whoever wrote the identifiers."""
+    piece = Piece("x", REQUEST, ANSWERED, references=tuple(references))
+    told = piece.as_file(".eml")
+    mail = email.message_from_string(told, policy=default)
+    good = [f"<{one}>" for one in references if re.fullmatch(r"[!-;=?-~]+", one)]
+    good = [one for one in good if re.fullmatch("<[^@]{1,200}@[^@]{1,200}>", one)]
+    if not references or f"<{references[-1]}>" not in good:
+        assert "In-Reply-To" not in mail
+        assert "References" not in mail
+        return
+    assert mail["In-Reply-To"] == good[-1]
+    kept = mail["References"].split()
+    assert set(kept) <= set(good)
+    assert kept[-1] == [*dict.fromkeys(good)][-1]
+    assert kept[0] in (good[0], kept[-1])
+    assert set(mail.keys()) >= {"To", "Subject", "X-Unsent", "MIME-Version"}
+    assert "Bcc" not in mail
+    assert max(map(len, told.split("\n"))) < 998
+    assert "In-Reply-To" not in Piece("x", REQUEST).as_file(".eml")
 
 
 @given(texts, texts)

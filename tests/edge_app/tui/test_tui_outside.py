@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from test_tui_terminal import ctrl, draft, kept
 from test_tui_terminal import start as start
-from tui_helpers import drafted, gated_service, make_app, play
+from textual.events import Key
+from tui_helpers import drafted, gated_service, make_app, play, until
 
+from edge_app.tui.screens.draft.save import SaveDialog
+from edge_app.tui.screens.page import Page
 from edge_app.tui.terminal import editor
 from edge_app.tui.terminal.clipboard import hand_to_programs, osc52, programs
 
@@ -122,6 +125,33 @@ def test_ctrl_z_undoes_before_it_suspends(tmp_path):
         assert not suspended
         await pilot.press("left", "ctrl+z")
         assert suspended == [True]
+
+    play(app, steps)
+
+
+def test_keys_that_come_together_act_one_after_the_other(tmp_path):
+    """As a slow line sends them: what moves the cursor, opens a drawer or a dialog, and
+    what is typed behind it."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        def send(*keys):
+            for key in keys:
+                letter = key if len(key) == 1 else None
+                app.post_message(Key(key, letter))
+
+        await drafted(pilot)
+        editor = app.page.pane.editor
+        text = editor.text
+        send("left", "x", "left", "backspace", "y", "ctrl+s", "z", "q")
+        await until(pilot, lambda: isinstance(app.screen, SaveDialog))
+        path = app.screen.query_one("#path")
+        await until(pilot, lambda: path.value.endswith("zq"))
+        assert editor.text == text[:-2] + "yxn"
+        send("escape", "right", "left", "left", "enter", "right", "escape", "up", "!")
+        await until(pilot, lambda: "!" in editor.text)
+        assert isinstance(app.screen, Page)
+        assert "!Love,\nByxn" in editor.text
 
     play(app, steps)
 

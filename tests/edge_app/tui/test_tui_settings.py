@@ -6,7 +6,7 @@ from tui_helpers import drafted, gated_service, make_app, play, said, until
 
 from edge_app.config.settings import Settings, read_settings
 from edge_app.tui.keys import ACTIONS, key_of, use_keymap
-from edge_app.tui.settings.keymap import resolved, why_no_key
+from edge_app.tui.settings.keymap import how_to_leave, resolved, ways_out, why_no_key
 from edge_app.tui.settings.preferences import Preferences
 from edge_app.tui.terminal.signs import plain
 
@@ -22,6 +22,48 @@ def test_a_key_goes_to_who_asks_and_who_loses_it_is_named():
 
     assert keymap == {"draft": "ctrl+r", "again": "f6"}
     assert problems == ["^R is the key of Draft now"]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"draft": "ctrl+q", "again": "ctrl+c"},
+        {"quit": "hyper+x", "leave": "ctrl+shift+y"},
+        {"quit": "f3", "sent": "f3,ctrl+q", "leave": "super+q", "palette": "hyper+p"},
+    ],
+)
+def test_a_key_always_leaves(wanted):
+    """One that every terminal sends, whatever the file says."""
+    keymap, problems = resolved(wanted)
+    assert "ctrl+q" in keymap.get("quit", "ctrl+q").split(",")
+    assert "ctrl+q" not in ",".join(v for k, v in keymap.items() if k != "quit")
+    assert "^Q stays a key of Quit" in problems[-1]
+    assert how_to_leave(keymap).split(" leaves")[0].split(" or ")[-1] == "^Q"
+    assert ways_out(resolved({"quit": "f11", "leave": "hyper+x"})[0]) == ["f11"]
+
+
+def test_the_keys_that_come_first_can_be_others_too(tmp_path):
+    """They are caught, and do not leave meanwhile; how to leave is said."""
+    settings = tmp_path / "settings.toml"
+    app = make_app(
+        gated_service(), tmp_path, preferences=Preferences(Settings(), settings)
+    )
+
+    async def steps(pilot):
+        await pilot.press("alt+k", "end", "up", "enter", "ctrl+c")
+        assert "^C is the key of Leave: give that another first" in said(app, "#result")
+        await pilot.press("enter", "ctrl+p", "enter", "f11")
+        assert said(app, "#result") == (
+            "Quit has F11; ^C or F11 leaves, and Quit in ^P does"
+        )
+        await pilot.press("escape", "ctrl+q")
+        assert app.is_running
+        assert app.return_code is None
+        await pilot.press("f11")
+        assert app.return_code == 0
+
+    play(app, steps)
+    assert read_settings(settings).keys["quit"] == "f11"
 
 
 def test_keys_can_be_swapped():
@@ -81,7 +123,7 @@ def test_another_key_works_and_every_word_names_it(tmp_path):
         assert "^Y another version" in said(app, "#hint")
         app.page.brief.focus_text()
 
-    play(app, steps, (120, 36))
+    play(app, steps)
     assert read_settings(path).keys["again"] == "ctrl+y"
     assert key_of("again") == "^Y"
     assert len(fake.requests) == 1
@@ -157,7 +199,7 @@ def test_a_click_on_a_card_opens_its_drawer(tmp_path):
             assert name == app.screen.NAME
             await pilot.press("escape")
 
-    play(app, steps, (130, 40))
+    play(app, steps, (100, 30))
 
 
 def test_the_palette_names_the_keys(tmp_path):

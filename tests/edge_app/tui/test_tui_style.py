@@ -1,5 +1,6 @@
 """What further versions are told: tone, stars, sliders, and the letter they answer."""
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -21,7 +22,9 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Source
 from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.journal.style import STRENGTHS, THRESHOLDS, TONES, Style
+from edge_app.tui.widgets.steps import Steps
 from models.prompts import Request
+from tests.waiting import PATIENCE
 
 LETTERS = (
     Source(
@@ -106,6 +109,33 @@ def test_a_preview_is_no_version_and_what_it_sent_counts():
         assert made.left.phrases
 
 
+def test_an_older_search_that_ends_last_hides_no_newer_one():
+    """Nor does a thread; what its letters are called is kept all the same."""
+    older = threading.Event()
+
+    class Slow(Answering):
+        def search_received(self, query, limit=20):
+            assert query == "boat" or older.wait(PATIENCE)
+            return super().search_received(query, limit)
+
+        def thread(self, record_id):
+            assert record_id == LETTERS[1].record_id or older.wait(PATIENCE)
+            return super().thread(record_id)
+
+    with writing_at(Slow(answering().recordings)) as writing:
+        for query, letter in zip(("b", "boat"), LETTERS, strict=True):
+            writing.threads.search_received(query)
+            writing.threads.read_thread(letter.record_id)
+        asked = LETTERS[1].record_id
+        settle(writing, lambda: writing.heard.query == "boat")
+        settle(writing, lambda: writing.thread.record_id == asked)
+        older.set()
+        settle(writing, lambda: LETTERS[0].record_id in writing.references)
+        writing.close()  # all threads have ended
+        writing.drain()
+        assert (writing.heard.query, writing.thread.record_id) == ("boat", asked)
+
+
 def test_a_letter_is_found_read_and_answered(tmp_path):
     app = make_app(answering(), tmp_path, first_request=None)
 
@@ -175,3 +205,19 @@ def test_the_style_that_a_person_had_is_offered_for_the_next(tmp_path):
         assert "formal" in said(app, "#preset")
 
     play(app, steps, size=(40, 12))
+
+
+def test_stars_are_kept_when_the_page_is_drawn_before_it_hears_of_them(tmp_path):
+    review = Request("Good soup.", "review", "Harbour Cafe")
+    app = make_app(answering(), tmp_path, first_request=review)
+
+    async def steps(pilot):
+        await until(pilot, lambda: app.page.brief.query_one("#stars").display)
+        stars = app.page.brief.query_one("#stars", Steps)
+        stars.action_move(4)
+        app.page.brief.show_style(app.writing.style, None)
+        await until(pilot, lambda: app.writing.style.stars == 4)
+        app.page.refresh_all()
+        assert stars.at == 4
+
+    play(app, steps, size=(120, 36))

@@ -1,12 +1,18 @@
 """What was told of the history, in the app's words; no screen takes part."""
 
-from textual.content import Content
-from tui_helpers import gated_service, make_app, play
+import json
 
+from textual.content import Content
+from tui_helpers import gated_service, make_app, play, until
+
+from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
+from decoding_core.verifier import role_of
+from decoding_core.wire_json import open_to_json
 from edge_app.decoding.events import (
     Drafted,
     Event,
+    EventEmitter,
     HeldBack,
     Opened,
     Reckoned,
@@ -27,9 +33,10 @@ from edge_app.tui.recording import RecordedService, from_json
 from edge_app.tui.runs import Run
 from edge_app.tui.screens.numbers import rows
 from edge_app.tui.screens.page import legend
-from edge_app.tui.screens.sent import told_of
+from edge_app.tui.screens.sent import said_by, told_of
 from edge_app.tui.variant import Variant
 from edge_app.tui.words.cards_text import sent_card, strip_line
+from edge_app.tui.words.meters import Traffic
 from models.prompts import Request
 
 
@@ -122,6 +129,7 @@ def test_held_words_look_the_same_in_the_view_and_in_the_editor(tmp_path):
 
     async def steps(pilot):
         pane = app.page.pane
+        await until(pilot, lambda: pane.view.size.width > 0)
         runs: list[Run] = [("He met", "kept"), (" Zoltan", "held"), (".", "kept")]
         pane.view.rewrite(0, runs)
         pane.editor.show_runs(runs)
@@ -134,3 +142,46 @@ def test_held_words_look_the_same_in_the_view_and_in_the_editor(tmp_path):
         await pilot.pause()
 
     play(app, steps)
+
+
+def test_each_message_says_its_bytes_in_words():
+    """The request with a letter that two of its tokens make, opened anew with a text;
+    blocks by the opening before them; what nobody told words of, as a number."""
+    pieces = {1: b"user\nThank Am", 2: b"\xc3", 3: b"\xa9lie.", 4: b"", 5: b" Dear"}
+    told = []
+    EventEmitter(told.append, pieces.__getitem__).posed([1, 2, 3, 4])
+    assert from_json(event_to_json(told[0])) == told[0]
+    terms = MethodSettings(draft_length=4).terms()
+    frames, lost = role_of(terms).frames, tuple(range(90, 99))
+
+    def opening(*text):
+        said = OpenSession((1, 2, 3, 4), text, "fake", terms)
+        body = json.dumps(open_to_json(said)).encode()
+        return Sent(1.0, "http://a:1", "open", 500, text, body.ljust(400))
+
+    def block(settled, drafted):
+        said = DraftBlock(0, 0, 0, digest(()), settled, drafted)
+        body = frames.encode_block(said)
+        return Sent(2.0, "http://a:1", "block", 99, (*settled, *drafted), body)
+
+    traffic = Traffic()
+    for event in (
+        *told,
+        *(Drafted(5, " Dear"), Drafted(6, " Ana")),
+        *(opening(), block((), (5, 6)), block((5,), lost[:3]), opening(5)),
+        Sent(3.0, "http://a:1", "close", 90, (), b""),
+        Sent(3.0, "http://a:1", "open", 90, (), b'{"prompt_ids": [1, 2]}'),
+        Sent(3.0, "http://a:1", "block", 90, (5, 6), b"\xff"),
+    ):
+        traffic.apply(event)
+    request = {"your request": "user\nThank Amélie."}
+    unknown = "(3 pieces, whose words nothing here tells)"
+    assert [said_by(traffic, number) for number in range(len(traffic.sent))] == [
+        request,
+        {"drafted": " Dear Ana"},
+        {"settled before": " Dear", "drafted": unknown},
+        request | {"the text so far": " Dear"},
+        {},
+        {},
+        {"in words": " Dear Ana"},
+    ]

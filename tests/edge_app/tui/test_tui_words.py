@@ -25,7 +25,6 @@ from edge_app.tui.keys import ACTIONS
 from edge_app.tui.runs import STATES
 from edge_app.tui.screens.help import _ABOUT, _LOOKS
 from edge_app.tui.screens.page import LEGEND
-from edge_app.tui.screens.sent import readable
 from edge_app.tui.variant import Variant
 from edge_app.tui.widgets import title_line
 from edge_app.tui.words import cards_text
@@ -108,11 +107,6 @@ def test_the_practice_models_are_named_with_a_way_to_better_ones():
     assert "practice models" in said
     assert "specsteer models" in said
     assert welcome(samples=False, practice_models=False) == ""
-
-
-def test_a_message_is_read_as_far_as_it_is_text():
-    assert readable(b"\x84\xa4text\xa5Thank Ana\x00\x01\xff") == "text\nThank Ana"
-    assert "nothing" in readable(b"\x00\x01")
 
 
 def test_the_start_is_told():

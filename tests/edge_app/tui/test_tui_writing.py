@@ -70,7 +70,8 @@ def test_again_while_drafting_waits_for_the_service():
     fake = gated_service(hold=HOLD)
     with writing_at(fake) as writing:
         writing.draft(REQUEST)
-        settle(writing, lambda: fake.played > HOLD)
+        inbox = writing.threads.inbox
+        settle(writing, lambda: fake.played > HOLD and not inbox)
         fake.gates.clear()
         writing.again(REQUEST)
         settle(writing, lambda: not writing.service_busy)

@@ -6,8 +6,12 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from textual._context import active_app
+from textual.app import App
+from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.widgets import Static
 from tui_tapes import REQUEST, letter_recording, plain_recording
@@ -17,8 +21,10 @@ from edge_app.decoding.events import Event
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.drafts import Writing
 from edge_app.tui.recording import RecordedService
-from tests.waiting import PATIENCE, until_true, wait_until
+from tests.waiting import PATIENCE, moments, others_go_on, until_true, wait_until
 
+_MOMENT = 0.02
+"""Seconds in which a clock of the app has ticked; what must have is waited for."""
 SECOND = "Dear Ana, thank you for the photographs. I will come."
 
 
@@ -90,6 +96,8 @@ Steps = Callable[[Pilot], Awaitable[None]]
 
 def play(app: SpecSteerApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> None:
     """Run `steps` with the app, and close it whatever happens."""
+    # What it said is still known when a test looks, however late that is.
+    app.NOTIFICATION_TIMEOUT = PATIENCE
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:
@@ -99,6 +107,45 @@ def play(app: SpecSteerApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> N
         asyncio.run(run())
     finally:
         app.writing.close()
+
+
+async def settled(*_seconds: float) -> None:
+    """Wait until the app has done all that it was asked: no widget has a message left
+    twice in a row, and no key waits for its turn."""
+    app, quiet = active_app.get(), 0
+    await others_go_on(_MOMENT)
+    for _ in moments("the app does not settle", pause=0):
+        if quiet == 2 or app._exit or not app.is_running:
+            return  # an app that ends leaves messages behind
+        nodes = [one for each in app.screen_stack for one in each.walk_children()]
+        pumps = [app, *app.screen_stack, *nodes]
+        done = set[MessagePump]()
+
+        def end(pump: MessagePump, done: set[MessagePump] = done) -> None:
+            done.add(pump)
+
+        asked = [pump for pump in pumps if pump.call_later(end, pump)]
+        ended = partial(_have_ended, asked, done)
+        await until_true(ended, "a widget does not end its work", pause=0.001)
+        keys = getattr(app, "_keys", None)
+        idle = keys is None or not (keys._following or keys._waiting)
+        left = any(_has_messages(pump) for pump in pumps if pump.is_running)
+        quiet = quiet + 1 if idle and not left and not _is_behind(app) else 0
+
+
+def _have_ended(asked: list[MessagePump], done: set[MessagePump]) -> bool:
+    return all(pump in done or not pump.is_running for pump in asked)
+
+
+def _is_behind(app: App) -> bool:
+    """Whether the screen has something to lay out, to draw or to do after that."""
+    top = app.screen
+    return bool(top._layout_required or top._dirty_widgets or top._callbacks)
+
+
+def _has_messages(pump: MessagePump) -> bool:
+    held = pump._pending_message is not None
+    return held or bool(pump.message_queue_size or pump._next_callbacks)
 
 
 async def until(pilot: Pilot, true: Callable[[], bool]) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from test_tui_told import held_letter
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 from tui_helpers import GatedService, gated_service, make_app, play, still, until
-from tui_tapes import NOON
+from tui_tapes import NOON, REQUEST
 
-from edge_app.decoding.events import Finished, Statistics
+from decoding_core.messages import OpenSession
+from decoding_core.settings import MethodSettings
+from decoding_core.wire_json import open_to_json
+from edge_app.decoding.events import Finished, Posed, Statistics
 from edge_app.tui.journal.files import JournalFolder
 
-HELD = 40
+HELD = 41
 """At this event a word is underlined, others wait."""
 
 
@@ -23,6 +29,13 @@ def walk(
 ) -> None:
     """Show each state, and call `see` with its name; in the current folder."""
     service = gated_service(hold=HELD)
+    sources, opened, sent, *rest = service.recordings[0]
+    said = OpenSession((1, 2), (), "fake", MethodSettings().terms())
+    payload = json.dumps(open_to_json(said)).encode()
+    service.recordings[0] = [
+        *(sources, Posed(((1, "Write an email to Ana.\n"), (2, REQUEST.text)))),
+        *(opened, replace(sent, payload=payload), *rest),
+    ]
     service.recordings.append([*held_letter(), Finished("end", Statistics())])
     journals = JournalFolder(folder)
     app = make_app(
@@ -38,9 +51,12 @@ def walk(
             await pilot.pause()
             see(pilot, name)
 
-        async def above(key: str, name: str) -> None:
+        async def above(
+            key: str, name: str, there: Callable[[], bool] = lambda: True
+        ) -> None:
             await pilot.press(key)
             await until(pilot, lambda: app.screen is not app.page)
+            await until(pilot, there)
             await seen(name)
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is app.page)
@@ -67,7 +83,10 @@ def walk(
         await above("f9", "compare")
         for path in folder.iterdir():
             os.utime(path, (NOON, NOON))
-        await above("ctrl+l", "drafts")
+        await above(
+            *("ctrl+l", "drafts"),  # they are read in a thread
+            lambda: app.screen.query_one(OptionList).option_count > 0,
+        )
         await pilot.press("ctrl+r")
         await _written(pilot, service)
         await seen("held back")

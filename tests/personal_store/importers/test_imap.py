@@ -192,6 +192,8 @@ def test_what_goes_wrong_is_one_sentence(store, server, change, sentence):
 
 def test_no_server_is_one_sentence(store, server):
     login = server.login()
+    with imap.connected(login):
+        pass  # its thread is at work
     server.socket.close()
 
     with pytest.raises(SourceError, match=r"127\.0\.0\.1 cannot be reached"):

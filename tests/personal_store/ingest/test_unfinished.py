@@ -1,0 +1,145 @@
+"""Imports that were broken off: they are offered, gone on with, and leave no trace."""
+
+import random
+
+import pytest
+
+from edge_app.service.import_plan import import_noted
+from personal_store import Store
+from personal_store.errors import SourceError
+from personal_store.ingest import importing
+from personal_store.ingest.guards import importing_alone
+from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
+from tests.dying import run_to
+from tests.mailboxes import mailbox, many
+
+IMPORT = """
+import sys
+from pathlib import Path
+from edge_app.service.configuration import ServiceConfig
+from edge_app.service.service import WritingService
+from personal_store.ingest import importing, unfinished
+importing.BATCH, unfinished._EVERY = 20, 0
+none = Path("none")
+service = WritingService(ServiceConfig(none, none, Path(sys.argv[1]), none))
+service.import_letters("auto", Path(sys.argv[2]), (), lambda *_: None)
+"""
+_OWN = ("store", "changes")
+"""What each store has of its own: its number, how often it was written to."""
+
+_WHEN = ("started", "ended", "secret", "applied_at", "mark")
+"""Columns of times, and of what is drawn; no mark is made of a file just written."""
+
+
+def whole(path):
+    """All rows of all tables, in their order, but for times and what is its own."""
+    with Store.open(path) as store:
+        db = store.db
+        found = {}
+        for table in db.table_names():
+            columns = [
+                column.name for column in db[table].columns if column.name not in _WHEN
+            ]
+            rows = db.execute(f'SELECT {", ".join(columns)} FROM "{table}"')
+            found[table] = [row for row in rows if row[0] not in _OWN]
+        return found
+
+
+def letters(folder, count=120):
+    """An export of two kinds."""
+    path = folder / "export"
+    path.mkdir()
+    (path / "Sent.mbox").write_bytes(mailbox(many(count)))
+    (path / "notes").mkdir()
+    lines = [f'{{"text": "The note {n} on the tea.", "id": "{n}"}}' for n in range(40)]
+    (path / "notes" / "Reviews.jsonl").write_text("\n".join(lines))
+    return path
+
+
+def stopping(share):
+    def stop(done, total):
+        if done > share * total:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def test_one_that_was_broken_off_is_offered_until_it_is_done(tmp_path, monkeypatch):
+    """Not while it runs; with what was told when it was begun; and afterwards the store
+    is as if nothing had been."""
+    monkeypatch.setattr(importing, "BATCH", 10)
+    path = letters(tmp_path)
+    asked = Unfinished("auto", path, ("me@example.org",), mine=True)
+    with Store.open(tmp_path / "clean.db") as store:
+        import_noted(store, asked, lambda *_: None)
+        assert unfinished(store) == []
+    with Store.open(tmp_path / "store.db") as store:
+        for share in (0.3, 0.6):
+            with pytest.raises(KeyboardInterrupt):
+                import_noted(store, asked, stopping(share))
+            with importing_alone(store.path):
+                assert unfinished(store) == []
+            (found,) = unfinished(store)
+            assert found.is_same(asked)
+            assert (found.me, found.mine) == (asked.me, True)
+            percent = 100 * found.done // found.total
+            assert 100 * share <= percent < 100
+            assert found.in_words == f"reading {path} stopped at {percent} %"
+        dismiss(store, Unfinished("mbox", path))
+        assert len(unfinished(store)) == 1
+        import_noted(store, Unfinished("auto", path), lambda *_: None)
+        assert unfinished(store) == []
+    assert whole(tmp_path / "store.db") == whole(tmp_path / "clean.db")
+
+
+def test_what_was_never_begun_is_not_offered(tmp_path):
+    """Nothing there, nothing of it read; nor what is offered no more."""
+    with Store.open(tmp_path / "store.db") as store:
+        with pytest.raises(SourceError):
+            import_noted(store, Unfinished("auto", tmp_path), stopping(0))
+        assert unfinished(store) == []
+        asked = Unfinished("auto", letters(tmp_path), ("me@example.org",))
+        with pytest.raises(KeyboardInterrupt):
+            import_noted(store, asked, stopping(0))
+        (found,) = unfinished(store)
+        dismiss(store, found)
+        assert unfinished(store) == []
+
+
+def killed(folder, places, seed=0):
+    """The store of an import that was killed at these parts of its steps, offered and
+    gone on with; and one of an undisturbed import."""
+    path = letters(folder)
+    died, steps = run_to(0, IMPORT, folder, folder / "clean.db", path)
+    assert not died
+    store, offers = folder / "killed.db", 0
+    for place in places:
+        died, _ = run_to(int(place * steps), IMPORT, folder, store, path)
+        with Store.open(store) as opened:
+            offers += len(unfinished(opened))
+        if not died:
+            break
+    with Store.open(store) as opened:
+        for asked in unfinished(opened):
+            import_noted(opened, asked, lambda *_: None)
+        assert unfinished(opened) == []
+    return offers, whole(store), whole(folder / "clean.db")
+
+
+@pytest.mark.slow  # the same with a stop is above, and `test_import_crash` kills
+def test_a_killed_import_is_offered_and_loses_nothing(tmp_path):
+    """By the service of the app, killed in its middle: nothing twice, nothing lost."""
+    offers, gone_on, clean = killed(tmp_path, (0.5,))
+    assert offers == 1
+    assert gone_on == clean
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_imports_killed_anywhere_lose_nothing(tmp_path, seed):
+    """Before anything was read, too, where there is nothing to offer."""
+    rng = random.Random(seed)
+    places = [rng.uniform(0.05, 0.95) for _ in range(4)]
+    offers, gone_on, clean = killed(tmp_path, places)
+    if offers:
+        assert gone_on == clean
