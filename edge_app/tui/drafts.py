@@ -9,10 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
@@ -59,6 +58,7 @@ from edge_app.tui.outcomes import (
     ImportAdvanced,
     ImportEnded,
     InThread,
+    News,
     Prepared,
     PrepareFailed,
     TextsRead,
@@ -93,14 +93,6 @@ _NO_WORD = "no word was written; {again} tries again in another way"
 
 RECORDED = "a recorded run"
 """How the name of a checker begins that is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """A message to show to the person."""
-
-    text: str
-    severity: Literal["information", "warning", "error"] = "information"
 
 
 class Writing:
@@ -141,7 +133,8 @@ class Writing:
         self.problem = ""
         self.counts: dict[str, int] = {}
         self.found = Found("", ())
-        self.texts_read = TextsRead((), ())
+        self.reading_back = False
+        """Whether letters are being read that a draft knows by name alone."""
         self.importing: ImportAdvanced | None = None
         self.imported: ImportEnded | None = None
         self.paused: tuple[str, Path, list[str]] | None = None
@@ -405,6 +398,10 @@ class Writing:
             self._happen(entry)
         if self.reply_to is not None:
             self.threads.read_thread(self.reply_to.record_id)
+        known_by_name = draft.known_by_name()
+        if known_by_name:
+            self.reading_back = True
+            self.threads.read_texts(known_by_name)
         when = f"{changed:%Y-%m-%d at %H:%M}"
         return [
             News(f"here is what you wrote until {when}; {key_of('new')} begins another")
@@ -522,8 +519,10 @@ class Writing:
                     news += self._hear_of_import(told)
                 case Counted(counts):
                     self.counts = counts
-                case TextsRead() as texts:
-                    self.texts_read = texts
+                case TextsRead(texts):
+                    self.reading_back = False
+                    for known in self.attempts:
+                        known.read_back(texts)
                 case Found() | Heard() | InThread() as answer:
                     self._learn(answer)
         return news

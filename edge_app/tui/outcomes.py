@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from edge_app.decoding.events import Event, HeldBack, Source
 from edge_app.service.requests import MayLeave
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from personal_store.ingest.unfinished import Unfinished
 
 _MOMENT = 0.1  # seconds, after which a thread that waits looks whether it is to stop
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A message to show to the person."""
+
+    text: str
+    severity: Literal["information", "warning", "error"] = "information"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +119,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class TextsRead:
-    """The letters of a draft that the store still has."""
+    """The letters of a draft that the store still has: their texts by their records."""
 
-    record_ids: tuple[int, ...]
-    sources: tuple[Source, ...]
+    texts: Mapping[int, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,9 +103,10 @@ class ServiceThreads:
         """Read the texts of these records from the store."""
 
         def read() -> Outcome:
-            return TextsRead(record_ids, tuple(self._service.texts(record_ids)))
+            found = self._service.texts(record_ids)
+            return TextsRead({one.record_id: one.excerpt for one in found})
 
-        self._start(read, lambda _: TextsRead(record_ids, ()))
+        self._start(read, lambda _: TextsRead({}))
 
     def search_received(self, query: str) -> None:
         """Search what others wrote to the person."""

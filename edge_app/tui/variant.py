@@ -7,8 +7,8 @@ still change, *refused* what was just struck out, *typed* what the person wrote.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from decoding_core.messages import Origin
 from edge_app.decoding.events import (
@@ -106,6 +106,13 @@ class Variant:
     def __post_init__(self) -> None:
         self.left.request = self.request.brief.text
         self.before, self.after = words(self.before), words(self.after)
+
+    def read_back(self, texts: Mapping[int, str]) -> None:
+        """Give sources that are known by name alone their texts, by their records."""
+        self.sources = tuple(
+            replace(one, excerpt=one.excerpt or texts.get(one.record_id, ""))
+            for one in self.sources
+        )
 
     def apply(self, event: Event, now: float) -> None:  # noqa: C901
         """Apply an event that came at `now`; after a stop no words are added."""

@@ -134,6 +134,12 @@ class Draft:
         """What a draft lacks that was cut off: the stops of what was being written."""
         return [Stopped(known.number) for known in self.attempts if known.writing]
 
+    def known_by_name(self) -> tuple[int, ...]:
+        """The records of letters that were read for the draft, whose texts a journal
+        does not hold."""
+        sources = (one for known in self.attempts for one in known.sources)
+        return tuple(sorted({one.record_id for one in sources if not one.excerpt}))
+
     def _at(self, version: int) -> Variant:
         if version >= len(self.attempts):
             raise ValueError("a version that is not there")

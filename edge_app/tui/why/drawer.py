@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from decoding_core.foreign_text import legible, one_line
-from edge_app.decoding.events import Choice, Place, Source
+from edge_app.decoding.events import Choice, Place
 from edge_app.tui.drafts import Writing
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.variant import Variant
@@ -60,26 +60,18 @@ class WhyDrawer(Drawer):
             self._words = words_of_version(variant)
         self._at = word_at(self._words, letter)
         self._letter = letter
-        self._sources: tuple[Source, ...] = ()
-        self._asked = False
 
     def contents(self) -> Iterable[Widget]:
         """One text that scrolls."""
         yield VerticalScroll(Static(id="text", markup=False))
 
     def on_mount(self) -> None:
-        """Tell of the word; letters that the draft knows by name alone are read from
-        the store first."""
+        """Tell of the word, and again when the letters are read that the draft knew by
+        name alone."""
         self.query_one(VerticalScroll).focus()
-        variant = self.writing.variant
-        if variant is not None:
-            self._sources = variant.sources
-        bare = tuple(one.record_id for one in self._sources if not one.excerpt)
-        if bare:
-            self._asked = True
-            self.writing.threads.read_texts(bare)
-            self.set_interval(0.1, self._take_texts)
         self._show()
+        if self.writing.reading_back:
+            self._timer = self.set_interval(0.1, self._look)
 
     def action_other(self, step: int) -> None:
         """Tell of the word `step` places on."""
@@ -95,12 +87,9 @@ class WhyDrawer(Drawer):
                 self._break_line(self._letter)
             self.dismiss()
 
-    def _take_texts(self) -> None:
-        read = self.writing.texts_read
-        bare = tuple(one.record_id for one in self._sources if not one.excerpt)
-        if self._asked and read.record_ids == bare:
-            self._asked = False
-            self._sources = read.sources
+    def _look(self) -> None:
+        if not self.writing.reading_back:
+            self._timer.stop()
             self._show()
 
     def _show(self) -> None:
@@ -122,13 +111,14 @@ class WhyDrawer(Drawer):
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
     def _follows(self, variant: Variant, word: Word) -> Text:
-        if self._asked:
+        sources = tuple(one for one in variant.sources if one.excerpt)
+        if self.writing.reading_back and len(sources) < len(variant.sources):
             return Text("\nlooking into the letters that were read…", "dim")
         if not variant.sources:
             return Text("\nNo letter was read for this draft.", "dim")
-        if not self._sources:
+        if not sources:
             return Text("\nThe letters that were read are no longer there.", "dim")
-        found = followed(variant.text, word.start, self._sources)
+        found = followed(variant.text, word.start, sources)
         if found is None:
             name = whose(self.writing)
             return Text(f"\nIt stands in none of {name} that were read.", "dim")

@@ -12,6 +12,7 @@ from edge_app.tui.variant import Variant
 from edge_app.tui.why.drawer import WhyDrawer, origin
 from edge_app.tui.why.origin import word_at, words_of_version
 from edge_app.tui.why.passage import followed
+from edge_app.tui.words import cards_text
 from models.prompts import Request
 
 
@@ -167,6 +168,29 @@ def test_enter_breaks_the_line_for_who_is_typing(tmp_path):
         assert editor.text.endswith("Ben\n")
 
     play(app, steps)
+
+
+def test_a_draft_that_is_taken_up_again_says_why_its_letters_were_read(tmp_path):
+    """The words that a letter shares with the request stand in its text alone."""
+    folder = JournalFolder(tmp_path / "drafts")
+    asked = Request("Say that we walk the railway line.", "email", "Ana")
+    cards = []
+
+    async def steps(pilot):
+        writing = pilot.app.writing
+        if not cards:
+            await drafted(pilot)
+        await until(pilot, lambda: pilot.app.page.pane.editing)
+        await until(pilot, lambda: not writing.reading_back)
+        cards.append(cards_text.sources_card(writing, 60).plain)
+
+    for _ in range(2):
+        made = GatedService([weighed_recording()])
+        made.ready.set()
+        app = make_app(made, tmp_path, journals=folder, first_request=asked)
+        play(app, steps)
+    assert "railway" in cards[0]
+    assert cards[1] == cards[0]
 
 
 def told(app):

@@ -8,7 +8,8 @@ from tui_helpers import SECOND, gated_service, settle
 from tui_tapes import REQUEST, SOURCES
 
 from decoding_core.settings import MethodSettings
-from edge_app.tui.drafts import News, Writing
+from edge_app.tui.drafts import Writing
+from edge_app.tui.outcomes import News
 from edge_app.tui.words.hints import next_step
 
 FIRST_BLOCK = "Dear Ana,\n\nThank you for the photographs."
