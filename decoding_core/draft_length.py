@@ -48,6 +48,10 @@ _TRIED = 6
 """Blocks drafted ahead by which it is known what that costs; of turns, one will do."""
 _LEAST_CHANCE = 0.05
 """Drafting goes on while what is drafted is kept with this chance at least."""
+_WORTH_ITS_TIME = 1.25
+"""In turns a token is drafted where it is worth so many times its time: those that seem
+just worth it are the ones of which too much is believed, and what is drafted in vain is
+sent, and read by a server that others wait for."""
 _FIRST_CHANCE = 0.5
 """A block ends at this chance where nothing was measured yet."""
 _CONFIDENCES = (0.1, 0.4, 0.8, 0.95, 0.99)
@@ -345,7 +349,8 @@ class DraftLengths:
             costs = self._turns.costs()
             pace = seconds_a_token(costs, self.acceptance, self._plan)
             if pace > 0.0:
-                self._least = min(1.0, (costs.draft + costs.verify_token) / pace)
+                share = (costs.draft + costs.verify_token) / pace
+                self._least = min(1.0, _WORTH_ITS_TIME * share)
 
     def _choose(self) -> Plan:
         """What takes the least time a token, by what was measured."""
