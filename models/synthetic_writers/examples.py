@@ -37,7 +37,7 @@ _OTHER_KINDS = 0.15
 """Share of the examples with history that show texts of other kinds alone, as a store
 does that has none of the kind that is asked for."""
 
-_QUIET = 0.6
+_QUIET = 0.75
 """Share of the writers with ways of their own who are met without their pet phrase. A
 specialist that has met few such writers gives one to people who have none."""
 
