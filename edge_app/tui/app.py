@@ -45,6 +45,7 @@ from edge_app.tui.keys import (
 from edge_app.tui.screens import late
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.page import Page
+from edge_app.tui.screens.palette import Palette
 from edge_app.tui.screens.question import LeaveQuestion
 from edge_app.tui.settings.preferences import Preferences
 from edge_app.tui.terminal.signs import PlainSigns
@@ -391,6 +392,11 @@ class SpecSteerApp(App[None]):
     def get_key_display(self, binding: Binding) -> str:
         """The key as the footer shows it, such as `^J`."""
         return show_key(binding.key)
+
+    def action_command_palette(self) -> None:
+        """Show every action by its name, if that is not shown already."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action as a palette command, since a terminal may keep its key."""

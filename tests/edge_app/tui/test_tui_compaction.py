@@ -52,7 +52,7 @@ def test_what_is_left_makes_the_same_draft(data):
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@settings(max_examples=400)
 @given(st.data())
 def test_what_is_left_of_anything_makes_the_same_draft(data):
     it_is_the_same_draft(data, 60)

@@ -1,6 +1,7 @@
 """Settings and keys: what the file says, what it cannot say, and the screens."""
 
 import pytest
+from textual.command import CommandList
 from textual.widgets import Input, OptionList
 from tui_helpers import drafted, gated_service, make_app, play, said, until
 
@@ -211,5 +212,28 @@ def test_the_palette_names_the_keys(tmp_path):
         titles = [one.title for one in commands]
         assert len(titles) == len(set(titles))
         await pilot.pause()
+
+    play(app, steps)
+
+
+@pytest.mark.parametrize("behind", ["enter", "esc"])
+def test_the_palette_runs_one_command_whatever_comes_behind_it(tmp_path, behind):
+    """In the same moment, before the palette has done what it was told."""
+    app = make_app(gated_service(), tmp_path)
+
+    async def steps(pilot):
+        await pilot.press("ctrl+p", *"Help")
+        commands = app.screen.query_one(CommandList)
+        await until(pilot, lambda: commands.option_count)
+        commands.highlighted = 0
+        commands.action_select()
+        if behind == "enter":
+            commands.action_select()
+        else:
+            app.screen.dismiss()
+        await pilot.pause()
+        opened = len(app.screen_stack)
+        assert opened == (2 if behind == "enter" else 1)
+        assert app.screen_stack[0] is app.page
 
     play(app, steps)
