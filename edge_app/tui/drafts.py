@@ -133,8 +133,8 @@ class Writing:
         self.problem = ""
         self.counts: dict[str, int] = {}
         self.found = Found("", ())
-        self.reading_back = False
-        """Whether letters are being read that a draft knows by name alone."""
+        self.reading_back = 0
+        """How often letters are being read that a draft knows by name alone."""
         self.importing: ImportAdvanced | None = None
         self.imported: ImportEnded | None = None
         self.paused: tuple[str, Path, list[str]] | None = None
@@ -400,7 +400,7 @@ class Writing:
             self.threads.read_thread(self.reply_to.record_id)
         known_by_name = draft.known_by_name()
         if known_by_name:
-            self.reading_back = True
+            self.reading_back += 1
             self.threads.read_texts(known_by_name)
         when = f"{changed:%Y-%m-%d at %H:%M}"
         return [
@@ -520,7 +520,7 @@ class Writing:
                 case Counted(counts):
                     self.counts = counts
                 case TextsRead(texts):
-                    self.reading_back = False
+                    self.reading_back -= 1
                     for known in self.attempts:
                         known.read_back(texts)
                 case Found() | Heard() | InThread() as answer:
