@@ -20,8 +20,11 @@ from decoding_core.foreign_text import one_line
 from models.prompts import TASKS, Request
 
 EVERYDAY = Path(__file__).with_name("everyday.toml")
-SIXTY = Path(__file__).with_name("sixty.toml")
 """A hundred requests in everyday words."""
+SIXTY = Path(__file__).with_name("sixty.toml")
+"""Sixty that nobody has read who writes what is learnt from."""
+EIGHTY = Path(__file__).with_name("eighty.toml")
+"""Eighty for development."""
 
 Told = Literal["request", "notes"]
 

@@ -7,7 +7,13 @@ import pytest
 
 from benchmarks.content.judging import judge
 from benchmarks.content.matching import Text
-from benchmarks.content.requests import EVERYDAY, SIXTY, RequestsError, read_requests
+from benchmarks.content.requests import (
+    EIGHTY,
+    EVERYDAY,
+    SIXTY,
+    RequestsError,
+    read_requests,
+)
 from benchmarks.content.rules import RuleError, rule_of
 from benchmarks.content.values import value_of
 
@@ -206,14 +212,14 @@ def test_no_training_generator_holds_six_words_of_a_request():
     made = synthetic_examples(Random(0), 0.0, Everyday(), 0.8)
     sources += [next(made).request.text for _ in range(2000)]
     learnt = set().union(*map(runs, sources))
-    for file in (EVERYDAY, SIXTY):
+    for file in (EVERYDAY, SIXTY, EIGHTY):
         for asked in read_requests(file):
             assert not runs(asked.request.text) & learnt, asked.name
         named = f"{file.parent.name}/{file.name}"
         assert not any(named in source for source in sources)
 
 
-@pytest.mark.parametrize("file", [EVERYDAY, SIXTY], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [EVERYDAY, SIXTY, EIGHTY], ids=lambda file: file.stem)
 def test_a_request_read_out_says_its_own_facts(file):
     """But for those that only notes hold, and shorthand that no text would keep."""
     verdicts = [

@@ -14,12 +14,12 @@ from models.training.start.parent import Parent
 
 FILES = {
     "generalist": (
-        "be1104209da501376acd917e5c27ea53b2eb3b35",
-        "369c8483ae110b0986ee097976f3f714b16cfe319135ad6356f9722d59417efd",
+        "590ab24c4675a27b1261a9a2bf756ecf654e7775",
+        "1d1af92dd20c1fea1b73e29ea09d021831a8dd12b54bca18d5ecea1a4947b2f1",
     ),
     "specialist": (
-        "4d68c936eb1c7d5d35e085b755e07a620ef17261",
-        "f529d67b48e6efa4f6d482bc28da9314af1dcdbedf7f0ba2345601222e71d678",
+        "74d86fa207d0f2463d8e469bbcd66096cd0dbd1c",
+        "7639959ae4e9e3f6f941d441a8cbbb3352fff59278e13d0c7171f0edc5c60cfd",
     ),
 }
 """By model: what git calls the content of its file, and the file's SHA-256."""
