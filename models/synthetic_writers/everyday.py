@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ from models.synthetic_writers.writers import Writer, recipient
 
 Bank = Mapping[str, Sequence[str]]
 """Phrases of real texts by slot: `np`, `vp`, `i_bank`, `s_bank`; and sentences that
-stand in a row, a line each: `told`, and of reviews `reviewed`."""
+stand in a row, a line each: `told`, and of reviews `reviewed`; and words: `word`."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
 _CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
@@ -48,7 +49,7 @@ _REAL = {"mine1": "i_bank", "theirs": "s_bank", "deed": "vp", "the": "np"}
 _REAL_SHARE = 0.15
 _TOLD_SHARE = 0.4
 """Share of the texts that say sentences of a real one, where there are some."""
-_SCENE_SHARE = 0.75
+_SCENE_SHARE = 0.9
 """Share of the requests that are scenes written by hand."""
 _WHOLE_SHARE = 0.75
 """Share of the scenes that are asked for to their end."""
@@ -64,29 +65,46 @@ _DROPPED = (
     (r"^(?:I'm|It's|They're|We're|I've) ", 0.6),
 )
 """Words that people in a hurry leave out, and how often."""
+_SWAPPED_SHARE = 0.2
+"""Share of the scenes in which words that are asked for and said are swapped for words
+that make no sense there: such a word cannot be known, and has to be copied."""
+_SWAPPED = 0.35
+"""Share of such a scene's words that are swapped."""
+_WORD = re.compile(r"[A-Za-z]{4,}")
+_USUAL = 40
+"""Scenes from which on a word is too common to be swapped."""
+_APOSTROPHE = re.compile(r"(?<=[A-Za-z])'(?=(?:t|s|re|ve|ll|d|m)\b)")
 _COUNTS = (1, 2, 2, 3, 3, 4, 4, 5, 5, 6)
 """How many things a request holds."""
 _SHORT = {
-    "Monday": "Mon",
-    "Tuesday": "Tue",
-    "Wednesday": "Wed",
-    "Thursday": "Thu",
-    "Friday": "Fri",
-    "Saturday": "Sat",
-    "Sunday": "Sun",
-    "January": "Jan",
-    "February": "Feb",
-    "August": "Aug",
-    "September": "Sept",
-    "October": "Oct",
-    "November": "Nov",
-    "December": "Dec",
-    "minutes": "min",
-    "because": "bc",
-    "tomorrow": "tmrw",
-    "please": "pls",
-    "and": "&",
-    "with": "w/",
+    "Monday": ("Mon", "mon"),
+    "Tuesday": ("Tue", "Tues", "tues"),
+    "Wednesday": ("Wed", "wed", "weds"),
+    "Thursday": ("Thu", "Thurs", "thurs", "thur"),
+    "Friday": ("Fri", "fri"),
+    "Saturday": ("Sat", "sat"),
+    "Sunday": ("Sun", "sun"),
+    "January": ("Jan", "jan"),
+    "February": ("Feb", "feb"),
+    "August": ("Aug", "aug"),
+    "September": ("Sept", "sept", "Sep"),
+    "October": ("Oct", "oct"),
+    "November": ("Nov", "nov"),
+    "December": ("Dec", "dec"),
+    "minutes": ("min", "mins"),
+    "hours": ("hrs",),
+    "weeks": ("wks",),
+    "about": ("abt",),
+    "because": ("bc", "cos"),
+    "tomorrow": ("tmrw", "tmw"),
+    "please": ("pls", "plz"),
+    "people": ("ppl",),
+    "you": ("u",),
+    "your": ("ur",),
+    "without": ("w/o",),
+    "though": ("tho",),
+    "and": ("&", "n"),
+    "with": ("w/",),
 }
 """What hurried people write for what the text then writes out."""
 
@@ -284,6 +302,9 @@ class Everyday:
                 asks.append(facts.fill(ask))
                 says.append(_sentence(facts.fill(say)))
             named += facts.named
+        words = self._bank.get("word")
+        if words and rng.random() < _SWAPPED_SHARE:
+            asks, says, named = swapped(asks, says, named, words, known, rng)
         return asks, says, named
 
     def _told(
@@ -365,8 +386,10 @@ def asked(asks: Sequence[str], rng: Random) -> str:
         request = "\n".join(f"- {ask}" for ask in asks)
     if rng.random() < 0.5:
         request = request[:1].upper() + request[1:]
-    if rng.random() < 0.15:
+    if rng.random() < 0.25:
         request = _hurried(request, rng)
+    if rng.random() < 0.2:
+        request = _APOSTROPHE.sub("", request)
     if rng.random() < 0.12:
         request = request.lower()
     if rng.random() < 0.1:
@@ -386,6 +409,48 @@ def _played(rng: Random, task: str) -> list[Scene]:
         short = [scene for scene in rng.sample(every, 8) if not scene.of]
         played += [one for one in short if len(one.things) <= _FEW][:1]
     return played
+
+
+@cache
+def _usual_words() -> frozenset[str]:
+    """Words that stand in many scenes, and the names of days and months."""
+    found: Counter[str] = Counter()
+    for scene in (one for task in scenes().values() for one in task):
+        said = " ".join(say for _, say in scene.things)
+        found.update(set(_WORD.findall(said.lower())))
+    common = {word for word, count in found.items() if count >= _USUAL}
+    calendar = {word.lower() for word in _SHORT}
+    return frozenset(common | calendar | {"march", "april", "june", "july"})
+
+
+def swapped(
+    asks: Sequence[str],
+    says: Sequence[str],
+    named: Sequence[str],
+    words: Sequence[str],
+    known: Mapping[str, str],
+    rng: Random,
+) -> tuple[list[str], list[str], list[str]]:
+    """These things with some of the words that are both asked for and said swapped for
+    others, the same all through; those of `known` values stay."""
+    asked_for = {word.lower() for ask in asks for word in _WORD.findall(ask)}
+    said = {word.lower() for say in says for word in _WORD.findall(say)}
+    stays = {word.lower() for value in known.values() for word in _WORD.findall(value)}
+    others = {
+        word: rng.choice(words)
+        for word in sorted(asked_for & said - stays - _usual_words())
+        if rng.random() < _SWAPPED
+    }
+
+    def other(match: re.Match[str]) -> str:
+        word = match[0]
+        made = others.get(word.lower(), word)
+        return capitalised(made) if word[0].isupper() else made
+
+    asks, says, named = (
+        [_WORD.sub(other, one) for one in some] for some in (asks, says, named)
+    )
+    return asks, says, named
 
 
 def _chosen(rng: Random, task: str, count: int) -> list[tuple[str, str]]:
@@ -411,10 +476,18 @@ def _named(template: str) -> frozenset[str]:
 
 def _hurried(request: str, rng: Random) -> str:
     words = [
-        _SHORT[word] if word in _SHORT and rng.random() < 0.7 else word
-        for word in request.split(" ")
+        rng.choice(_SHORT[word]) + stop
+        if word in _SHORT and rng.random() < 0.7
+        else word + stop
+        for word, stop in (_parted(word) for word in request.split(" "))
     ]
     return " ".join(words)
+
+
+def _parted(word: str) -> tuple[str, str]:
+    """A word, and the stop or comma behind it."""
+    bare = word.rstrip(",.;?!")
+    return bare, word[len(bare) :]
 
 
 def _sentence(text: str) -> str:

@@ -181,15 +181,18 @@ def unmarked(rows: Tensor) -> Tensor:
 
 
 def turns(length: int, size: int, device: torch.device) -> Tensor:
-    """The rotary turns of T positions, as complex numbers (T, D / 2) of size one."""
+    """The rotary turns of T positions: cosines and sines, (2, T, D / 2)."""
     steps = torch.arange(0, size, 2, device=device, dtype=torch.float32) / size
     positions = torch.arange(length, device=device, dtype=torch.float32)
     angles = positions[:, None] * ROPE_BASE**-steps
-    return torch.polar(torch.ones_like(angles), angles)
+    return torch.stack((angles.cos(), angles.sin()))
 
 
 def rotated(x: Tensor, turn: Tensor) -> Tensor:
     """x (B, H, T, D) turned by its positions; neighbours are paired, as in a GGUF
     file of a llama (its makers pair halves; the file holds the rows in this order)."""
-    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)))
-    return torch.view_as_real(pairs * turn).flatten(-2).type_as(x)
+    # No complex numbers, which torch's compiler leaves out.
+    left, right = x.float().unflatten(-1, (-1, 2)).unbind(-1)
+    cosines, sines = turn
+    pairs = (left * cosines - right * sines, left * sines + right * cosines)
+    return torch.stack(pairs, -1).flatten(-2).type_as(x)

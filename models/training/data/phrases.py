@@ -36,6 +36,7 @@ _TENSED = re.compile(
 )
 _LOOSE = re.compile(r"\b(?:he|she|they|his|her|hers|him|their|them|thy|thou|ye|said)\b")
 _TOLD_SLOTS = "told", "reviewed"
+_WORD = re.compile(r"(?<=[a-z,;] )[a-z]{4,12}(?=[ .,;])")
 
 
 class Phrases:
@@ -44,8 +45,9 @@ class Phrases:
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._kept: dict[str, list[str]] = {
-            slot: [] for slot in ("np", "vp", "i_bank", "s_bank", *_TOLD_SLOTS)
+            slot: [] for slot in ("np", "vp", "i_bank", "s_bank", "word", *_TOLD_SLOTS)
         }
+        self._words: set[str] = set()
 
     def heard(self, texts: Iterable[Text]) -> Iterator[Text]:
         """The texts themselves, listened to."""
@@ -61,6 +63,10 @@ class Phrases:
         return self._kept
 
     def _hear(self, text: str) -> None:
+        for word in _WORD.findall(text[:3000]):
+            if word not in self._words:  # once, so that rare words are as many as usual
+                self._words.add(word)
+                self._keep("word", word)
         for match in _SENTENCE.finditer(text[:6000]):
             sentence = match[1]
             if not _PLAIN.fullmatch(sentence) or _LOOSE.search(sentence.lower()):

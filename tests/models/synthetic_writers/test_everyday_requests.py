@@ -180,3 +180,47 @@ def test_little_is_said_that_nobody_asked_for():
     texts = [piece.text for piece in pieces(writer, Random(1), "email", 400)]
     with_more = sum(any(more in text for more in added) for text in texts)
     assert 0 < with_more < 0.25 * len(texts)
+
+
+def test_words_that_are_swapped_are_the_same_in_request_and_text():
+    """But for the writer's own, and the usual ones."""
+    found = {
+        (asks[0], says[0], tuple(named))
+        for asks, says, named in (
+            everyday.swapped(
+                ["the Walrus is hoovering on Tuesday, say the gnu"],
+                ["The walrus is hoovering on Tuesday."],
+                ["walrus"],
+                ["trillium"],
+                {"verb": "hoovering"},
+                Random(seed),
+            )
+            for seed in range(40)
+        )
+    }
+    assert found == {
+        (
+            f"the {there.capitalize()} is hoovering on Tuesday, say the gnu",
+            f"The {there} is hoovering on Tuesday.",
+            (there,),
+        )
+        for there in ("walrus", "trillium")
+    }
+
+
+def test_only_with_words_of_real_texts_is_any_swapped():
+    """Which stand in the request wherever they stand in the text."""
+    for seed in range(60):
+        piece = written(seed, "review", {"word": ["zzyzxa"]})
+        assert ("zzyzxa" in piece.text.lower()) == (
+            "zzyzxa" in piece.request.text.lower()
+        )
+    every = (written(seed, "review", {"word": ["zzyzxa"]}) for seed in range(60))
+    assert any("zzyzxa" in piece.text.lower() for piece in every)
+
+
+def test_apostrophes_that_are_left_out_of_a_request_stand_in_the_text():
+    found = [written(seed, "post") for seed in range(400)]
+    bare = [p for p in found if re.search(r"\b(?:dont|cant|doesnt)\b", p.request.text)]
+    assert bare
+    assert not any(re.search(r"\b(?:dont|cant|doesnt)\b", p.text) for p in bare)
