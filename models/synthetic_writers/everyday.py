@@ -107,6 +107,7 @@ _SHORT = {
     "with": ("w/",),
 }
 """What hurried people write for what the text then writes out."""
+_SHORTENED = re.compile(rf"(?<![\w'])(?:{'|'.join(_SHORT)})(?![\w'])")
 
 
 @cache
@@ -475,19 +476,11 @@ def _named(template: str) -> frozenset[str]:
 
 
 def _hurried(request: str, rng: Random) -> str:
-    words = [
-        rng.choice(_SHORT[word]) + stop
-        if word in _SHORT and rng.random() < 0.7
-        else word + stop
-        for word, stop in (_parted(word) for word in request.split(" "))
-    ]
-    return " ".join(words)
+    def short(match: re.Match[str]) -> str:
+        word = match[0]
+        return rng.choice(_SHORT[word]) if rng.random() < 0.7 else word
 
-
-def _parted(word: str) -> tuple[str, str]:
-    """A word, and the stop or comma behind it."""
-    bare = word.rstrip(",.;?!")
-    return bare, word[len(bare) :]
+    return _SHORTENED.sub(short, request)
 
 
 def _sentence(text: str) -> str:
