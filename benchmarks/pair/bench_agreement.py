@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,8 @@ from edge_app.commands.stopping import stoppable
 from edge_app.evaluation.bootstrap import Estimate, Resamples
 from edge_app.evaluation.table import aligned
 from models.files import locate
-from models.running.settings import usable_cores
+from models.running.settings import EngineSettings, default_threads, usable_cores
+from models.running.threads import fit_threads
 
 if TYPE_CHECKING:
     from benchmarks.content.writing import ContentWriter, Task
@@ -46,6 +47,7 @@ _READ_AT = 0.7
 """Temperature of the texts that all three models read."""
 _POSITIONS = (0, 8, 16, 32, 64, 128, 1000)
 _ROWS = 64
+_CONTEXT = 2048
 _STOPPED = 130
 
 
@@ -250,28 +252,32 @@ def places_of(
 def measured_speed(
     small: Path,
     large: Path,
-    threads: int,
+    engine: EngineSettings,
     prompts: Sequence[Prompts],
     end_ids: Sequence[int],
     settings: MethodSettings,
     max_tokens: int,
 ) -> list[Speed]:
-    """Steering and the generalist alone in turn on the same requests, with a server on
-    loopback in a process of its own, as the app has it."""
-    from dataclasses import replace
-
+    """Steering and the generalist alone in turn on the same requests, as the app runs
+    them without a server of a household: its own child serves, with the threads that
+    the device leaves to it."""
     from benchmarks.speed.one_text import Device, Text
-    from benchmarks.speed.rig.serving import PairOrder, serving
+    from benchmarks.speed.rig.serving import Address
+    from edge_app.transport.child_server import ChildServer
+    from models.running.loading import load_model
 
-    context = 2048
-    order = PairOrder("embedded", str(small), str(large), threads, threads, context)
+    context = load_model(small, engine).open(1, _CONTEXT, owns_model=True)
     texts: dict[str, list[Text]] = {"generalist": [], "steering": []}
-    with closing(order.device()) as engine, serving(order) as address:
-        Device(engine, prompts[0], end_ids).write(address, settings, 4)
-        for both, method in product(prompts, texts):
-            device = Device(engine, both, end_ids)
-            how = replace(settings, method=method)
-            texts[method].append(device.write(address, how, max_tokens))
+    with closing(context) as slots:
+        fit_threads(slots, 1, default_threads())
+        with closing(ChildServer(large, small, engine)) as server:
+            server.wait()
+            address = Address(server.url, server.token)
+            Device(slots, prompts[0], end_ids).write(address, settings, 4)
+            for both, method in product(prompts, texts):
+                device = Device(slots, both, end_ids)
+                how = replace(settings, method=method)
+                texts[method].append(device.write(address, how, max_tokens))
     return [
         Speed(
             method,
@@ -380,7 +386,9 @@ def _percent(share: Estimate) -> str:
     help="Of each text.",
 )
 @click.option(
-    "--threads", type=AT_LEAST_ONE, default=usable_cores(), help="Of each model."
+    "--threads",
+    type=AT_LEAST_ONE,
+    help="Of each model.  [default: all cores; for the speed, as the app finds them]",
 )
 @click.option("--specialist", type=MODEL_FILE, help="A GGUF file.")
 @click.option("--generalist", type=MODEL_FILE, help="A GGUF file.")
@@ -408,8 +416,9 @@ def command(**options: Any) -> None:
     The texts at temperature 0.7 with the letters are then read by all three models: KL
     of generalist (L) and base (B) a token, and what share of the specialist's tokens
     would be kept at that place, for all places and by genre, kind of token, position.
-    Last, steering and the generalist alone write the same requests in turn, with a
-    server on loopback: tokens a second. Drafts have the length that is fitted.
+    Last, steering and the generalist alone write the same requests in turn, with the
+    server that the app starts where a household has none: tokens a second. Drafts have
+    the length that is fitted, and each model the threads.
 
     \b
         specsteer bench agreement --each 2 --temperature 0.7
@@ -428,7 +437,8 @@ def command(**options: Any) -> None:
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
         tasks = opened.enter_context(chosen_tasks(options))
-        writer = ContentWriter(small, large, options["threads"], stop, keeps=False)
+        threads = options["threads"] or usable_cores()
+        writer = ContentWriter(small, large, threads, stop, keeps=False)
         opened.enter_context(closing(writer))
         progress = opened.enter_context(Progress("writing"))
         keys = list(product((True, False), THRESHOLDS, options["temperatures"]))
@@ -458,8 +468,9 @@ def command(**options: Any) -> None:
         click.echo(f"\n{apart_table(groups)}")
     if options["speed"] and prompts_of_all:
         how = MethodSettings(temperature=_READ_AT, top_p=top_p, seed=seed)
+        engine = EngineSettings(threads=options["threads"])
         speeds = measured_speed(
-            *(small, large, options["threads"], prompts_of_all, end_ids, how, most)
+            *(small, large, engine, prompts_of_all, end_ids, how, most)
         )
         click.echo()
         for one in speeds:

@@ -101,11 +101,14 @@ class PairOrder:
                 EngineSettings(threads=self.server_threads),
             )
         )
+        if self.trace is None:
+            return loaded
         opened = loaded.opened()
         assert opened.base is not None
         return Models(
             self._traced("generalist", opened.generalist),
             self._traced("base", opened.base),
+            loaded.at_once,
         )
 
     def to_json(self) -> str:
