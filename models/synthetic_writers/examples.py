@@ -40,6 +40,9 @@ does that has none of the kind that is asked for."""
 _QUIET = 0.75
 """Share of the writers with ways of their own who are met without their pet phrase. A
 specialist that has met few such writers gives one to people who have none."""
+_QUIET_PLAIN = 0.5
+"""The same where nothing tells the writer's ways: a generalist that has met few pet
+phrases refuses them all."""
 
 Write = Callable[[Writer, Random, str], Piece]
 """Writes a text of a task, with the request that asks for it."""
@@ -140,8 +143,8 @@ def synthetic_examples(
         task = rng.choice(_EVERYDAY_TASKS if everyday_task else _TASKS)
         if rng.random() >= private:
             own = rng.random() < own_way
-            meet = _met if own else synthetic.common_writer
-            piece = write(meet(rng), rng, task)
+            writer = _met(rng, _QUIET_PLAIN) if own else synthetic.common_writer(rng)
+            piece = write(writer, rng, task)
             yield Example(piece.request, [], piece.text)
         elif rng.random() < _NOTES:
             yield _with_notes(rng)
@@ -151,10 +154,10 @@ def synthetic_examples(
             yield _with_history(rng, task, write, _met)
 
 
-def _met(rng: Random) -> Writer:
+def _met(rng: Random, quiet: float = _QUIET) -> Writer:
     """A writer as training meets them: often without a pet phrase."""
     writer = synthetic.new_writer(rng)
-    return replace(writer, pet="") if rng.random() < _QUIET else writer
+    return replace(writer, pet="") if rng.random() < quiet else writer
 
 
 def _piece(writer: Writer, rng: Random, task: str) -> Piece:

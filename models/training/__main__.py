@@ -15,6 +15,7 @@ from models.files import ROLES
 from models.training import config
 from models.training.config import Recipe
 from models.training.data import mixture, tokenizer
+from models.training.data.drafts import Drafter
 from models.training.run.machine import Machine
 
 STEPS = ("tokenizer", "data", "search", "train", "export", "quantisations", "all")
@@ -56,8 +57,8 @@ def main(
     """Make the embedded pair again, or one STEP of it.
 
     A step that was interrupted goes on where it was; delete the work folder to begin
-    anew. At full scale the models go on from the pair as it was before, and the GGUF
-    files replace those in models/embedded; `--scale first` makes that earlier pair.
+    anew. At full scale the specialist goes on from what it was before, and the GGUF
+    files replace those in models/embedded; `--scale first` makes the earliest pair.
 
     `search` proposes layers of the parent to keep; `quantisations` measures what each
     way to write the weights costs. `all` is the other steps, in their order.
@@ -97,10 +98,10 @@ def take(step: str, plans: list[Recipe], target: Path, machine: Machine) -> None
 def make_tokenizer(plan: Recipe) -> None:
     """Take over the vocabulary of the pair as it was, or learn one, unless it is there:
     a new one would need new models."""
-    if not plan.vocabulary.exists() and plan.start.parent == config.BEFORE:
+    if not plan.vocabulary.exists() and plan.scale == config.SCALES[0]:
         from models.training.start import before
 
-        was = before.load(plan.name, plan.work)
+        was = before.load(next(iter(before.FILES)), plan.work)
         tokenizer.save(was.tokens, was.merges, plan.vocabulary)
     elif not plan.vocabulary.exists():
         shards = plan.mixture.shards
@@ -112,7 +113,15 @@ def make_rows(plan: Recipe) -> None:
     """Build the training rows, unless they are there."""
     if not plan.rows_file.exists():
         vocabulary = tokenizer.Vocabulary(_existing(plan.vocabulary))
-        made: dict[str, Any] = dict(mixture.build(_data(), vocabulary, plan.mixture))
+        drafter = None
+        if plan.mixture.drafted:
+            from models.training.start import before
+
+            was = before.file(plan.name, plan.work)
+            drafter = Drafter(was, vocabulary, plan.mixture.seed)
+        made: dict[str, Any] = dict(
+            mixture.build(_data(), vocabulary, plan.mixture, drafter)
+        )
         np.savez(plan.rows_file, **made)
     click.echo(f"rows: {plan.rows_file}")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from decoding_core.errors import InvalidSettingsError
+from models.synthetic_writers.examples import OWN_WAY
 
 HERE = Path(__file__).parent
 WORK = HERE / "work"
@@ -70,8 +71,12 @@ class Mixture:
     """Rows of texts that get caught in loops, which are unlearnt."""
     everyday: float = 0.0
     """Share of the texts by synthetic writers that answer everyday requests."""
+    own_way: float = OWN_WAY
+    """Share of the plain examples by synthetic writers who have ways of their own."""
     plain_rows: int = 0
     """Rows of examples without any history, which a teacher comments."""
+    drafted: float = 0.0
+    """Share of these rows whose texts the model as it was drafts from histories."""
 
 
 @dataclass(frozen=True, slots=True)

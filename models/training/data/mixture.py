@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.synthetic_writers.everyday import Everyday
-from models.synthetic_writers.examples import OWN_WAY, Example, synthetic_examples
+from models.synthetic_writers.examples import Example, synthetic_examples
 from models.training.config import Mixture
 from models.training.data import corpus
 from models.training.data.corpus import Text
+from models.training.data.drafts import Drafter
 from models.training.data.examples import example_ids, fitted
 from models.training.data.loops import looped_examples, pieces_of_words
 from models.training.data.phrases import Phrases
@@ -33,16 +34,24 @@ _CHARACTERS = 2
 _LONG_PRIVATE = 0.9
 """Share of examples with history in long rows, which have room for it."""
 
+_DRAFTED_PRIVATE = 0.85
+"""Share of the drafts that a history leads."""
 _TAUGHT_OWN_WAY = 0.7
 """Share of the invented writers with ways of their own in plain rows: what a specialist
 drafts from a history is in some such way, and it is there that base and generalist must
 agree on how likely it was."""
 
 
-def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, Rows]:
+def build(
+    folder: Path,
+    vocabulary: Vocabulary,
+    mixture: Mixture,
+    drafter: Drafter | None = None,
+) -> dict[str, Rows]:
     """`rows` (N, row + 1), `long` rows (M, 2 * row + 1), `plain` rows (P, row + 1) for
     a teacher, `loops` (L, row + 1) with marks, and rows `held_out` (2 * H, row + 1) by
-    writers unknown to the others, the first H with history."""
+    writers unknown to the others, the first H with history. A share of the plain rows
+    holds what `drafter` drafts."""
     rng = Random(mixture.seed)
     strangers: list[Text] = []
     phrases = Phrases(rng)
@@ -51,7 +60,7 @@ def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, R
     everyday = Everyday(phrases.bank())
 
     def mixed(
-        texts: RealTexts, private: float, row: int, own_way: float = OWN_WAY
+        texts: RealTexts, private: float, row: int, own_way: float = mixture.own_way
     ) -> Iterator[list[int]]:
         real = texts.examples(private, min(_LONGEST, _CHARACTERS * row))
         share = mixture.everyday
@@ -63,7 +72,16 @@ def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, R
     spans = span_rows(rng, len(vocabulary), row + 1)
     either = (next(spans if rng.random() < mixture.repeats else usual) for _ in count())
     long = pack(mixed(known, _LONG_PRIVATE, 2 * row), 2 * row + 1)
-    plain = mixed(known, 0.0, row, _TAUGHT_OWN_WAY)
+    plain = pack(mixed(known, 0.0, row, _TAUGHT_OWN_WAY), row + 1)
+    if drafter is not None:
+        asked = synthetic_examples(rng, _DRAFTED_PRIVATE, everyday, mixture.everyday)
+        answered = drafter.drafts(asked)
+        ids = (example_ids(vocabulary, example) for example in answered)
+        drafted = pack((one for one in ids if len(one) <= row), row + 1)
+        usual_plain, share = plain, mixture.drafted
+        plain = (
+            next(drafted if rng.random() < share else usual_plain) for _ in count()
+        )
     pieces = pieces_of_words(vocabulary)
     looped = looped_examples(mixed(known, mixture.private, row), rng, row, pieces)
     unseen = [pack(mixed(unknown, private, row), row + 1) for private in (1.0, 0.0)]
@@ -71,7 +89,7 @@ def build(folder: Path, vocabulary: Vocabulary, mixture: Mixture) -> dict[str, R
         "rows": _stacked(either, mixture.rows, row),
         "long": _stacked(long, mixture.long_rows, 2 * row),
         "held_out": np.concatenate([_stacked(r, held_out, row) for r in unseen]),
-        "plain": _stacked(pack(plain, row + 1), mixture.plain_rows, row),
+        "plain": _stacked(plain, mixture.plain_rows, row),
         "loops": _stacked(pack(looped, row + 1), mixture.loops, row),
     }
 

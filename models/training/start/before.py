@@ -1,4 +1,4 @@
-"""The embedded pair as it was before: what the recipes go on from."""
+"""The embedded models as they were before: what recipes go on from."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ from models.training.start import parent
 from models.training.start.parent import Parent
 
 FILES = {
-    "generalist": (
-        "590ab24c4675a27b1261a9a2bf756ecf654e7775",
-        "1d1af92dd20c1fea1b73e29ea09d021831a8dd12b54bca18d5ecea1a4947b2f1",
-    ),
     "specialist": (
-        "74d86fa207d0f2463d8e469bbcd66096cd0dbd1c",
-        "7639959ae4e9e3f6f941d441a8cbbb3352fff59278e13d0c7171f0edc5c60cfd",
+        "5a67b30404152b2794ab3e4b10686f6d12ddbe57",
+        "6255804e18f6afacf57860b92763b4ce9ddc502fd4e768acc4e5f3075004ed36",
     ),
 }
 """By model: what git calls the content of its file, and the file's SHA-256."""
 
 
 def load(name: str, folder: Path) -> Parent:
-    """The weights, shape and tokens of the model as it was: from `models/embedded`
-    while they are there, then from `folder`, then out of this repository's history.
+    """The weights, shape and tokens of the model as it was; raises as `file` does."""
+    return parent.read(file(name, folder))
+
+
+def file(name: str, folder: Path) -> Path:
+    """The GGUF file of the model as it was: that in `models/embedded` while it is
+    there, then that in `folder`, where it is put out of this repository's history.
 
     Raises:
-        ModelNotFoundError: they are nowhere.
+        ModelNotFoundError: it is nowhere.
     """
     blob, sha256 = FILES[name]
     kept = folder / f"{name}-before.gguf"
     for path in (EMBEDDED / f"{name}.gguf", kept):
         if path.is_file() and _sha256(path) == sha256:
-            return parent.read(path)
+            return path
     folder.mkdir(parents=True, exist_ok=True)
-    with kept.open("wb") as file:
+    with kept.open("wb") as target:
         found = subprocess.run(
             (which("git") or "git", "-C", str(EMBEDDED), "cat-file", "blob", blob),
             stdin=subprocess.DEVNULL,
-            stdout=file,
+            stdout=target,
             stderr=subprocess.DEVNULL,
             check=False,
         )
@@ -53,7 +54,7 @@ def load(name: str, folder: Path) -> Parent:
             f"in {EMBEDDED} nor in this repository's history: clone it whole, or put "
             f"that file there as {kept.name} in {folder}"
         )
-    return parent.read(kept)
+    return kept
 
 
 def _sha256(path: Path) -> str:

@@ -228,7 +228,7 @@ def test_a_header_says_what_the_engine_says():
             model.close()
     assert about.quantisation == "Q4_0"
     assert about.has_template
-    assert about.cache_bytes == 22 * 3 * (64 + 64) * 2
+    assert about.cache_bytes == 30 * 3 * (64 + 64) * 2
 
 
 def test_padding_does_not_part_a_family(tmp_path):
@@ -259,7 +259,7 @@ def test_a_folder_for_transformers_is_one_of_them(machine):
     config = {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
-        "num_hidden_layers": 22,
+        "num_hidden_layers": 30,
         "num_attention_heads": 9,
         "num_key_value_heads": 3,
         "hidden_size": 576,

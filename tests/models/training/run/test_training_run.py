@@ -347,13 +347,15 @@ def test_the_recipes_fit_each_other_and_the_quantisation(scale):
         assert max(plan.start.layers) < stem.shape.layers
 
 
-def test_the_pair_goes_on_from_what_it_was():
-    """In the shape it had; the smaller one learns from the larger."""
+def test_the_pair_is_the_whole_parent_and_a_small_model_that_goes_on():
+    """The smaller one has the shape it had, and learns from the larger."""
     large, small = (recipe(name) for name in MODELS["full"])
-    assert large.start.parent == small.start.parent == BEFORE
+    assert large.start.parent == PUBLIC
+    assert large.start.layers == tuple(range(large.shape.layers))
+    assert small.start.parent == BEFORE
+    assert small.shape == recipe(small.name, "first").shape
+    assert small.export == recipe(small.name, "first").export
     for plan in (large, small):
-        assert plan.shape == recipe(plan.name, "first").shape
-        assert plan.export == recipe(plan.name, "first").export
         assert plan.schedule.batch % plan.mixture.row == 0
     assert small.schedule.teacher == large.name
     assert small.mixture.plain_rows

@@ -55,8 +55,8 @@ def test_without_a_history_one_sentence_says_what_is_missing(history, tmp_path):
     assert not (tmp_path / "work" / "tiny-before.gguf").exists()
 
 
-@pytest.mark.parametrize("name", ["generalist", "specialist"])
-def test_the_pair_that_was_fits_its_recipe(name, tmp_path):
+@pytest.mark.parametrize("name", before.FILES)
+def test_a_model_that_was_fits_its_recipe(name, tmp_path):
     plan = recipe(name, "full", tmp_path)
     found = before.load(name, tmp_path)
     assert found.shape == plan.shape
