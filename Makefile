@@ -25,7 +25,7 @@ RUNS ?= 20
 BUSY ?= 0
 BENCH ?= where-time-goes
 TAPE ?= edge_app/sample/recorded-run.jsonl
-SEED ?= 2
+SEED ?= 4
 LETTER ?= Thank Ana for the photos. Say yes to the weekend of the 14th.
 # Errors alone: pip warns of each place of a person's settings where it finds nothing.
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable

@@ -22,7 +22,7 @@ _STOPPED = 130
 
 
 @click.command("demo")
-@click.option("--seed", type=int, default=2, show_default=True)
+@click.option("--seed", type=int, default=4, show_default=True)
 def command(seed: int) -> None:
     """Write a letter from sample letters, and say how it came about.
 

@@ -20,7 +20,7 @@ from decoding_core.protocols import Reading
 from decoding_core.sampling import Draw, Noise, Use
 from models.chat import prompt_ids
 from models.running.loading import load_model
-from models.running.settings import EngineSettings
+from models.running.settings import EngineSettings, usable_cores
 from models.synthetic_writers.examples import Example
 from models.training.data.examples import fitted
 from models.training.data.tokenizer import CHAT_TEMPLATE, END, PAD, Vocabulary
@@ -40,7 +40,7 @@ class Drafter:
 
     def __init__(self, path: Path, vocabulary: Vocabulary, seed: int) -> None:
         """Load the GGUF file at `path`, whose tokens are those of `vocabulary`."""
-        self._model = load_model(path, EngineSettings())
+        self._model = load_model(path, EngineSettings(threads=usable_cores()))
         self._slots = self._model.open(_AT_ONCE, _PROMPT + _TEXT)
         self._vocabulary = vocabulary
         self._seed = seed

@@ -72,16 +72,13 @@ def build(
     spans = span_rows(rng, len(vocabulary), row + 1)
     either = (next(spans if rng.random() < mixture.repeats else usual) for _ in count())
     long = pack(mixed(known, _LONG_PRIVATE, 2 * row), 2 * row + 1)
-    plain = pack(mixed(known, 0.0, row, _TAUGHT_OWN_WAY), row + 1)
+    written = pack(mixed(known, 0.0, row, _TAUGHT_OWN_WAY), row + 1)
+    plain, share = written, mixture.drafted
     if drafter is not None:
         asked = synthetic_examples(rng, _DRAFTED_PRIVATE, everyday, mixture.everyday)
-        answered = drafter.drafts(asked)
-        ids = (example_ids(vocabulary, example) for example in answered)
-        drafted = pack((one for one in ids if len(one) <= row), row + 1)
-        usual_plain, share = plain, mixture.drafted
-        plain = (
-            next(drafted if rng.random() < share else usual_plain) for _ in count()
-        )
+        answered = (example_ids(vocabulary, e) for e in drafter.drafts(asked))
+        drafted = pack((ids for ids in answered if len(ids) <= row), row + 1)
+        plain = (next(drafted if rng.random() < share else written) for _ in count())
     pieces = pieces_of_words(vocabulary)
     looped = looped_examples(mixed(known, mixture.private, row), rng, row, pieces)
     unseen = [pack(mixed(unknown, private, row), row + 1) for private in (1.0, 0.0)]

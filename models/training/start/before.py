@@ -14,8 +14,8 @@ from models.training.start.parent import Parent
 
 FILES = {
     "specialist": (
-        "5a67b30404152b2794ab3e4b10686f6d12ddbe57",
-        "6255804e18f6afacf57860b92763b4ce9ddc502fd4e768acc4e5f3075004ed36",
+        "6a8b34b607e09d27488182820617bdca869e940a",
+        "7c3cf53828bf10faf75ebcb8a6f3329b40046e8186b8b954a1b31e318beffd7e",
     ),
 }
 """By model: what git calls the content of its file, and the file's SHA-256."""

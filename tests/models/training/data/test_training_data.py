@@ -207,6 +207,27 @@ def test_a_share_of_the_rows_repeats(monkeypatch):
     assert (made == 7).all(axis=1).mean() == pytest.approx(0.25, abs=0.1)
 
 
+def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
+    """Of requests that mostly have a history; what does not fit into a row is left."""
+    texts = [text(f"author {n}", body=f"{n} and more " * 9) for n in range(40)]
+    monkeypatch.setattr(corpus, "read", lambda *_: iter(texts))
+    histories = []
+
+    class Drafter:
+        def drafts(self, examples):
+            for number, example in enumerate(examples):
+                histories.append(bool(example.excerpts or example.background))
+                words = 300 if number % 2 else 20
+                yield Example(Request("draft"), [], " ".join(["x" * 49] * words))
+
+    drafted = replace(MIXTURE, plain_rows=120, drafted=0.5)
+    made = mixture.build(None, Words(), drafted, Drafter())
+    of_drafts = (made["plain"] == Words().ids("x" * 49)[0]).sum(axis=1) > 20
+    assert of_drafts.mean() == pytest.approx(0.5, abs=0.15)
+    assert sum(histories) / len(histories) == pytest.approx(0.85, abs=0.1)
+    assert made["plain"].shape == (120, 201)
+
+
 def test_a_cut_keeps_whole_paragraphs():
     """A long text is cut between paragraphs, and is not whole then."""
     long = text(body="\n\n".join(f"Paragraph {n} is here." for n in range(30)))

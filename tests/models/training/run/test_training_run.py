@@ -359,6 +359,7 @@ def test_the_pair_is_the_whole_parent_and_a_small_model_that_goes_on():
         assert plan.schedule.batch % plan.mixture.row == 0
     assert small.schedule.teacher == large.name
     assert small.mixture.plain_rows
+    assert small.mixture.drafted, "which a model that was can do alone"
 
 
 @pytest.mark.slow
