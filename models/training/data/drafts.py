@@ -46,7 +46,7 @@ class Drafter:
         self._seed = seed
         self._drafted = 0
 
-    def drafts(self, examples: Iterator[Example]) -> Iterator[Example]:
+    def answers(self, examples: Iterator[Example]) -> Iterator[Example]:
         """The same requests, each with the draft in the place of its text and without
         the history that it was drafted from."""
         while batch := list(islice(examples, _AT_ONCE)):

@@ -76,7 +76,7 @@ def build(
     plain, share = written, mixture.drafted
     if drafter is not None:
         asked = synthetic_examples(rng, _DRAFTED_PRIVATE, everyday, mixture.everyday)
-        answered = (example_ids(vocabulary, e) for e in drafter.drafts(asked))
+        answered = (example_ids(vocabulary, e) for e in drafter.answers(asked))
         drafted = pack((ids for ids in answered if len(ids) <= row), row + 1)
         plain = (next(drafted if rng.random() < share else written) for _ in count())
     pieces = pieces_of_words(vocabulary)

@@ -214,7 +214,7 @@ def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
     histories = []
 
     class Drafter:
-        def drafts(self, examples):
+        def answers(self, examples):
             for number, example in enumerate(examples):
                 histories.append(bool(example.excerpts or example.background))
                 words = 300 if number % 2 else 20

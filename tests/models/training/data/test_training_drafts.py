@@ -36,7 +36,7 @@ def asked(count, private=1.0):
 
 def test_a_draft_answers_the_request_and_holds_no_history(drafter):
     examples = asked(20)
-    answered = list(drafter.drafts(iter(examples)))
+    answered = list(drafter.answers(iter(examples)))
     assert [one.request for one in answered] == [one.request for one in examples]
     assert all(not one.excerpts and not one.background for one in answered)
     assert all(one.text and "<|" not in one.text for one in answered)
@@ -48,22 +48,22 @@ def test_it_is_drafted_from_the_history(drafter, vocabulary):
     """Without it, the same draws write other texts."""
     examples = asked(6)
     plain = [replace(one, excerpts=[], background="") for one in examples]
-    led = [one.text for one in drafter.drafts(iter(examples))]
+    led = [one.text for one in drafter.answers(iter(examples))]
     again = Drafter(locate("specialist"), vocabulary, 3)
-    assert led == [one.text for one in again.drafts(iter(examples))]
+    assert led == [one.text for one in again.answers(iter(examples))]
     other = Drafter(locate("specialist"), vocabulary, 3)
-    assert led != [one.text for one in other.drafts(iter(plain))]
+    assert led != [one.text for one in other.answers(iter(plain))]
 
 
 def test_a_draft_that_breaks_off_has_no_end(drafter, monkeypatch):
     monkeypatch.setattr(drafts, "_TEXT", 3)
-    (one,) = drafter.drafts(iter(asked(1)))
+    (one,) = drafter.answers(iter(asked(1)))
     assert not one.whole
-    (whole,) = Drafter.drafts(drafter, iter(asked(1, private=0.0)))
+    (whole,) = drafter.answers(iter(asked(1, private=0.0)))
     assert len(whole.text.split()) <= 4
 
 
 def test_what_is_too_long_to_be_read_is_not_asked(drafter):
     (example,) = asked(1)
     request = replace(example.request, text="and then " * 1000)
-    assert not list(drafter.drafts(iter([replace(example, request=request)])))
+    assert not list(drafter.answers(iter([replace(example, request=request)])))
