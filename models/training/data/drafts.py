@@ -48,7 +48,8 @@ class Drafter:
 
     def answers(self, examples: Iterator[Example]) -> Iterator[Example]:
         """The same requests, each with the draft in the place of its text and without
-        the history that it was drafted from."""
+        the history that it was drafted from. A request whose prompt is too long to be
+        read is left out."""
         while batch := list(islice(examples, _AT_ONCE)):
             yield from self._answered(batch)
 

@@ -31,8 +31,13 @@ def file(name: str, folder: Path) -> Path:
     there, then that in `folder`, where it is put out of this repository's history.
 
     Raises:
-        ModelNotFoundError: it is nowhere.
+        ModelNotFoundError: it is nowhere, or no file is named for this model.
     """
+    if name not in FILES:
+        raise ModelNotFoundError(
+            f"no earlier file of the {name} is known: its recipe has to begin with "
+            "another parent, and cannot have the model draft"
+        )
     blob, sha256 = FILES[name]
     kept = folder / f"{name}-before.gguf"
     for path in (EMBEDDED / f"{name}.gguf", kept):

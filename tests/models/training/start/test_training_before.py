@@ -55,6 +55,11 @@ def test_without_a_history_one_sentence_says_what_is_missing(history, tmp_path):
     assert not (tmp_path / "work" / "tiny-before.gguf").exists()
 
 
+def test_a_model_without_an_earlier_file_is_told_so(tmp_path):
+    with pytest.raises(ModelNotFoundError, match="no earlier file of the generalist"):
+        before.load("generalist", tmp_path)
+
+
 @pytest.mark.parametrize("name", before.FILES)
 def test_a_model_that_was_fits_its_recipe(name, tmp_path):
     plan = recipe(name, "full", tmp_path)
