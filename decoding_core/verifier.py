@@ -94,6 +94,12 @@ class VerifierRole:
             with_base=self.uses_base,
         )
 
+    @property
+    def uses_specialist(self) -> bool:
+        """Whether the specialist takes part: it drafts, or what a token is drawn from
+        depends on it."""
+        return self.draft_limit > 0 or self.reads_specialist
+
     def positions(self, kept: int, drafted: int) -> range:
         """The positions of a block whose rows of candidates stand in the verdict."""
         if not self.decides:

@@ -98,7 +98,8 @@ class Apart:
 class Speed:
     """How fast texts are written over loopback, the server in a process of its own."""
 
-    method: str
+    way: str
+    """The method, and whether the letters were read before the request was sent."""
     texts: int
     tokens: int
     with_prompts: float
@@ -258,7 +259,8 @@ def measured_speed(
     settings: MethodSettings,
     max_tokens: int,
 ) -> list[Speed]:
-    """Steering and the generalist alone in turn on the same requests, as the app runs
+    """The generalist alone and steering in turn on the same requests, the letters read
+    from the request on and before it (while it is typed, in the app), as the app runs
     them without a server of a household: its own child serves, with the threads that
     the device leaves to it."""
     from benchmarks.speed.one_text import Device, Text
@@ -267,20 +269,26 @@ def measured_speed(
     from models.running.loading import load_model
 
     context = load_model(small, engine).open(1, _CONTEXT, owns_model=True)
-    texts: dict[str, list[Text]] = {"generalist": [], "steering": []}
+    ways = {
+        "generalist": ("generalist", False),
+        "steering": ("steering", False),
+        "steering, letters read ahead": ("steering", True),
+    }
+    texts: dict[str, list[Text]] = {way: [] for way in ways}
     with closing(context) as slots:
         fit_threads(slots, 1, default_threads())
         with closing(ChildServer(large, small, engine)) as server:
             server.wait()
             address = Address(server.url, server.token)
             Device(slots, prompts[0], end_ids).write(address, settings, 4)
-            for both, method in product(prompts, texts):
+            for both, (way, (method, ahead)) in product(prompts, ways.items()):
                 device = Device(slots, both, end_ids)
                 how = replace(settings, method=method)
-                texts[method].append(device.write(address, how, max_tokens))
+                written = device.write(address, how, max_tokens, read_ahead=ahead)
+                texts[way].append(written)
     return [
         Speed(
-            method,
+            way,
             len(some),
             sum(len(one.tokens) for one in some),
             sum(len(one.tokens) for one in some)
@@ -288,7 +296,7 @@ def measured_speed(
             sum(len(one.tokens) - one.clock.before for one in some)
             / max(1e-9, sum(one.ended - one.clock.first for one in some)),
         )
-        for method, some in texts.items()
+        for way, some in texts.items()
     ]
 
 
@@ -475,7 +483,7 @@ def command(**options: Any) -> None:
         click.echo()
         for one in speeds:
             click.echo(
-                f"{one.method:12}{one.with_prompts:6.1f} tokens a second, "
+                f"{one.way:28}{one.with_prompts:6.1f} tokens a second, "
                 f"{one.after_first:.1f} after the first block"
             )
     if options["target"]:

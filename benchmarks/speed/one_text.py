@@ -180,9 +180,13 @@ class Device:
         max_tokens: int,
         method: Method | None = None,
         hear: Emit = lambda _: None,
+        *,
+        read_ahead: bool = False,
     ) -> Text:
         """Write one text; a method that is given takes the place of the one that the
-        settings name, and `hear` is told what happens too.
+        settings name, and `hear` is told what happens too. `read_ahead` has the
+        specialist read its prompt before the clock runs, as the app does while the
+        request is typed.
 
         Raises:
             DecodingError: as the loop does; nothing is written without the server.
@@ -208,6 +212,8 @@ class Device:
             # As the app does: the connection is there before a text is asked for, and
             # the specialist reads its prompt while the server reads its own.
             cloud.reach()
+            if read_ahead:
+                read_text(SlotEngine(self.engine), prompts.private_ids[:-1])
             clock.began = time.perf_counter()
             with ThreadPoolExecutor(1) as readers:
                 if settings.method != "generalist":

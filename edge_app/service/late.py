@@ -54,6 +54,10 @@ class LateService:
         """Write a text."""
         self._made().write(request, emit, stop)
 
+    def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
+        """Read on this device what a text would have read."""
+        self._made().read_ahead(request, stop)
+
     def server_ended(self) -> bool:
         """Whether the server that was started here has ended."""
         return self._service is not None and self._service.server_ended()

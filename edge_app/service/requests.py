@@ -74,6 +74,11 @@ class Service(Protocol):
         """Write a text; `emit` is called with all that happens, `Finished` last, from
         this thread. Raises DecodingError."""
 
+    def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
+        """Have the specialist read what it would for `request`, before it is asked for;
+        nothing is sent, told or kept, and the next `write` begins sooner. Raises
+        DecodingError, also once `stop` is set."""
+
     def server_ended(self) -> bool:
         """Whether the server that was started here has ended; sends nothing."""
 

@@ -17,7 +17,7 @@ from decoding_core.errors import (
     VocabularyRefusedError,
 )
 from decoding_core.methods import build
-from decoding_core.protocols import Engine, Verifier
+from decoding_core.protocols import Engine, Method, Verifier
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.config.sealed import key_of
 from edge_app.decoding.events import (
@@ -47,7 +47,13 @@ from edge_app.service.answering import letters, notes_on, received
 from edge_app.service.configuration import ServiceConfig
 from edge_app.service.import_plan import import_noted
 from edge_app.service.languages import word_on_languages
-from edge_app.service.profiles import Profile, Profiler, profile_path, summariser
+from edge_app.service.profiles import (
+    Profile,
+    Profiler,
+    Summary,
+    profile_path,
+    summariser,
+)
 from edge_app.service.requests import MayLeave, WriteRequest
 from edge_app.service.text_job import TextJob
 from edge_app.transport.addresses import check_token_goes_safely, is_this_machine
@@ -61,13 +67,28 @@ from models.running.loading import load_model, load_reranker
 from models.running.settings import default_threads
 from models.running.threads import fit_threads
 from models.thinking import mark_ids
-from personal_store import Store
+from personal_store import Passage, Store
 from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
 
 LEARNT = 1000
 """So many of the newest texts are private besides those that are read, where an adapter
 was trained on them."""
 _MOMENT = 0.1  # seconds
+
+
+class _NoProfileYetError(Exception):
+    """A profile would have to be written."""
+
+
+def _no_profile_yet(passages: Sequence[Passage]) -> Summary:
+    """Write no profile before a text is asked for: that takes as long as a text."""
+    del passages
+    raise _NoProfileYetError
+
+
+def _unheard(event: Event) -> None:
+    """Tell nobody of what is read ahead."""
+    del event
 
 
 class WritingService:
@@ -126,6 +147,8 @@ class WritingService:
             shares = not offline and is_this_machine(
                 config.server or "http://127.0.0.1"
             )
+            # That of the text before is set where it was stopped.
+            self._context.stop = stop or threading.Event()
             fit_threads(self._context, 1, default_threads() if shares else None)
             if self._reranker is None and config.reranker is not None:
                 self._reranker = load_reranker(config.reranker, config.engine)
@@ -147,10 +170,7 @@ class WritingService:
         if request.privacy is None:
             request = replace(request, privacy=self._config.privacy)
         self._check(request, role, history)
-        reads = request.personalisation or self._config.personalisation
-        personalisation.build(reads)  # raises InvalidSettingsError for an unknown one
-        if not request.use_history or history == "nobody":
-            reads = "none"
+        reads = self._reads(request, method)
         request, notice = replace(request, personalisation=reads), None
         if history == "generalist":  # the server is given the history itself
             request = replace(request, guard="off")
@@ -177,6 +197,33 @@ class WritingService:
             nobody = history == "nobody"
             reason = self._written(request, role, emit, stop, learnt=not nobody)
             emit(Finished(reason, tally.statistics()))
+
+    def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
+        """Have the specialist read what it is to read for `request`, on this device
+        alone: nothing is sent, told or kept. The text that is written next reads on
+        from there. Nothing is read ahead before `prepare`, where the specialist has no
+        part in a method or reads no history, where a reranker would have to choose the
+        texts, or where a profile would have to be written first.
+
+        Raises:
+            StoppedError: `stop` was set, or the service was closed.
+            DecodingError: it cannot be written either.
+        """
+        method = build(request.settings)
+        role = role_of(request.settings.terms(), method)
+        if not (role.uses_specialist and method.reads_history == "specialist"):
+            return
+        request = replace(request, personalisation=self._reads(request, method))
+        with self._working():
+            model, context = self._model, self._context
+            if model is None or context is None or self._reranker is not None:
+                return
+            with self._store() as store, suppress(_NoProfileYetError):
+                path = profile_path(store.path)
+                profiler = Profiler(_no_profile_yet, str(model.path), path)
+                request, retrieved = self._found(store, request, profiler)
+                job = TextJob(model, context, request, method, _unheard, stop)
+                job.read_ahead(retrieved.passages)
 
     def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
         """Write the profile of the history anew, and keep it.
@@ -208,30 +255,16 @@ class WritingService:
         model, context = self._model, self._context
         assert model is not None
         assert context is not None
-        query = RetrievalQuery(
-            request.brief, excluded=request.excluded, seed=request.settings.seed
-        )
+        given = model.vocabulary.tokenize(request.before) if request.before else []
+        request = replace(request, max_tokens=request.max_tokens + len(given))
         try:
             with self._store() as store:
-                if request.reply_to is not None:
-                    notes = notes_on(store, request.reply_to), request.background
-                    background = "\n\n".join(part for part in notes if part.strip())
-                    request = replace(request, background=background)
                 profiler = self._profiler(store, emit, stop)
-                choice = personalisation.build(request.personalisation)
-                retrieved = choice.find(
-                    store, query, RetrievalContext(profiler, self._reranker)
-                )
+                request, retrieved = self._found(store, request, profiler)
                 gate = self._gate(request, role, store, retrieved, emit, learnt=learnt)
         except StoppedError:
             return "stopped"
         self._tell_of_languages(request, retrieved, emit)
-        given = model.vocabulary.tokenize(request.before) if request.before else []
-        request = replace(
-            request,
-            background=retrieved.beside(request.background),
-            max_tokens=request.max_tokens + len(given),
-        )
 
         def connect() -> Verifier:
             config, child = self._config, self._child
@@ -294,6 +327,33 @@ class WritingService:
                 where = f": {self._verifier.first_difference(names)}"
             raise VocabularyRefusedError(f"{error}{where}") from error
 
+    def _reads(self, request: WriteRequest, method: Method) -> str:
+        """The name of the personalisation of a request; raises InvalidSettingsError for
+        an unknown one."""
+        reads = request.personalisation or self._config.personalisation
+        personalisation.build(reads)
+        if not request.use_history or method.reads_history == "nobody":
+            return "none"
+        return reads
+
+    def _found(
+        self, store: Store, request: WriteRequest, profiler: Profiler
+    ) -> tuple[WriteRequest, Retrieved]:
+        """The request with all that is to be read beside it, and what was found in the
+        history. Raises StoppedError when the person stops."""
+        if request.reply_to is not None:
+            notes = notes_on(store, request.reply_to), request.background
+            background = "\n\n".join(part for part in notes if part.strip())
+            request = replace(request, background=background)
+        query = RetrievalQuery(
+            request.brief, excluded=request.excluded, seed=request.settings.seed
+        )
+        choice = personalisation.build(request.personalisation)
+        context = RetrievalContext(profiler, self._reranker)
+        retrieved = choice.find(store, query, context)
+        beside = retrieved.beside(request.background)
+        return replace(request, background=beside), retrieved
+
     def _tell_of_languages(
         self, request: WriteRequest, retrieved: Retrieved, emit: Emit
     ) -> None:
@@ -312,9 +372,8 @@ class WritingService:
         on this device anyway."""
         assert request.privacy is not None
         told = role.uses_generalist and not request.offline
-        draws = role.draft_limit > 0 or role.reads_specialist
         on_edge = request.settings.base == "edge"
-        return told and draws and (request.privacy.binds or on_edge)
+        return told and role.uses_specialist and (request.privacy.binds or on_edge)
 
     def _account(
         self,
@@ -383,7 +442,7 @@ class WritingService:
             store,
             passages,
             request.brief,
-            notes=(retrieved.notes, request.background),
+            notes=(request.background,),
             allowed=(*self._config.allowed, *self._allowed),
             region=self._config.guard_region,
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.protocols import Method, Verifier
-from decoding_core.verifier import read_text, role_of
+from decoding_core.verifier import common_prefix, read_text, role_of
 from edge_app.decoding.draw_account import DrawAccount
 from edge_app.decoding.events import (
     Emit,
@@ -28,6 +28,9 @@ from edge_app.service.span import SpanEnd
 from models.running.interface import Model, TextSlots
 from models.thinking import mark_ids
 from personal_store import Passage
+
+_PIECE = 128
+"""Tokens that are read ahead at once: no more are lost where the person goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,19 @@ class TextJob:
     given_ids: Sequence[int] = ()
     """The text that stands, from which it goes on; `max_tokens` counts them."""
 
+    def read_ahead(self, passages: Sequence[Passage]) -> None:
+        """Have the specialist read its prompt before the text is asked for; `run` reads
+        on from there. Raises StoppedError once `stop` is set, and keeps what was read
+        till then."""
+        self.context.stop = self.stop
+        token_ids = self._prompts(passages).private_ids[:-1]
+        engine = self.context.sequence()
+        # One that was read already may have a text behind it: it stays.
+        read = common_prefix(engine.tokens, token_ids)
+        while read < len(token_ids):
+            read = min(read + _PIECE, len(token_ids))
+            read_text(engine, token_ids[:read])
+
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
         """Write the text; why it ended.
 
@@ -64,19 +80,11 @@ class TextJob:
         vocabulary = self.model.vocabulary
         self.context.stop = self.stop
         try:
-            builder = PromptBuilder(
-                vocabulary.tokenize,
-                self.model.chat_template,
-                self.context.context_length,
-            )
-            prompts = builder.build(
-                request.brief, passages, request.background, request.max_tokens
-            )
+            prompts = self._prompts(passages)
             worn = self.context.adapter
             adapter = "" if worn is None else worn.name
             reads = request.personalisation
             self.emit(SourcesFound(prompts.sources, reads, adapter))
-            prompts = as_read(prompts, self.method)
 
             span = SpanEnd(self.emit, request.instead_of, request.behind)
             emitter = EventEmitter(span.hear, vocabulary.piece, weighs=request.weighs)
@@ -96,11 +104,10 @@ class TextJob:
             )
             engine = self.context.sequence()
             role = role_of(settings.terms(), self.method)
-            drafts = verifier.local or role.draft_limit > 0
             with ThreadPoolExecutor(1) as readers:
                 # The specialist reads its prompt while the server is asked and reads
                 # its own. What goes wrong here goes wrong again in the loop.
-                if drafts or role.reads_specialist:
+                if verifier.local or role.uses_specialist:
                     readers.submit(read_text, engine, prompts.private_ids[:-1])
                 opened = session.open()
             generalist = "" if opened is None else opened.generalist
@@ -137,6 +144,19 @@ class TextJob:
             if not self.keeps_session:
                 verifier.close()
         return loop.ended
+
+    def _prompts(self, passages: Sequence[Passage]) -> Prompts:
+        """What both models read."""
+        request = self.request
+        builder = PromptBuilder(
+            self.model.vocabulary.tokenize,
+            self.model.chat_template,
+            self.context.context_length,
+        )
+        prompts = builder.build(
+            request.brief, passages, request.background, request.max_tokens
+        )
+        return as_read(prompts, self.method)
 
 
 def as_read(prompts: Prompts, method: Method) -> Prompts:

@@ -65,6 +65,7 @@ from edge_app.tui.outcomes import (
     WasImporting,
     WriteEnded,
 )
+from edge_app.tui.reading_ahead import ReadingAhead
 from edge_app.tui.runs import Run
 from edge_app.tui.saving import why_not
 from edge_app.tui.service_threads import ServiceThreads
@@ -156,6 +157,7 @@ class Writing:
         self.asked: Asked | None = None
         """What the guard asks the person, until the page has shown it."""
         self._stop = threading.Event()
+        self._reading_ahead = ReadingAhead(self.threads.read_ahead, self.clock)
         self._being_written: Variant | None = None
         self._next: Variant | None = None
         self._told_unkept = ""
@@ -447,6 +449,12 @@ class Writing:
         """The journal's file; None while there is nothing to keep, or no place."""
         return self._journal.path if self._journal is not None else None
 
+    def read_ahead(self) -> None:
+        """Have the specialist read what the brief asks for, once the person pauses and
+        while nothing is written."""
+        if self.ready and not self.service_busy:
+            self._reading_ahead.look(self._request(self.request, self.settings))
+
     def sync(self) -> None:
         """Have the disk hold the journal, in a thread: it may take a while."""
         journal = self._journal
@@ -485,6 +493,7 @@ class Writing:
     def close(self) -> bool:
         """Stop writing and close the service; True if all its threads have ended."""
         self._stop.set()
+        self._reading_ahead.stop()
         if self._journal is not None:
             self._journal.close()
         return self.threads.close()
@@ -611,6 +620,7 @@ class Writing:
         self._stop = threading.Event()
         self._being_written, self._next = self._next, None
         self._being_written.started = self.clock()
+        self._reading_ahead.written(self._being_written.request)
         self.threads.write(self._being_written, self._stop)
 
     def _ended(self, variant: Variant, problem: str) -> list[News]:

@@ -146,6 +146,9 @@ class RecordedService:
         if self.hold:
             stop.wait()
 
+    def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
+        """Nothing is read: no model is loaded."""
+
     def server_ended(self) -> bool:
         """No server was started."""
         return False

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from decoding_core.errors import DecodingError, StoppedError
 from edge_app.decoding.events import Emit, Event, HeldBack
-from edge_app.service.requests import MayLeave, Service
+from edge_app.service.requests import MayLeave, Service, WriteRequest
 from edge_app.tui.outcomes import (
     Asked,
     Counted,
@@ -148,6 +148,15 @@ class ServiceThreads:
 
         self._start(write, lambda problem: WriteEnded(variant, problem))
 
+    def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
+        """Read what a text would have read, until `stop` is set. What goes wrong here
+        goes wrong again when it is written, and is told then."""
+
+        def read() -> None:
+            self._service.read_ahead(request, stop)
+
+        self._start(read, lambda _: None)
+
     def import_letters(self, kind: str, path: Path, me: list[str]) -> None:
         """Read letters into the store."""
         self._pausing.clear()
@@ -204,8 +213,12 @@ class ServiceThreads:
         return not any(thread.is_alive() for thread in self._threads)
 
     def _start(
-        self, work: Callable[[], Outcome], failed: Callable[[str], Outcome]
+        self,
+        work: Callable[[], Outcome | None],
+        failed: Callable[[str], Outcome | None],
     ) -> threading.Thread:
+        """A thread that puts the outcome of `work` into the inbox, if there is one."""
+
         def run() -> None:
             try:
                 outcome = work()
@@ -213,7 +226,8 @@ class ServiceThreads:
                 outcome = failed(str(error))
             except Exception as error:  # noqa: BLE001 - silence would look like a hang
                 outcome = failed(f"Unexpected {type(error).__name__}: {error}")
-            self.inbox.append(outcome)
+            if outcome is not None:
+                self.inbox.append(outcome)
 
         thread = threading.Thread(target=run, daemon=True, name="service")
         self._threads = [known for known in self._threads if known.is_alive()]

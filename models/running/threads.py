@@ -56,7 +56,8 @@ def physical_cores() -> int:
 def fit_threads(context: TextSlots, tokens: int, most: int | None = None) -> int:
     """Set the threads of an empty context to the best number for passes of so many
     tokens, measured if it is not known yet; that number. `most` leaves cores to another
-    model that runs at the same time. A number that was set is left as it is.
+    model that runs beside single tokens; a prompt is read with all, as no block is
+    there to be verified before. A number that was set is left as it is.
 
     Raises:
         InvalidSettingsError: `SPECSTEER_THREADS` is no number of threads.
@@ -74,7 +75,7 @@ def fit_threads(context: TextSlots, tokens: int, most: int | None = None) -> int
             _keep(context.model.path, tokens, known)
     best = best_of(known, most)
     # A prompt is so many tokens at once that every core is worth it.
-    context.use_threads(best, best if tokens > 1 else most)
+    context.use_threads(best, best if tokens > 1 else physical_cores())
     return best
 
 

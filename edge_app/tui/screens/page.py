@@ -183,6 +183,7 @@ class Page(Screen[None]):
         asked, self.writing.asked = self.writing.asked, None
         if asked is not None:
             held_back.ask(self.app, asked)
+        self.writing.read_ahead()
         if news is not None or self.writing.busy:
             self.advance()
         elif self._stale:

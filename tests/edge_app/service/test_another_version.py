@@ -2,101 +2,15 @@
 from where the two differ, and asks the server to do so. The specialist is real, the
 server scripted; the server's half is told from its own tests."""
 
-import json
 import threading
 
-import pytest
-
 from decoding_core.settings import MethodSettings
-from edge_app.decoding.events import Drafted, Finished, Notice, Received, Sent, Settled
+from edge_app.decoding.events import Drafted, Finished, Notice, Sent, Settled
 from edge_app.privacy.ledger import read_ledger
-from edge_app.service.configuration import ServiceConfig
 from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
-from edge_app.verifiers import cloud
-from models.engines.llama_cpp import LlamaContext
-from models.files import locate
 from models.prompts import Request
-from models.running.settings import EngineSettings
-from personal_store import Store, import_source
-from tests.edge_app.decoding.losing_server import LosingServer
-from tests.fakes import HashEngine
-
-URL, OPENING, HANGING_UP = "http://127.0.0.1:1", 900, 8
-VOCABULARY = 8192
-"""Tokens of the embedded pair."""
-
-
-class FakeConnection(LosingServer):
-    """A connection to one scripted server, that tells what it sends."""
-
-    def __init__(self, url, token, emit, stop, certificate):
-        super().__init__({})
-        self.models = [HashEngine(name, VOCABULARY) for name in ("large", "base")]
-        self.url, self.asked = url, []
-        self.attach(emit, stop)
-
-    def attach(self, emit, stop):
-        self._emit = emit
-
-    def request(self, what, method, path, body=None, **options):
-        self.asked.append((what, method, path))
-        answer = super().request(what, method, path, body, **options)
-        self._emit(Sent(0.0, self.url, what, OPENING, (), b""))
-        self._emit(Received(0.0, what, OPENING))
-        return answer
-
-    def disconnect(self):
-        connected = self._connected
-        if connected:
-            self._emit(Sent(0.0, self.url, "end", HANGING_UP, (), b""))
-        super().disconnect()
-        return connected
-
-    close = end = disconnect
-
-
-@pytest.fixture
-def connections(monkeypatch):
-    """Those that the client opened."""
-    made = []
-
-    def connect(*arguments):
-        made.append(FakeConnection(*arguments))
-        return made[-1]
-
-    monkeypatch.setattr(cloud, "Connection", connect)
-    return made
-
-
-@pytest.fixture
-def read(monkeypatch):
-    """How many tokens the device's model read, call by call."""
-    counts, evaluate = [], LlamaContext.evaluate
-
-    def counted(self, readings):
-        counts.extend(len(reading.token_ids) for reading in readings)
-        return evaluate(self, readings)
-
-    monkeypatch.setattr(LlamaContext, "evaluate", counted)
-    return counts
-
-
-@pytest.fixture
-def config(tmp_path):
-    letters = tmp_path / "letters.jsonl"
-    text = "Hullo Ana, the pier photos came out well; the tea was cold. Best, Tess"
-    letters.write_text(json.dumps({"text": text}))
-    with Store.open(tmp_path / "store.db") as store:
-        import_source(store, "jsonl", letters)
-    return ServiceConfig(
-        locate("specialist"),
-        locate("generalist"),
-        tmp_path / "store.db",
-        tmp_path / "ledger.jsonl",
-        server=URL,
-        engine=EngineSettings(extra_buffers=False),
-    )
+from tests.edge_app.service.scripted import HANGING_UP
 
 
 def write(service, seed, tell=lambda event: None):

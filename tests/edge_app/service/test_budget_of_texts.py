@@ -25,7 +25,7 @@ from models.files import locate
 from models.prompts import Request
 from models.running.settings import EngineSettings
 from personal_store import Store, import_source
-from tests.edge_app.service.test_another_version import URL, FakeConnection
+from tests.edge_app.service.scripted import URL, FakeConnection
 
 
 @pytest.fixture(params=["off"])

@@ -17,9 +17,9 @@ HOLD = 16  # before the second word of the second block
 
 
 @contextmanager
-def writing_at(fake, settings=None, ledger=None):
+def writing_at(fake, settings=None, ledger=None, **options):
     """A sitting with `fake`, closed at the end."""
-    writing = Writing(fake, settings or MethodSettings(), ledger)
+    writing = Writing(fake, settings or MethodSettings(), ledger, **options)
     writing.prepare()
     try:
         yield writing

@@ -75,6 +75,19 @@ def test_what_must_leave_cores_to_another_takes_fewer(context, monkeypatch):
     assert fit_threads(context, 1, most=1) == 1
 
 
+@pytest.mark.parametrize(
+    ("tokens", "most", "several"), [(1, 1, 2), (1, None, 2), (8, None, 1)]
+)
+def test_a_prompt_is_read_with_every_core(context, monkeypatch, tokens, most, several):
+    """By a device, shared or not; a server's passes have the number measured for
+    them."""
+    used = []
+    monkeypatch.setattr(threads, "_measure", lambda *_: {2: 9.0, 1: 9.0})
+    monkeypatch.setattr(context, "use_threads", lambda *counts: used.append(counts))
+    fit_threads(context, tokens, most)
+    assert used == [(1, several)]
+
+
 def test_a_context_with_a_text_is_not_used_for_measuring(context, monkeypatch):
     monkeypatch.setattr(threads, "_measure", fail)
     context.sequence().evaluate([5, 6])
