@@ -213,7 +213,8 @@ class Device:
             # the specialist reads its prompt while the server reads its own.
             cloud.reach()
             if read_ahead:
-                read_text(SlotEngine(self.engine), prompts.private_ids[:-1])
+                read_text(engine, prompts.private_ids[:-1])
+                clock.engine.clear()
             clock.began = time.perf_counter()
             with ThreadPoolExecutor(1) as readers:
                 if settings.method != "generalist":
