@@ -17,7 +17,7 @@ from decoding_core.errors import (
     VocabularyRefusedError,
 )
 from decoding_core.methods import build
-from decoding_core.protocols import Engine, Method, Verifier
+from decoding_core.protocols import Engine, Verifier
 from decoding_core.verifier import VerifierRole, role_of
 from edge_app.config.sealed import key_of
 from edge_app.decoding.events import (
@@ -164,14 +164,9 @@ class WritingService:
         Raises:
             DecodingError: it cannot be written; nothing is lost.
         """
-        method = build(request.settings)
-        role = role_of(request.settings.terms(), method)
-        history = method.reads_history
-        if request.privacy is None:
-            request = replace(request, privacy=self._config.privacy)
+        request, role, history = self._filled_in(request)
+        notice = None
         self._check(request, role, history)
-        reads = self._reads(request, method)
-        request, notice = replace(request, personalisation=reads), None
         if history == "generalist":  # the server is given the history itself
             request = replace(request, guard="off")
         try:
@@ -209,11 +204,9 @@ class WritingService:
             StoppedError: `stop` was set, or the service was closed.
             DecodingError: it cannot be written either.
         """
-        method = build(request.settings)
-        role = role_of(request.settings.terms(), method)
-        if not (role.uses_specialist and method.reads_history == "specialist"):
+        request, role, history = self._filled_in(request)
+        if not (role.uses_specialist and history == "specialist"):
             return
-        request = replace(request, personalisation=self._reads(request, method))
         with self._working():
             model, context = self._model, self._context
             if model is None or context is None or self._reranker is not None:
@@ -222,7 +215,7 @@ class WritingService:
                 path = profile_path(store.path)
                 profiler = Profiler(_no_profile_yet, str(model.path), path)
                 request, retrieved = self._found(store, request, profiler)
-                job = TextJob(model, context, request, method, _unheard, stop)
+                job = TextJob(model, context, request, role.method, _unheard, stop)
                 job.read_ahead(retrieved.passages)
 
     def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
@@ -327,14 +320,21 @@ class WritingService:
                 where = f": {self._verifier.first_difference(names)}"
             raise VocabularyRefusedError(f"{error}{where}") from error
 
-    def _reads(self, request: WriteRequest, method: Method) -> str:
-        """The name of the personalisation of a request; raises InvalidSettingsError for
-        an unknown one."""
+    def _filled_in(
+        self, request: WriteRequest
+    ) -> tuple[WriteRequest, VerifierRole, str]:
+        """The request with the configuration's choices where it has none of its own,
+        the role of its method, and who reads the history. Raises InvalidSettingsError
+        for a personalisation that is unknown."""
+        method = build(request.settings)
+        role, history = role_of(request.settings.terms(), method), method.reads_history
         reads = request.personalisation or self._config.personalisation
         personalisation.build(reads)
-        if not request.use_history or method.reads_history == "nobody":
-            return "none"
-        return reads
+        if not request.use_history or history == "nobody":
+            reads = "none"
+        privacy = request.privacy or self._config.privacy
+        request = replace(request, personalisation=reads, privacy=privacy)
+        return request, role, history
 
     def _found(
         self, store: Store, request: WriteRequest, profiler: Profiler

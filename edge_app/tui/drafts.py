@@ -13,9 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import role_of
 from edge_app.decoding.events import (
     Emit,
     Event,
@@ -675,14 +673,8 @@ class Writing:
         match event:
             case Opened(local=False) | Verified():
                 self.checker_silent = False
-            case Settled(tokens) if any(
-                one.origin == "local" and variant.held_at(at) is None
-                for at, one in enumerate(tokens, len(variant.settled))
-            ):
-                settings = variant.request.settings
-                role = role_of(settings.terms(), build(settings))
-                asked_for = role.uses_generalist and not variant.request.offline
-                self.checker_silent = self.checker_silent or asked_for
+            case Settled(tokens) if variant.went_unchecked(tokens):
+                self.checker_silent = True
             case _:
                 pass
 

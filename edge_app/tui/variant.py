@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from decoding_core.messages import Origin
+from decoding_core.methods import build
+from decoding_core.verifier import role_of
 from edge_app.decoding.events import (
     Drafted,
     Event,
@@ -232,6 +234,18 @@ class Variant:
             if one.position <= at + self.given < one.position + one.tokens:
                 return one
         return None
+
+    def went_unchecked(self, tokens: Sequence[Token]) -> bool:
+        """Whether the checker, though it was asked for, had no say in tokens that are
+        about to be settled; of what is kept from it, it has none."""
+        alone = any(
+            token.origin == "local" and self.held_at(at) is None
+            for at, token in enumerate(tokens, len(self.settled))
+        )
+        if not alone or self.request.offline:
+            return False
+        settings = self.request.settings
+        return role_of(settings.terms(), build(settings)).uses_generalist
 
     def _look(self, at: int) -> State:
         """The state of a settled token."""
