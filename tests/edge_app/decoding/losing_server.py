@@ -74,6 +74,8 @@ class LosingServer:
 
     # What `Connection` offers.
 
+    url = "http://losing.test"
+
     def request(self, what, method, path, body=None, **_):
         if what == "hello":
             return {}

@@ -15,8 +15,6 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-pytest.importorskip("textual_serve")
-
 from edge_app.endpoint.browser import BrowserServer
 from edge_app.tui.journal.files import JournalFolder
 from tests.browsers import browser

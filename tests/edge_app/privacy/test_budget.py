@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from decoding_core.errors import CloudRefusedError, InvalidSettingsError
@@ -116,6 +116,13 @@ class Recount:
     st.sampled_from([Patience(), ALONE]),
     st.integers(0, 5),
     st.booleans(),
+)
+@example(
+    disturbances={0: ["lose the block"] * 2, 2: ["lose the block", "restart"]},
+    method="steering",
+    patience=Patience(),
+    seed=0,
+    limited=False,
 )
 def test_each_draw_that_left_counts_once(disturbances, method, patience, seed, limited):
     """Through restarts, lost frames and answers, resyncs, texts that go on alone and
