@@ -3,16 +3,6 @@
 from tests import house
 
 
-def test_folders_stay_rooms():
-    """About a dozen modules, but where they are found by their names."""
-    assert max(house.folder_sizes().values()) <= 15
-
-
-def test_files_are_read_in_one_sitting():
-    long = [p for p in house.sources() if p.read_bytes().count(b"\n") > 700]
-    assert long == []
-
-
 def test_functions_are_whole():
     """Fewer than half of the private functions have a single caller."""
     every, single = house.private_functions()
@@ -28,7 +18,7 @@ def test_the_loop_is_put_together_once():
 
 
 def test_what_is_counted_is_there(tmp_path):
-    """A folder, a helper of one caller and one of two, a flag, a loop."""
+    """A helper of one caller and one of two, a flag, a loop."""
     folder = tmp_path / "edge_app"
     folder.mkdir()
     core = tmp_path / "decoding_core"
@@ -41,7 +31,6 @@ def test_what_is_counted_is_there(tmp_path):
         "def whole(method):\n    _once()\n    _twice()\n    _twice()\n"
         "    if method.drafts:\n        return DecodeLoop()\n"
     )
-    assert house.folder_sizes(tmp_path) == {"edge_app": 1, "decoding_core": 1}
     assert house.private_functions(tmp_path) == (2, 1)
     assert house.flag_reads(tmp_path) == ["edge_app/one.py:7 drafts"]
     assert house.loops_built(tmp_path) == ["edge_app/one.py:8"]
