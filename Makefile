@@ -14,7 +14,7 @@
 # make pictures  the pictures of the README and the pages, of that tape
 # make film    the film of the README, of that tape
 # make screens every state of the app at every size, as the tests compare it
-# make bench   a measurement (BENCH=where-time-goes; specsteer bench lists them)
+# make bench   a measurement (BENCH=latency; specsteer bench lists them)
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,7 +23,7 @@ BIN := $(VENV)/bin
 SCALE ?= full
 RUNS ?= 20
 BUSY ?= 0
-BENCH ?= where-time-goes
+BENCH ?= latency
 TAPE ?= edge_app/sample/recorded-run.jsonl
 SEED ?= 4
 LETTER ?= Thank Ana for the photos. Say yes to the weekend of the 14th.

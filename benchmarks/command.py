@@ -22,7 +22,6 @@ SUBJECTS = {
     "privacy": "What a server can tell of a history",
     "engines": "What each engine makes of a model",
     "speed": "Where the time goes",
-    "screen": "The terminal app",
     "load": "The server with many users",
     "store": "The store of past writing",
     "mail": "The words of a mail",

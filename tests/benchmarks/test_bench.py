@@ -1,6 +1,5 @@
 """`specsteer bench`: every measurement is there, found by the name of its file."""
 
-import json
 import lzma
 from pathlib import Path
 
@@ -83,10 +82,6 @@ WRONG = [
     ("retrieval", "--keep", "file"),
     ("cleaning", "--mails", "-1"),
     ("latency", "--runs", "0"),
-    ("where-time-goes", "--json", GONE),
-    ("verdict", "--json", GONE),
-    ("verdict", "--vocabulary", "0"),
-    ("verdict", "--length", "65"),
     *(
         ("speed", *words)
         for words in (
@@ -100,14 +95,9 @@ WRONG = [
             ("--json", GONE),
         )
     ),
-    ("branches", "--writers", "0"),
-    ("branches", "--json", GONE),
     ("cost", "--json", GONE),
     ("cost", "--tokens", "0"),
     ("quality", "--data", "empty", "--users", "0"),
-    ("candidates", "--data", GONE),
-    ("candidates", "--max-tokens", "0"),
-    ("candidates", "--writers", "0"),
     ("habits", "--writers", "0"),
     ("habits", "--temperature", "-1"),
     ("loops", "--runs", "0"),
@@ -124,7 +114,7 @@ WRONG = [
     *(
         (name, *words)
         for name in (
-            *("agreement", "candidates", "coverage"),
+            *("agreement", "coverage"),
             *("habits", "loops", "samples"),
         )
         for words in (
@@ -134,10 +124,7 @@ WRONG = [
             ("--generalist", "empty"),
         )
     ),
-    *(
-        (name, "--json", GONE)
-        for name in ("agreement", "candidates", "coverage", "habits", "loops")
-    ),
+    *((name, "--json", GONE) for name in ("agreement", "coverage", "habits", "loops")),
 ]
 
 
@@ -152,17 +139,6 @@ def test_what_cannot_be_measured_is_wrong_usage(words, tmp_path, monkeypatch):
     assert result.stderr.splitlines()[-1].startswith("Error: Invalid value for ")
     assert result.stdout == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file"]
-
-
-def test_what_a_verdict_costs_is_told_for_each_method(tmp_path):
-    """With and without a file."""
-    words = ["verdict", "--vocabulary", "300", "--length", "2", "--repeats", "1"]
-    target = tmp_path / "figures.json"
-    result = CliRunner().invoke(command, [*words, "--json", str(target)])
-    assert result.exit_code == 0
-    methods = [row["method"] for row in json.loads(target.read_text())]
-    assert set(methods) == {"steering", "lossless", "coupled"}
-    assert len(result.stdout.splitlines()) == 1 + len(methods)
 
 
 @pytest.mark.parametrize("line", ["no JSON", "{}", "[]", None])

@@ -1,1 +1,0 @@
-"""What the terminal app costs, and how soon it shows what came."""
