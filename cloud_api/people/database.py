@@ -1,4 +1,4 @@
-"""The file `people.db`: how it is opened, how its tables came about, its copies.
+"""The file `people.db`: how it is opened, its tables, its copies.
 
 Several processes share it: servers, and the commands that change it. Whoever writes
 takes SQLite's lock first, and waits for others. Nobody but the owner may read it: it
@@ -39,33 +39,16 @@ _REASONS = {
 _DAMAGED = sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT
 
 
-def m001_initial(connection: sqlite3.Connection) -> None:
-    """Users, devices and their tokens, codes for pairing, the certificate, and where
-    servers listen."""
-    for statement in _INITIAL.strip().split(";\n"):
-        connection.execute(statement)
-    connection.execute(
-        "INSERT INTO user(name, created) VALUES (?, unixepoch())", (OWNER.user,)
-    )
-
-
-def m002_refusals(connection: sqlite3.Connection) -> None:
-    """Tokens that were refused, counted by where they came from."""
-    connection.execute(_REFUSALS)
-
-
-STEPS = m001_initial, m002_refusals
-NEWEST = len(STEPS)
-"""The number of the newest schema; written to the file as `user_version`."""
+SCHEMA = 2
+"""Number of the schema below, written to the file as `user_version`."""
 
 
 def open_database(folder: Path) -> sqlite3.Connection:
-    """A connection to the file in `folder`, made where there is none, at the newest
-    schema; what was there is copied before the schema changes. For any thread, one at
-    a time.
+    """A connection to the file in `folder`, which is created if it is absent. For any
+    thread, one at a time.
 
     Raises:
-        PeopleError: it cannot be opened, is damaged, or is of a newer version.
+        PeopleError: it cannot be opened, is damaged, or has another schema.
     """
     path = folder / FILE_NAME
     # SQLite gives the files beside it the rights of this one. One that is there is not
@@ -81,7 +64,7 @@ def open_database(folder: Path) -> sqlite3.Connection:
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
             _keep_log(connection)
-            _migrate(connection, path)
+            _create_tables(connection, path)
         except BaseException:
             connection.close()
             raise
@@ -164,26 +147,26 @@ def _keep_log(connection: sqlite3.Connection) -> None:
         time.sleep(0.02)
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
     found = version_of(connection)
-    if found > NEWEST:
+    if found not in (0, SCHEMA):
         raise PeopleError(
-            f"{path} was written by a newer specsteer-cloud: schema {found}, where "
-            f"{NEWEST} is the newest known. Update, or let SPECSTEER_HOME name another "
-            "folder"
+            f"{path} has schema {found}, and this specsteer-cloud reads schema "
+            f"{SCHEMA}. Update, or let SPECSTEER_HOME name another folder"
         )
-    if found == NEWEST:
+    if found == SCHEMA:
         return
-    if found:
-        write_copy(connection, path.with_name(f"people-schema-{found}.db"))
     with transaction(connection):
-        # Another process may have been faster.
-        for step in STEPS[version_of(connection) :]:
-            step(connection)
-        connection.execute(f"PRAGMA user_version = {NEWEST}")
+        if version_of(connection) == 0:  # no other process was faster
+            for statement in _TABLES.strip().split(";\n"):
+                connection.execute(statement)
+            connection.execute(
+                "INSERT INTO user(name, created) VALUES (?, unixepoch())", (OWNER.user,)
+            )
+            connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
 
-_INITIAL = """
+_TABLES = """
 CREATE TABLE user(
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -233,10 +216,7 @@ CREATE TABLE listening(
     url TEXT PRIMARY KEY,
     fingerprint TEXT NOT NULL,
     since INTEGER NOT NULL
-) STRICT
-"""
-
-_REFUSALS = """
+) STRICT;
 CREATE TABLE refusal(
     place TEXT NOT NULL,
     device_id TEXT NOT NULL,

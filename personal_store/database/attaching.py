@@ -12,7 +12,7 @@ from sqlite_utils import Database
 
 from personal_store.database import keys
 from personal_store.database.connecting import connect, connect_as_it_is
-from personal_store.database.migrations import version
+from personal_store.database.schema import version
 from personal_store.database.transactions import immediate
 from personal_store.errors import StoreError, faults
 from personal_store.files.private_files import scratch
@@ -35,7 +35,7 @@ def attached(db: Database, path: Path, other: Path) -> Iterator[None]:
         try:
             export(other, copy, key)
             keys.remember(copy, key)
-            connect(copy, backup=False).close()
+            connect(copy).close()
         except faults() as error:
             raise StoreError(f"{other} cannot be read as a store: {error}.") from error
         finally:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from personal_store.database import keys
-from personal_store.database.migrations import migrate
+from personal_store.database.schema import create_tables
 from personal_store.errors import (
     StoreError,
     StoreLockedError,
@@ -53,8 +53,8 @@ def holds_own_texts(path: Path) -> bool:
         return db.execute("SELECT 1 FROM doc LIMIT 1").fetchone() is not None
 
 
-def connect(path: Path, *, backup: bool = True) -> Database:
-    """The store in this file at the newest schema, backed up before that changes.
+def connect(path: Path) -> Database:
+    """The store in this file, whose tables are created if it is new.
 
     Raises StoreLockedError if it is encrypted and no key that fits is found.
     """
@@ -71,7 +71,7 @@ def connect(path: Path, *, backup: bool = True) -> Database:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
-        migrate(db, path if backup else None)
+        create_tables(db)
     except BaseException:
         db.close()
         raise

@@ -1,8 +1,8 @@
 """The backup of a store: one file beside it, made with VACUUM INTO.
 
 Such a copy holds the rows there are, and nothing of those that were deleted. One is
-kept at most. It is made before the schema changes, on request, and again after texts
-were forgotten, as the old one still held them.
+kept at most. It is made on request, and again after texts were forgotten, as the old
+one still held them.
 """
 
 from datetime import UTC, datetime
@@ -29,20 +29,6 @@ def back_up(db: Database, path: Path) -> Path:
     finally:
         shred(part)
     return backup_path(path)
-
-
-def back_up_before(db: Database, path: Path, schema: int) -> None:
-    """Copy a store of this schema before it is changed. Where another process has
-    changed it meanwhile, that process has made the copy."""
-    need_room(path, 1, "for the backup before an update of the store")
-    part = part_of(backup_path(path))
-    try:
-        db.execute("VACUUM INTO ?", [str(part)])
-        (found,) = db.execute("PRAGMA user_version").fetchone()
-        if found == schema:
-            put_in_place(part, backup_path(path))
-    finally:
-        shred(part)
 
 
 def renew_backup(db: Database, path: Path) -> None:

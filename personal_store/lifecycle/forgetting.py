@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlite_utils import Database
 
 from personal_store.database.copies import drop_backup, renew_backup
-from personal_store.database.migrations import new_secret
+from personal_store.database.schema import new_secret
 from personal_store.database.transactions import immediate
 from personal_store.errors import StoreBusyError, StoreError, faults, is_full
 from personal_store.files.private_files import need_room, shred

@@ -34,7 +34,7 @@ from personal_store.database.attaching import ciphered
 from personal_store.database.connecting import connect_as_it_is
 from personal_store.database.copies import backup_path
 from personal_store.database.encryption import digest, is_encrypted
-from personal_store.database.migrations import migrate
+from personal_store.database.schema import create_tables
 from personal_store.database.transactions import immediate
 from personal_store.errors import StoreBusyError, faults
 from personal_store.files.private_files import beside, scratch
@@ -148,7 +148,7 @@ def _our_columns() -> set[str]:
     """What the schema of a new store names."""
     fresh = Database(memory=True, execute_plugins=False)
     try:
-        migrate(fresh)
+        create_tables(fresh)
         return _columns(fresh)
     finally:
         fresh.close()

@@ -12,7 +12,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import islice
 
 from sqlite_utils import Database
 
@@ -98,16 +97,6 @@ def rebuild(db: Database) -> None:
     """Derive everything anew, for a store that was replaced as a whole."""
     empty(db)
     refresh(db, [row[0] for row in db.execute("SELECT id FROM record").fetchall()])
-
-
-def index_terms(db: Database, texts: Texts) -> None:
-    """Build the indexes over terms that are there already."""
-    rows = iter(db.execute(f"SELECT id, tok FROM {texts.name}"))  # noqa: S608
-    while some := list(islice(rows, _AT_ONCE)):
-        change = _Change(db, texts)
-        for record_id, terms in some:
-            change.index(record_id, terms.split())
-        change.write()
 
 
 def count_change(db: Database) -> None:

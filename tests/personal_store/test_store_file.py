@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from personal_store import Store, StoreError, StoreTooNewError, import_source
-from personal_store.database.migrations import NEWEST
+from personal_store.database.schema import SCHEMA
 from personal_store.files.private_files import put_in_place, shred
 from personal_store.search.derived import check
 from tests.mailboxes import mailbox, message
@@ -73,7 +73,7 @@ def test_what_is_removed_is_overwritten(tmp_path):
 def test_a_newer_store_is_refused(tmp_path):
     """Older code must not write what it does not know."""
     with Store.open(tmp_path / "store.db") as store:
-        store.db.execute(f"PRAGMA user_version = {NEWEST + 1}")
+        store.db.execute(f"PRAGMA user_version = {SCHEMA + 1}")
 
     with pytest.raises(StoreTooNewError, match="update SpecSteer"):
         Store.open(tmp_path / "store.db")

@@ -8,7 +8,6 @@ from cloud_api.people.copies import back_up, restore
 from cloud_api.people.household import Household
 from cloud_api.people.people import People
 from tests.cloud_api.people.people_fakes import Clock, certificates, people_in
-from tests.cloud_api.people.test_people import first_schema
 
 
 @pytest.fixture
@@ -117,15 +116,6 @@ def test_what_is_no_backup_changes_nothing(people, backup, content):
         restore(people.folder, backup)
     assert may(people.folder, token) == [True]
     assert not list(people.folder.glob("restoring-*"))
-
-
-def test_a_backup_of_the_version_before_is_brought_up_to_date(people, tmp_path):
-    old = tmp_path / "old"
-    old.mkdir()
-    first_schema(old)
-    done = restore(people.folder, old / "people.db")
-    assert (done.users, done.devices) == (1, 2)
-    assert may(people.folder, "token of phone", "token of tablet") == [True, True]
 
 
 def test_a_place_that_cannot_be_written_is_a_sentence(people, tmp_path):

@@ -15,7 +15,7 @@ from sqlite_utils import Database
 
 from personal_store import Store, import_source
 from personal_store.database.connecting import connect
-from personal_store.database.migrations import migrate
+from personal_store.database.schema import create_tables
 from personal_store.lifecycle.forgetting import delete
 from personal_store.lifecycle.selectors import Which
 from personal_store.lifecycle.trash import exclude
@@ -288,7 +288,7 @@ def test_index_and_counts_follow_every_change(texts, gone, hidden):
 
 def memory():
     db = Database(sqlite3.connect(":memory:", isolation_level=None))
-    migrate(db)
+    create_tables(db)
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("INSERT INTO source VALUES (1, 'jsonl', 'x')")
     return db
