@@ -17,7 +17,12 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *(p for p in sorted((ROOT / "docs").glob("*.md")) if p.name != "commands.md"),
+    *(
+        path
+        for path in sorted((ROOT / "docs").glob("*.md"))
+        # commands.md is generated; the log names the commands of its days.
+        if path.name not in ("commands.md", "log.md")
+    ),
     *sorted((ROOT / "docs" / "adr").glob("*.md")),
 ]
 PROGRAMS: dict[str, click.Command] = {

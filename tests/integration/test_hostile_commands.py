@@ -143,7 +143,6 @@ CASES = {
     ("bench", "cost"): ["--specialist {gguf}", "--history {hostile}"],
     ("bench", "agreement"): ["--requests {gguf}", "--each {hostile}"],
     ("bench", "coverage"): ["--requests {gguf}", "--requests {eval}", "--{hostile}"],
-    ("bench", "candidates"): ["--data {missing}", "--{hostile}"],
     ("bench", "cleaning"): ["--by {hostile}"],
     ("bench", "exactness"): ["{hostile}"],
     ("bench", "flood"): ["--texts {hostile}"],
@@ -158,11 +157,7 @@ CASES = {
     ("bench", "privacy"): ["--conditions {hostile}", "--data {missing}"],
     ("bench", "retrieval"): ["--texts {hostile}"],
     ("bench", "samples"): ["--specialist {gguf}"],
-    ("bench", "branches"): ["--writers {hostile}"],
     ("bench", "speed"): ["--engines {hostile}", "--json {hostile} {hostile}"],
-    ("bench", "verdict"): ["--vocabulary {hostile}"],
-    ("bench", "screen"): ["--rate {hostile}"],
-    ("bench", "where-time-goes"): ["--json {hostile} {hostile}"],
 }
 """Arguments of each command; {names} are of the world. What hostile words are shown is
 seen by the mark beside them, but where a case begins with ~."""
