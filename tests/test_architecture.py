@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import faces
+import personal_store
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
@@ -138,34 +138,12 @@ def test_what_the_store_carries_a_copy_of(name):
     assert len(copies) == 1
 
 
-def test_no_import_passes_by_the_face_of_a_package():
-    """What others use of a package stands in the table of its `__init__.py`."""
-    assert faces.passing_by() == []
-
-
-@pytest.mark.parametrize("package", faces.PACKAGES)
-def test_a_face_offers_what_it_names(package):
-    """Each name is there, and only what others use or a library's user is offered."""
-    module = import_module(package)
-    for name, home in module._HOME.items():
-        assert getattr(module, name) is getattr(
-            import_module(f"{package}.{home}"), name
+def test_the_store_offers_what_it_names():
+    """A name is loaded when it is asked for; another one is an AttributeError."""
+    for name, home in personal_store._HOME.items():
+        assert getattr(personal_store, name) is getattr(
+            import_module(f"personal_store.{home}"), name
         )
+    assert set(personal_store._HOME) == set(personal_store.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        module.nothing  # noqa: B018
-
-
-def test_an_import_that_passes_by_is_found(tmp_path):
-    """One that the face does not name, and one of another module than it says."""
-    for package in faces.USERS:
-        (tmp_path / package).mkdir()
-    lines = (
-        "from personal_store import Store, nothing",
-        "from personal_store.records import Store",
-        "from personal_store.store import Store",
-    )
-    (tmp_path / "edge_app" / "x.py").write_text("\n".join(lines))
-    assert faces.passing_by(tmp_path) == [
-        "edge_app/x.py: personal_store.nothing",
-        "edge_app/x.py: personal_store.records.Store",
-    ]
+        personal_store.nothing  # noqa: B018
