@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from benchmarks.options import AT_LEAST_ONE, SEED
+from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED
+from benchmarks.privacy.secrets import Planted, planted
 from decoding_core.foreign_text import one_line
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.table import aligned
@@ -35,6 +36,32 @@ def checked(case: Case, letters: int) -> tuple[int, Report]:
     return len(past), check(case.text, index)
 
 
+def passes(one: Planted) -> bool:
+    """Whether a server would read a planted secret in the text that says it again."""
+    past = one.writer.letters
+    index = index_of(
+        [f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in past],
+        f"{one.task.request.recipient}\n{one.task.request.text}",
+        correspondents=[(p.recipient, "") for p in past],
+        own=[p.text for p in past],
+    )
+    return one.stands_in(check(one.draft, index).public)
+
+
+def _show_passing(count: int, seed: int) -> None:
+    secrets: Counter[str] = Counter()
+    passing: Counter[str] = Counter()
+    for one in planted(count, seed):
+        for name in (one.kind, "all"):
+            secrets[name] += 1
+            passing[name] += passes(one)
+    table = [["", "secrets", "pass", ""]]
+    for name, number in sorted(secrets.items(), key=lambda item: item[0] == "all"):
+        row = [name, str(number), str(passing[name]), f"{passing[name] / number:.1%}"]
+        table.append(row)
+    click.echo("\n".join(map(one_line, aligned(table))))
+
+
 @click.command("guard")
 @click.option(
     "--data",
@@ -55,18 +82,34 @@ def checked(case: Case, letters: int) -> tuple[int, Report]:
     help="Past texts of each at most.",
 )
 @click.option("--seed", type=SEED, default=7, show_default=True, help="Of the writers.")
-def command(data: tuple[Path, ...], count: int, letters: int, seed: int) -> None:
-    """What the guard holds back without need.
+@click.option(
+    "--secrets",
+    type=NONE_OR_MORE,
+    default=0,
+    show_default=True,
+    help="Planted in letters of invented writers: the share of each kind that passes.",
+)
+def command(
+    data: tuple[Path, ...], count: int, letters: int, seed: int, secrets: int
+) -> None:
+    """What the guard holds back without need, and what it lets pass.
 
-    Nobody planted a secret in these texts. Each is compared with what its writer wrote
-    before, so what is held are habits and names as well as mistakes. A row for each
-    set, or for each number of past texts; then the time of the guard over a block of
-    eight words. Needs no model.
+    Each text is compared with what its writer wrote before, and nobody planted a secret
+    in it, so what is held are habits and names as well as mistakes. A row for each set,
+    or for each number of past texts; then the time of the guard over a block of eight
+    words. Needs no model.
+
+    With --secrets, one is planted in one of seven letters and said again in another
+    text; it passes if it stands in that as a server would read it.
 
     \b
         specsteer bench guard
         specsteer bench guard --data eval/ --count 40
+        specsteer bench guard --secrets 390
     """
+    if secrets:
+        _show_passing(secrets, seed)
+        return
     from edge_app.evaluation.eval_files import read_files
     from edge_app.evaluation.synthetic_writers import unseen_cases
 

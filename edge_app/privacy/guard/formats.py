@@ -6,9 +6,11 @@ what it is: python-stdnum knows cards and bank accounts by their check digits,
 phonenumbers which numbers a telephone of a country may have.
 """
 
+# ruff: noqa: E501 (patterns of words)
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +18,7 @@ from typing import Literal
 
 from stdnum import iban, luhn
 
+from edge_app.privacy.guard.telling import BIRTH, MONEY, NEAR, births
 from edge_app.privacy.guard.words import common_words, fold
 
 Kind = Literal[
@@ -47,36 +50,96 @@ class Span:
     """Why, in a few words."""
 
 
+class _Level(dict[int, str]):
+    """Each sign as the recognisers know it: digits and letters of all widths and
+    scripts as ASCII, blanks as a blank, dashes as a hyphen."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        category, form = unicodedata.category(char), unicodedata.normalize("NFKC", char)
+        if char.isdecimal():
+            self[code] = str(unicodedata.decimal(char))
+        elif category in ("Zs", "Cf"):
+            self[code] = " "
+        elif category == "Pd" or char == "\u2212":
+            self[code] = "-"
+        else:  # of full width; what has no case ends a number, as it is no word of it
+            self[code] = form if form.isascii() and len(form) == 1 else char
+        return self[code]
+
+
+class _Numeric(_Level):
+    """The same, and letters of scripts without case, to which a number may be joined,
+    as signs of no word."""
+
+    def __missing__(self, code: int) -> str:
+        caseless = (
+            unicodedata.category(chr(code)) in ("Lo", "Mn", "Mc") and code > 0x36F
+        )
+        if caseless:
+            self[code] = "\u00b7"
+            return self[code]
+        return super().__missing__(code)
+
+
+_LEVEL, _NUMERIC = _Level(), _Numeric()
+
 _MONTH = (
-    r"(?:jan(?:uar[yi]?|vier)?|feb(?:ruar[yi]?)?|f[ée]v(?:rier)?|m[aä]r(?:ch|z|s|zo)?"
-    r"|a[pv]r(?:il)?|ma[yi](?:o)?|ju[nl](?:e|i|y|io|let)?|jui(?:n|llet)"
-    r"|aug(?:ust)?|ao[uû]t|agosto|sep(?:t(?:ember|iembre|embre)?)?"
+    r"(?:jan(?:uar[yi]?|vier|eiro)?|feb(?:ruar[yi]?|braio)?|f[ée]v(?:rier|ereiro)?"
+    r"|m[aä]r(?:ch|z|s|zo|[çc]o)?|a[pvb]r(?:il(?:e|is)?)?|ma[yi](?:o)?|ju[nl](?:e|i|y|io|ho|let)?"
+    r"|jui(?:n|llet)|aug(?:ust(?:us)?)?|ao[uû]t|agosto|s[ei]p(?:t(?:ember|iembre|embre)?)?"
     r"|o[ck]t(?:ober|ubre|obre)?|nov(?:ember|iembre|embre)?|d[eé][cz](?:ember|embre)?"
-    r"|enero|febrero|abril|diciembre)"
+    r"|enero|febrero|diciembre|gennaio|maggio|giugno|luglio|settembre|ottobre|dicembre"
+    r"|setembro|outubro|novembro|dezembro|maart|mei|stycznia|lutego|marca|kwietnia|maja"
+    r"|czerwca|lipca|sierpnia|wrze[śs]nia|pa[źz]dziernika|listopada|grudnia)"
 )
-_SEPARATOR = r"[ \t\u00a0\u202f]{0,2}"
+_MONTH_IN_WORDS = rf"(?:(?-i:May|March)|(?!may\b|march\b){_MONTH})"
+_NUMBER_WORD = (
+    r"(?:\w*(?:(?:hundert|zehn|tausend|honderd|duizend|cento|mila)\w*|teen|ty|hundred|thousand|z?wanzig"
+    r"|(?<=\w)[sß]ig|tig|ant[ao]|cientos|centos|dziesi[ąa]t\w*|na[śs]cie|sto|set)|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve|oh|and|ein|eins|zwei|drei|vier|f[üu]nf|sechs|sieben|acht|neun|und|mille|mil|cents?|deux|trois|quatre"
+    r"|cinq|sept|huit|neuf|dix|onze|douze|treize|quatorze|quinze|seize|vingts?|trente|quarante|cinquante|soixante|et"
+    r"|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|\w+enta|treinta|veint\w+|dieci\w+|y|due|tre|sei|sette|otto|nove"
+    r"|dois|tr[êe]s|oito|vinte|trinta|e|dwa|trzy|cztery|pi[ęe][ćc]|sze[śs][ćc]|siedem|osiem|dziewi[ęe][ćc]|tysi[ąa]c\w*"
+    r"|\w+(?:tego|szego|ego|stego)|roku)\b"
+)
+_NUMBER_WORDS = rf"{_NUMBER_WORD}(?:[ \-]{_NUMBER_WORD}){{0,6}}"
+_DAY_WORD = (
+    rf"(?:{_NUMBER_WORD}|\w*(?:first|second|third|\w\wth)|\w+t(?:en?|er)|\w+(?:ste|de)|premier"
+    r"|prim[eo]i?ro|primo)"
+)
+_DAY_OF_BIRTH = re.compile(
+    rf"(?:\b{_DAY_WORD}[ \-](?:(?:of|de|di) )?){{0,3}}\b{_MONTH_IN_WORDS}\b"
+    rf"(?:,? (?:(?:of|in|de|del|di|do|van) )?{_NUMBER_WORDS})?"
+    r"|(?<!\w)['’]\d\d(?!\d)|\b(?:18|19|20)\d\d\b"
+    rf"|\b(?:nineteen|eighteen|two thousand|neunzehn|zweitausend|mil|mille|due?mila|negentien|tysi[ąa]c)"
+    rf"\w*(?:[ \-]{_NUMBER_WORD}){{0,6}}",
+    re.IGNORECASE,
+)
+_SEPARATOR = r"[ \t]{0,2}"
 _DAY = r"\d{1,2}(?:st|nd|rd|th|\.)?"
 _DATE = re.compile(
-    rf"\b(?:(?:18|19|20)\d\d[-/.]\d{{1,2}}[-/.]\d{{1,2}}"
+    # What has no case is a point here, as the signs of year, month and day are.
+    rf"\b(?:(?:18|19|20)\d\d[-/.·] ?\d{{1,2}}[-/.·] ?\d{{1,2}}"
     rf"|\d{{1,2}}{_SEPARATOR}[-/.]{_SEPARATOR}\d{{1,2}}"
     rf"(?:{_SEPARATOR}[-/.]{_SEPARATOR}(?:\d{{4}}|\d\d))"
     rf"|{_DAY}[ -](?:of |de )?{_MONTH}\b\.?(?:,?[ -](?:de )?(?:18|19|20)\d\d)?"
     rf"|\b{_MONTH}\.?[ -]{_DAY}(?!\d)(?:,?[ -](?:18|19|20)\d\d)?)",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"(?<!\d)((?:18|19|20)\d\d)(?!\d)")
 _SHORT_YEAR = re.compile(r"[-/.]\s*(\d\d)$")
-_BORN = re.compile(
-    r"\b(?:born|birth ?day|birth ?date|birth|b ?day|dob|d\.o\.b|geboren|geburtstag|"
-    r"geburtsdatum|n[ée]e? le|naissance|nacid[oa]|nacimiento|cumplea[nñ]os|"
-    r"nat[oa] il)\b",
-    re.IGNORECASE,
-)
 _OLD_YEAR = 2012
 """A whole date up to this year is taken for a day of birth."""
+_NEAR_BIRTH = 30
+_LONGEST = 200
+"""Characters of a span that is looked for at the end of a text that grows."""
+_SENTENCE_END = re.compile(r"[!?\n]|\.(?!\d)")
 
 _NUMBER = re.compile(
-    r"(?<![\w.,])[+(]?\d(?:[ \t\u00a0\u202f().\-/\u2010-\u2013]{0,3}\d)*(?![\d])"
+    r"(?<![\w.,])(?:[+]\d(?:[\s().\-/]{0,3}\d){6,14}(?!\d)"
+    r"|[+(]?\d(?:[ \t().\-/]{0,3}\d)*(?!\d))"
 )
 _GROUPED = re.compile(r"\d{1,3}(?:[., ]\d{3})+(?:[.,]\d{1,2})?\Z")
 _DECIMAL = re.compile(r"\d+[.,]\d{1,3}\Z")
@@ -97,8 +160,15 @@ _MEASURE = re.compile(
     r"lbs?|oz|px|pt|gb|mb|kb|tb|ghz|mhz|hz|x|k|c|f|l|ml|v|w|kw|kwh|d|er|ish|bit|fps))\Z",
     re.IGNORECASE,
 )
-_IBAN = re.compile(
-    r"\b[A-Za-z]{2}\d{2}(?:[ \-.]?[A-Za-z0-9]{4}){2,7}(?:[ \-.]?[A-Za-z0-9]{1,3})?\b"
+_GAP = r"[\s.\-/>]{0,3}"
+_HEAD = rf"(?<![A-Za-z0-9])(?:[A-Z]{{2}}{_GAP}|[A-Za-z]{{2}})\d{{2}}"
+_IBAN = re.compile(rf"(?=({_HEAD}(?:{_GAP}[A-Za-z0-9]){{11,30}})(?![A-Za-z0-9]))")
+_GROUPS_OF_IBAN = re.compile(
+    r"[A-Za-z]{2}\d{2}(?:[\s\-.]?[A-Za-z0-9]{4}){2,7}(?:[\s\-.]?[A-Za-z0-9]{1,3})?\b"
+)
+_CARD = re.compile(rf"(?<![\w.,])\d{{4}}(?:{_GAP}\d){{9,15}}(?!\d)")
+_PARTS_OF_CARD = re.compile(
+    r"\d{4}(?:\D+\d{4}){2,3}(?:\D+\d{1,3})?|\d{4}\D+\d{6}\D+\d{4,5}"
 )
 _EMAIL = re.compile(
     r"(?<![\w.+'\-])[\w.+'\-]*[\w+\-]@[\w\-]+(?:\.[\w\-]+)*"
@@ -162,27 +232,31 @@ _DIGIT_WORD = (
 _SPELLED = re.compile(
     rf"\b{_DIGIT_WORD}(?:[ ,\-]{{1,3}}{_DIGIT_WORD}){{3,}}\b", re.IGNORECASE
 )
+_UNIT = (
+    r"(?:k|m|bn|mio|mln|mrd|mld|tsd|tys|thousand|grand|millions?|billions?|tausend|millionen"
+    r"|mille|mil|millones|mill[óo]n|mila|milion[ei]|milh[õo]es|milh[ãa]o|duizend|miljoen|miljard"
+    r"|tysi[ąa]c[ey]?|miliona|milion[óo]w|тыс|млн|млрд|тысяч|миллионов)\b"
+)
 _MONEY = re.compile(
-    r"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|CHF|Rs)\b\.?) ?\d(?:[\d.,'’ ]{0,20}\d)?k?"
-    r"|\b\d(?:[\d.,'’ ]{0,20}\d)?k? ?"
-    r"(?:[€$£¥]|(?:euros?|dollars?|pounds?|eur|usd|gbp|chf|"
-    r"francs?|franken|kroner|kronor|zł|yen|rupees)\b)"
+    rf"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|CHF|PLN|Rs)\b\.?) ?\d(?:[\d.,'’ ]{{0,20}}\d)?(?: ?{_UNIT})?"
+    rf"|\b\d(?:[\d.,'’ ]{{0,20}}\d)?(?: ?{_UNIT})?\.? ?"
+    r"(?:[€$£¥₽]|(?:euros?|dollars?|pounds?|quid|eur|usd|gbp|chf|pln|libras?|d[óo]lares|reais|"
+    r"francs?|franken|kroner|kronor|zł(?:otych)?|yen|rupees|руб\w*)\b)"
+    rf"|\b\d+(?:[.,]\d+)? ?{_UNIT}"
     r"|\b\d{1,3}(?:[.,'’ ]\d{3})+(?:[.,]\d\d)?\b|\b\d{3,}(?:[.,]\d\d)?\b",
     re.IGNORECASE,
 )
-_ACCOUNT = re.compile(
-    r"\b(?:account|balance|salary|savings?|loan|mortgage|debts?|pension|overdraft|"
-    r"wages?|income|iban|bank|konto|gehalt|kredit|miete|compte|salaire|cuenta|sueldo|"
-    r"conto|stipendio|rent|deposit|alimony|inheritance)\b",
+_IN_UNITS = re.compile(rf"(\d+)(?:[.,](\d+))? ?({_UNIT})", re.IGNORECASE)
+_THOUSANDS = re.compile(
+    r"k|thousand|grand|tsd|tys|tausend|mille?|mila|duizend|tysi[ąa]c[ey]?|тыс|тысяч",
     re.IGNORECASE,
 )
-_NEAR = 45
-"""Characters between an amount and the word that makes it one of an account."""
+_BILLIONS = re.compile(r"bn|billions?|mrd|mld|miljard|млрд", re.IGNORECASE)
 
 
 def digits_of(text: str) -> str:
     """The digits of a text."""
-    return "".join(char for char in text if char.isdigit())
+    return "".join(char for char in fold(text) if char.isdigit())
 
 
 def spans_of(text: str, region: str = "", *, eager: bool = False) -> list[Span]:
@@ -193,17 +267,27 @@ def spans_of(text: str, region: str = "", *, eager: bool = False) -> list[Span]:
     telephone numbers are known.
     """
     found: list[Span] = []
+    numbers = text
+    if not text.isascii():
+        numbers, text = text.translate(_NUMERIC), text.translate(_LEVEL)
     # Most text holds neither a digit nor a sign of these.
-    numeric = any(char.isdigit() for char in text)
-    recognisers: list[Callable[[str, str, bool], Iterator[Span]]] = [_titled, _spelled]
+    numeric = _DIGIT.search(text) is not None
+    recognisers: list[Callable[[str, str, bool], Iterator[Span]]] = [
+        _titled,
+        _spelled,
+        _births,
+    ]
     if "@" in text or " at " in text or "(at" in text or "[at" in text:
         recognisers.append(_emails)
     if "." in text or "://" in text:
         recognisers.append(_links)
     if numeric:
-        recognisers += [_dates, _ibans, _numbers, _mixed, _addresses, _amounts]
+        recognisers.append(_addresses)
     for recognise in recognisers:
         found += recognise(text, region, eager)
+    if numeric:
+        for recognise in (_dates, _ibans, _cards, _numbers, _mixed, _amounts):
+            found += recognise(numbers, region, eager)
     return sorted(found, key=lambda span: (span.start, -span.end))
 
 
@@ -239,8 +323,8 @@ def _dates(text: str, region: str, eager: bool) -> Iterator[Span]:
     for found in _DATE.finditer(text):
         year = _YEAR.search(found[0])
         short = _SHORT_YEAR.search(found[0])
-        around = text[max(0, found.start() - _NEAR) : found.end() + _NEAR // 2]
-        if _BORN.search(around):
+        around = text[max(0, found.start() - NEAR) : found.end() + NEAR // 2]
+        if BIRTH.search(around):
             yield Span(*found.span(), "date", "a date of birth")
         elif (year and int(year[1]) <= _OLD_YEAR) or (
             short and not year and int(short[1]) > _OLD_YEAR % 100 + 15
@@ -253,17 +337,31 @@ def _dates(text: str, region: str, eager: bool) -> Iterator[Span]:
 def _ibans(text: str, region: str, eager: bool) -> Iterator[Span]:
     del region
     for found in _IBAN.finditer(text):
-        shown = found[0]
-        while shown:
-            if iban.is_valid(shown):
-                end = found.start() + len(shown)
-                yield Span(found.start(), end, "bank account", "a valid IBAN")
-                break
-            shown = shown[:-1].rstrip(" -.")
-        else:
-            compact = [char for char in found[0] if char.isalnum()]
-            if eager or sum(char.isdigit() for char in compact) >= 10:
-                yield Span(*found.span(), "bank account", "has the form of an IBAN")
+        shown = found[1]
+        ends = [at + 1 for at, char in enumerate(shown) if char.isalnum()]
+        compact = "".join(char for char in shown if char.isalnum())
+        # As many letters and digits as the country's have; what follows may be words.
+        size = next(
+            (n for n in range(len(ends), 14, -1) if iban.is_valid(compact[:n])), 0
+        )
+        if size:
+            end = found.start() + ends[size - 1]
+            yield Span(found.start(), end, "bank account", "a valid IBAN")
+        elif (groups := _GROUPS_OF_IBAN.match(shown)) and (
+            eager or len(digits_of(groups[0])) >= 10
+        ):
+            end = found.start() + groups.end()
+            yield Span(found.start(), end, "bank account", "has the form of an IBAN")
+
+
+def _cards(text: str, region: str, eager: bool) -> Iterator[Span]:
+    """Those that are set in groups, with whatever blanks and ends of lines."""
+    del region, eager
+    for found in _CARD.finditer(text):
+        if _PARTS_OF_CARD.fullmatch(found[0]) and luhn.is_valid(digits_of(found[0])):
+            parts = re.findall(r"\d+", found[0])
+            if not all(map(_YEAR.fullmatch, parts)):
+                yield Span(*found.span(), "card", "a valid card number")
 
 
 def _numbers(text: str, region: str, eager: bool) -> Iterator[Span]:
@@ -338,18 +436,54 @@ def _addresses(text: str, region: str, eager: bool) -> Iterator[Span]:
 def _amounts(text: str, region: str, eager: bool) -> Iterator[Span]:
     del region
     for found in _MONEY.finditer(text):
-        around = text[max(0, found.start() - _NEAR) : found.end() + _NEAR]
-        if not _YEAR.fullmatch(found[0]) and _ACCOUNT.search(around):
+        around = text[max(0, found.start() - NEAR) : found.end() + NEAR]
+        shown = found[0]
+        if not _YEAR.fullmatch(shown) and MONEY.search(around):
             yield Span(*found.span(), "amount", "an amount beside a word of accounts")
-        elif eager and len(digits_of(found[0])) >= 4 and not found[0].isdigit():
+        elif eager and not shown.isdigit() and len("".join(amounts_like(shown))) >= 4:
             yield Span(*found.span(), "amount", "an amount")
+
+
+def amounts_like(shown: str) -> list[str]:
+    """An amount as a text may have it, its words joined: `287k` as `287000` too, and
+    the other way round."""
+    if units := _IN_UNITS.search(shown):
+        whole, rest, unit = units.groups(default="")
+        power = (
+            3 if _THOUSANDS.fullmatch(unit) else 9 if _BILLIONS.fullmatch(unit) else 6
+        )
+        if len(rest) > power:
+            return []
+        digits = (whole + rest.ljust(power, "0")).lstrip("0")
+    else:
+        digits = digits_of(re.sub(r"[.,]\d\d?\b(?![.,\d])", "", shown))
+    forms = [digits]
+    for power, names in (
+        (3, ("k", "thousand", "grand")),
+        (6, ("m", "million", "mio", "mln")),
+    ):
+        short = f"{digits[:-power]}{digits[-power:].rstrip('0')}"
+        if len(digits) > power and len(short) <= len(digits) - 2 and len(short) < 5:
+            forms += [short + name for name in names]
+    return [form for form in forms if len(form) >= 4]
+
+
+def _births(text: str, region: str, eager: bool) -> Iterator[Span]:
+    """Days and years, in words too, behind a word of birth in the same sentence."""
+    del region, eager
+    for born in births(text):
+        behind = _SENTENCE_END.split(text[born.end() : born.end() + 150], maxsplit=1)[0]
+        for found in _DAY_OF_BIRTH.finditer(behind):
+            if found.start() <= _NEAR_BIRTH:
+                begin = born.end() + found.start()
+                yield Span(begin, born.end() + found.end(), "date", "a date of birth")
 
 
 _OPEN = tuple(
     re.compile(pattern)
     for pattern in (
         # A number that may go on, and one that a street may follow.
-        rf"(?<![\w.,])[+(]?\d[\d \t().\-/]*\Z|\b\d{{1,5}}[a-zA-Z]{{0,2}},?"
+        rf"(?<![\w.,])[+(]?\d[\d\s().\-/>]*\Z|\b\d{{1,5}}[a-zA-Z]{{0,2}},?"
         rf"(?:[ ]{_NAME}\.?){{0,4}}[ ]*\S*\Z",
         r"\b\d{1,4},?[ ](?i:rue|avenue|boulevard|place|chemin|quai|cours)"
         r"(?:[ ][\w'’\-]+){0,4}[ ]*\Z",
@@ -361,11 +495,11 @@ _OPEN = tuple(
         # A date that may be one of birth, and an amount that may be an account's.
         rf"(?i)\b{_DAY}[ -](?:of |de )?{_MONTH}\b[., -]*\d{{0,4}}[^.!?\n]{{0,22}}\Z",
         rf"(?i)\b{_MONTH}\.?[ -]{_DAY}[, -]*\d{{0,4}}[^.!?\n]{{0,22}}\Z",
-        r"(?:[$€£¥]|\b(?:EUR|USD|GBP|CHF)\b) ?\d[\d.,']*k?[^.!?\n]{0,45}\Z",
-        r"\d[\d.,']*k? ?(?:[€$£]|euros?|dollars?|pounds?|EUR|GBP)[^.!?\n]{0,45}\Z",
+        rf"(?i)(?:[$€£¥]|\b(?:EUR|USD|GBP|CHF)\b) ?\d[\d.,']*(?: ?{_UNIT}\.?)?[^.!?\n]{{0,45}}\Z",
+        rf"(?i)\d[\d.,']* ?(?:{_UNIT}\.?|[€$£]|euros?|dollars?|pounds?|EUR|GBP)[^.!?\n]{{0,45}}\Z",
         # Groups of a bank account or a postcode.
-        r"\b[A-Za-z]{2}\d{2}(?:[ \-.]?[A-Za-z0-9]{4}){0,7}"
-        r"[ \-.]?[A-Za-z0-9]{0,4}[ ]?\Z",
+        rf"{_HEAD}(?:(?:{_GAP}[A-Za-z0-9]{{4}}){{0,7}}{_GAP}[A-Za-z0-9]{{0,4}}|(?:{_GAP}\d)*){_GAP}\Z",
+        rf"(?<![A-Za-z0-9])[A-Z]{{2}}{_GAP}\d?\Z",
         r"\b[A-Z]{1,2}\d[A-Z\d]?[ ]?\d?[A-Z]{0,2}\Z",
         # A title, and a name of which only the first part stands there.
         r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Herr|Frau|Mme|Monsieur|Madame|Señora?|"
@@ -377,5 +511,15 @@ _OPEN = tuple(
 
 def open_start(text: str) -> int:
     """Where the stretch at the end of a text begins that more text may make a span."""
-    found = (pattern.search(text) for pattern in _OPEN)
-    return min((one.start() for one in found if one is not None), default=len(text))
+    forms, start = [text], max(0, len(text) - _LONGEST)
+    if not text.isascii():
+        forms = [text.translate(_LEVEL), text.translate(_NUMERIC)]
+    found = [pattern.search(form, start) for form in forms for pattern in _OPEN]
+    opened = min((one.start() for one in found if one is not None), default=len(text))
+    for born in births(text, start):
+        behind = text[born.end() :]
+        day = _DAY_OF_BIRTH.search(behind)
+        open_ = len(behind) <= _NEAR_BIRTH + 8 or (day and len(behind) - day.end() < 12)
+        if open_ and not _SENTENCE_END.search(behind):
+            opened = min(opened, born.end())
+    return opened

@@ -9,15 +9,33 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from edge_app.privacy.guard.formats import Kind, digits_of, spans_of
+from edge_app.privacy.guard.formats import Kind, amounts_like, digits_of, spans_of
+from edge_app.privacy.guard.names import (
+    FULL_KOREAN,
+    HAN_WORD,
+    HIRAGANA,
+    KANA,
+    names_in,
+    parts_of,
+)
+from edge_app.privacy.guard.telling import (
+    ILL,
+    OPENS,
+    is_illness,
+    of_illness,
+    secret_words,
+)
 from edge_app.privacy.guard.words import (
     RUN,
     Word,
     common_words,
+    fold,
     given_names,
     is_common,
     is_common_phrase,
     is_in_dictionary,
+    is_unspaced,
+    stems_of,
     told_by,
     words_of,
 )
@@ -46,6 +64,11 @@ LEAST_DIGITS = 5
 """So many digits of a number are looked for inside of other numbers."""
 _CLEAR_OF_NAMES = 3000
 """A word among the so many commonest is no name where a sentence begins with it."""
+_RARE, _FIRST_OF_TWO, _CODE_WORD = 8.5, 6.0, 6.0
+"""Bits of a word that is looked for beside one of illness, of the rarer one of two that
+are looked for together, and of a code word that is looked for anywhere."""
+_YEAR_OF_BIRTH = re.compile(r"(?:['’]|\b19)(\d\d)\b")
+_APOSTROPHE = re.compile(r"['’]\Z")
 ENDS_SENTENCE = re.compile(r"[.!?…\n]")
 """Between two words: they are of two sentences, or lines."""
 _ACRONYM = re.compile(r"[A-Z]{2,4}s?")
@@ -85,6 +108,16 @@ class PrivateIndex:
     """All beginnings of literals."""
     proper: dict[str, Kind] = field(default_factory=dict)
     """Names that are common words too: looked for with a capital letter."""
+    told: dict[str, tuple[re.Pattern[str] | None, Kind]] = field(default_factory=dict)
+    """Common words that say an illness or open something, and behind what they are
+    looked for; None: anywhere."""
+    inner: dict[str, Kind] = field(default_factory=dict)
+    """Names that are looked for inside runs of letters, where no blank sets them
+    apart."""
+    inner_begun: set[str] = field(default_factory=set)
+    """All beginnings of these, and of shingles of such runs."""
+    longest_inner: int = 0
+    """Letters of the longest of them."""
     shingles: set[str] = field(default_factory=set)
     """Every `SHINGLE` letters of uncommon words."""
     digits: set[str] = field(default_factory=set)
@@ -102,10 +135,16 @@ class PrivateIndex:
     """Which words may follow the first ones of such a row."""
     public: set[str] = field(default_factory=set)
     """Words of the request, and stretches of it with their words joined."""
+    said: str = ""
+    """The same text, folded, as names are looked for inside it."""
 
     def is_public(self, joined: str) -> bool:
         """Whether the request holds these words, joined, or the person allowed them."""
-        return joined in self.public
+        if joined in self.public:
+            return True
+        return not joined.isascii() and any(
+            stem in self.public for stem in stems_of(joined)
+        )
 
     def told_by(self, words: Iterable[str]) -> float:
         """About how many bits these folded words tell, in the order of the texts."""
@@ -117,7 +156,9 @@ class PrivateIndex:
     def allow(self, text: str) -> None:
         """Take what the request or the person says as known to the server."""
         words = [word.folded for word in words_of(text)]
+        self.said += "\n" + "\n".join(words)
         for first in range(len(words)):
+            self.public.update(stems_of(words[first]))
             joined = ""
             for word in words[first : first + MOST_WORDS]:
                 joined += word
@@ -260,6 +301,9 @@ def index_of(
         words = words_of(text)
         index.words.update(word.folded for word in words)
         _add_spans(index, text, asked)
+        for name in names_in(text):
+            _add_inner(index, name, "person")
+        _add_told(index, text)
         _add_words(index, text, words)
         rows |= habits.rows_beside(text, words)
         whole |= _rows_of_one_sentence(text, words)
@@ -281,6 +325,9 @@ def index_of(
         del index.literals[literal]  # its letters and digits are known by their parts
     for literal in index.literals:
         index.begun.update(literal[:size] for size in range(1, len(literal) + 1))
+    index.longest_inner = max(map(len, index.inner), default=0)
+    for name in index.inner:
+        index.inner_begun.update(name[:size] for size in range(1, len(name) + 1))
     return index
 
 
@@ -308,14 +355,24 @@ def index_of_store(
 def _add_spans(index: PrivateIndex, text: str, asked: str) -> None:
     """Literals that their form gives away, and the digits of numbers."""
     for span in spans_of(text, index.region, eager=True):
-        words = [word.folded for word in words_of(text[span.start : span.end])]
+        shown = text[span.start : span.end]
+        words = [word.folded for word in words_of(shown)]
         joined = "".join(words)
+        year = _YEAR_OF_BIRTH.search(shown) if span.kind == "date" else None
+        if year and not any(map(index.is_public, (year[1], f"19{year[1]}"))):
+            _add_literal(index, f"19{year[1]}", "date")
+            index.told[year[1]] = (_APOSTROPHE, "date")
         if index.is_public(joined) or len(joined) < 3:
             continue
         if len(words) <= MOST_WORDS:
             _add_literal(index, joined, span.kind)
+        if span.kind == "amount":
+            forms = amounts_like(shown)
+            if not any(map(index.is_public, forms)):
+                for form in forms:
+                    _add_literal(index, form, "amount")
         if span.kind == "email":
-            _add_address(index, text[span.start : span.end])
+            _add_address(index, shown)
         digits = digits_of(joined)
         if len(digits) >= LEAST_LETTERS and digits not in asked:
             if len(digits) < LEAST_DIGITS:
@@ -341,6 +398,28 @@ def _add_literal(index: PrivateIndex, joined: str, kind: Kind) -> None:
     """Look for a literal from now on, unless it is an everyday word or known."""
     if joined and not index.is_public(joined) and not is_common(joined):
         index.literals.setdefault(joined, kind)
+
+
+def _add_told(index: PrivateIndex, text: str) -> None:
+    """What stands beside a word that tells: two words of it anywhere, a rare one beside
+    such a word alone, and illnesses."""
+    said: list[tuple[list[str], re.Pattern[str], Kind, float]] = [
+        *((words, OPENS, "id", 1.0) for words in secret_words(text)),
+        *((words, ILL, "word", _RARE) for words in of_illness(text)),
+    ]
+    for words, cue, kind, least in said:
+        for word in words:
+            if is_illness(word):
+                index.told[word] = (None, "word")
+            elif kind == "id" and len(words) == 1 and told_by(word) >= _CODE_WORD:
+                index.told[word] = (None, kind)
+            elif told_by(word) >= least:
+                index.told.setdefault(word, (cue, kind))
+        for size in (2, len(words)):
+            for at in range(len(words) - size + 1):
+                part = words[at : at + size]
+                if len(part) > 1 and max(map(told_by, part)) >= _FIRST_OF_TWO:
+                    _add_literal(index, "".join(part), kind)
 
 
 def _add_words(index: PrivateIndex, text: str, words: Sequence[Word]) -> None:
@@ -370,10 +449,16 @@ def _add_words(index: PrivateIndex, text: str, words: Sequence[Word]) -> None:
             or _is_acronym(words, number)
         ):
             continue
-        if not is_common(word.folded):
+        if is_unspaced(word.folded):
+            _add_run(index, word)
+        elif not is_common(word.folded):
             if len(word.folded) >= LEAST_LETTERS or (inside and len(word.folded) > 1):
                 kind: Kind = "person" if capital else "word"
                 index.literals.setdefault(word.folded, kind)
+                for stem in stems_of(word.folded):
+                    least = LEAST_LETTERS - inside  # of a name a letter less is enough
+                    if len(stem) >= least and not index.is_public(stem):
+                        index.literals.setdefault(stem, kind)
             if len(word.folded) >= SHINGLE:
                 index.shingles.update(
                     word.folded[i : i + SHINGLE]
@@ -381,6 +466,36 @@ def _add_words(index: PrivateIndex, text: str, words: Sequence[Word]) -> None:
                 )
         elif capital and word.folded in given_names():
             index.proper.setdefault(word.folded, "person")
+
+
+def _add_run(index: PrivateIndex, word: Word) -> None:
+    """A run of letters without blanks: whole, by its shingles and by its words in Han;
+    not one that the writer uses again and again, or of endings and everyday words
+    alone, as those in hiragana are."""
+    run = word.folded
+    if run in index.usual or HIRAGANA.fullmatch(word.text):
+        return
+    if len(run) >= LEAST_LETTERS:
+        index.literals.setdefault(run, "word")
+    for at in range(len(run) - SHINGLE + 1):
+        shingle = run[at : at + SHINGLE]
+        if shingle not in index.said:
+            index.shingles.add(shingle)
+            index.inner_begun.update(shingle[:size] for size in range(1, SHINGLE))
+    for found in HAN_WORD.findall(word.text if KANA.search(word.text) else ""):
+        _add_inner(index, found, "word")
+
+
+def _add_inner(index: PrivateIndex, name: str, kind: Kind) -> None:
+    """Look for a name inside runs of letters, or as a word if its script has blanks."""
+    joined = fold("".join(word.text for word in words_of(name)))
+    if len(joined) < 2 or joined in index.said:
+        return
+    # A Korean name of two syllables is a part of too many words.
+    if is_unspaced(joined) or FULL_KOREAN.match(name):
+        index.inner.setdefault(joined, kind)
+    if not is_unspaced(joined):
+        index.literals.setdefault(joined, kind)
 
 
 def _is_acronym(words: Sequence[Word], number: int) -> bool:
@@ -400,10 +515,14 @@ def _add_person(index: PrivateIndex, name: str, address: str) -> None:
         if part in common_words():
             index.proper[part] = "person"
         else:
-            index.literals.setdefault(part, "person")
+            index.literals[part] = "person"
     joined = "".join(parts)
     if len(parts) > 1 and not index.is_public(joined):
         index.literals.setdefault(joined, "person")
+    for word in words_of(name):
+        if not word.text.isascii():
+            for shown in parts_of(word.text):
+                _add_inner(index, shown, "person")
     _add_address(index, address)
 
 

@@ -70,7 +70,7 @@ class StandIns:
         name = self._one_of(self._last if title else self._first, parts[:1])
         if not title and len(parts) > 1:
             name += f" {self._one_of(self._last, parts[1:])}"
-        if not shown[:1].isupper():
+        if shown[:1].islower():  # not of a script without capitals
             name = name.lower()
         return f"{title[0] if title else ''}{name}{ending[0] if ending else ''}"
 

@@ -1,12 +1,15 @@
 """Words as the guard compares them, and which of them many writers use.
 
 A word is a run of letters and digits, without case and accents, so that `ANA`, `Ana's`
-and `Ána` share one. Common words and phrases were counted in the texts that the
-embedded pair was trained on: a word in at least 12 of them, mostly in lower case, so
-that names are left out; a phrase of four words that at least 8 writers use. As those
-texts hold no modern letters, formulas of these were written down by hand
-(`courtesies.txt`). A dictionary, as CRC-32 of each word in `dictionary.bin`, has 21,000
-rarer words: in 3 of the texts and more, mostly in lower case.
+and `Ána` share one. Scripts without blanks, such as Japanese and Thai, have runs of
+many words; one ends where another script begins.
+
+Common words and phrases were counted in the texts that the embedded pair was trained
+on: a word in at least 12 of them, mostly in lower case, so that names are left out; a
+phrase of four words that at least 8 writers use. As those texts hold no modern letters,
+formulas of these were written down by hand (`courtesies.txt`). A dictionary, as CRC-32
+of each word in `dictionary.bin`, has 21,000 rarer words: in 3 of the texts and more,
+mostly in lower case.
 """
 
 from __future__ import annotations
@@ -24,10 +27,32 @@ import numpy as np
 
 RUN = 4
 """Words of the shortest phrase that is looked at."""
-_WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*")
-_OTHER = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
+NO_BLANKS = (
+    r"\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u103f\u1050-\u109f\u1780-\u17d3"
+    r"\u17d7\u17dc\u17dd\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u312f\u31f0-\u31ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ef\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
+    r"\U00020000-\U0003ffff"
 )
+"""Letters of scripts without blanks: Thai, Lao, Burmese, Khmer, kana and Han."""
+_MARKS = "\xad\ufeff" + "".join(
+    char
+    for char in map(chr, range(0x300, 0xFE30))
+    if unicodedata.category(char) in ("Mn", "Mc", "Cf")
+)
+"""What stands within a word beside letters: accents, vowel signs, soft hyphens."""
+_WORD = re.compile(
+    rf"[^\W_{NO_BLANKS}](?:[^\W_{NO_BLANKS}]|[{_MARKS}])*"
+    rf"|[{NO_BLANKS}](?:[{NO_BLANKS}]|[{_MARKS}])*"
+)
+_UNSPACED = re.compile(f"[{NO_BLANKS}]")
+_OTHER: dict[int, str | int | None] = {
+    ord("þ"): "th",
+    ord("æ"): "ae",
+    ord("œ"): "oe",
+    # Letters that differ by keyboard or by their place in a word; katakana.
+    **str.maketrans("øłđðıךםןףץىیکة", "olddiכמנפציيكه", "ـ"),
+    **{code: code - 0x60 for code in range(0x30A1, 0x30F7)},
+}
 _WEAK, _FAMILIAR = 150, 5_000
 """A phrase of which all words but one are among the so many commonest, and that one
 among the second so many, says nothing of its writer by itself."""
@@ -59,8 +84,44 @@ def fold(text: str) -> str:
     """A text without case and accents."""
     if text.isascii():
         return text.lower()
-    parts = unicodedata.normalize("NFKD", text.casefold().translate(_OTHER))
-    return "".join(char for char in parts if not unicodedata.combining(char))
+    parts = unicodedata.normalize("NFKD", text.casefold()).translate(_OTHER)
+    return "".join(
+        str(unicodedata.decimal(char)) if char.isdecimal() else char
+        for char in parts
+        if not unicodedata.combining(char) and unicodedata.category(char) != "Cf"
+    )
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is a run of letters of a script that has no blanks."""
+    return not word.isascii() and _UNSPACED.match(word) is not None
+
+
+_PARTICLES = fold(
+    "이가 이는 이를 이랑 이도 이의 가 이 은 는 을 를 와 과 랑 하고 도 만 의 에게 "
+    "에게서 한테 한테서 께 께서 에 에서 야 아 여 씨 님 네 로 으로 보다 처럼 까지 부터 "
+    "조차 마저 "
+    "입니다 이에요 예요 라고 라는 군 양 선생님"
+).split()
+_BEFORE = re.compile(r"[והבלמשכ]{1,3}|[وف]?(?:[بكلس]|[بك]?ال|لل)|[وف]")
+_BEHIND = re.compile(
+    rf"(?:{'|'.join(_PARTICLES)}){{1,2}}"
+    r"|(?<=[а-я]{2})(?:ами|ями|ого|ому|ои|еи|ом|ем|ым|им|ых|ов|ев|[аяуюыиеоь])"
+    r"|(?<=[α-ω]{3})(?:ους|οσ|ου|ον|ασ|ησ|εσ|ων|[οαηειυ])"
+)
+
+
+@lru_cache(20_000)
+def stems_of(word: str) -> tuple[str, ...]:
+    """A folded word without what its language writes together with it: prepositions
+    and articles of Hebrew and Arabic, particles of Korean, Slavic and Greek endings."""
+    if word.isascii():
+        return ()
+    sizes = range(1, min(len(word), 10) - 1)
+    return (
+        *(word[size:] for size in sizes if _BEFORE.fullmatch(word, 0, size)),
+        *(word[:-size] for size in sizes if _BEHIND.fullmatch(word, len(word) - size)),
+    )
 
 
 def words_of(text: str) -> list[Word]:

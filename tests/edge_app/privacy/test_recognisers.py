@@ -1,6 +1,8 @@
 """What the guard takes for private, and what not."""
 
 import json
+import re
+import unicodedata
 
 import pytest
 
@@ -49,11 +51,35 @@ def found(text, index=INDEX):
         ("her birthday is March 3rd and", "March 3rd", "date"),
         ("my account holds 1,250 euros now", "1,250 euros", "amount"),
         ("it is four one, nine two seven ok", "four one, nine two seven", "number"),
+        # Whatever sets the groups apart, and in digits of all scripts.
+        (
+            "to NL91\u00a0ABNA\u20090417\n1643.00 ok",
+            "NL91\u00a0ABNA\u20090417\n1643.00",
+            0,
+        ),
+        ("to NL 91 ABNA 0417 1643 00 and so", "NL 91 ABNA 0417 1643 00", 0),
+        ("use 5500\n0055\u20095555.5559 now", "5500\n0055\u20095555.5559", "card"),
+        ("use ٥٥٠٠ ٠٠٥٥ ٥٥٥٥ ٥٥٥٩ now", "٥٥٠٠ ٠٠٥٥ ٥٥٥٥ ٥٥٥٩", "card"),
+        ("call +44 20\n7946 0958 now", "+44 20\n7946 0958", "phone"),
+        ("電話は０９０－１２３４－５６７８です", "０９０－１２３４－５６７８", "phone"),
+        ("전화는 010-2345-6789예요", "010-2345-6789", "phone"),
+        ("mail ｋｉｍ＠ｍａｉｌ．ｏｒｇ ok", "ｋｉｍ＠ｍａｉｌ．ｏｒｇ", "email"),
+        ("wir haben 1,5 Mio. Schulden", "1,5 Mio", "amount"),
+        ("he inherited £340k of it", "£340k", "amount"),
+        ("mam 90 tys. zł kredytu, kredyt", "90 tys. zł", "amount"),
+        ("she was born in '62, I think", "'62", "date"),
+        ("born on the ninth of June nineteen fifty, yes", 0, "date"),
+        ("geboren am neunten Juni neunzehnhundertfünfzig.", 0, "date"),
+        ("née le neuf juin mille neuf cent cinquante.", 0, "date"),
+        ("nació el nueve de junio de mil novecientos cincuenta.", 0, "date"),
     ],
 )
 def test_forms(text, span, kind):
     """Whoever wrote them: no history is needed to know these."""
     spans = found(text, NOTHING)
+    if span == 0:  # all behind the word and its preposition
+        span = re.split(r"born on the |geboren am |née le |nació el ", text)[1]
+        span = re.split(r"[,.]", span)[0]
     assert (span, kind or "bank account") in spans
 
 
@@ -85,10 +111,110 @@ def test_what_the_history_holds_is_found_however_it_is_written(text, span):
         "It costs $20, or 1,000 for fifty; chapter 3.14 and the 21st century.",
         "Looking forward to hearing from you.\n\nBest wishes,\nTess",
         "1. Bread\n2. Milk\n3. A4 paper, the mp3 and 5 km of rope",
+        "2018\n2019\n2020\n2021 were warm; 12 m of cord, 3 k to run, 5 million people.",
+        "Happy birthday to you, and may you live long!",
     ],
 )
 def test_everyday_text_is_left_alone(text):
     assert not found(text)
+
+
+ELSEWHERE = (
+    "高木恵子様\n\n荷物は村田和也さんが預かっています。林さんとマルタ・ロペスさんにも聞いてください。\n\nテス",
+    "亲爱的志强：\n\n雨伞在刘玉兰那里，张先生也知道。我很高兴。",
+    "윤하늘 씨,\n\n우산은 최유진이 가지고 있어요.",
+    "שלום אורית,\n\nהמטרייה אצל חנן ברגר.",
+    "عزيزتي سلوى،\n\nالمظلة عند ياسمين الحلبي.",
+    "เรียนคุณวิชัย\n\nร่มอยู่กับคุณมาลีครับ",
+    "Дорогая Инна, зонт у Фёдора Лаптева.",
+    "Sevgili Nurgül, şemsiye Işıl Çınar’da.",
+)
+ABROAD = index_of(
+    ELSEWHERE,
+    "Tell Ben who has the umbrella.",
+    correspondents=[
+        ("高木恵子", "k@x.test"),
+        ("윤하늘", "y@x.test"),
+        ("สมศรี", "s@x.test"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("昨日高木恵子と会った。高木さんも恵子も元気。", "高木恵子 高木 恵子"),
+        ("それで村田和也に渡した、和也は林さんと来る", "村田和也 和也 林さん"),
+        ("ﾏﾙﾀとロペスが来た、まるたも", "ﾏﾙﾀ ロペス まるた"),
+        ("昨天刘玉兰来过，玉兰说志强也来，张先生不来", "刘玉兰 玉兰 志强 张先生"),
+        ("어제 윤하늘을 봤고 하늘이랑 최유진에게, 유진이는", "윤하늘 하늘 최유진 유진"),
+        ("오늘우리윤하늘씨가왔다", "윤하늘"),
+        ("דיברתי עם ואורית ושלחנן, לברגר", "אורית חנן ברגר"),
+        ("تكلمت مع وياسمين ولسلوى والحلبي", "ياسمين سلوى الحلبي"),
+        ("เมื่อวานเจอวิชัยและมาลีกับสมศรีที่ตลาด", "วิชัย มาลี สมศรี"),
+        ("Вчера видел Инну с Фёдором Лаптевым", "Инну Фёдором Лаптевым"),
+        ("Dün IŞIL’la, nurgülün evinde Çınar'ı gördüm", "IŞIL nurgül Çınar"),
+    ],
+)
+def test_names_are_found_inside_runs_of_letters(text, names):
+    """Without blanks, with what other languages write together with a name, its parts
+    alone, in every normal form, and while the text grows."""
+    for form in ("NFC", "NFD"):
+        shown = unicodedata.normalize(form, text)
+        spans = Scanner(ABROAD).scan(shown, final=True).spans
+        held = "\n".join(shown[span.start : span.end] for span in spans)
+        for name in names.split():
+            assert unicodedata.normalize(form, name) in held
+        for end in range(len(shown)):
+            clear = Scanner(ABROAD).scan(shown[:end]).clear
+            assert not any(span.start < clear < span.end for span in spans)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ありがとうございます。今日はとても高い木を見ました。",
+        "谢谢你，我很高兴认识你。他在图书馆看书。",
+        "좋은 아침이에요",
+        "בוקר טוב לכולם",
+        "สวัสดีตอนเช้า",
+        "Доброе утро всем",
+    ],
+)
+def test_everyday_text_of_other_scripts_is_left_alone(text):
+    assert not found(text, ABROAD)
+
+
+def test_a_name_of_another_script_that_the_request_says_may_leave():
+    index = index_of(ELSEWHERE, "村田和也さんと 최유진 씨, לאורית")
+    assert not found("村田和也は최유진이랑 אורית", index)
+
+
+@pytest.mark.parametrize(
+    ("letter", "draft", "secret"),
+    [
+        ("We got 340k for the mill.", "I heard 340k was paid.", "340k"),
+        ("We got 340k for the mill.", "I heard 340,000 was paid.", "340,000"),
+        ("They paid £1.4m for it.", "It was 1,400,000 in all.", "1,400,000"),
+        ("Liz was born in '62.", "She is of '62, like you.", "62"),
+        ("Liz was born in 1962.", "In '62 it snowed.", "62"),
+        ("The doctor says it is a weak heart.", "Yes, a weak heart.", "weak heart"),
+        ("The clinic found gallstones.", "So it is gallstones.", "gallstones"),
+        ("Sie ist krank, es ist Epilepsie.", "Ja, Epilepsie.", "Epilepsie"),
+        ("Elle souffre d'un ulcère.", "Oui, un ulcère.", "ulcère"),
+        ("The safe word is yellow kettle.", "Say yellow kettle.", "yellow kettle"),
+        ("Say “kettle”: that is the password.", "So, kettle.", "kettle"),
+        ("Das Kennwort lautet kalter Mond.", "Kalter Mond, sagt er.", "Kalter Mond"),
+        ("Le mot de passe est petite lune.", "Dis petite lune.", "petite lune"),
+    ],
+)
+def test_what_stands_beside_a_word_that_tells_is_found_elsewhere(letter, draft, secret):
+    """Amounts, days of birth, illnesses and words that open something, though all of
+    them are common words."""
+    index = index_of((f"Hi Ana,\n\n{letter} See you.\n\nTess",), "Tell Ana about it.")
+    assert any(secret in shown for shown, _ in found(draft, index))
+    said = index_of((f"Hi Ana,\n\n{letter}\n\nTess",), f"Tell Ana: {letter}")
+    assert not found(draft.removesuffix(", like you."), said) or "340" in draft
 
 
 def test_what_the_request_says_may_leave():
