@@ -1,6 +1,7 @@
 """`specsteer bench privacy` from its options to its page."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 from benchmarks.privacy.attack import Bound
+from benchmarks.privacy.bench_guard import passes
 from benchmarks.privacy.bench_privacy import command
 from benchmarks.privacy.conditions import all_conditions, chosen
 from benchmarks.privacy.secrets import planted
@@ -60,10 +62,20 @@ def test_a_line_explains_what_follows_from_it_and_nothing_else():
 
 
 def test_secrets_are_read_however_they_are_spaced():
-    for one in planted(6, 0):
+    for one in planted(13, 0):
         assert one.secret not in one.task.request.text
         assert sum(one.secret in letter.text for letter in one.writer.letters) == 1
         assert one.stands_in(f"It is {one.secret.upper().replace(' ', '  ')}.")
+
+
+def test_what_the_guard_holds_of_planted_secrets():
+    """Of thirteen kinds those that a form or a title gives away, in whatever script."""
+    secrets = list(planted(52, 3))
+    passing = {one.kind for one in secrets if passes(one)}
+    assert len({one.kind for one in secrets}) == 13
+    assert passing <= {"diagnosis", "code word"}
+    assert not passes(replace(secrets[0], draft="Nothing of it."))
+    assert passes(replace(secrets[0], secret="no secret", draft="It is no secret."))
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """The two forms of a text: the person's holds the real words, the server's does not."""
 
+import re
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.guard.stand_ins import tokens_of
 from tests.edge_app.decoding.losing_server import DISTURBANCES
 from tests.edge_app.decoding.test_verifier_session import METHODS, spread
+from tests.edge_app.privacy import guarded
 from tests.edge_app.privacy.guarded import DRAFT, PROMPT, GuardedRun
 from tests.edge_app.privacy.planted import planted
 from tests.fakes import HashEngine
@@ -162,6 +165,77 @@ def test_the_account_reads_what_the_server_reads(method, length, window, limit, 
     run = GuardedRun(chosen, seed=str(seed), limits=PrivacyLimits(text=limit))
     assert run.account.tokens
     assert not run.account.unread
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "spans.spans_of",
+        "spans.Scanner._literals",
+        "spans.Scanner._copied",
+        "spans.Scanner._open",
+        "gate.StandIns.choose",
+        "gate.tokens_of",
+        "ask",
+    ],
+)
+def test_a_check_that_fails_lets_nothing_leave(step, monkeypatch):
+    """Whatever of it breaks at the sight of a name."""
+    servers = []
+
+    class Kept(guarded.Listening):
+        def __init__(self, *options):
+            super().__init__(*options)
+            servers.append(self)
+
+    def ask(held):
+        raise ArithmeticError
+
+    monkeypatch.setattr(guarded, "Listening", Kept)
+    if step != "ask":
+        module, *names = step.split(".")
+        place = import_module(f"edge_app.privacy.guard.{module}")
+        *classes, name = names
+        for one in classes:
+            place = getattr(place, one)
+        works = getattr(place, name)
+
+        def breaks(*options, **named):
+            shown = "".join(one for one in options if isinstance(one, str))
+            if re.search("Zol|Jamie", shown):
+                raise ArithmeticError
+            return works(*options, **named)
+
+        monkeypatch.setattr(place, name, breaks)
+    with pytest.raises(ArithmeticError):
+        GuardedRun(KEEPS_ALL, agreeable=True, mode="ask", ask=ask)
+    vocabulary = guarded.PieceVocabulary(*guarded.HISTORY, DRAFT)
+    before = "Dear Ben, the keys are with"
+    assert servers[0].heard
+    for ids in servers[0].heard:
+        assert vocabulary.detokenize(ids).strip() in before
+
+
+@pytest.mark.parametrize(
+    ("history", "draft"),
+    [
+        ("鍵は山本花子さんが持っています。", "昨日山本花子に会った。花子も来る。"),
+        ("המפתח אצל חנן ברגר.", "דיברתי עם ולחנן אתמול."),
+    ],
+)
+def test_names_without_blanks_do_not_leave(history, draft):
+    """In the middle of a run of letters, cut anywhere by tokens and blocks."""
+    for length in (1, 2, 5):
+        run = GuardedRun(
+            replace(KEEPS_ALL, draft_length=length),
+            draft=draft,
+            history=(history,),
+            secrets=("山本花子", "花子", "חנן"),
+            agreeable=True,
+        )
+        assert run.text == draft
+        assert run.held
+        assert not run.leaked()
 
 
 some = st.lists(st.sampled_from(DISTURBANCES), unique=True, max_size=2)
