@@ -498,7 +498,7 @@ _OPEN = tuple(
         rf"(?i)(?:[$€£¥]|\b(?:EUR|USD|GBP|CHF)\b) ?\d[\d.,']*(?: ?{_UNIT}\.?)?[^.!?\n]{{0,45}}\Z",
         rf"(?i)\d[\d.,']* ?(?:{_UNIT}\.?|[€$£]|euros?|dollars?|pounds?|EUR|GBP)[^.!?\n]{{0,45}}\Z",
         # An address with blanks beside its sign.
-        r"(?<![\w.+'\-])[\w.+'\-]*[\w+\-] ?@ ?[\w\-]*(?: ?\. ?[\w\-]*)*\Z",
+        r"(?<![\w.+'\-])[\w.+'\-]*[\w+\-] ?@ ?[\w\-]*(?: ?\. ?[\w\-]+)*(?: ?\. ?)?\Z",
         # Groups of a bank account or a postcode.
         rf"{_HEAD}(?:(?:{_GAP}[A-Za-z0-9]{{4}}){{0,7}}{_GAP}[A-Za-z0-9]{{0,4}}|(?:{_GAP}\d)*){_GAP}\Z",
         rf"(?<![A-Za-z0-9])[A-Z]{{2}}{_GAP}\d?\Z",

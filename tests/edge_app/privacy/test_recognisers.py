@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import unicodedata
 
 import pytest
@@ -215,6 +216,25 @@ def test_what_stands_beside_a_word_that_tells_is_found_elsewhere(letter, draft, 
     assert any(secret in shown for shown, _ in found(draft, index))
     said = index_of((f"Hi Ana,\n\n{letter}\n\nTess",), f"Tell Ana: {letter}")
     assert not found(draft.removesuffix(", like you."), said) or "340" in draft
+
+
+def test_odd_texts_take_no_time():
+    """No pattern tries the same signs in many ways."""
+    for odd in (
+        ". ",
+        "a@b. ",
+        "1 ",
+        "DE89 ",
+        "born ",
+        "password is ",
+        "ty ",
+        "一",
+        "가 ",
+    ):
+        started = time.thread_time()
+        Scanner(ABROAD).scan(f"x@ {odd * 100}!?")
+        index_of((odd * 300,), "")
+        assert time.thread_time() - started < 5.0  # of seconds, not of centuries
 
 
 def test_what_the_request_says_may_leave():
