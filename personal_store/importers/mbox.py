@@ -6,6 +6,7 @@ from pathlib import Path
 
 from personal_store.errors import SourceError
 from personal_store.files.sources import Source, locate
+from personal_store.mail.labels import folder_label, is_sent, unwanted
 from personal_store.mail.mail import Mail, parse_headers
 from personal_store.mail.splitting import (
     RawMessage,
@@ -43,9 +44,10 @@ def sources(path: Path) -> list[Source]:
 
 def envelopes(source: Source) -> Iterator[Mail]:
     """The headers of each message."""
+    folder = _folder(source)
     with source.open() as stream:
         for message in split(stream):
-            yield parse_headers(message.content)
+            yield parse_headers(message.content, folder)
 
 
 def begins_at(source: Source, position: int) -> bool:
@@ -62,21 +64,25 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 def letters(source: Source, options: ReadOptions) -> Iterator[Letter | Item]:
     """The messages after options.start, not read yet; of a plain file only where each
     lies, so that other processes can read them."""
+    folder = _folder(source)
+
+    def letter(place: RawMessage | Stretch, raw: bytes | Stretch) -> Letter:
+        where = f"{source.name}, message at byte {place.begin:,}"
+        return Letter(raw, place.end, where, options.me, folder=folder)
+
     if source.content is None:
         for one in stretches(source.path, options.start):
-            yield _letter(source, options, one, one)
+            yield letter(one, one)
         return
     with source.open() as stream:
         for message in split(stream, options.start):
-            letter = _letter(source, options, message, message.content)
-            yield replace(letter, envelope=message.envelope)
+            found = letter(message, message.content)
+            yield replace(found, envelope=message.envelope)
 
 
-def _letter(
-    source: Source,
-    options: ReadOptions,
-    place: RawMessage | Stretch,
-    raw: bytes | Stretch,
-) -> Letter:
-    where = f"{source.name}, message at byte {place.begin:,}"
-    return Letter(raw, position=place.end, where=where, me=options.me)
+def _folder(source: Source) -> str:
+    """The name of a mailbox that programs keep for sent mail, drafts, trash or spam;
+    Apple Mail gives it to the folder around a file called 'mbox'."""
+    inner = source.name == "mbox" and source.folders
+    label = folder_label(source.folders[-1] if inner else source.name)
+    return label if is_sent((label,)) or unwanted((label,)) else ""

@@ -44,7 +44,7 @@ from personal_store.ingest.earlier_imports import (
 )
 from personal_store.ingest.guards import check_room, importing_alone
 from personal_store.lifecycle import raw_bodies
-from personal_store.lifecycle.identities import TOLD
+from personal_store.lifecycle.identities import TOLD, labelled_sent
 from personal_store.lifecycle.late_cleaning import clean_all_waiting, compare_threads
 from personal_store.lifecycle.writing import (
     KNOWN,
@@ -54,7 +54,8 @@ from personal_store.lifecycle.writing import (
     newest,
     told_as,
 )
-from personal_store.reading.authorship import SAMPLE, Correspondents
+from personal_store.mail.mail import address_in
+from personal_store.reading.authorship import SAMPLE, Correspondents, Owner
 from personal_store.reading.parallel import Readers, processes_for
 from personal_store.records import (
     ImportFailure,
@@ -125,7 +126,46 @@ def import_sources(
             clean_all_waiting(store.db)  # else their bodies wait as they came
         work.end()
         work.explain_nothing_own()
+        work.name_other_addresses()
     return work.report
+
+
+def find_owner(
+    importer: Importer,
+    sources: Sequence[Source],
+    me: Sequence[str] = (),
+    known: Sequence[str] = (),
+) -> Owner:
+    """Whom an import takes for the owner of these texts, and why; writes nothing.
+
+    `me` is what the owner said, `known` the identities of the store. No address if the
+    sources hold only own texts, or mail and an address is known.
+
+    Raises:
+        SourceError: it is not clear, or it is the export of somebody else.
+    """
+    if isinstance(importer, TalkImporter):
+        names, why = importer.people(sources[0]).mine(me, known)
+        return Owner(tuple(names), why)
+    if not isinstance(importer, MailImporter):
+        return Owner()
+    told = tuple(filter(None, map(address_in, me)))
+    if told or not all(map(is_name, known)):
+        return Owner(told)
+    people = _people(importer, sources)
+    owner = people.owner()
+    if not owner.addresses:
+        raise SourceError(
+            "It is not clear which address is yours: say so with --me ADDRESS. The "
+            f"most frequent senders are: {people.most_common() or 'none'}."
+        )
+    return owner
+
+
+def _people(importer: MailImporter, sources: Sequence[Source]) -> Correspondents:
+    readable = (source for source in sources if not source.fault)
+    every = (mail for source in readable for mail in importer.envelopes(source))
+    return Correspondents.of(islice(every, SAMPLE))
 
 
 def is_imported(store: Store, kind: str, path: Path) -> bool:
@@ -147,6 +187,8 @@ class _Import:
     again: bool
     """Whether files are read that have not changed."""
     report: ImportReport = field(default_factory=ImportReport)
+    before: int = 0
+    """The largest id that this import found in the store."""
     newest_before: int = 0
     """The largest id that this import found in the store; 0 if it goes on with one."""
     ends: list[Callable[[], None]] = field(default_factory=list)
@@ -155,30 +197,13 @@ class _Import:
     def learn_owner(self, me: Sequence[str]) -> None:
         """Note the addresses or names given; without any, find out whose texts these
         are."""
-        known = self.store.identities()
-        why = ""
+        owner = find_owner(self.importer, self.sources, me, self.store.identities())
+        mine = owner.addresses
         if isinstance(self.importer, TalkImporter):
             talkers = self.importer.people(self.sources[0])
-            names, why = talkers.mine(me, known)
-            mine = [talkers.identity(name) for name in names]
-            taken = ", ".join(names)
-        elif isinstance(self.importer, MailImporter):
-            mine = [address for address in me if "@" in address]
-            if not mine and all(map(is_name, known)):
-                writers = self._people()
-                taken, why = writers.owner()
-                if not taken:
-                    most = writers.most_common() or "none"
-                    raise SourceError(
-                        "It is not clear which address is yours: say so with --me "
-                        f"ADDRESS. The most frequent senders are: {most}."
-                    )
-                mine = [taken]
-        else:
-            return
-        if why:
-            self.report.notes.append(f"taking {taken} for you, because {why}")
-        recognised = self.store.add_identities(mine, why or TOLD)
+            mine = tuple(map(talkers.identity, mine))
+        self.report.notes += owner.sentences()
+        recognised = self.store.add_identities(mine, owner.why or TOLD)
         if recognised:
             note = f"{recognised:,} texts stored earlier turn out to be yours"
             self.report.notes.append(note)
@@ -188,7 +213,7 @@ class _Import:
 
         One of several that cannot be read does not keep the others out.
         """
-        self.newest_before = newest(self.store.db)
+        self.before = self.newest_before = newest(self.store.db)
         done = 0
         for source in self.sources:
             try:
@@ -222,6 +247,15 @@ class _Import:
             f"nothing here was sent from {mine}; the most frequent senders are: "
             f"{self._people().most_common()} (--me ADDRESS adds one)"
         )
+
+    def name_other_addresses(self) -> None:
+        """Whom mail that is labelled as sent came from, if not from the owner."""
+        if self.report.received and isinstance(self.importer, MailImporter):
+            for address, count in labelled_sent(self.store.db, self.before).items():
+                self.report.notes.append(
+                    f"{count:,} that are labelled as sent came from {address}: "
+                    f"'specsteer me add {address}' makes them yours"
+                )
 
     def _read(self, source: Source, told: "_Told") -> None:
         if source.fault:
@@ -305,10 +339,7 @@ class _Import:
 
     def _people(self) -> Correspondents:
         assert isinstance(self.importer, MailImporter)
-        envelopes = self.importer.envelopes
-        readable = (source for source in self.sources if not source.fault)
-        every = (mail for source in readable for mail in envelopes(source))
-        return Correspondents.of(islice(every, SAMPLE))
+        return _people(self.importer, self.sources)
 
 
 @dataclass(slots=True)

@@ -13,9 +13,11 @@ from sqlite_utils import Database
 from personal_store.database.transactions import immediate
 from personal_store.lifecycle.late_cleaning import clean_waiting
 from personal_store.lifecycle.raw_bodies import drop_of_others
-from personal_store.mail.labels import SENT
+from personal_store.lifecycle.writing import twin_of
+from personal_store.mail.labels import is_sent
+from personal_store.mail.mail import address_in
 from personal_store.records import OWN, UNREAD, Author
-from personal_store.search.derived import count_change, refresh
+from personal_store.search.derived import count_change, drop, refresh
 
 TOLD = "told so"
 """The evidence of an address that the owner gave."""
@@ -122,16 +124,7 @@ def suggestions(db: Database) -> list[Suggestion]:
     for sender, texts in rows:
         found[sender] = Suggestion(sender, "texts of it are stored as yours", texts)
 
-    # Senders of mail that is labelled as sent.
-    rows = db.execute(
-        """SELECT sender, label, count(*) FROM record JOIN record_label
-           ON record_id = id WHERE sender <> '' GROUP BY sender, label"""
-    )
-    sent: Counter[str] = Counter()
-    for sender, label, texts in rows:
-        if label.casefold() in SENT:
-            sent[sender] += texts
-    for sender, texts in sent.most_common():
+    for sender, texts in labelled_sent(db).most_common():
         why = "it sent mail that is labelled sent"
         found.setdefault(sender, Suggestion(sender, why, texts))
 
@@ -154,8 +147,27 @@ def suggestions(db: Database) -> list[Suggestion]:
     return [one for one in found.values() if one.address not in known][:_LISTED]
 
 
+def labelled_sent(db: Database, after: int = 0) -> Counter[str]:
+    """Senders of mail that is labelled as sent, who are not known to be the owner or
+    somebody else; of records with a larger id than `after`."""
+    rows = db.execute(
+        """SELECT sender, label, count(*) FROM record JOIN record_label
+           ON record_id = id WHERE id > ? AND sender <> ''
+           AND sender NOT IN (SELECT address FROM identity)
+           AND sender NOT IN (SELECT address FROM stranger) GROUP BY sender, label""",
+        [after],
+    )
+    sent: Counter[str] = Counter()
+    for sender, label, texts in rows:
+        if is_sent((label,)):
+            sent[sender] += texts
+    return sent
+
+
 def _plain(addresses: Iterable[str]) -> list[str]:
-    return sorted({address.strip().lower() for address in addresses} - {""})
+    """The addresses out of what may be 'Ann <ann@example.org>'; names as they are."""
+    found = (address_in(one) or one.strip().lower() for one in addresses)
+    return sorted({*found} - {""})
 
 
 def _turn(db: Database, sender: str, mine: bool) -> list[int]:
@@ -175,7 +187,19 @@ def _turn(db: Database, sender: str, mine: bool) -> list[int]:
     changed = [record_id for (record_id,) in rows]
     if mine:
         clean_waiting(db, changed)
+        _drop_twins(db, changed)
     return changed
+
+
+def _drop_twins(db: Database, ids: Sequence[int]) -> None:
+    """Delete those of these records that say what another says under one Message-ID."""
+    for record_id in ids:
+        key, text = db.execute(
+            "SELECT key, body FROM record WHERE id = ?", [record_id]
+        ).fetchone() or ("", "")
+        if text and twin_of(db, key, text) is not None:
+            drop(db, [record_id])
+            db.execute("DELETE FROM record WHERE id = ?", [record_id])
 
 
 def _strangers(db: Database) -> set[str]:

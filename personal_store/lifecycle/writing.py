@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlite_utils import Database
 
+from personal_store.cleaning.cleaning import COMPARED
 from personal_store.database.transactions import immediate
 from personal_store.errors import is_full
 from personal_store.files.sources import Source
@@ -29,6 +30,7 @@ from personal_store.records import (
 )
 from personal_store.search.derived import count_change, refresh
 from personal_store.text.charset import storable
+from personal_store.text.wording import normalised
 
 __all__ = ["FORGOTTEN", "KNOWN", "UNCHANGED", "ImportRun", "is_full", "newest"]
 
@@ -157,6 +159,11 @@ class _Batch:
             kind, label = map(storable, document.origin)
             source_id = source_id_of(db, kind, label)
         author = _author(document, self.run.me)
+        twin = twin_of(db, document.key, document.text) if author in OWN else None
+        if twin is not None:
+            self.report.reasons[KNOWN] += 1
+            self.labels += [(twin, storable(label)) for label in document.labels]
+            return
         sha = fingerprint(document.title, document.rating, document.text)
         inserted = db.execute(
             _INSERT,
@@ -251,6 +258,31 @@ class _Batch:
             self.run.db.execute("DELETE FROM raw WHERE record_id = ?", [record_id])
             self.changed.append(record_id)
         return int(record_id)
+
+
+def twin_of(db: Database, key: str, text: str) -> int | None:
+    """The own record that says the same under the same Message-ID: what a list or a
+    server has sent back differs in its footer or its encoding, and so in its key.
+
+    What was stored may have lost lines since, which its thread holds.
+    """
+    message = key.rpartition(":")[0]
+    if not message.startswith("mid:"):
+        return None
+    own = tuple(map(int, OWN))
+    rows = db.execute(
+        f"""SELECT id, body, cleaning FROM record WHERE key > ? AND key < ?
+            AND key <> ? AND author IN {own} AND body <> ''""",  # noqa: S608
+        [f"{message}:", f"{message};", key],
+    )
+    for record_id, body, cleaning in rows:
+        lines = {normalised(line) for line in text.split("\n")}
+        rest = {normalised(line) for line in body.split("\n")}
+        if normalised(body) == normalised(text) or (
+            cleaning == COMPARED and rest <= lines
+        ):
+            return int(record_id)
+    return None
 
 
 def _author(document: Document, me: frozenset[str]) -> Author:

@@ -7,9 +7,10 @@ old one three times, so mime.py takes messages apart and this decodes what it fo
 import calendar
 import email.utils
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 
 from personal_store.mail.mime import Part, message_of
 from personal_store.text.charset import decode, header_text
@@ -17,7 +18,18 @@ from personal_store.text.charset import decode, header_text
 MAX_PART = 2_000_000
 """Bytes of one body part that are looked at."""
 
-_ADDRESS = re.compile(r"[^\s<>()\[\],;:\"]+@[^\s<>()\[\],;:\"]+")
+_QUOTED = r'"(?:[^"\\]|\\.){0,200}"'
+_PIECE = re.compile(  # of a list of mailboxes: what commas and brackets may stand in
+    rf"(?P<quoted>{_QUOTED})|<(?P<inside>(?:{_QUOTED}|[^<>\"]){{0,200}})(?:>|\Z)"
+    r"|\((?P<comment>(?:[^()\\]|\\.|\([^()]{0,200}\)){0,200})\)"
+    r"|(?P<end>[,;])|(?P<group>:)|(?P<text>[^\"<(,;:]+|.)",
+    re.DOTALL,
+)
+_BARE = re.compile(
+    rf"(?:{_QUOTED}|[^\s<>()\[\],;:\"]+)@(?:\[[^\]\s]+\]|[^\s<>()\[\],;:\"]+)"
+)
+_MOST = 50_000
+"""Characters of addresses that are looked at."""
 _MANY_PEOPLE = 500
 """Characters of addresses from which on they are not remembered."""
 _YEARS = range(1970, 2101)
@@ -100,6 +112,13 @@ def addresses(values: list[str]) -> list[tuple[str, str]]:
     return list(_known_addresses(tuple(values)))
 
 
+def address_in(said: str) -> str:
+    """The address in what somebody gives, such as 'Ann <ann@example.org>'; empty if
+    there is none, or if it is a name of a service, such as 'whatsapp:ann'."""
+    found = [] if ":" in said else addresses([said])
+    return found[-1][1] if found else ""
+
+
 @lru_cache(2_000)
 def _known_addresses(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """The same people write again and again, and the library is slow to read them."""
@@ -107,15 +126,53 @@ def _known_addresses(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def _addresses(values: Sequence[str]) -> list[tuple[str, str]]:
-    found = []
-    for name, address in email.utils.getaddresses(list(values)):
-        local, _, domain = address.strip().rpartition("@")
-        if local and domain and not local.startswith("=?"):
-            found.append((header_text(name), address.strip().lower()))
-    if not found:  # malformed: take what looks like an address
-        text = header_text(" ".join(values))
-        found = [("", match.lower()) for match in _ADDRESS.findall(text)]
+    found = [pair for value in values for pair in _mailboxes(value)]
+    if not found and any("=?" in value for value in values):  # encoded as a whole
+        found = [pair for value in values for pair in _mailboxes(header_text(value))]
     return found
+
+
+def _mailboxes(header: str) -> Iterator[tuple[str, str]]:
+    """(name, lower-cased address) of each mailbox that has one.
+
+    A name may hold anything, even somebody else's address: if there are angle brackets,
+    only what stands in the last of them is the address. `email.utils.getaddresses`
+    takes `ann@example.org <shop@example.com>` for Ann's.
+    """
+    name: list[str] = []
+    comment, inside = "", None
+    for piece in chain(_PIECE.finditer(header[:_MOST]), [None]):
+        kind = piece.lastgroup if piece else "end"
+        said = piece[kind] if piece and kind else ""
+        if kind == "inside":
+            inside = re.sub(r"\s|\([^()]*\)", "", said)
+        elif kind == "comment":
+            comment = said
+        elif kind == "group":
+            name.clear()  # of the group, not of who follows
+        elif kind != "end":
+            name.append(said)
+        else:
+            text = "".join(name)
+            if inside is None:
+                bare = list(_BARE.finditer(text))[-1:]
+                inside = bare[0][0] if bare else ""
+                text = comment or text.replace(inside, "").strip(" []\t\r\n")
+            # Behind a route of hosts, or 'mailto:'.
+            address = inside.rpartition(":")[2] if inside[:1] != '"' else inside
+            local, _, domain = address.strip("'.").lower().rpartition("@")
+            if local and domain and not local.startswith("=?"):
+                yield _shown(text), f"{local}@{domain}"
+            name.clear()
+            comment, inside = "", None
+
+
+def _shown(name: str) -> str:
+    """A name out of its quotation marks, decoded."""
+    plain = re.sub(
+        r'"((?:[^"\\]|\\.)*)"', lambda m: re.sub(r"\\(.)", r"\1", m[1]), name
+    )
+    return header_text(" ".join(plain.split()))
 
 
 def sent_at(mail: Mail) -> int | None:
