@@ -1,0 +1,33 @@
+"""What Gmail and others call drafts, trash and spam, in every language of sent mail."""
+
+import pytest
+
+from personal_store.mail.labels import _NAMES, is_sent, unwanted
+
+
+@pytest.mark.parametrize("language", _NAMES)
+def test_a_language_that_knows_sent_mail_knows_what_was_not_sent(language):
+    sent, *rest = ([n.strip() for n in names.split(",")] for names in _NAMES[language])
+
+    assert all(is_sent((name,)) and not unwanted((name,)) for name in sent)
+    for names, reason in zip(rest, ("drafts", "in the trash", "in spam"), strict=True):
+        assert {unwanted((name,)) for name in names} == {reason}
+        assert not any(is_sent((name,)) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("label", "reason"),
+    [
+        ("[Gmail]/Entwürfe", "drafts"),
+        ("[Google Mail]/Corbeille", "in the trash"),
+        ("Entwu\u0308rfe", "drafts"),  # as macOS writes it
+        ("İSTENMEYEN", "in spam"),
+        ("Κάδος απορριμμάτων", "in the trash"),
+        ("ごみ箱", "in the trash"),
+        ("پیش‌نویس‌ها", "drafts"),
+        ("Work/Drafts", ""),  # somebody's own label
+        ("Inbox", ""),
+    ],
+)
+def test_other_ways_to_write_a_label(label, reason):
+    assert unwanted((label,)) == reason
