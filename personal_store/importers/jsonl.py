@@ -16,6 +16,7 @@ from personal_store.records import ImportFailure, Item, ReadOptions
 from personal_store.text.charset import decode
 
 _DEEPEST = 4
+_TELEGRAM = b'"date_unixtime"'
 
 
 def sources(path: Path) -> list[Source]:
@@ -72,6 +73,11 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _sample(source: Source) -> list[dict[str, Any]]:
+    if _TELEGRAM in source.head():
+        raise SourceError(
+            f"{source.name} is a chat of Telegram, in which others write too: there is "
+            "no importer for it."
+        )
     found = islice(_values(source), SAMPLE)
     sample = [_flat(value) for _, _, value in found if isinstance(value, dict)]
     if not sample:

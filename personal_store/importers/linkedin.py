@@ -49,6 +49,7 @@ _TEXTS = Shape(
     r"|recommendations[ _]given.*\.csv",
     lambda head: any(has_columns(head, *columns) for columns in _TABLES),
 )
+_YES = frozenset({"yes", "true", "1"})
 _GIVEN = re.compile(r"recommendations[ _]given", re.IGNORECASE)
 _PROFILE = Shape(
     "Profile.csv of LinkedIn",
@@ -130,6 +131,11 @@ def _post(row: Row, said: str, own_id: str) -> Document:
 
 
 def _message(row: Row) -> Document | Skipped:
+    drafted = row.get("ismessagedraft"), row.get("isconversationdraft")
+    if row.get("folder").upper().startswith("DRAFT") or _YES & {
+        *map(str.lower, drafted)
+    }:
+        return Skipped(row.position, "drafts")
     said = prose(row.get("content"))
     if says_little(said):
         return Skipped(row.position, "without own words")

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from personal_store.cleaning.cleaning import VERSION
+from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.files.sources import Source
 from personal_store.importers.formats.exports import (
     Shape,
     digest,
     each,
     gather,
+    is_gone,
     prose,
     read_files,
     says_little,
@@ -24,7 +25,12 @@ from personal_store.importers.formats.tables import Row, has_columns, rows
 from personal_store.records import Document, Item, ReadOptions, Skipped
 from personal_store.text.dates import parse_date
 
-_GONE = ("[deleted]", "[removed]", "[deleted by user]")
+_MARKS = re.compile(
+    r"&#x200b;|&#8203;|\u200b|!\[(?:gif|img)\]\([^()\s]*\)"
+    r"|^\*?processing (?:img|gif|video) \S+\*?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What its editor leaves of blank lines, escaped once more, and of pictures."""
 _QUOTE = re.compile(r"^\s{0,3}>(?!!).*\n?", re.MULTILINE)  # but not >!a spoiler!<
 
 
@@ -66,20 +72,20 @@ def _read_file(file: Source) -> Iterator[Item]:
 
 
 def _text(row: Row, kind: str) -> Document | Skipped:
-    body = row.get("body")
-    if body in _GONE:
+    written = tidy(_MARKS.sub("", prose(row.get("body")))).strip()
+    if is_gone(written):
         return Skipped(row.position, "deleted")
-    written = prose(body)
     said = _QUOTE.sub("", written).strip()
     if says_little(said, 1):
         return Skipped(row.position, "without text")
+    title = prose(row.get("title"))
     own_id = row.get("id").removeprefix(f"{kind}_")
     document = Document(
         position=row.position,
         key=f"reddit:{kind}_{own_id}",
         kind="post",
         text=said,
-        title=prose(row.get("title")),
+        title="" if is_gone(title) else title,
         recipient=f"r/{row.get('subreddit')}" if row.get("subreddit") else "",
         sent_at=parse_date(row.get("date")),
         thread=row.get("link", "permalink"),

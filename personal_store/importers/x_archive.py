@@ -182,14 +182,14 @@ def sources(path: Path) -> Sequence[Source]:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """One document per own post or message; a long post only once."""
-    long = _LongPosts()
+    long, edits = _LongPosts(), _Edits()
     for file in readable(source):
         if _begins(file, _LONG):
             long.learn(file)
     accounts = Accounts(owner_in(aside_of(source)))
-    return read_files(
-        source, options, partial(_read_file, long=long, accounts=accounts)
-    )
+    read_file = partial(_read_file, long=long, accounts=accounts, edits=edits)
+    yield from read_files(source, options, read_file)
+    yield from edits.lasts(source.size)
 
 
 @dataclass(slots=True)
@@ -222,6 +222,37 @@ class _LongPosts:
         return ""
 
 
+@dataclass(slots=True)
+class _Edits:
+    """Posts that were edited: each version is a post of its own in the archive, in any
+    order, and the last one that is there is what was said."""
+
+    found: dict[str, tuple[int, Document]] = field(default_factory=dict)
+    """By the number of the first version: which version was met, and what it says."""
+
+    def sift(self, post: Document | Skipped, tweet: dict[str, Any]) -> Iterator[Item]:
+        """A post that was never edited; of the versions of others those that are known
+        to be older."""
+        told = mapping(tweet.get("edit_info"))
+        edit = mapping(told.get("edit")).get("editControlInitial")
+        numbers = listing(mapping(told.get("initial") or edit).get("editTweetIds"))
+        own_id = text(tweet.get("id_str") or tweet.get("id"))
+        if isinstance(post, Skipped) or len(numbers) < 2 or own_id not in numbers:
+            yield post
+            return
+        first, version = str(numbers[0]), numbers.index(own_id)
+        before = self.found.get(first)
+        if before is not None:
+            yield Skipped(post.position, "older versions of edited posts")
+        if before is None or version > before[0]:
+            self.found[first] = version, replace(post, key=f"x:{first}")
+
+    def lasts(self, position: int) -> Iterator[Document]:
+        """The last versions, behind everything else."""
+        for _, post in self.found.values():
+            yield replace(post, position=position)
+
+
 def _begins(file: Source, script: re.Pattern[str]) -> bool:
     try:
         return (
@@ -232,7 +263,9 @@ def _begins(file: Source, script: re.Pattern[str]) -> bool:
         return False
 
 
-def _read_file(file: Source, long: _LongPosts, accounts: Accounts) -> Iterator[Item]:
+def _read_file(
+    file: Source, long: _LongPosts, accounts: Accounts, edits: _Edits
+) -> Iterator[Item]:
     for element in elements(file):
         if isinstance(element, ImportFailure):
             yield element
@@ -243,7 +276,7 @@ def _read_file(file: Source, long: _LongPosts, accounts: Accounts) -> Iterator[I
         else:
             tweet = mapping(element.get("tweet")) or element.fields
             accounts.learn(tweet)
-            yield _post(element, tweet, long)
+            yield from edits.sift(_post(element, tweet, long), tweet)
 
 
 def _post(

@@ -65,28 +65,126 @@ _MARK = "\u200e"
 _NAMED = re.compile(r"([^:\n]{1,80}):(?:\s|$)(.*)", re.DOTALL)
 _FILE = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} \([^()\n]+\)\s*$", re.M)
 _BRACKETS = re.compile(rf"\A<[^<>\n]+>|[{MARKS}]+<[^<>\n]+>|\s<[^<>\n]{{8,60}}>\Z")
-_GONE = re.compile(
-    r"(?:(?:this message was|you) deleted(?: this message)?|null"
-    r"|diese nachricht wurde gelöscht|du hast diese nachricht gelöscht"
-    r"|(?:eliminaste este mensaje|se eliminó este mensaje)"
-    r"|(?:vous avez supprimé ce message|ce message a été supprimé)"
-    r"|(?:hai eliminato questo messaggio|questo messaggio è stato eliminato)"
-    r"|(?:você apagou esta mensagem|mensagem apagada)"
-    r"|(?:je hebt dit bericht verwijderd|dit bericht is verwijderd)"
+_WHO = r"[^\n?!]{1,60}"
+_GONE = (
+    rf"this message was deleted(?: by (?:an admin|admin {_WHO}))?|null|message deleted"
+    r"|you deleted this message(?: as (?:an )?admin)?"
+    rf"|diese nachricht wurde(?: von (?:admin {_WHO}|einem\S* admin)| als admin)?"
+    r" gelöscht|du hast diese nachricht(?: als admin)? gelöscht"
+    r"|(?:eliminaste|borraste|se eliminó) este mensaje(?: como admin\S*)?"
+    rf"|este mensaje fue eliminado(?: por {_WHO})?"
+    rf"|un admin\.?(?:, {_WHO},)? eliminó este mensaje"
+    r"|vous avez supprimé ce message(?: en tant qu['’]admin\w*)?"
+    rf"|ce message a été supprimé(?: par (?:un|l['’]admin){_WHO})?"
+    r"|hai eliminato questo messaggio(?: come \w+)?"
+    rf"|questo messaggio è stato eliminato(?: da{_WHO})?"
+    r"|(?:você )?apagou (?:esta|essa) mensagem(?: como \w+)?"
+    rf"|(?:est?a |essa )?mensagem (?:foi )?apagada(?: p(?:or|el[oa]){_WHO})?"
+    r"|je hebt dit bericht(?: als beheerder)? verwijderd"
+    rf"|dit bericht is (?:door {_WHO} )?verwijderd(?: door {_WHO})?"
+    rf"|bu mesaj (?:{_WHO} tarafından )?silindi"
+    r"|bu mesajı (?:yönetici olarak )?sildiniz"
+    rf"|данное сообщение удалено(?: админ{_WHO})?"
+    r"|вы удалили данное сообщение(?: как \w+)?"
+    rf"|це повідомлення видалено(?: адмін{_WHO})?|ви видалили це повідомлення"
+    rf"|ta wiadomość została usunięta(?: przez {_WHO})?"
+    r"|usunięto tę wiadomość(?: jako \w+)?"
+    rf"|pesan ini (?:telah )?dihapus(?: oleh {_WHO})?"
+    r"|anda (?:telah )?menghapus pesan ini(?: sebagai admin)?"
+    rf"|det här meddelandet raderades(?: av {_WHO})?|du raderade det här meddelandet"
+    rf"|denne (?:besked blev|meldingen ble) slettet(?: a[fv] {_WHO})?"
+    r"|du slette(?:de denne besked|t denne meldingen)"
+    rf"|tämä viesti poistettiin(?: {_WHO})?|poistit tämän viestin"
+    rf"|tato zpráva byla (?:odstraněna|smazána)(?: {_WHO})?"
+    r"|(?:odstranili|smazali) jste tuto zprávu"
+    r"|ezt az üzenetet törölték|törölted ezt az üzenetet"
+    rf"|acest mesaj a fost șters(?: de {_WHO})?|ai șters acest mesaj"
+    rf"|αυτό το μήνυμα διαγράφηκε(?: από {_WHO})?|διαγράψατε αυτό το μήνυμα"
+    r"|това съобщение беше изтрито|изтрихте това съобщение"
     r"|(?:이 )?메시지(?:가|는|를) 삭제(?:되었습니다|했습니다)|삭제된 메시지입니다"
-    r"|(?:لقد )?(?:تم حذف|حذفت) هذه الرسالة|این پیام حذف شد|شما این پیام را حذف کردید"
-    r"|(?:αυτό το μήνυμα διαγράφηκε|διαγράψατε αυτό το μήνυμα)"
-    r"|(?:това съобщение беше изтрито|изтрихте това съобщение)"
-    r"|(?:це повідомлення видалено|ви видалили це повідомлення)"
-    r"|(?:bu mesaj silindi|bu mesajı sildiniz)"
-    r"|(?:данное сообщение удалено|вы удалили данное сообщение)"
-    r"|(?:ta wiadomość została usunięta|usunięto tę wiadomość)"
-    r"|(?:ข้อความนี้ถูกลบแล้ว|คุณลบข้อความนี้แล้ว)"
-    r"|(?:הודעה זו נמחקה|מחקת הודעה זו)"
+    rf"|(?:لقد )?(?:تم حذف|حذفت) هذه الرسالة|حذف {_WHO} هذه الرسالة"
+    rf"|این پیام حذف شد(?:ه است)?|شما این پیام را حذف کردید|این پیام را {_WHO} حذف کرد"
+    r"|ข้อความนี้ถูกลบแล้ว|คุณลบข้อความนี้แล้ว"
+    rf"|(?:הודעה זו|ההודעה) נמחקה(?: על ידי {_WHO})?|מחקת (?:הודעה זו|את ההודעה)"
+    rf"|यह (?:मैसेज|संदेश) (?:{_WHO} )?(?:डिलीट कर दिया(?: गया)? है|मिटाया गया)"
+    r"|आपने यह मैसेज डिलीट (?:किया|कर दिया)(?: है)?"
     r"|(?:この)?メッセージ(?:は削除されました|を削除しました)"
-    r"|(?:此消息已(?:被)?删除|您已删除此消息|這則訊息已刪除|你已刪除這則訊息))[.。]?",
-    re.IGNORECASE,
+    r"|(?:此|这条)?[消信]息已(?:被)?删除|[您你]已?删除了?[此这]条?消息|這則訊息已刪除"
+    rf"|[你您]已?刪除了?這則訊息|管理[员員]{_WHO}[删刪]除了?[这這][条則]?(?:消息|訊息)"
 )
+_TAP = (
+    r"(?:[,.·] ?[^\n?!]{0,20}(?:tap|tipp|toca|toque|touch|appuy|tocc|tik|dokun|наж"
+    r"|косн|торк|stukn|dotkn|ketuk|tryk|tryck|napaut|klep|اضغط|انقر|הקש|टैप|点|點"
+    r"|タップ|탭)[^\n?!]{0,40})?"
+)
+_CALLS = (
+    r"(?:missed (?:group )?(?:voice|video) call"
+    r"|verpasster? (?:gruppen-?)?(?:sprach|video|audio)?anruf"
+    r"|(?:video)?llamada(?: de (?:voz|v[ií]deo))?(?: grupal)? perdida"
+    r"|appel (?:vocal|vidéo|audio)(?: de groupe)? manqué"
+    r"|(?:video)?chiamata(?: vocale| video)?(?: di gruppo)? persa"
+    r"|(?:(?:video)?chamada|ligação)(?: de (?:voz|vídeo))?(?: em grupo)?"
+    r" (?:perdida|não atendida)"
+    r"|gemiste? (?:groeps)?(?:spraak|audio|video)(?:oproep|gesprek)"
+    r"|cevapsız (?:sesli|görüntülü)(?: grup)? arama"
+    r"|пропущенный (?:групповой )?(?:аудио|видео)?звонок"
+    r"|пропущений (?:груповий )?(?:аудіо|відео|голосовий )?(?:дзвінок|виклик)"
+    r"|nieodebrane połączenie (?:głosowe|wideo)"
+    r"|panggilan (?:suara|video)(?: grup)? (?:tak|tidak) terjawab"
+    r"|missat (?:röst|video)samtal|(?:mistet|ubesvaret) (?:tale|video|stemme)opkald"
+    r"|tapt (?:tale|video)anrop|vastaamaton (?:ääni|video)puhelu"
+    r"|zmeškaný (?:hlasový |video)hovor|nem fogadott (?:hang|videó?)hívás"
+    r"|apel (?:vocal|video) (?:nepreluat|pierdut)|αναπάντητη (?:φωνητική |βίντεο)?κλήση"
+    r"|مكالمة (?:صوتية|فيديو)(?: جماعية)? فائتة|تماس (?:صوتی|تصویری) پاسخ داده نشده"
+    r"|שיח(?:ה קולית|ת (?:קול|וידאו)) שלא נענתה|(?:वॉइस|वीडियो) कॉल मिस हुई"
+    r"|未接(?:语音|视频|語音|視訊)(?:通话|来电|通話|來電)|(?:音声|ビデオ)通話の?不在着信"
+    rf"|부재중 (?:음성|영상) ?통화){_TAP}"
+    r"|(?:voice|video) call[.,] (?:no answer|declined|\d+ (?:sec|min|h)[^\n?!]{0,30})"
+    r"|(?:sprach|video)anruf[.,] (?:keine antwort|\d+ (?:sek|min|std)[^\n?!]{0,30})"
+)
+_WAITS = (
+    r"(?:waiting for this message|warten? auf diese nachricht|esperando (?:este|el) "
+    r"mensaje|en attente d(?:e ce|u) message|in attesa (?:del|di questo) messaggio"
+    r"|aguardando (?:esta )?mensagem|a aguardar esta mensagem|wachten op dit bericht"
+    r"|bu mesaj bekleniyor|ожидание (?:данного )?сообщения|oczekiwanie na (?:tę )?"
+    r"wiadomość|menunggu pesan ini|في انتظار (?:هذه )?الرسالة|ממתין להודעה"
+    r"|väntar på det här meddelandet|venter på denne (?:besked|meldingen)"
+    r"|正在等待[此这]条?消息|このメッセージを待っています)(?:[.。،,…][^\n?!]{0,80})?"
+)
+_SHARED = (
+    r"live location shared|live-standort (?:wird )?(?:geteilt|freigegeben)"
+    r"|ubicación en (?:tiempo real|directo) compartida|se compartió la ubicación en "
+    r"tiempo real|(?:localisation|position) en direct partagée"
+    r"|posizione (?:in tempo reale|attuale) condivisa"
+    r"|localização (?:em tempo real|atual) (?:com)?partilh?ada|localização "
+    r"(?:em tempo real|atual) compartilhada|live locatie gedeeld"
+    r"|canlı konum paylaşıldı|udostępniono lokalizację na żywo|lokasi terkini dibagikan"
+    r"|(?:location|standort|ubicación|localisation|position|posizione|localização"
+    r"|locatie|konum|местоположение|геопозиция|lokalizacja|lokasi|الموقع|מיקום|位置"
+    r"|위치)[:：] (?:[^\n]{0,200} )?https?://(?:maps\.|[\w.]+/maps|foursquare)\S*"
+)
+_OTHER_NOTICES = (
+    r"(?:you (?:received|sent) a )?view once (?:photo|video|voice|message)[^\n?!]*"
+    r"|this message (?:can['’]t be displayed|is not supported|is unavailable)[^\n]*"
+    r"|diese nachricht (?:kann hier nicht angezeigt|wird nicht unterstützt)[^\n]*"
+    r"|(?:contact card|kontaktkarte|tarjeta de contacto|fiche contact|scheda contatto"
+    r"|cartão do contato|contactkaart) \S{3,14}"
+    r"|(?:messages and calls are end-to-end encrypted|messages to this (?:chat|group)"
+    r"|nachrichten und anrufe sind ende-zu-ende-verschlüsselt|los mensajes y las "
+    r"llamadas están cifrados|les messages et les appels sont chiffrés|i messaggi e le "
+    r"chiamate sono crittografati|as mensagens e (?:as )?(?:chamadas|ligações) são"
+    r"|berichten en oproepen (?:zijn|worden) end-to-end|mesajlar ve aramalar uçtan uca"
+    r"|сообщения и звонки защищены|wiadomości i połączenia są|pesan dan panggilan "
+    r"terenkripsi)[^\n]{0,250}"
+)
+_NOTICE = re.compile(
+    rf"(?:{_GONE}|{_CALLS}|{_WAITS}|{_SHARED}|{_OTHER_NOTICES})[.。]?", re.IGNORECASE
+)
+"""What the program itself says under somebody's name, on Android without a mark."""
+_CHOICE = re.compile(
+    rf"[{MARKS}]*([^\W\d_]{{2,20}})[:：].*[(（][{MARKS}]*\d+ ?[^()\d\n]{{1,20}}[)）]\s*"
+)
+_HEADING = re.compile(rf"[{MARKS}]*[^\W\d_]{{2,20}}[:：]\s*")
 _QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
 _HEAD_LINES = 40
 
@@ -293,14 +391,29 @@ def messages(file: Source, order: str) -> Iterator[Message]:
 
 
 def own_words(written: str) -> str:
-    """A message without what the program put there for pictures, edits and the like."""
-    if _GONE.fullmatch(written.strip(f"{_MARK} \n")):
-        return ""
+    """A message without what the program put there for pictures, polls, calls, edits
+    and the like; of a poll its question is left."""
     written = _BRACKETS.sub("", _FILE.sub("", written))
-    if written.startswith(_MARK):
-        # The first line is the program's, what follows is what was written below.
-        written = written.partition("\n")[2]
-    return tidy(re.sub(f"[{MARKS}]", "", written)).strip()
+    if _NOTICE.fullmatch(re.sub(f"[{MARKS}]", "", written).strip()):
+        return ""
+    lines = _without_choices(written.split("\n"))
+    # Lines with the mark are the program's, the others were written below them.
+    said = "\n".join(line for line in lines if not line.startswith(_MARK))
+    return tidy(re.sub(f"[{MARKS}]", "", said)).strip()
+
+
+def _without_choices(lines: list[str]) -> list[str]:
+    """A poll without its heading and its choices, which have votes in brackets."""
+    end = len(lines)
+    while end and not lines[end - 1].strip(f"{MARKS} "):
+        end -= 1
+    start, words = end, set[str]()
+    while start and (choice := _CHOICE.fullmatch(lines[start - 1])):
+        words.add(choice[1])
+        start -= 1
+    if end - start < 2 or len(words) > 1:
+        return lines
+    return lines[bool(_HEADING.fullmatch(lines[0])) : start]
 
 
 @dataclass(frozen=True, slots=True)

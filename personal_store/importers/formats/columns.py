@@ -10,6 +10,7 @@ from typing import Any
 from personal_store.cleaning.cleaning import VERSION, tidy
 from personal_store.cleaning.markup import own_text
 from personal_store.errors import SourceError
+from personal_store.importers.formats.exports import is_gone
 from personal_store.records import KINDS, Document, Item, Skipped
 from personal_store.text.dates import parse_date
 
@@ -114,8 +115,12 @@ class Columns:
 
     def document(self, row: Row, position: int) -> Item:
         """The document in a row, or why there is none."""
-        text = _readable(row.get(self.text))
-        if not text or text in ("[deleted]", "[removed]"):
+        said = row.get(self.text)
+        if isinstance(said, list):  # pieces, of which those with a style are objects
+            pieces = (p.get("text") if isinstance(p, dict) else p for p in said)
+            said = "".join(piece for piece in pieces if isinstance(piece, str))
+        text = _readable(said)
+        if not text or is_gone(text):
             return Skipped(position, "without text")
         title, to = _readable(row.get(self.title)), _readable(row.get(self.to))
         # By id where there is one, so that an edited text replaces the old one. Ids of

@@ -40,6 +40,10 @@ _DEEPEST_QUOTE = 20
 _LINK = re.compile(r"(?:https?://|www\.)\S+")
 _TO = re.compile(r"\s*((?:@[\w.-]+(?:@[\w.-]+)?[,:]?\s+)+|@[\w.-]+(?:@[\w.-]+)?\s*\Z)")
 
+_GONE = re.compile(
+    r"\W*\[\s*(?:deleted|removed|unavailable)\b[^\]\n]{0,100}\]\W*", re.IGNORECASE
+)
+
 Entry = TypeVar("Entry")
 ReadFile = Callable[[Source], Iterator[Item]]
 """Reads one file of an export; positions count from the start of that file."""
@@ -218,6 +222,11 @@ def addressed(text: str) -> tuple[str, str]:
 def says_little(text: str, fewest: int = FEWEST_WORDS) -> bool:
     """Whether fewer words than this remain when links are taken out."""
     return len(tokens(_LINK.sub(" ", text[:2_000]))) < fewest
+
+
+def is_gone(text: str) -> bool:
+    """Whether a service put it in place of a text, such as '[ Removed by Reddit ]'."""
+    return len(text) < 200 and _GONE.fullmatch(text) is not None
 
 
 def without_text(position: int) -> Skipped:

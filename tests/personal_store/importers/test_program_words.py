@@ -1,0 +1,228 @@
+"""What services put among or in place of somebody's words is nobody's writing."""
+
+import json
+import zipfile
+
+import pytest
+
+from personal_store import SourceError, Store, import_source
+from personal_store.importers.formats.chats import own_words
+from personal_store.importers.formats.columns import Columns
+from personal_store.records import Skipped
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.db") as store:
+        yield store
+
+
+def texts(store):
+    return [text for (text,) in store.db.execute("SELECT body FROM record ORDER BY id")]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This message was deleted by admin Ana",
+        "This message was deleted by an admin.",
+        "You deleted this message as an admin",
+        "Diese Nachricht wurde von Admin Ana María gelöscht.",
+        "Du hast diese Nachricht als Admin gelöscht.",
+        "Un admin., Ana, eliminó este mensaje.",
+        "Ce message a été supprimé par l'admin Ana",
+        "Questo messaggio è stato eliminato dall'amministratore Ana.",
+        "Mensagem apagada por um admin (Ana)",
+        "Dit bericht is verwijderd door beheerder Ana",
+        "Bu mesaj Ana adlı yönetici tarafından silindi.",
+        "Данное сообщение удалено админом (Ana).",
+        "Pesan ini telah dihapus",
+        "यह मैसेज एडमिन Ana ने डिलीट कर दिया है.",
+        "ההודעה נמחקה על ידי Ana, מנהל/ת הקבוצה.",
+        "حذف المشرف Ana هذه الرسالة.",
+        "管理员 Ana 已删除这条消息。",
+        "Missed voice call",
+        "Missed group video call, tap to call back",
+        "Verpasster Sprachanruf, zum Zurückrufen tippen",
+        "Videollamada perdida",
+        "Appel vocal manqué",
+        "Chiamata vocale persa",
+        "Chamada de voz perdida",
+        "Cevapsız sesli arama",
+        "Пропущенный аудиозвонок",
+        "مكالمة صوتية فائتة",
+        "Voice call, 12 min",
+        "Waiting for this message. This may take a while.",
+        "Warte auf diese Nachricht. Dies kann eine Weile dauern.",
+        "Esperando el mensaje. Esto puede tomar tiempo.",
+        "live location shared",
+        "location: https://maps.google.com/?q=54.09,13.38",
+        "Standort: Hafen, Am Kai 3 https://foursquare.com/v/5",
+        "Contact card omitted",
+        "\u200eAna created group \u201cBoats\u201d",
+        "You received a view once photo. For added privacy open it on your phone.",
+        "Messages and calls are end-to-end encrypted. Nobody else reads them.",
+    ],
+)
+def test_notices_of_whatsapp_are_nobodys_words(said):
+    assert own_words(said) == ""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Missed voice call, sorry, the engine was too loud",
+        "You deleted this message, why?",
+        "I think this message was deleted by admin Ana",
+        "Video call tonight at eight",
+        "Location: the old harbour, behind the shed",
+        "Waiting for this message took all day",
+        "Options: rope (2 metres)\nor chain",
+        "Diese Nachricht wurde von Admin gelöscht, glaube ich",
+        "see 1: a (1 of 2)\nsee 2: b (2 of 2)",
+    ],
+)
+def test_words_about_calls_and_messages_stay(said):
+    assert own_words(said) == said
+
+
+@pytest.mark.parametrize(
+    ("heading", "choice", "vote"),
+    [("POLL", "OPTION", "vote"), ("UMFRAGE", "OPTION", "Stimmen"),
+     ("ENCUESTA", "OPCIÓN", "votos"), ("ОПРОС", "ВАРИАНТ", "голоса"),
+     ("投票", "选项", "票")],
+)  # fmt: skip
+@pytest.mark.parametrize("mark", ["", "\u200e"])
+def test_of_a_poll_its_question_is_left(heading, choice, vote, mark):
+    lines = [
+        f"{mark}{heading}:",
+        "Which rope, and",
+        "why?",
+        f"{mark}{choice}: The blue one ({mark}1 {vote})",
+        f"{mark}{choice}: The old (brown) one ({mark}0 {vote})",
+        "",
+    ]
+
+    assert own_words("\n".join(lines)) == "Which rope, and\nwhy?"
+
+
+COMMENTS = "id,permalink,date,ip,subreddit,gildings,link,parent,body,media\n"
+
+
+def comment(number, body):
+    return f'c{number},p,2024-03-12 09:00:00 UTC,,sail,0,l,,"{body}",\n'
+
+
+def test_marks_of_reddit_are_nobodys_words(store, tmp_path):
+    gone = ["[deleted]", "[ Removed by Reddit ]", "[removed by moderator]",
+            "[deleted by user]", "[unavailable]", "*[removed]*",
+            "[ Removed by Reddit in response to a copyright notice. ]"]  # fmt: skip
+    kept = {
+        "&amp;#x200B;\n\nTar it twice.": "Tar it twice.",
+        "Tar it.\n\n&#x200B;\n\n![gif](giphy|abc)": "Tar it.",
+        ">!The mate did it!< I said.": ">!The mate did it!< I said.",
+        "They [removed] the mast.": "They [removed] the mast.",
+    }
+    rows = [comment(number, body) for number, body in enumerate([*gone, *kept])]
+    path = tmp_path / "comments.csv"
+    path.write_text(COMMENTS + "".join(rows))
+
+    report = import_source(store, "reddit", path)
+
+    assert texts(store) == [*kept.values()]
+    assert report.reasons == {"deleted": len(gone)}
+
+
+def test_marks_of_removed_texts_are_known_in_any_table():
+    item = Columns("body").document({"body": "[ Removed by Reddit ]"}, 1)
+
+    assert isinstance(item, Skipped)
+
+
+@pytest.mark.parametrize(
+    ("folder", "draft", "talk"),
+    [("INBOX", "Yes", "No"), ("INBOX", "No", "Yes"), ("DRAFTS", "", "")],
+)
+def test_drafts_of_linkedin_were_never_sent(store, tmp_path, folder, draft, talk):
+    path = tmp_path / "messages.csv"
+    path.write_text(
+        "CONVERSATION ID,FROM,TO,DATE,SUBJECT,CONTENT,FOLDER,IS MESSAGE DRAFT,"
+        "IS CONVERSATION DRAFT\n"
+        "1,Tess,Ben,2024-03-12 09:01:00 UTC,,The slip is free again,INBOX,No,No\n"
+        f"1,Tess,Ben,2024-03-12 09:02:00 UTC,,It was never,{folder},{draft},{talk}\n"
+    )
+
+    report = import_source(store, "linkedin", path, me=["Tess"])
+
+    assert texts(store) == ["The slip is free again"]
+    assert report.reasons == {"drafts": 1}
+
+
+def tweet(number, text, versions=()):
+    told = {"editTweetIds": [str(one) for one in versions]}
+    first = versions[:1] == (number,)
+    info = {"initial": told} if first else {"edit": {"editControlInitial": told}}
+    fields = {"id_str": str(number), "full_text": text} | (
+        {"edit_info": info} if versions else {}
+    )
+    return {"tweet": {**fields, "created_at": "Tue Mar 12 09:01:00 +0000 2024"}}
+
+
+def archive(path, *tweets):
+    with zipfile.ZipFile(path, "w") as packed:
+        listed = json.dumps(tweets)
+        packed.writestr("data/tweets.js", f"window.YTD.tweets.part0 = {listed}")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_of_an_edited_post_the_last_form_is_read(store, tmp_path, order):
+    path = tmp_path / "x.zip"
+    forms = [tweet(5, "Teh rope", (5, 6, 8)), tweet(6, "The rop", (5, 6, 8)),
+             tweet(8, "The rope", (5, 6, 8))]  # fmt: skip
+    archive(path, tweet(7, "A boat"), *(forms[one] for one in order))
+
+    report = import_source(store, "x_archive", path)
+
+    assert sorted(texts(store)) == ["A boat", "The rope"]
+    assert report.reasons == {"older versions of edited posts": 2}
+
+
+def test_a_post_that_is_edited_after_an_import_is_replaced(store, tmp_path):
+    first, later = tmp_path / "1.zip", tmp_path / "2.zip"
+    archive(first, tweet(5, "Teh rope", (5,)))
+    archive(later, tweet(6, "The rope", (5, 6)), tweet(5, "Teh rope", (5, 6)))
+
+    import_source(store, "x_archive", first)
+    report = import_source(store, "x_archive", later)
+
+    assert (report.updated, texts(store)) == (1, ["The rope"])
+
+
+def test_a_version_whose_successors_are_not_there_is_read(store, tmp_path):
+    archive(tmp_path / "x.zip", tweet(5, "Teh rope", (5, 6)))
+
+    import_source(store, "x_archive", tmp_path / "x.zip")
+
+    assert texts(store) == ["Teh rope"]
+
+
+@pytest.mark.parametrize("name", ["result.json", "lines.jsonl"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_chat_of_telegram_is_refused_with_a_sentence(store, tmp_path, name, indent):
+    said = {"id": 1, "from": "Ben", "date_unixtime": "1", "text": ["a ", {"text": "b"}]}
+    path = tmp_path / name
+    path.write_text(json.dumps({"name": "Slip", "messages": [said] * 3}, indent=indent))
+
+    with pytest.raises(SourceError, match="Telegram, in which others write too"):
+        import_source(store, "jsonl", path)
+
+
+def test_a_text_in_pieces_is_put_together(store, tmp_path):
+    """As programs write it that keep a style beside each piece."""
+    path = tmp_path / "notes.jsonl"
+    pieces = ["Read ", {"type": "bold", "text": "the list"}, " before.\n", "Bye."]
+    path.write_text(json.dumps({"text": pieces}) + "\n")
+
+    import_source(store, "jsonl", path)
+
+    assert texts(store) == ["Read the list before.\nBye."]
