@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from personal_store.cleaning import phrases
+from personal_store.cleaning.invitations import drop_invitations
 from personal_store.cleaning.markup import above_marks, read_page
 from personal_store.cleaning.quotes import HARD, SOFT, drop_quotes
 from personal_store.cleaning.signatures import drop_armour, drop_signature, is_tagline
@@ -22,7 +23,7 @@ __all__ = [
     "normalised",
 ]
 
-VERSION = 8
+VERSION = 10
 """Grows by two with every change of the rules; stored beside each text they made.
 
 The odd number above it says that the text was compared with the thread as well.
@@ -96,6 +97,7 @@ def _clean_lines(lines: list[str]) -> Cleaned:
     trimmed = False
     settled: list[str] | None = None  # lines that have no signature any more
     for _ in range(_MAX_PASSES):
+        lines = drop_invitations(lines)
         own = drop_quotes(drop_armour(lines), is_tagline)
         if own is not lines:
             trimmed = trimmed or len(own) < len(lines)
