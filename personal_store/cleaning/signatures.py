@@ -264,7 +264,7 @@ def _footer_at(lines: list[str], start: int, end: int, text: str) -> int | None:
     for index, line in enumerate(lines[start:end], start):
         if (
             line[:1] in _RULE_SIGNS
-            and _is_rule(line)
+            and (_is_rule(line) or line == "--")
             and _LIST.search(" ".join(lines[index:])[:900].lower())
         ):
             return index

@@ -135,16 +135,21 @@ def test_a_fault_at_the_end_of_a_batch_takes_all_of_it_back(
         assert content(store) == whole
 
 
+GOOGLE_GROUPS = (
+    "\n-- \nYou received this message because you are subscribed to the group.\n"
+    "To unsubscribe, send a mail to boats+unsubscribe@googlegroups.com.\n"
+)
 LIST_FOOTER = (
     "\n____________________\nboats mailing list\nhttps://lists.example.org/boats\n"
 )
 
 
-def test_a_sent_letter_and_the_copy_of_a_list_are_one_text(store, tmp_path):
+@pytest.mark.parametrize("footer", [LIST_FOOTER, GOOGLE_GROUPS])
+def test_a_sent_letter_and_the_copy_of_a_list_are_one_text(store, tmp_path, footer):
     """One Message-ID and one text; what the list added is no part of it."""
     text = "The winch has a new rope.\n\nSam"
     path = tmp_path / "letters.mbox"
-    copy = message(text + LIST_FOOTER, headers="List-Id: <boats.lists.example.org>")
+    copy = message(text + footer, headers="List-Id: <boats.lists.example.org>")
     letters = [message(text, headers="X-Gmail-Labels: Sent"), copy]
 
     for order in (letters, letters[::-1]):
