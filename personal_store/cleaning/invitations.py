@@ -104,6 +104,7 @@ _ABOVE = 5
 """Lines between a heading and the first of them."""
 _QUIET = 110
 """Characters of a line that a program may have written between others."""
+_STOPS = (".", "!", "?", "…", "。", "！", "？")
 _STRONG = frozenset({"link", "id", "pass", "dial"})
 _HEADS = frozenset({"head", "asked", "rule"})
 
@@ -128,6 +129,10 @@ def _kinds(lines: list[str]) -> list[str]:
         near = {*kinds[max(0, index - 1) : index], *kinds[index + 1 : index + 2]}
         if kinds[index] == "quiet" and "id" in near and _TOKEN.fullmatch(line):
             kinds[index] = "pass"  # in a language that _PASS does not know
+        if line.endswith((":", "：")) and index + 1 < len(bare):  # as tables are shown
+            both = f"{line} {bare[index + 1]}"
+            if (kind := _kind(both, both)) in ("id", "pass"):
+                kinds[index : index + 2] = kind, kind
     return kinds
 
 
@@ -195,11 +200,13 @@ def _first(lines: list[str], kinds: list[str], index: int) -> int:
                 break
         elif kind == "quiet" and not _is_label(lines[above]):
             quiet += 1
+            if lines[above].rstrip().endswith(_STOPS) and "|" not in lines[above]:
+                break  # a sentence, and so somebody's
         if kind in ("own", "stars") or kind in _STRONG or quiet > _ABOVE:
             break
     for above in reversed(range(first)):
         line = bare_line(lines[above]).strip()
-        if _TIMES.fullmatch(line):
+        if _TIMES.fullmatch(line) or (line, kinds[first]) == ("hi there,", "asked"):
             first = above
         elif line:
             break

@@ -178,15 +178,166 @@ Global call-in numbers
 Join from a video system or application
 Dial 23456789012@harbour.webex.com
 You can also dial 173.243.2.68 and enter your meeting number."""
+DOTS = "." * 126
+ZOOM_OLD = """Hi there,
+
+Tess Field is inviting you to a scheduled Zoom meeting.
+
+Join from PC, Mac, Linux, iOS or Android: https://zoom.us/j/123456789?pwd=abc
+    Password: 123456
+
+Or iPhone one-tap :
+    US: +16468769923,,123456789#  or +16699006833,,123456789#
+Or Telephone:
+    Dial(for higher quality, dial a number based on your current location):
+        US: +1 646 876 9923  or +1 669 900 6833
+    Meeting ID: 123 456 789
+    International numbers available: https://zoom.us/u/abc"""
+ZOOM_ZH = """Tess Field邀请您参加预先安排的Zoom会议。
+
+主题：泊位
+时间：2024年3月15日 10:00 上午 北京
+
+加入Zoom会议
+https://zoom.us/j/81234567890?pwd=x
+
+会议号：812 3456 7890
+密码：930114"""
+ZOOM_RU = """Tess Field приглашает вас на запланированную конференцию: Zoom.
+
+Тема: Причал
+Время: 15 мар. 2024 10:00 AM Москва
+
+Войти Zoom Конференция
+https://us02web.zoom.us/j/81234567890?pwd=x
+
+Идентификатор конференции: 812 3456 7890
+Код доступа: 930114"""
+ZOOM_TOPIC = """Topic: Mooring
+Time: This is a recurring meeting Meet anytime
+
+Join Zoom Meeting
+https://us02web.zoom.us/j/81234567890?pwd=x
+Meeting ID: 812 3456 7890
+Security Passcode: 930114"""
+WEBEX_DE = """Tess Field lädt Sie zu einem geplanten Webex-Meeting ein.
+
+Freitag, 15. März 2024
+10:00  |  (UTC+01:00) Amsterdam, Berlin  |  1 Std.
+
+Meeting beitreten
+Weitere Methoden zum Beitreten:
+
+Über den Meeting-Link beitreten
+https://harbour.webex.com/harbour/j.php?MTID=m01
+
+Mit Meeting-Kennnummer beitreten
+Meeting-Kennnummer (Zugriffscode): 2345 678 9012
+Meeting Passwort: pKbX2mn4
+
+Hier tippen, um mit Mobilgerät beizutreten (nur für Teilnehmer)
++49-619-6781-9736,,23456789012## Germany Toll
+
+Über Telefon beitreten
++49-619-6781-9736 Germany Toll
+Globale Einwahlnummern"""
+TEAMS_RULELESS = """Microsoft Teams meeting
+Join: https://teams.microsoft.com/meet/3123456789012?p=abcdEF
+Meeting ID: 312 345 678 901 2
+Passcode: ab12Cd
+Need help? | System reference
+Dial in by phone
++44 20 7946 0123,,345678901# United Kingdom, London
+Find a local number
+Phone conference ID: 345 678 901#
+For organizers: Meeting options | Reset dial-in PIN"""
+GOTO = """Please join my meeting from your computer, tablet or smartphone.
+https://global.gotomeeting.com/join/123456789
+
+You can also dial in using your phone.
+United States: +1 (571) 317-3122
+
+Access Code: 123-456-789"""
+JITSI = """Tess Field is inviting you to a meeting.
+
+Join the meeting:
+https://meet.jit.si/Mooring
+
+To join by phone instead, tap this: +1.512.647.1431,,1234567890#
+
+Looking for a different dial-in number?
+See meeting dial-in numbers: https://meet.jit.si/static/dialInInfo.html?room=Mooring"""
+SKYPE = f"""{DOTS}
+Join Skype Meeting<https://meet.lync.com/harbour/tess/ABC123>
+Trouble Joining? Try Skype Web App<https://meet.lync.com/harbour/tess/ABC123?sl=1>
+Join by phone
++442079460123,,12345678# (London)<tel:+442079460123,,12345678#>  English (United Kingdom)
+Find a local number<https://dialin.lync.com/x>
+Conference ID: 12345678
+Forgot your dial-in PIN?<https://dialin.lync.com/> |Help<https://o15.officeredir.microsoft.com/r/rlidLync15>
+{DOTS}"""  # noqa: E501
+CALENDAR_OLD = """You have been invited to the following event.
+
+Title: Mooring
+When: Fri Mar 15, 2024 10am – 11am Greenwich Mean Time
+Where: Pier office
+Calendar: ben@example.net
+Who:
+    * Tess Field - organizer
+    * ben@example.net
+
+Event details:
+https://www.google.com/calendar/event?action=VIEW&eid=1
+
+Invitation from Google Calendar: https://www.google.com/calendar/
+
+You are receiving this courtesy email at the account ben@example.net because you are an attendee of this event.
+
+To stop receiving future updates for this event, decline this event. Alternatively you can sign up for a Google account at https://www.google.com/calendar/ and control your notification settings for your entire calendar.
+
+Forwarding this invitation could allow any recipient to modify your RSVP response. Learn more at https://support.google.com/calendar/answer/37135#forwarding"""  # noqa: E501
+CALENDAR = """Friday Mar 15, 2024 ⋅ 10am – 11am
+Greenwich Mean Time - London
+
+Join with Google Meet
+https://meet.google.com/abc-defg-hij?hs=224
+
+Join by phone
+(US) +1 402-605-0124 (PIN: 123456789)
+
+More phone numbers
+https://tel.meet/abc?pin=1&hs=0
+
+Organizer
+Tess Field
+tess@example.org
+
+Guests
+Tess Field - organizer
+ben@example.net
+View all guest info https://calendar.google.com/calendar/event?action=VIEW&eid=1
+
+Reply for ben@example.net and view more details https://calendar.google.com/calendar/event?action=VIEW&eid=1
+Your attendance is optional.
+
+~~//~~
+Invitation from Google Calendar: https://calendar.google.com/calendar/
+
+You are receiving this email because you are an attendee on the event. To stop receiving future updates for this event, decline this event.
+
+Forwarding this invitation could allow any recipient to send a response to the organizer, be added to the guest list, invite others regardless of their own invitation status, or modify your RSVP.
+
+Learn more https://support.google.com/calendar/answer/37135#forwarding"""  # noqa: E501
 OUTLOOK = """When: Friday, March 15, 2024 10:00 AM-11:00 AM (UTC+00:00) Dublin.
 Where: Pier office
 
 Note: The GMT offset above does not reflect daylight saving time adjustments.
 
 *~*~*~*~*~*~*~*~*~*"""
+SERVICES = ("TEAMS", "ZOOM", "MEET", "WEBEX", "GOTO", "JITSI", "SKYPE", "CALENDAR")
 BLOCKS = {
     name: text for name, text in globals().copy().items()
-    if name.startswith(("TEAMS", "ZOOM", "MEET", "WEBEX"))
+    if name.startswith(SERVICES)
 }  # fmt: skip
 
 
@@ -242,10 +393,19 @@ def test_own_words_about_meetings_stay(text):
     assert clean_text(text).text == text
 
 
-def test_own_words_right_above_a_block_stay():
-    text = f"Here are the details for Friday.\n{ZOOM_SHORT}\nMeeting ID: 812 3456 7890"
+@pytest.mark.parametrize(
+    "own",
+    [
+        "Here are the details for Friday.",
+        "Zoom meeting on Friday\n\nThe plan is attached.",
+        "Hi there,\n\nThe plan is attached.",
+        "Ben,\nTess is inviting you to a Zoom meeting, as you see.\nIt is at ten.",
+    ],
+)
+def test_own_words_right_above_a_block_stay(own):
+    text = f"{own}\n{ZOOM_SHORT}\nMeeting ID: 812 3456 7890"
 
-    assert clean_text(text).text == "Here are the details for Friday."
+    assert clean_text(text).text == own
 
 
 LINES = st.sampled_from(
