@@ -31,6 +31,7 @@ _LINES = 100
 _SENT = re.compile(r"(?:doc|img|vid|aud|ptt|stk)-\d{8}-wa\d+|\d{8}-\S")
 _TALK_LINES = 200
 _TIMED = re.compile(r".{0,40}?\d{1,2}[:.]\d{2}.{0,60}?:(?:\s|$)")
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[?\s*\{\s*\"[^\"\n]{1,60}\"\s*:")
 _SPOKEN = re.compile(r"([^\s:][^:\n]{0,40}):\s\S")
 _EXPORTS = ("takeout", "readme", "license", "licence", "changelog", "requirements")
 
@@ -56,6 +57,8 @@ def read_documents(
     """Every file as one document, or as several if it is a long one."""
 
     def read_file(file: Source, before: int, after: int) -> Iterator[Item]:
+        if _JSON.match(file.head()):
+            raise SourceError(f"{file.name} is data that a program wrote, and no text.")
         text = text_of(file)
         if text.foreign:
             yield Skipped(after, text.foreign)

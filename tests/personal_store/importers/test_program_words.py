@@ -217,6 +217,18 @@ def test_a_chat_of_telegram_is_refused_with_a_sentence(store, tmp_path, name, in
         import_source(store, "jsonl", path)
 
 
+@pytest.mark.parametrize("kind", ["text", "markdown"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_data_of_a_program_is_no_document(store, tmp_path, kind, indent):
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps([{"from": "Ben", "text": "His words."}], indent=indent))
+
+    report = import_source(store, kind, path)
+
+    assert (report.added, report.failed) == (0, 1)
+    assert "no text" in str(report.failures[0])
+
+
 def test_a_text_in_pieces_is_put_together(store, tmp_path):
     """As programs write it that keep a style beside each piece."""
     path = tmp_path / "notes.jsonl"
