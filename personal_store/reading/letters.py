@@ -14,7 +14,7 @@ from itertools import chain
 
 from personal_store.cleaning.cleaning import MAX_TEXT, VERSION, clean_mail, normalised
 from personal_store.cleaning.markup import MAX_HTML
-from personal_store.mail.labels import split_labels, unwanted
+from personal_store.mail.labels import is_sent, split_labels, unwanted
 from personal_store.mail.mail import (
     Mail,
     addresses,
@@ -205,10 +205,12 @@ def sender_of(mail: Mail) -> str:
 def labels_of(mail: Mail) -> tuple[str, ...]:
     """Gmail labels, decoded before they are split: an encoded header hides commas.
 
-    The folder is one more label.
+    The folder is one more label; whether mail was sent Gmail's labels know better.
     """
     labels = split_labels(mail.header("x-gmail-labels"))
-    return (*labels, mail.folder) if mail.folder else labels
+    if not mail.folder or (labels and is_sent((mail.folder,))):
+        return labels
+    return (*labels, mail.folder)
 
 
 def is_automatic(mail: Mail) -> bool:

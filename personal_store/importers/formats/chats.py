@@ -120,7 +120,7 @@ _TAP = (
 _CALLS = (
     r"(?:missed (?:group )?(?:voice|video) call"
     r"|verpasster? (?:gruppen-?)?(?:sprach|video|audio)?anruf"
-    r"|(?:video)?llamada(?: de (?:voz|v[ií]deo))?(?: grupal)? perdida"
+    r"|(?:video)?llamada(?: de (?:voz|v[ií]deo))?(?: grupal| de grupo)? perdida"
     r"|appel (?:vocal|vidéo|audio)(?: de groupe)? manqué"
     r"|(?:video)?chiamata(?: vocale| video)?(?: di gruppo)? persa"
     r"|(?:(?:video)?chamada|ligação)(?: de (?:voz|vídeo))?(?: em grupo)?"
@@ -157,7 +157,7 @@ _SHARED = (
     r"tiempo real|(?:localisation|position) en direct partagée"
     r"|posizione (?:in tempo reale|attuale) condivisa"
     r"|localização (?:em tempo real|atual) (?:com)?partilh?ada|localização "
-    r"(?:em tempo real|atual) compartilhada|live locatie gedeeld"
+    r"(?:em tempo real|atual) compartilhada|live locatie (?:wordt )?gedeeld"
     r"|canlı konum paylaşıldı|udostępniono lokalizację na żywo|lokasi terkini dibagikan"
     r"|(?:location|standort|ubicación|localisation|position|posizione|localização"
     r"|locatie|konum|местоположение|геопозиция|lokalizacja|lokasi|الموقع|מיקום|位置"
@@ -165,6 +165,8 @@ _SHARED = (
 )
 _OTHER_NOTICES = (
     r"(?:you (?:received|sent) a )?view once (?:photo|video|voice|message)[^\n?!]*"
+    r"|[^\n?!]{0,60}(?:zur einmaligen ansicht|einmalansicht|de visualización única"
+    r"|à vue unique|de visualização única|eenmalige weergave)[^\n?!]{0,80}"
     r"|this message (?:can['’]t be displayed|is not supported|is unavailable)[^\n]*"
     r"|diese nachricht (?:kann hier nicht angezeigt|wird nicht unterstützt)[^\n]*"
     r"|(?:contact card|kontaktkarte|tarjeta de contacto|fiche contact|scheda contatto"

@@ -113,6 +113,14 @@ def test_the_name_of_a_mailbox_is_a_label(tmp_path, name):
     assert set(owner.addresses) == {ME, WORK}
 
 
+def test_the_name_of_a_mailbox_says_less_than_the_labels_in_it(tmp_path):
+    path = tmp_path / "Sent.mbox"
+    inbox = sent(BEN, to=ME, label="Inbox")
+    path.write_bytes(mailbox([inbox, inbox, inbox, sent(ME)]))
+
+    assert find_owner(importers.load("mbox"), [of_file(path)]).addresses == (ME,)
+
+
 def test_a_mailbox_of_drafts_is_left_out(tmp_path):
     (tmp_path / "Entwürfe").write_bytes(mailbox([message()]))
 
