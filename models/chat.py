@@ -24,7 +24,7 @@ from typing import TypedDict
 from decoding_core.errors import ModelError
 from models import python_child
 from models.prompts import Message
-from models.thinking import closing, mentions
+from models.thinking import MARKS, closing, mentions
 
 PLAIN = (
     "{% for m in messages %}"
@@ -36,9 +36,13 @@ PLAIN = (
 behind it. No words of ours say who speaks: such a model has learnt to go on with a
 text, and would go on with them, too."""
 
-_PLACEHOLDER = re.compile("\ue000([0-9]{1,6})\ue001")
-_USUAL = (("user",), ("system", "user"))
-"""The roles of the public and of the private prompt: one process renders both."""
+_MARK = "|".join(re.escape(mark) for pair in MARKS for mark in pair)
+_PLACEHOLDER = re.compile(rf"\ue000([0-9]{{1,6}})\ue001|\ue002(\s*(?:{_MARK}))?")
+"""Stands for a stretch of a message, or before a mark of thoughts that is a message's
+own; what a template strips may leave it without its mark."""
+_CLOSING = frozenset(end for _, end in MARKS)
+_MOST_SPACE = 64
+"""Characters of space at the edges of a message that a template sees."""
 _LONGEST = 256 << 10
 """Characters of a template, and of what it writes around the messages. The longest
 among usual models has about 16,000."""
@@ -47,7 +51,15 @@ _SECONDS = 5
 _PATIENCE = 120.0
 """Seconds to wait for a process that cannot compute for more than `_SECONDS`."""
 
-Roles = tuple[str, ...]
+
+@dataclass(frozen=True, slots=True)
+class _Conversation:
+    """What a template sees of messages."""
+
+    turns: tuple[tuple[str, str], ...]
+    """Roles, and the shapes of contents."""
+    needed: tuple[int, ...]
+    """The placeholders that must be rendered; those of old thoughts need not be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +92,9 @@ class Asked(TypedDict):
 
     template: str
     conversations: list[list[dict[str, str]]]
-    """Their contents are placeholders."""
+    """Their contents are shapes with placeholders."""
+    needed: list[list[str]]
+    """The placeholders of each that must be rendered."""
     bos_token: str
     eos_token: str
     day: str
@@ -109,28 +123,73 @@ def render(template: ChatTemplate, messages: Sequence[Message]) -> list[Segment]
     Raises:
         ModelError: the template cannot be rendered, or loses a message.
     """
-    roles = tuple(message.role for message in messages)
-    conversations = _USUAL if roles in _USUAL else (roles,)
+    conversation, stretches = _shaped(messages)
+    conversations = _USUAL if conversation in _USUAL else (conversation,)
     told = _told(template, conversations, date.today().isoformat())
-    text, why = told["texts"][conversations.index(roles)]
+    text, why = told["texts"][conversations.index(conversation)]
     if why:
         raise ModelError(f"the model's chat template cannot be used: {why}")
-    pieces = _PLACEHOLDER.split(text)  # own words and message numbers, in turn
-    if sorted(map(int, pieces[1::2])) != list(range(len(messages))):
+    segments, start, rendered = list[Segment](), 0, list[int]()
+    for found in _PLACEHOLDER.finditer(text):
+        segments.append(Segment(text[start : found.start()], control=True))
+        start = found.end()
+        if found[1]:
+            rendered.append(int(found[1]))
+            said = stretches[rendered[-1]] if rendered[-1] < len(stretches) else ""
+            segments.append(Segment(said, control=False))
+        elif found[2]:
+            segments.append(Segment(found[2], control=False))
+    segments.append(Segment(text[start:], control=True))
+    known, seen = set(range(len(stretches))), set(rendered)
+    if len(seen) < len(rendered) or not set(conversation.needed) <= seen <= known:
         raise ModelError("the model's chat template leaves out a message")
     if bos := template.bos:
-        while pieces[0].startswith(bos + bos):
-            pieces[0] = pieces[0].removeprefix(bos)
-        if template.adds_bos and not pieces[0].startswith(bos):
-            pieces[0] = bos + pieces[0]
-    pieces[-1] += closing(pieces[-1])
-    segments = [
-        Segment(messages[int(piece)].content, control=False)
-        if position % 2
-        else Segment(piece, control=True)
-        for position, piece in enumerate(pieces)
-    ]
+        first = segments[0].text
+        while first.startswith(bos + bos):
+            first = first.removeprefix(bos)
+        if template.adds_bos and not first.startswith(bos):
+            first = bos + first
+        segments[0] = Segment(first, control=True)
+    last = segments[-1].text
+    segments[-1] = Segment(last + closing(last), control=True)
     return [segment for segment in segments if segment.text]
+
+
+def _shaped(messages: Sequence[Message]) -> tuple[_Conversation, list[str]]:
+    """What a template sees of messages, and the stretches that placeholders stand
+    for."""
+    turns, needed, stretches = [], list[int](), list[str]()
+    for message in messages:
+        parts = [message.content]
+        if message.role == "assistant":
+            parts = re.split(f"({_MARK})", message.content)
+        closed = max((i for i, part in enumerate(parts) if part in _CLOSING), default=0)
+        shape = ""
+        for i, part in enumerate(parts):
+            if i % 2:
+                shape += part
+                continue
+            core = part.strip()
+            if len(part) - len(core) > _MOST_SPACE:
+                core = part
+            before, _, behind = part.partition(core) if core else (part, "", "")
+            shape += before
+            if core:
+                shape += f"\ue000{len(stretches)}\ue001"
+                if i >= closed:
+                    needed.append(len(stretches))
+                stretches.append(core)
+            # Before the space, so that a template can strip that at the mark.
+            shape += ("\ue002" if i + 1 < len(parts) else "") + behind
+        turns.append((message.role, shape))
+    return _Conversation(tuple(turns), tuple(needed)), stretches
+
+
+_USUAL = tuple(
+    _shaped([Message(role, "x") for role in roles])[0]
+    for roles in (("user",), ("system", "user"))
+)
+"""The public and the private prompt: one process renders both."""
 
 
 def prompt_ids(
@@ -171,8 +230,8 @@ def describe_template(template: ChatTemplate) -> str:
     Raises:
         ModelError: it cannot be used.
     """
-    for roles in _USUAL:
-        render(template, [Message(role, "x") for role in roles])
+    for conversation in _USUAL:
+        render(template, [Message(role, "x") for role, _ in conversation.turns])
     if not template.source:
         return (
             "the model has none, so it reads plain texts and may not find an end; one "
@@ -199,7 +258,9 @@ def _any_of(texts: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
 
 
-def _told(template: ChatTemplate, conversations: tuple[Roles, ...], day: str) -> Told:
+def _told(
+    template: ChatTemplate, conversations: tuple[_Conversation, ...], day: str
+) -> Told:
     source = template.source or PLAIN
     if len(source) > _LONGEST:
         raise ModelError(
@@ -211,18 +272,18 @@ def _told(template: ChatTemplate, conversations: tuple[Roles, ...], day: str) ->
 
 @lru_cache(maxsize=64)
 def _rendered(
-    source: str, bos: str, eos: str, conversations: tuple[Roles, ...], day: str
+    source: str, bos: str, eos: str, conversations: tuple[_Conversation, ...], day: str
 ) -> Told:
-    """The text for each sequence of roles, with placeholders for the messages, or why
-    there is none."""
+    """The text for each conversation, with placeholders for the messages, or why there
+    is none."""
     asked: Asked = {
         "template": source,
         "conversations": [
-            [
-                {"role": role, "content": f"\ue000{index}\ue001"}
-                for index, role in enumerate(roles)
-            ]
-            for roles in conversations
+            [{"role": role, "content": shape} for role, shape in one.turns]
+            for one in conversations
+        ],
+        "needed": [
+            [f"\ue000{number}\ue001" for number in one.needed] for one in conversations
         ],
         "bos_token": bos,
         "eos_token": eos,

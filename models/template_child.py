@@ -34,6 +34,7 @@ _SWITCHES = {"enable_thinking": False, "thinking": False, "thinking_budget": 0}
 Qwen, GLM, SmolLM3 and Gemma 4; Granite and DeepSeek; Seed-OSS."""
 
 Messages = Sequence[Mapping[str, str]]
+Turns = Sequence[Mapping[str, Any]]
 
 
 def main() -> int:
@@ -47,18 +48,30 @@ def main() -> int:
         if sys.platform == "linux":  # macOS does not heed it
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     told: Told = {"texts": [], "folded": False, "switches": []}
-    for messages in asked["conversations"]:
-        text, why = _attempt(asked, messages, told)
-        if (why or not _is_whole(text, messages)) and (folded := _folded(messages)):
-            other, failed = _attempt(asked, folded, told)
-            if not failed and _is_whole(other, messages):
-                text, why, told["folded"] = other, "", True
-        told["texts"].append((text, why))
+    for messages, needed in zip(asked["conversations"], asked["needed"], strict=True):
+        told["texts"].append(_best(asked, messages, needed, told))
     json.dump(told, sys.stdout)
     return 0
 
 
-def _attempt(asked: Asked, messages: Messages, told: Told) -> tuple[str, str]:
+def _best(
+    asked: Asked, messages: Messages, needed: Sequence[str], told: Told
+) -> tuple[str, str]:
+    """The first text that lacks nothing of a conversation, in the forms that templates
+    are written for; else what came of the usual form."""
+    first: tuple[str, str] | None = None
+    for folds, said in ((False, messages), (True, _folded(messages))):
+        for form in (_as_texts, _as_parts, _as_parts_but_system) if said else ():
+            text, why = _attempt(asked, form(said), told)
+            if not why and all(text.count(one) == 1 for one in needed):
+                told["folded"] = told["folded"] or folds
+                return text, ""
+            first = first or (text, why)
+    assert first is not None
+    return first
+
+
+def _attempt(asked: Asked, messages: Turns, told: Told) -> tuple[str, str]:
     """The text of a conversation, or why there is none."""
     try:
         text = _rendered(asked, messages, told)
@@ -71,8 +84,22 @@ def _attempt(asked: Asked, messages: Messages, told: Told) -> tuple[str, str]:
         return "", why.encode("utf-8", "replace").decode()
 
 
-def _is_whole(text: str, messages: Messages) -> bool:
-    return all(text.count(message["content"]) == 1 for message in messages)
+def _as_texts(messages: Messages) -> Turns:
+    return messages
+
+
+def _as_parts(messages: Messages) -> Turns:
+    """Contents as lists of parts, as models have them that see pictures, too."""
+    return [
+        {**one, "content": [{"type": "text", "text": one["content"]}]}
+        for one in messages
+    ]
+
+
+def _as_parts_but_system(messages: Messages) -> Turns:
+    parts = _as_parts(messages)
+    both = zip(messages, parts, strict=True)
+    return [text if text["role"] == "system" else part for text, part in both]
 
 
 def _folded(messages: Messages) -> Messages:
@@ -84,7 +111,7 @@ def _folded(messages: Messages) -> Messages:
     return [{"role": "user", "content": both}, *messages[2:]]
 
 
-def _rendered(asked: Asked, messages: Messages, told: Told) -> str:
+def _rendered(asked: Asked, messages: Turns, told: Told) -> str:
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True,
         lstrip_blocks=True,

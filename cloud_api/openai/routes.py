@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from cloud_api import logs
@@ -19,27 +17,14 @@ from cloud_api.openai.writing import GeneralistTexts
 from decoding_core.errors import DecodingError
 from models.openai_api.answers import described_model, error_body, model_list
 from models.openai_api.responding import TextResponse
-from models.openai_api.schemas import ChatBody, CompletionBody, complaint
+from models.openai_api.schemas import (
+    ChatBody,
+    CompletionBody,
+    InvalidBodyError,
+    read_body,
+)
 
 _STARTED = int(time.time())
-
-
-class _Route(APIRoute):
-    """Answers a body that breaks its schema as OpenAI does, without quoting it."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, with that."""
-        handle = super().get_route_handler()
-
-        async def handled(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except RequestValidationError as error:
-                words, field = complaint(error.errors())
-                body = error_body(400, words, "invalid_request", field)
-                return JSONResponse(body, 400)
-
-        return handled
 
 
 _ERRORS = problems.described(
@@ -70,7 +55,23 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
         },
     }
 }
-router = APIRouter(prefix="/openai/v1", route_class=_Route, responses=_ERRORS)
+router = APIRouter(prefix="/openai/v1", responses=_ERRORS)
+
+
+def _described(kind: type[BaseModel]) -> dict[str, Any]:
+    """The body of a route, for its description, with the parts in their places."""
+    schema = kind.model_json_schema()
+    parts = schema.pop("$defs", {})
+
+    def inlined(node: Any) -> Any:
+        if isinstance(node, dict):
+            if "$ref" in node:
+                return inlined(parts[node["$ref"].rsplit("/", 1)[1]])
+            return {name: inlined(one) for name, one in node.items()}
+        return [inlined(one) for one in node] if isinstance(node, list) else node
+
+    content = {"application/json": {"schema": inlined(schema)}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def _texts(request: Request) -> GeneralistTexts:
@@ -101,21 +102,31 @@ async def model(name: str, texts: Texts) -> dict[str, Any]:
     return described_model(name, _STARTED)
 
 
-@router.post("/chat/completions", responses=_EVENTS)
-async def chat(body: ChatBody, texts: Texts, caller: Asks) -> Response:
+@router.post("/chat/completions", responses=_EVENTS, openapi_extra=_described(ChatBody))
+async def chat(request: Request, texts: Texts, caller: Asks) -> Response:
     """The next turn of a conversation."""
-    return _written(body, texts, caller)
+    return await _written(request, ChatBody, texts, caller)
 
 
-@router.post("/completions", responses=_EVENTS)
-async def complete(body: CompletionBody, texts: Texts, caller: Asks) -> Response:
+@router.post(
+    "/completions", responses=_EVENTS, openapi_extra=_described(CompletionBody)
+)
+async def complete(request: Request, texts: Texts, caller: Asks) -> Response:
     """What follows a text."""
-    return _written(body, texts, caller)
+    return await _written(request, CompletionBody, texts, caller)
 
 
-def _written(
-    body: ChatBody | CompletionBody, texts: GeneralistTexts, caller: Caller
+async def _written(
+    request: Request,
+    kind: type[ChatBody] | type[CompletionBody],
+    texts: GeneralistTexts,
+    caller: Caller,
 ) -> Response:
+    try:
+        body = read_body(kind, await request.body())
+    except InvalidBodyError as error:
+        answer = error_body(400, str(error), "invalid_request", error.field)
+        return JSONResponse(answer, 400)
     return TextResponse(
         body,
         int(time.time()),

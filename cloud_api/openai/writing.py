@@ -50,6 +50,7 @@ TEXTS = 16
 """The same for all."""
 NAME = "generalist"
 """By which name, besides its own, a client may ask for the model."""
+_TOOLS = ("tool", "function")
 _Given = TypeVar("_Given")
 
 
@@ -69,6 +70,8 @@ class GeneralistText:
     caller: Caller
     ended: asyncio.Event
     """Set when its caller may ask nothing more."""
+    blank: bool = False
+    """Whether a blank that it begins with is not its own."""
     count: int = 0
     """How many tokens it has."""
     finish: FinishReason = "length"
@@ -171,13 +174,16 @@ class GeneralistTexts:
                 token_ids = (*token_ids, token)
                 text.count += 1
                 self.tokens += 1
-                if piece := text.stops.push(decoder.decode(text.piece(token))):
+                piece = decoder.decode(text.piece(token))
+                if piece and text.blank:
+                    piece, text.blank = piece.removeprefix(" "), False
+                if piece := text.stops.push(piece):
                     yield piece
                 if text.stops.found:
                     text.finish = "stop"
                     return
-            last = text.stops.push(decoder.decode(b"", final=True))
-            if last := last + text.stops.rest():
+            # What the limit left of a character is none.
+            if last := text.stops.rest():
                 yield last
         finally:
             self._running.discard(text)
@@ -273,18 +279,27 @@ def _prepared(
         model.vocabulary.piece,
         caller,
         asyncio.Event(),
+        # A completion goes on with words, whose blank stays.
+        isinstance(body, ChatBody) and model.vocabulary.begins_with_blank,
     )
 
 
 def _chat_ids(messages: Sequence[ChatMessage], model: Model) -> list[int]:
-    """The ids of a conversation; no text of it can forge a turn."""
+    """The ids of a conversation; no text of it can forge a turn. What a tool said is
+    said by the user, as few templates know tools without their descriptions."""
     from models.chat import prompt_ids
     from models.prompts import Message
 
-    said = [
-        Message("system" if one.role == "developer" else one.role, one.words)
-        for one in messages
-    ]
+    called = any(one.content is None or one.role in _TOOLS for one in messages)
+    said: list[Message] = []
+    for one in messages:
+        role = "user" if one.role in _TOOLS else one.role.replace("developer", "system")
+        if one.content is None:
+            continue  # it called tools, and said nothing
+        if called and said and said[-1].role == role:  # roles may have to alternate
+            said[-1] = Message(role, f"{said[-1].content}\n\n{one.words}")
+        else:
+            said.append(Message(role, one.words))
     try:
         return prompt_ids(model.vocabulary.tokenize, model.chat_template, said)
     except ModelError as error:

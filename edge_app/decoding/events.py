@@ -368,10 +368,12 @@ class ThoughtRemover:
 
 class TextDecoder:
     """Decodes pieces of UTF-8; a character that spans tokens belongs to the last. A
-    block of thoughts that a text begins with is none of it."""
+    block of thoughts that a text begins with is none of it, nor is the blank of a
+    first word where tokens hold the blanks before words."""
 
-    def __init__(self, piece: Callable[[int], bytes]) -> None:
+    def __init__(self, piece: Callable[[int], bytes], *, blank: bool = False) -> None:
         self._piece = piece
+        self._blank = blank
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._thoughts = ThoughtRemover()
 
@@ -382,11 +384,14 @@ class TextDecoder:
 
     def push(self, token_id: int) -> str:
         """Text that the token completes; may be empty."""
-        return self._thoughts.push(self._decoder.decode(self._piece(token_id)))
+        text = self._decoder.decode(self._piece(token_id))
+        if text and self._blank:
+            text, self._blank = text.removeprefix(" "), False
+        return self._thoughts.push(text)
 
     def fork(self) -> TextDecoder:
         """A decoder in the same state, for tokens that may yet be refused."""
-        copy = TextDecoder(self._piece)
+        copy = TextDecoder(self._piece, blank=self._blank)
         copy._decoder.setstate(self._decoder.getstate())
         copy._thoughts = self._thoughts.fork()
         return copy
@@ -396,14 +401,20 @@ class EventEmitter:
     """Turns what the decode loop does into events with texts."""
 
     def __init__(
-        self, emit: Emit, piece: Callable[[int], bytes], *, weighs: bool = False
+        self,
+        emit: Emit,
+        piece: Callable[[int], bytes],
+        *,
+        weighs: bool = False,
+        blank: bool = False,
     ) -> None:
+        """`blank` is a vocabulary's `begins_with_blank`."""
         self.weighs = weighs
         """Whether anybody wants to know what the models thought of each token: over a
         large vocabulary it costs about as much as drawing one."""
         self._emit = emit
         self._piece = piece
-        self._settled = TextDecoder(piece)
+        self._settled = TextDecoder(piece, blank=blank)
         self._waiting = self._settled.fork()
         self._texts: list[str] = []
         self._thoughts = 0

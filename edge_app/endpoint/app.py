@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -38,7 +37,12 @@ from edge_app.endpoint.asked import EndpointConfig, write_request
 from edge_app.endpoint.writing import VoiceTexts, Writes
 from models.openai_api.answers import described_model, error_body, model_list
 from models.openai_api.responding import TextResponse
-from models.openai_api.schemas import ChatBody, CompletionBody, complaint
+from models.openai_api.schemas import (
+    ChatBody,
+    CompletionBody,
+    InvalidBodyError,
+    read_body,
+)
 from personal_store.errors import StoreError
 
 _PREFLIGHT = {
@@ -50,7 +54,8 @@ _PREFLIGHT = {
 """What a browser is told that asks whether a page of an allowed origin may ask. Clients
 for pages send headers of their own besides, which are allowed as they are asked for."""
 HOSTS = ("127.0.0.1", "localhost")
-BODY_BYTES = 1 << 20
+BODY_BYTES = 2 << 20
+"""As many as a server takes."""
 _Body = TypeVar("_Body", ChatBody, CompletionBody)
 
 
@@ -138,10 +143,9 @@ def create_endpoint(
 
     async def written(request: Request, kind: type[_Body]) -> Response:
         try:
-            body = kind.model_validate_json(await _read(request))
-        except ValidationError as error:
-            words, field = complaint(error.errors())
-            return _error(400, words, "invalid_request", field)
+            body = read_body(kind, await _read(request))
+        except InvalidBodyError as error:
+            return _error(400, str(error), "invalid_request", error.field)
         if body.model not in config.names:
             return _unknown_model()
         wanted = write_request(body, config)

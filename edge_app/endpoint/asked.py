@@ -23,6 +23,8 @@ _SPEAKERS = {
     "developer": "",
     "user": "Asked before: ",
     "assistant": "Written before: ",
+    "tool": "Looked up before: ",
+    "function": "Looked up before: ",
 }
 _SEEDS = 1 << 63
 
@@ -63,12 +65,15 @@ def write_request(
         settings = replace(settings, top_p=body.top_p)
     if body.seed is not None:
         settings = replace(settings, seed=body.seed % _SEEDS)
+    limit = body.limit or template.max_tokens
     return replace(
         template,
         brief=Request(words, task),
         background=notes,
         settings=settings,
-        max_tokens=body.limit or template.max_tokens,
+        max_tokens=limit,
+        # Whatever a program asks for, the history is not to be pushed out by it.
+        reserved=min(limit, template.max_tokens),
     )
 
 

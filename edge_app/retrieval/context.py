@@ -44,13 +44,17 @@ class PromptBuilder:
         passages: Sequence[Passage],
         background: str,
         max_tokens: int,
+        *,
+        clamps: bool = False,
     ) -> Prompts:
         """Both prompts, with as many passages, best first, as leave room for the text.
+        With `clamps` a text that is too long for the room gets the room there is.
 
         Raises:
             ContextFullError: the request alone leaves no room.
         """
-        room = self.context_length - max_tokens - _MARGIN
+        least = 1 if clamps else max_tokens
+        room = self.context_length - least - _MARGIN
         if room < 1:
             raise ContextFullError(
                 f"--max-tokens {max_tokens} leaves no room for the request: the model "
@@ -59,12 +63,14 @@ class PromptBuilder:
         public = prompt_ids(self.tokenize, self.template, public_messages(request))
         packer = PromptPacker(self.tokenize, self.template)
         bare = packer.private_ids(request, (), background)
-        if max(len(public), len(bare)) > room:
+        taken = max(len(public), len(bare))
+        if taken > room:
             raise ContextFullError(
-                f"the request and its notes take {max(len(public), len(bare))} tokens; "
-                f"with {max_tokens} for the text they must not exceed {room}: "
+                f"the request and its notes take {taken} tokens; "
+                f"with {least} for the text they must not exceed {room}: "
                 "shorten them or lower --max-tokens"
             )
+        room = max(taken, self.context_length - max_tokens - _MARGIN)
         excerpts = [
             packer.excerpt(p.kind, p.recipient, p.subject, p.text) for p in passages
         ]

@@ -34,6 +34,9 @@ class WriteRequest:
     """Private notes that the specialist may read; they never leave the device."""
     settings: MethodSettings = field(default_factory=MethodSettings)
     max_tokens: int = 400
+    reserved: int | None = None
+    """How many tokens the prompt leaves for the text if it can; the text then ends
+    where the room does. None: `max_tokens`, or the request is refused."""
     use_history: bool = True
     personalisation: str = ""
     """What of the history is read; empty: what the service was set up for."""

@@ -87,7 +87,12 @@ class TextJob:
             self.emit(SourcesFound(prompts.sources, reads, adapter))
 
             span = SpanEnd(self.emit, request.instead_of, request.behind)
-            emitter = EventEmitter(span.hear, vocabulary.piece, weighs=request.weighs)
+            emitter = EventEmitter(
+                span.hear,
+                vocabulary.piece,
+                weighs=request.weighs,
+                blank=vocabulary.begins_with_blank,
+            )
             if self.given_ids:
                 emitter.given(self.given_ids)
             if not verifier.local:
@@ -153,8 +158,13 @@ class TextJob:
             self.model.chat_template,
             self.context.context_length,
         )
+        reserved = request.reserved
         prompts = builder.build(
-            request.brief, passages, request.background, request.max_tokens
+            request.brief,
+            passages,
+            request.background,
+            request.max_tokens if reserved is None else reserved,
+            clamps=reserved is not None,
         )
         return as_read(prompts, self.method)
 

@@ -1,4 +1,4 @@
-"""The bodies that OpenAI's clients send.
+"""The bodies that OpenAI's clients send, and the one way to read them.
 
 Fields that would change the text in a way that is not done here must have the value
 that changes nothing; what else a client sends besides is not looked at. So a program
@@ -7,10 +7,19 @@ gets what it asked for, or is told what it cannot have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from codecs import BOM_UTF8
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from decoding_core.errors import MessageError
 
 TEXT_LIMIT = 1 << 18
 """Characters of a message or a prompt."""
@@ -42,7 +51,8 @@ Zero = Annotated[float, Field(ge=0, le=0), BeforeValidator(_nothing)]
 Stop = Annotated[str, Field(min_length=1, max_length=_LONGEST_STOP)]
 Text = Annotated[str, Field(max_length=TEXT_LIMIT)]
 Prompt = Annotated[str, Field(min_length=1, max_length=TEXT_LIMIT)]
-Nobody = Annotated[list[Any], Field(max_length=0)]
+Nothing = Annotated[list[Any], Field(max_length=0)]
+Content = Text | Annotated[list["TextPart"], Field(min_length=1, max_length=64)]
 Empty = Annotated[dict[str, Any], Field(max_length=0)]
 
 UNSUPPORTED = frozenset(
@@ -86,21 +96,30 @@ class TextPart(_Body):
 class ChatMessage(_Body):
     """One turn of a conversation."""
 
-    role: Literal["system", "developer", "user", "assistant"]
-    content: Text | Annotated[list[TextPart], Field(min_length=1, max_length=64)]
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Content | None = None
+    tool_calls: list[Any] | None = None
+    function_call: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> ChatMessage:
+        calls = self.role == "assistant" and (self.tool_calls or self.function_call)
+        if self.content is None and not calls:
+            raise ValueError("content may be null beside an assistant's calls alone")
+        return self
 
     @property
     def words(self) -> str:
-        """The content as one text."""
-        if isinstance(self.content, str):
-            return self.content
+        """The content as one text; empty if the turn only calls tools."""
+        if self.content is None or isinstance(self.content, str):
+            return self.content or ""
         return "\n".join(part.text for part in self.content)
 
 
 class StreamOptions(_Body):
     """What a stream brings besides the text."""
 
-    include_usage: bool = False
+    include_usage: bool | None = None
 
 
 class _Writing(_Body):
@@ -134,7 +153,7 @@ class _Writing(_Body):
     @property
     def tells_usage(self) -> bool:
         """Whether a stream ends with how many tokens there were."""
-        return self.stream_options is not None and self.stream_options.include_usage
+        return bool(self.stream_options and self.stream_options.include_usage)
 
 
 class TextFormat(_Body):
@@ -151,8 +170,8 @@ class ChatBody(_Writing):
     logprobs: Literal[False] | None = None
     top_logprobs: Literal[0] | None = None
     response_format: TextFormat | None = None
-    tools: Nobody | None = None
-    functions: Nobody | None = None
+    tools: Nothing | None = None
+    functions: Nothing | None = None
     modalities: list[Literal["text"]] | None = Field(None, max_length=1)
     audio: None = None
 
@@ -184,17 +203,41 @@ _NAMES = frozenset(
 )
 
 
-def complaint(errors: Iterable[Mapping[str, Any]]) -> tuple[str, str | None]:
-    """A sentence on what is wrong with a body, and the field that it is about, from
-    what pydantic found. Nothing that was sent is quoted."""
-    for one in errors:
-        if one["type"] == "json_invalid":
-            return "the body is not JSON", None
-        names = [str(part) for part in one["loc"] if part != "body"]
-        known = [name for name in names if name in _NAMES or name.isdigit()]
-        if not known:
-            return f"the body: {one['msg']}", None
-        if known[0] in UNSUPPORTED:
-            return f"'{known[0]}' is not supported here; leave it out", known[0]
-        return f"{'.'.join(known)}: {one['msg']}", known[0]
-    return "the body cannot be read", None
+class InvalidBodyError(MessageError):
+    """A body breaks its schema. The sentence quotes nothing of it."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+        """The field that it is about."""
+
+
+_Kind = TypeVar("_Kind", bound=_Writing)
+
+
+def read_body(kind: type[_Kind], data: bytes) -> _Kind:
+    """The request in a body: JSON in UTF-8, also behind a byte order mark.
+
+    Raises:
+        InvalidBodyError: the body breaks the schema.
+    """
+    try:
+        return kind.model_validate_json(data.removeprefix(BOM_UTF8))
+    except ValidationError as error:
+        raise _complaint(error) from error
+
+
+def _complaint(error: ValidationError) -> InvalidBodyError:
+    one = error.errors()[0]
+    words = str(one["msg"]).removeprefix("Value error, ")
+    if one["type"] == "json_invalid":
+        return InvalidBodyError("the body is not JSON in UTF-8")
+    names = [str(part) for part in one["loc"]]
+    known = [name for name in names if name in _NAMES or name.isdigit()]
+    if not known:
+        return InvalidBodyError(f"the body: {words}")
+    if known[0] in UNSUPPORTED:
+        return InvalidBodyError(
+            f"'{known[0]}' is not supported here; leave it out", known[0]
+        )
+    return InvalidBodyError(f"{'.'.join(known)}: {words}", known[0])

@@ -26,6 +26,11 @@ from models.chat import ChatTemplate
 from models.running.adapter import PersonalAdapter
 from models.running.settings import EngineSettings
 
+_BLANK = "\u2581".encode()
+"""How SentencePiece writes a blank in the name of a token."""
+_FIRST_WORDS = 4096
+"""Tokens among which its first words stand."""
+
 
 def padding_name(token_id: int) -> bytes:
     """What stands in a token list for a number that no token has, as llama.cpp's
@@ -64,6 +69,13 @@ class Vocabulary(ABC):
     def names(self) -> list[bytes]:
         """The names of all tokens, in the order of their ids."""
         return [self.token(token_id) for token_id in range(self.size)]
+
+    @cached_property
+    def begins_with_blank(self) -> bool:
+        """Whether the first token of a text may bring a blank that is not the text's:
+        SentencePiece writes one before every word."""
+        looked_at = range(min(self.size, _FIRST_WORDS))
+        return any(self.token(one).startswith(_BLANK) for one in looked_at)
 
     @property
     @abstractmethod

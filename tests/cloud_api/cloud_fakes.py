@@ -139,6 +139,7 @@ class FakeText:
     """The vocabulary of the fake models: each token is a letter."""
 
     chat_template = ChatTemplate("", {}, bos="")
+    begins_with_blank = False
 
     def __init__(self, end_ids=()):
         self.end_ids = frozenset(end_ids)
@@ -154,12 +155,12 @@ class FakeText:
         return bytes([32 + token_id])
 
 
-def with_text(models, end_ids=()):
+def with_text(models, end_ids=(), text_of=FakeText):
     """The models, of which the generalist can be asked for texts."""
 
     @contextmanager
     def text():
-        yield FakeText(end_ids)
+        yield text_of(end_ids)
 
     return replace(models, text=text)
 

@@ -169,3 +169,98 @@ def test_without_history_both_prompts_are_one():
     private = private_messages(request, [], "I had the soup on Friday")
     assert "I had the soup on Friday" in private[0].content
     assert private[1:] == public_messages(request)
+
+
+def rendered(source, *messages):
+    segments = render(ChatTemplate(source, {}), list(messages))
+    return "".join(segment.text for segment in segments)
+
+
+PARTS = "{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% endif %}"
+FORMS = {
+    "parts alone": ("{% for m in messages %}" + PARTS + "{% endfor %}|{% endfor %}"),
+    "no texts": (
+        "{% for m in messages %}{% if m.content is string %}"
+        "{{ raise_exception('parts, please') }}{% endif %}"
+        + (PARTS + "{% endfor %}|{% endfor %}")
+    ),
+    "the first part's kind": (
+        "{% for m in messages %}{% if m.content[0]['type'] == 'text' %}"
+        "{{ m.content[0]['text'] }}{% endif %}|{% endfor %}"
+    ),
+    "texts alone": "{% for m in messages %}{{ '' + m.content + '|' }}{% endfor %}",
+    "the system's alone as a text": (
+        "{% for m in messages %}{% if m.role == 'system' %}{{ m.content + '|' }}"
+        "{% else %}" + PARTS + "{% endfor %}|{% endif %}{% endfor %}"
+    ),
+    "either": (
+        "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}"
+        + (PARTS + "{% endfor %}{% endif %}|{% endfor %}")
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_contents_have_the_form_that_a_template_is_written_for(form):
+    """Texts, or lists of parts, as of models that see pictures, too."""
+    said = [Message("system", "s"), Message("user", "u"), Message("assistant", "a")]
+    assert rendered(FORMS[form], *said) == "s|u|a|"
+
+
+def test_a_template_for_parts_without_a_system_has_it_said_by_the_user():
+    """Both at once."""
+    source = (
+        "{% if messages[0].role == 'system' %}{{ raise_exception('none') }}{% endif %}"
+        + FORMS["parts alone"]
+    )
+    assert rendered(source, Message("system", "s"), Message("user", "u")) == "s\n\nu|"
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_template_trims_what_it_is_written_to(typed):
+    """And sees a message without words."""
+    said = "m.content[0].text" if typed else "m.content"
+    source = "{% for m in messages %}<{{ " + said + " | trim }}>{% endfor %}"
+    turns = [Message("user", " \n hi  you\xa0\n"), Message("assistant", " ")]
+    assert rendered(source, *turns) == "<hi  you><>"
+    kept = source.replace(" | trim", "")
+    assert rendered(kept, *turns) == "< \n hi  you\xa0\n>< >"
+    wide = Message("user", " " * 100 + "hi")
+    assert rendered(source, wide) == f"<{wide.content}>", (
+        "no more than a template's own"
+    )
+
+
+STRIPS = (
+    "{% for m in messages %}{% set said = m.content %}"
+    "{% if m.role == 'assistant' and '</think>' in said %}"
+    "{% set said = said.split('</think>')[-1].lstrip('\\n') %}{% endif %}"
+    "<{{ said }}>{% endfor %}"
+)
+THOUGHT = "<think>\nhm <b>\n</think>\n\nYes <think>"
+
+
+def test_a_template_strips_the_thoughts_of_an_old_answer():
+    """A user's marks are words; so are those that a template leaves."""
+    turns = [Message("user", "a </think> b"), Message("assistant", THOUGHT)]
+    assert rendered(STRIPS, *turns) == "<a </think> b><Yes <think>>"
+    plain = "{% for m in messages %}<{{ m.content }}>{% endfor %}"
+    assert rendered(plain, *turns) == f"<a </think> b><{THOUGHT}>"
+    segments = render(ChatTemplate(STRIPS, {}), turns)
+    assert " <think>" in [one.text for one in segments if not one.control]
+
+
+def test_a_template_may_say_old_thoughts_in_its_own_words():
+    """It gets them without the lines around them."""
+    source = (
+        "{% for m in messages %}{% set parts = m.content.split('</think>') %}"
+        "[{{ parts[0].split('<think>')[-1].strip('\\n') }}]{{ parts[-1] | trim }}"
+        "{% endfor %}"
+    )
+    assert rendered(source, Message("assistant", THOUGHT)).startswith("[hm <b>]Yes")
+
+
+def test_a_template_that_loses_an_answer_behind_its_thoughts_is_an_error():
+    source = "{% for m in messages %}{{ m.content.split('</think>')[0] }}{% endfor %}"
+    with pytest.raises(ModelError, match="leaves out a message"):
+        rendered(source, Message("assistant", THOUGHT))

@@ -138,6 +138,61 @@ def test_it_stops_at_the_end_and_at_a_stop_string_and_where_the_room_ends():
         assert written() == (text_of(tokens), "length")
 
 
+class Parts(FakeText):
+    """Every token is two thirds of a character."""
+
+    def piece(self, token_id):
+        return b"\xe2\x82"
+
+
+class Words(FakeText):
+    """Every token is a word with the blank before it, as SentencePiece has it."""
+
+    begins_with_blank = True
+
+    def piece(self, token_id):
+        return b" %d" % token_id
+
+
+def written(text_of, path, **wanted):
+    """What curl is told whole, and in the pieces of a stream."""
+    models = with_text(fake_models(), text_of=text_of)
+    with running(lambda: models, openai=True) as server:
+        url = f"{server.url}/openai/v1/{path}"
+        told = [
+            ask("POST", url, headers=HEADERS, json={**wanted, "stream": stream}).text
+            for stream in (False, True)
+        ]
+    whole = json.loads(told[0])["choices"][0]
+    events = [json.loads(line[6:]) for line in told[1].split("\n\n")[:-2]]
+    pieces = [one["choices"][0] for one in events]
+    if path == "completions":
+        return whole["text"], "".join(one["text"] for one in pieces)
+    streamed = "".join(one["delta"].get("content", "") for one in pieces)
+    return whole["message"]["content"], streamed
+
+
+WANTED = {"model": "generalist", "temperature": 0}
+
+
+def test_a_limit_inside_a_character_sends_nothing_of_it():
+    """Neither whole nor as a stream."""
+    wanted = {**WANTED, "prompt": "Once", "max_tokens": 1}
+    assert written(Parts, "completions", **wanted) == ("", "")
+    wanted = {**WANTED, "messages": HELLO, "max_tokens": 1}
+    assert written(Parts, "chat/completions", **wanted) == ("", "")
+
+
+def test_a_chat_does_not_begin_with_the_blank_of_its_first_word():
+    """A completion does: it goes on with words."""
+    chat = {**WANTED, "messages": HELLO, "max_tokens": 3}
+    for text in written(Words, "chat/completions", **chat):
+        assert len(text.split(" ")) == 3
+        assert not text.startswith(" ")
+    for text in written(Words, "completions", **WANTED, prompt="a", max_tokens=3):
+        assert text.startswith(" ")
+
+
 def test_a_seed_gives_the_same_text_again(server):
     with client(server) as asked:
         texts = [
@@ -209,7 +264,7 @@ def test_bodies_that_are_none_and_too_large(server):
     large = ask("POST", url, headers=HEADERS, content=b"x" * (3 << 20))
     wrong = ask("GET", url, headers=HEADERS)
     assert broken.status_code == 400
-    assert broken.json()["error"]["message"] == "the body is not JSON"
+    assert broken.json()["error"]["message"] == "the body is not JSON in UTF-8"
     assert (large.status_code, large.json()["error"]["code"]) == (413, "body_too_large")
     assert (wrong.status_code, wrong.json()["error"]["type"]) == (
         405,

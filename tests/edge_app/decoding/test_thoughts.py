@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoding_core.messages import TokenBlock
-from edge_app.decoding.events import EventEmitter, HeldBack, ThoughtRemover
+from edge_app.decoding.events import Drafted, EventEmitter, HeldBack, ThoughtRemover
 from models.thinking import MARKS
 
 
@@ -72,3 +72,16 @@ def test_what_was_held_back_is_placed_among_the_words_that_are_read():
     emitter.settled(TokenBlock((4,), ("local",)))
     (held,) = (one for one in found if isinstance(one, HeldBack))
     assert emitter.tokens[held.position].text == " Zoltan"
+
+
+def test_a_text_begins_with_its_first_word_and_ends_with_its_last_character():
+    """Not with the blank that a token holds, nor with a part of a character."""
+    pieces = [b" Dear", b" Zo", b"\xc3", b"\xab", b"\xe2\x82"]
+    found = []
+    emitter = EventEmitter(found.append, pieces.__getitem__, blank=True)
+    emitter.drafted(0)
+    emitter.settled(TokenBlock((0, 1, 2), ("accepted",) * 3))
+    emitter.drafted(3)
+    emitter.settled(TokenBlock((3, 4), ("accepted",) * 2))
+    assert emitter.text() == "Dear Zo\xeb"
+    assert [one.text for one in found if isinstance(one, Drafted)] == ["Dear", "\xeb"]

@@ -163,6 +163,7 @@ def test_only_the_last_message_is_the_request(url, service):
     settings = request.settings
     assert (settings.temperature, settings.top_p) == (0.5, 0.5)
     assert (settings.seed, request.max_tokens) == ((1 << 63) - 1, 7)
+    assert request.reserved == 7
 
 
 @pytest.mark.parametrize(
@@ -182,8 +183,17 @@ def test_what_a_program_leaves_open_is_as_the_person_set_it():
     body = CompletionBody.model_validate({"model": "specsteer", "prompt": "Thank Ana"})
     request = write_request(body, EndpointConfig(TEMPLATE, KEY))
     assert request.settings == TEMPLATE.settings
-    assert request.max_tokens == TEMPLATE.max_tokens
+    assert request.max_tokens == request.reserved == TEMPLATE.max_tokens
     assert request.brief.task == "email"
+
+
+def test_a_long_limit_takes_no_room_from_the_letters():
+    """What was found to be needed for a text is kept free, as without it."""
+    body = CompletionBody.model_validate(
+        {"model": "specsteer", "prompt": "Thank Ana", "max_tokens": 100_000}
+    )
+    request = write_request(body, EndpointConfig(TEMPLATE, KEY))
+    assert (request.max_tokens, request.reserved) == (100_000, TEMPLATE.max_tokens)
 
 
 def test_a_stop_string_ends_the_text(url, service):
@@ -286,7 +296,7 @@ def test_what_no_browser_sends_is_no_origin(origin):
         (b"\xff", 400),
         (b'{"model": "specsteer"}', 400),
         (b'{"model": "gpt", "messages": [{"role": "user", "content": "x"}]}', 404),
-        (b" " * (1 << 21), 413),
+        pytest.param(b" " * ((2 << 20) + 1), 413, id="large"),
     ],
 )
 def test_bodies_that_are_none(url, service, content, status):

@@ -32,9 +32,9 @@ def passage(number, text="Hullo Ana,\n\nThank you.\n\nYours,\nTess", kind="email
     )
 
 
-def build(passages, room=2000, background="", max_tokens=100):
+def build(passages, room=2000, background="", max_tokens=100, **options):
     builder = PromptBuilder(words, CHATML, room)
-    return builder.build(REQUEST, passages, background, max_tokens)
+    return builder.build(REQUEST, passages, background, max_tokens, **options)
 
 
 def test_the_public_prompt_holds_the_request_alone():
@@ -64,6 +64,18 @@ def test_a_request_that_is_too_long_is_refused():
     """With what to do."""
     with pytest.raises(ContextFullError, match="max-tokens"):
         build([], room=130, background="word " * 200)
+
+
+def test_a_text_that_is_clamped_gets_the_room_there_is():
+    """Passages then have none; and where there is none at all it is refused."""
+    long = "word " * 60
+    prompts = build([passage(1)], room=130, background=long, clamps=True)
+    assert prompts.sources == ()
+    assert 30 < 130 - len(prompts.private_ids) < 100
+    sound = build([passage(1)], clamps=True)
+    assert sound == build([passage(1)])
+    with pytest.raises(ContextFullError, match="with 1 for the text"):
+        build([], room=130, background="word " * 200, clamps=True)
 
 
 @given(st.text(alphabet="ab. \n", max_size=300), st.integers(5, 40))

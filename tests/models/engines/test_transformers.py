@@ -59,6 +59,7 @@ def test_pieces_of_a_vocabulary_with_a_sign_for_the_space():
     assert found.piece(9) == b"<think>", "no control token: it is written"
     assert 2 in found.end_ids
     assert found.size == 10
+    assert found.begins_with_blank
 
 
 def test_pieces_of_a_vocabulary_of_bytes():
@@ -74,6 +75,7 @@ def test_pieces_of_a_vocabulary_of_bytes():
         bytes([byte]) for byte in range(256)
     ]
     assert found.piece(256) == b" \xe9"
+    assert not found.begins_with_blank
     for text in ("naïve 🎉\n", "\ud800x"):
         ids = found.tokenize(text)
         assert found.detokenize(ids) == text.encode("utf-8", "replace").decode()
