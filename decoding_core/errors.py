@@ -74,6 +74,10 @@ class CloudUnreachableError(CloudError):
     """No answer from the server. The loop goes on offline and the person is told."""
 
 
+class CloudSlowError(CloudUnreachableError):
+    """No whole answer in time. The same block is not sent again."""
+
+
 class SessionLostError(CloudError):
     """The server no longer knows the session. The client opens it again by itself."""
 

@@ -65,6 +65,10 @@ RATIO_UNIT = 2.0**-20
 """Sums of multiples of this are exact in a double, in any order."""
 NOTHING_LEFT_OUT = float(np.finfo(np.float32).min)
 """What stands for the logarithm of zero where only finite numbers travel."""
+_ROUNDING = 1e-3
+"""More than rounding adds to a log-probability, or to a sum of probabilities."""
+_LOWEST_LOGPROB = -1e30
+"""Below this a product with the highest strength is no float32 any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +389,7 @@ class FrameFormat:
         found = tuple(self._decode_row(frame, at) for at in starts)
         seconds, ratio_sum = sums
         verdict = Verdict(epoch, round_, value, found, ratio_sum, seconds)
-        check_finite(verdict)
+        check_verdict(verdict)
         return verdict
 
     def _check_version(self, version: int) -> None:
@@ -419,11 +423,28 @@ class FrameFormat:
         )
 
 
-def check_finite(verdict: Verdict) -> None:
-    """Raise MessageError when a verdict holds what no model can have said."""
-    values = [np.array([verdict.ratio_sum, verdict.seconds])]
-    for row in verdict.rows:
-        values += [np.array([row.tail_log_ratio]), row.generalist_logprobs]
-        values += [] if row.base_logprobs is None else [row.base_logprobs]
-    if not all(np.isfinite(one).all() for one in values):
+def check_verdict(verdict: Verdict) -> None:
+    """Raise MessageError when a verdict holds what no model can have said: the only
+    gate between a server's numbers and those who compute with them."""
+    sums = verdict.ratio_sum, verdict.seconds
+    if not np.isfinite([*sums, *(row.tail_log_ratio for row in verdict.rows)]).all():
         raise MessageError("a verdict with values that are not finite")
+    most = (DRAFT_LIMIT + 1) * THRESHOLD_LIMIT
+    if min(sums) < 0.0 or verdict.ratio_sum > most:
+        raise MessageError("a verdict with sums that cannot be")
+    for row in verdict.rows:
+        if not row.token_ids.size:
+            raise MessageError("a row without candidates")
+        if (np.diff(row.token_ids) <= 0).any():
+            raise MessageError("a row whose candidates do not rise")
+        of_generalist, of_base = row.generalist_logprobs, row.base_logprobs
+        for logprobs in (of_generalist, of_base):
+            if logprobs is None:
+                continue
+            if not np.isfinite(logprobs).all():
+                raise MessageError("a verdict with values that are not finite")
+            if logprobs.max() > _ROUNDING or logprobs.min() < _LOWEST_LOGPROB:
+                raise MessageError("a row with log-probabilities that cannot be")
+        # The base's may lack a constant.
+        if np.exp(of_generalist, dtype=np.float64).sum() > 1.0 + _ROUNDING:
+            raise MessageError("a row whose probabilities have a sum above 1")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from decoding_core.errors import MessageError
+from decoding_core.foreign_text import one_line
 from decoding_core.messages import (
     VERSION,
     Candidates,
@@ -19,10 +21,14 @@ from decoding_core.messages import (
     Signal,
     Terms,
     Verdict,
-    check_finite,
+    check_verdict,
 )
 
 Json = dict[str, Any]
+_SESSION_ID = re.compile(r"[A-Za-z0-9._~-]{1,200}")
+"""It becomes a part of an address."""
+_LONGEST_NAME = 200
+_SIGNALS = {one.name.lower(): one for one in (Kind.RESYNC, Kind.BUSY, Kind.ERROR)}
 
 
 def open_to_json(request: OpenSession) -> Json:
@@ -47,11 +53,15 @@ def opened_to_json(opened: SessionOpened) -> Json:
 
 
 def opened_from_json(body: Mapping[str, Any]) -> SessionOpened:
-    """The answer; raises MessageError when it is none."""
-    try:
-        return SessionOpened(**{k: str(v) for k, v in body.items()})
-    except (TypeError, AttributeError) as error:
-        raise MessageError("the server's answer is no session") from error
+    """The answer, with names that can be shown and kept; raises MessageError when it is
+    none."""
+    names = [body.get(name) for name in ("session_id", "generalist", "base")]
+    texts = [one for one in names if isinstance(one, str)]
+    if len(texts) < len(names) or not _SESSION_ID.fullmatch(texts[0]):
+        raise MessageError("the server's answer is no session")
+    return SessionOpened(
+        texts[0], *(one_line(one)[:_LONGEST_NAME] for one in texts[1:])
+    )
 
 
 def block_to_json(block: DraftBlock) -> Json:
@@ -95,22 +105,29 @@ def answer_to_json(answer: Verdict | Signal, drafted: int) -> Json:
 def answer_from_json(body: Mapping[str, Any]) -> Verdict | Signal:
     """The answer; raises MessageError when it is none."""
     try:
-        epoch, round_, kind = body["epoch"], body["round"], body["type"]
+        epoch, round_, kind = _count(body["epoch"]), _count(body["round"]), body["type"]
         if kind in ("accept", "reject"):
             rows = tuple(_row_from_json(row) for row in body["rows"])
             sums = float(body["ratio_sum"]), float(body["seconds"])
-            verdict = Verdict(epoch, round_, cast(int, body["accepted"]), rows, *sums)
-            check_finite(verdict)
+            verdict = Verdict(epoch, round_, _count(body["accepted"]), rows, *sums)
+            check_verdict(verdict)
             return verdict
-        return Signal(Kind[kind.upper()], epoch, round_, body["value"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return Signal(_SIGNALS[kind], epoch, round_, _count(body["value"]))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise MessageError("the server's answer is no verdict") from error
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 64:
+        raise ValueError("no count")
+    return value
 
 
 def _row_from_json(row: Mapping[str, Any]) -> Candidates:
     base = row["base_logprobs"]
+    ids = [_count(one) for one in row["token_ids"]]
     return Candidates(
-        np.asarray(row["token_ids"], np.int32),
+        np.asarray(ids, np.int32),
         np.asarray(row["generalist_logprobs"], np.float32),
         None if base is None else np.asarray(base, np.float32),
         float(row["tail_log_ratio"]),

@@ -54,7 +54,7 @@ from decoding_core.errors import (
     MessageError,
     SessionLostError,
 )
-from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, Verdict, check_finite
+from decoding_core.messages import DRAFT_LIMIT, SETTLED_LIMIT, Verdict, check_verdict
 from decoding_core.protocols import Rows
 
 CHUNK = 256
@@ -505,7 +505,7 @@ class Scheduler:
                     raise outcome
                 verdict = round_.verify(*outcome)
                 result = replace(verdict, seconds=turn.seconds)
-                check_finite(result)
+                check_verdict(result)
             except Exception as error:  # noqa: BLE001 - the thread must go on
                 result = _known(error)
                 text.failed = round_

@@ -266,7 +266,7 @@ class DecodeLoop:
             bound = decision.truncation_bound
             self._emitter.verified(block.length, len(kept), waited, bound)
             confidences = drafter.confidences[: block.length]
-            times = verdict.seconds, waited
+            times = min(verdict.seconds, waited), waited
             self._lengths.verified(block.length, len(kept), *times, confidences)
 
         # Tell what was thought of what stays; roll back to it, and settle it.

@@ -19,6 +19,7 @@ from typing import TypeVar
 from decoding_core.errors import (
     CloudBusyError,
     CloudRefusedError,
+    CloudSlowError,
     CloudUnreachableError,
     DecodingError,
     EngineError,
@@ -55,7 +56,10 @@ class Patience:
     first_return: float = 2.0
     """So long after it was left, the server is asked again for the first time."""
     longest_return: float = 30.0
-    """Between two such questions; the pause doubles up to this."""
+    """Between two such questions; the pause doubles up to this, and begins with it
+    after a server that was too slow."""
+    block: float = 60.0
+    """In all, over one block, with a server that fails again and again."""
 
 
 def go_alone(error: Exception, what: str, *, allowed: bool) -> str:
@@ -69,13 +73,18 @@ def go_alone(error: Exception, what: str, *, allowed: bool) -> str:
 class _Left:
     """What is left of the patience over one block."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: Patience, clock: Callable[[], float]) -> None:
         self._pauses = iter(patience.pauses)
         self._busy = patience.busy
+        self._clock, self._until = clock, clock() + patience.block
         self._losses, self._faults = _MOST_LOSSES, _MOST_FAULTS
 
     def pause_before_trying_again(self, error: DecodingError) -> float | None:
         """Seconds to wait after an error; None: patience is at its end."""
+        busy = isinstance(error, CloudBusyError)
+        late = self._clock() > self._until + (self._busy if busy else 0.0)
+        if late or isinstance(error, CloudSlowError):
+            return None
         if isinstance(error, CloudBusyError):
             pause = max(error.retry_after, _LEAST_BUSY_SECONDS)
             self._busy -= pause
@@ -129,7 +138,7 @@ class VerifierSession:
         self._known: int | None = None  # tokens of the text that the server holds
         self._round = -1
         self._out: deque[_Asked] = deque()
-        self._left = _Left(self._patience)
+        self._left = _Left(self._patience, clock)
         self._has_verified = self._returning = False
         self._pause = self._patience.first_return
         self._return_at: float | None = None
@@ -147,7 +156,7 @@ class VerifierSession:
             ContextFullError: the prompt leaves no room for a text.
             StoppedError: the person stopped.
         """
-        left = _Left(replace(self._patience, pauses=()))
+        left = _Left(replace(self._patience, pauses=()), self._clock)
         while True:
             try:
                 opened = self._verifier.open(self._request)
@@ -311,7 +320,7 @@ class VerifierSession:
     def _new_patience(self) -> _Left:
         """For the next block; with a server that was left it is short."""
         pauses = () if self._returning else self._patience.pauses
-        return _Left(replace(self._patience, pauses=pauses))
+        return _Left(replace(self._patience, pauses=pauses), self._clock)
 
     def _open_again(self, text_ids: Sequence[int]) -> None:
         self._verifier.open(replace(self._request, text_ids=tuple(text_ids)))
@@ -325,6 +334,8 @@ class VerifierSession:
             self._pause = min(2 * self._pause, self._patience.longest_return)
         else:
             self._notice(sentence)
+        if isinstance(error, CloudSlowError):
+            self._pause = self._patience.longest_return
         self.alone, self._returning, self._known = True, False, None
         refused = isinstance(error, CloudRefusedError)
         self._return_at = None if refused else self._clock() + self._pause

@@ -10,6 +10,7 @@ come than the answer can have. Foreign exceptions become ours here and nowhere e
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import ssl
@@ -23,16 +24,19 @@ import httpcore
 import httpx
 from httpx_ws import (
     HTTPXWSException,
+    WebSocketNetworkError,
     WebSocketSession,
     WebSocketUpgradeError,
     connect_ws,
 )
+from wsproto.events import Event, Message
 from wsproto.utilities import ProtocolError
 
 from decoding_core.errors import (
     CertificateError,
     CloudError,
     CloudRefusedError,
+    CloudSlowError,
     CloudUnreachableError,
     DecodingError,
     MessageError,
@@ -41,13 +45,18 @@ from decoding_core.errors import (
 )
 from decoding_core.foreign_text import one_line
 from decoding_core.versions import HEADER, SPOKEN
-from edge_app.decoding.events import Emit, Received, Sent
+from edge_app.decoding.events import Emit, Notice, Received, Sent
 from edge_app.transport.problems import error_of
 from edge_app.transport.shape import padded
 
 _CONNECT_SECONDS = 3.0
 _REQUEST_SECONDS = 15.0
-_ANSWER_SECONDS = 60.0
+_ANSWER_SECONDS = 30.0
+"""For an answer on a WebSocket; it may come on another one."""
+_REST_SECONDS = 15.0
+"""For the rest of an answer, once a part of it is there."""
+_WORD_SECONDS = 10.0
+"""After which the person is told what is waited for."""
 _WRITE_SECONDS = 15.0
 _POLL_SECONDS = 0.05
 _LARGEST_HEAD = 128 << 10
@@ -58,7 +67,14 @@ _CONTROL_BYTES = 16 << 10
 _CHUNK = 64 << 10
 _TEXT_DONE, _GOES_ON = 1000, 1001
 """Codes to close a WebSocket with: the first ends the session on the server."""
-_BROKEN = (HTTPXWSException, httpx.TransportError, httpcore.NetworkError, ProtocolError)
+_BROKEN = (
+    HTTPXWSException,
+    httpx.TransportError,
+    httpcore.NetworkError,
+    httpcore.TimeoutException,
+    ProtocolError,
+)
+_TOO_SLOW = "takes too long to answer"
 
 
 class Line:
@@ -91,7 +107,7 @@ class Line:
         if self._may_stop and self._stop.is_set():
             raise httpcore.ReadError("stopped")
         if self._deadline is not None and time.monotonic() > self._deadline:
-            self._give_up("takes too long to answer")
+            self._give_up(_TOO_SLOW)
         if self._most_down is not None and self.down > self._most_down:
             self._give_up("sends more than its answer can hold")
 
@@ -148,7 +164,11 @@ class _WatchedStream(httpcore.NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         # Counted first: of what fails in the middle, a part may have left.
         self._line.up += len(buffer)
-        self._inner.write(buffer, _WRITE_SECONDS if timeout is None else timeout)
+        for start in range(0, len(buffer), _CHUNK):
+            if start:
+                self._line.check()
+            part = buffer[start : start + _CHUNK]
+            self._inner.write(part, _WRITE_SECONDS if timeout is None else timeout)
 
     def close(self) -> None:
         self._inner.close()
@@ -216,6 +236,38 @@ def watched_transport(
     return transport
 
 
+class _Stream(WebSocketSession):
+    """A WebSocket that knows since when a part of an answer is there, and whose threads
+    end without a word, whatever a server sends: who waits is told."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.begun: float | None = None
+        """When the answer began of which a part is still to come."""
+        received = self.connection.events
+
+        def noted() -> Iterator[Event]:
+            for event in received():
+                if isinstance(event, Message):
+                    begun = self.begun or time.monotonic()
+                    self.begun = None if event.message_finished else begun
+                yield event
+
+        self.connection.events = noted  # type: ignore[method-assign, assignment]
+
+    def _background_receive(self, *args: Any) -> None:
+        self._run(super()._background_receive, *args)
+
+    def _background_keepalive_ping(self, *args: Any) -> None:
+        self._run(super()._background_keepalive_ping, *args)
+
+    def _run(self, work: Callable[..., None], *args: Any) -> None:
+        try:
+            work(*args)
+        except Exception:  # noqa: BLE001 - such as a ping that comes while it closes
+            self._events.put(WebSocketNetworkError())
+
+
 class Connection:
     """HTTP requests and one WebSocket to one server."""
 
@@ -267,10 +319,13 @@ class Connection:
             headers=headers,
             timeout=httpx.Timeout(_REQUEST_SECONDS, connect=_CONNECT_SECONDS),
             transport=transport,
+            # Else it is looked at, though no redirect is followed.
+            event_hooks={"response": [lambda told: told.headers.pop("Location", None)]},
         )
         self._exits = ExitStack()
-        self._socket: WebSocketSession | None = None
+        self._socket: _Stream | None = None
         self._awaited = 0  # answers that are still to come on the WebSocket
+        self._has_said = False  # that an answer is waited for
 
     @property
     def awaits_answers(self) -> bool:
@@ -340,26 +395,27 @@ class Connection:
         with self._broken_is_lost(), self._sent("block", token_ids, frame):
             socket.send_bytes(frame)
 
-    def receive(self, *, wait: bool = True) -> bytes | None:
-        """The next frame on the WebSocket; None: none is there, and it is not to be
-        waited for.
+    def receive(self, *, wait: bool = True, until: float = math.inf) -> bytes | None:
+        """The next frame on the WebSocket, waited for no longer than `until`, by the
+        monotonic clock; None: none is there, and it is not to be waited for.
 
         Raises:
             ConnectionLostError: the socket broke; a new one may be tried.
-            CloudUnreachableError: nothing comes.
+            ConnectionSlowError: it took too long; a new one may be tried once.
             StoppedError: the person stopped.
         """
         if self._socket is None:
             raise ConnectionLostError(f"lost the server at {self.url}")
         with self._broken_is_lost():
             if wait:
-                answer = self._receive(self._socket)
+                answer = self._receive(self._socket, until)
             else:
                 try:
                     answer = self._socket.receive_bytes(timeout=0.0)
                 except queue.Empty:
                     return None
         self._awaited -= 1
+        self._has_said = False
         self._received("verdict")
         return answer
 
@@ -377,10 +433,9 @@ class Connection:
         socket, self._socket, self._awaited = self._socket, None, 0
         exits, self._exits = self._exits, ExitStack()
         try:
-            with self._sent("end", (), b""):
+            with self._sent("end", (), b""), exits:
                 if socket is not None:
                     socket.close(code)
-                exits.close()
         except (*_BROKEN, OSError):
             return False  # it was broken, which is why it is closed
         return socket is not None
@@ -390,7 +445,7 @@ class Connection:
         self.disconnect()
         self._client.close()
 
-    def connect(self, path: str) -> WebSocketSession:
+    def connect(self, path: str) -> _Stream:
         """The WebSocket at `path`, opened if it is not open; raises as `request`
         does."""
         if self._socket is not None:
@@ -398,23 +453,40 @@ class Connection:
         self._line.allow(_LARGEST_HEAD, _REQUEST_SECONDS)
         with self._translated(), self._sent("stream", (), b""):
             self._socket = self._exits.enter_context(
-                connect_ws(path, self._client, max_message_size_bytes=_CHUNK)
+                connect_ws(
+                    path,
+                    self._client,
+                    max_message_size_bytes=_CHUNK,
+                    queue_size=0,  # what comes is bounded in bytes
+                    session_class=_Stream,
+                )
             )
         self._line.allow(_CONTROL_BYTES)
         self._received("stream")
         return self._socket
 
-    def _receive(self, socket: WebSocketSession) -> bytes:
-        deadline = time.monotonic() + _ANSWER_SECONDS
-        while time.monotonic() < deadline:
+    def _receive(self, socket: _Stream, until: float) -> bytes:
+        asked = time.monotonic()
+        until = min(until, asked + _ANSWER_SECONDS)
+        while True:
             if self._stop.is_set():
                 raise StoppedError("stopped while waiting for the server")
             try:
                 return socket.receive_bytes(timeout=_POLL_SECONDS)
             except queue.Empty:
-                continue
-        self.disconnect()  # an answer that comes now would be taken for the next one
-        raise CloudUnreachableError(f"the server at {self.url} does not answer")
+                now, begun = time.monotonic(), socket.begun
+            if now > asked + _WORD_SECONDS and not self._has_said:
+                self._has_said = True
+                self._emit(
+                    Notice(
+                        f"the server at {self.url} has not answered for "
+                        f"{_WORD_SECONDS:g} seconds; it is waited for, up to a minute"
+                    )
+                )
+            if now > until or (begun is not None and now > begun + _REST_SECONDS):
+                # An answer that comes now would be taken for the next one.
+                self.disconnect()
+                raise ConnectionSlowError(f"the server at {self.url} {_TOO_SLOW}")
 
     @contextmanager
     def _broken_is_lost(self) -> Iterator[None]:
@@ -444,10 +516,13 @@ class Connection:
             raise MessageError("the server named a session that none can be") from error
         except (httpx.TransportError, HTTPXWSException) as error:
             self._raise_if_stopped(error)
-            if self._line.complaint:
-                raise CloudUnreachableError(
-                    f"the server at {self.url} {self._line.complaint}"
-                ) from error
+            if complaint := self._line.complaint:
+                kind = (
+                    CloudSlowError if complaint == _TOO_SLOW else CloudUnreachableError
+                )
+                raise kind(f"the server at {self.url} {complaint}") from error
+            if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
+                raise CloudSlowError(f"the server at {self.url} {_TOO_SLOW}") from error
             raise _no_answer(error, self.url, pinned=self._pinned) from error
 
     @contextmanager
@@ -471,6 +546,10 @@ class Connection:
 
 class ConnectionLostError(CloudError):
     """A WebSocket broke. The verifier connects again and repeats the round."""
+
+
+class ConnectionSlowError(ConnectionLostError):
+    """A WebSocket brought no whole answer in time, and was closed."""
 
 
 def certificate_at(url: str, stop: threading.Event | None = None) -> str:

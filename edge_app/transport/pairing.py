@@ -28,19 +28,27 @@ from edge_app.config.paired import PairedServer
 from edge_app.decoding.events import Emit
 from edge_app.transport.client import Connection, certificate_at
 
+_LONGEST = 400
+"""Characters of a token or a name."""
 _TRIES = "The server counts a try; after five the code is good no more"
 
 
 def fingerprint_of(certificate: str) -> str:
-    """The SHA-256 of the public key in a certificate (PEM), 64 hexadecimal digits."""
+    """The SHA-256 of the public key in a certificate (PEM), 64 hexadecimal digits.
+    Raises CertificateError for one that cannot be read."""
     # It loads OpenSSL anew, which nothing but pairing needs.
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
 
-    key = x509.load_pem_x509_certificate(certificate.encode()).public_key()
-    info = key.public_bytes(
-        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    try:
+        key = x509.load_pem_x509_certificate(certificate.encode()).public_key()
+        info = key.public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    except Exception as error:  # whatever the library makes of such bytes
+        raise CertificateError(
+            "the certificate that is shown there cannot be read, so nothing was sent"
+        ) from error
     return hashlib.sha256(info).hexdigest()
 
 
@@ -96,9 +104,12 @@ def pair(
     finally:
         connection.close()
     said = [answer.get(name) for name in ("token", "user", "name")]
-    if not all(isinstance(one, str) and one.isprintable() for one in said):
+    texts = [one for one in said if isinstance(one, str) and one.isprintable()]
+    if len(texts) < len(said) or max(map(len, texts)) > _LONGEST:
         raise MessageError("the server's answer is none to a pairing")
-    token, user, name = map(str, said)
+    token, user, name = texts
+    if not token.isascii():  # it could never be sent
+        raise MessageError("the server's answer is none to a pairing")
     return PairedServer(url, token, certificate, user, name)
 
 

@@ -36,8 +36,9 @@ def error_of(
 ) -> DecodingError:
     """The error for an HTTP status and the problem+json body that came with it;
     `versions` is the header in which the server says which it speaks."""
-    said = str(problem.get("detail") or problem.get("title") or f"status {status}")
-    detail = one_line(said[:_LONGEST_DETAIL])
+    said = problem.get("detail") or problem.get("title")
+    detail = one_line((said if isinstance(said, str) else "")[:_LONGEST_DETAIL])
+    detail = detail.strip() or f"status {status}"
     if status == 403 and problem.get("code") == "pairing-refused":
         return CloudRefusedError(f"the server at {url} refused: {detail}")
     if status == 403 and problem.get("code") == "forbidden":

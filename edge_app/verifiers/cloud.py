@@ -11,13 +11,16 @@ both have in common.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 
 from decoding_core.errors import (
     CloudError,
+    CloudSlowError,
     CloudUnreachableError,
     DecodingError,
     MessageError,
@@ -38,13 +41,21 @@ from decoding_core.messages import (
 from decoding_core.verifier import BlocksOut, VerifierRole, role_of
 from decoding_core.wire_json import open_to_json, opened_from_json
 from edge_app.decoding.events import Emit
-from edge_app.transport.client import Connection, ConnectionLostError
+from edge_app.transport.client import (
+    Connection,
+    ConnectionLostError,
+    ConnectionSlowError,
+)
 from edge_app.transport.problems import error_of_signal
 from edge_app.transport.shape import Cadence
 from models.running.interface import shown_token, token_list_id
 
 _MOST_SOCKETS = 3  # broken in succession over one block: then the server counts as gone
 _MOST_STALE = 16
+_BLOCK_SECONDS = 60.0
+"""For the answer to a block, over however many sockets."""
+_AGAIN_SECONDS = 10.0
+"""The same for a server that was too slow for the last block."""
 _CLOSE_SECONDS = 1.0
 _SESSIONS = "/v1/sessions"
 
@@ -76,6 +87,7 @@ class CloudVerifier:
         self._answer: Verdict | Signal | None = None  # to the oldest block
         self._error: DecodingError | None = None
         self._tries = 0
+        self._seconds = _BLOCK_SECONDS
 
     @property
     def url(self) -> str:
@@ -86,7 +98,7 @@ class CloudVerifier:
         """Tell another text's `emit` what is sent from now on, and end when its `stop`
         is set."""
         self._connection.attach(emit, stop)
-        self._stop = stop
+        self._stop, self._seconds = stop, _BLOCK_SECONDS
 
     def reach(self) -> None:
         """Open the connection before a text needs it; raises as `Connection.request`
@@ -139,20 +151,29 @@ class CloudVerifier:
         self._session_id = opened.session_id
         # Now, while the specialist reads its prompt. The first block tries again, and
         # says what is wrong.
-        with suppress(CloudError):
+        try:
             self._connection.connect(f"{self._path()}/stream")
+        except CloudSlowError:
+            raise
+        except CloudError:
+            pass
         return opened
 
     def first_difference(self, names: Sequence[bytes]) -> str:
         """The first token that the server has otherwise, in words, found by
         halving; `names` are the device's. Raises what `open` does, and MessageError."""
+        until = time.monotonic() + _BLOCK_SECONDS
 
         def ask(count: int) -> tuple[int, str, bytes]:
             path = f"/v1/vocabulary/{count}"
+            if time.monotonic() > until:
+                raise CloudSlowError("the server takes too long to tell its tokens")
             answer = self._connection.request("vocabulary", "GET", path)
             try:
-                last = bytes.fromhex(answer["last"])
-                return int(answer["size"]), str(answer["id"]), last
+                size, name, last = answer["size"], answer["id"], answer["last"]
+                if type(size) is not int or not isinstance(name, str):
+                    raise TypeError
+                return size, name, bytes.fromhex(last)
             except (KeyError, TypeError, ValueError) as error:
                 raise MessageError("the server does not tell its tokens") from error
 
@@ -187,6 +208,7 @@ class CloudVerifier:
         Raises:
             SessionLostError: the server no longer has the session, or another text.
             CloudBusyError: the server asks to come back later.
+            CloudSlowError: no answer came in time.
             CloudUnreachableError: the server is gone.
             CloudRefusedError: the server said no.
             ContextFullError: the block does not fit into the server's models.
@@ -199,10 +221,16 @@ class CloudVerifier:
         with self._all_or_none():
             if self._error is not None:
                 raise self._error
+            slow, until = False, time.monotonic() + self._seconds
             while self._answer is None:
                 try:
-                    self._answer = self._receive(wait=True)
-                except ConnectionLostError:
+                    self._answer = self._receive(wait=True, until=until)
+                except ConnectionLostError as error:
+                    late = isinstance(error, ConnectionSlowError)
+                    if (slow and late) or time.monotonic() > until:
+                        self._seconds = _AGAIN_SECONDS
+                        raise CloudSlowError(str(error)) from error
+                    slow = slow or late
                     self._send_again()
             block, answer = self._out[0], self._answer
             if isinstance(answer, Signal):
@@ -213,6 +241,7 @@ class CloudVerifier:
                 raise MessageError("the server's verdict does not fit the block")
         self._out.popleft()
         self._answer, self._tries = None, _MOST_SOCKETS
+        self._seconds = _BLOCK_SECONDS
         return answer
 
     def ready(self) -> bool:
@@ -286,7 +315,9 @@ class CloudVerifier:
                 continue
         raise CloudUnreachableError(f"the server at {self.url} breaks every connection")
 
-    def _receive(self, *, wait: bool) -> Verdict | Signal | None:
+    def _receive(
+        self, *, wait: bool, until: float = math.inf
+    ) -> Verdict | Signal | None:
         """The answer to the oldest block; None: it is not there yet, and not to be
         waited for. Late answers to blocks before it are dropped; what the server says
         of the whole stream bears the key of the newest block it saw."""
@@ -294,10 +325,17 @@ class CloudVerifier:
         wanted = self._out[0].epoch, self._out[0].round
         newest = self._out[-1].epoch, self._out[-1].round
         for _ in range(_MOST_STALE):
-            frame = self._connection.receive(wait=wait)
+            frame = self._connection.receive(wait=wait, until=until)
             if frame is None:
                 return None
-            answer = self._frames.decode_answer(frame)
+            try:
+                answer = self._frames.decode_answer(frame)
+            except MessageError as error:
+                raise MessageError(
+                    f"the server at {self.url} answers as no model can ({error}); it "
+                    "is faulty, so choose another with --server, or write with "
+                    "--offline"
+                ) from error
             key = answer.epoch, answer.round
             if key == wanted:
                 return answer

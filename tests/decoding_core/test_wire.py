@@ -19,6 +19,7 @@ from decoding_core.messages import (
     FrameFormat,
     Kind,
     OpenSession,
+    SessionOpened,
     Signal,
     Terms,
     Verdict,
@@ -32,6 +33,7 @@ from decoding_core.wire_json import (
     block_to_json,
     open_from_json,
     open_to_json,
+    opened_from_json,
 )
 
 COMPARED = FrameFormat(draft_limit=8, rows=9, row_limit=20)
@@ -60,14 +62,15 @@ def verdicts(draw, with_base=True):
     rows = []
     for _ in range(draw(st.integers(0, 9))):
         size = draw(st.integers(1, 20))
-        lists = [
+        large, small = (
             np.array(draw(st.lists(floats, min_size=size, max_size=size)), np.float32)
             for _ in "ab"
-        ]
-        row_ids = draw(st.lists(u32, min_size=size, max_size=size))
-        base = lists[1] if with_base else None
+        )
+        large -= np.log(size)  # probabilities that sum to 1 at most
+        row_ids = draw(st.sets(u32, min_size=size, max_size=size))
+        base = small if with_base else None
         rows.append(
-            Candidates(np.array(row_ids, np.int32), lists[0], base, draw(tails))
+            Candidates(np.array(sorted(row_ids), np.int32), large, base, draw(tails))
         )
     kept = draw(st.integers(0, 8))
     sums = draw(ratios), draw(seconds)
@@ -134,19 +137,91 @@ def test_hostile_bytes_are_refused_or_read(data, direction):
             decode(candidate)
 
 
-def test_values_that_no_model_says_are_refused():
-    """NaN and infinities stop at the wire."""
-    names = ("generalist", "base", "tail", "sum", "seconds")
-    for wrong in names:
-        values = dict.fromkeys(names, -1.0)
-        values[wrong] = np.nan if wrong != "tail" else np.inf
-        large, base = (np.array([values[n]], "f4") for n in ("generalist", "base"))
-        row = Candidates(np.array([1], "i4"), large, base, values["tail"])
-        verdict = Verdict(0, 0, 0, (row,), values["sum"], values["seconds"])
-        with pytest.raises(MessageError, match="finite"):
-            FORMAT.decode_answer(FORMAT.encode_verdict(verdict, 1))
-        with pytest.raises(MessageError, match="finite"):
-            answer_from_json(answer_to_json(verdict, 1))
+def verdict_of(ids=(1, 5), large=(-1.0, -2.0), small=(-1.0, -2.0), tail=-3.0, **sums):
+    """A sound one, but for what is given."""
+    numbers = (np.array(one, np.float32) for one in (large, small))
+    row = Candidates(np.array(ids, np.int32), *numbers, tail)
+    return Verdict(
+        0, 0, 0, (row,), sums.get("ratio_sum", 0.5), sums.get("seconds", 0.125)
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"ids": (), "large": (), "small": ()}, "without candidates"),
+        ({"ids": (5, 1)}, "do not rise"),
+        ({"ids": (5, 5)}, "do not rise"),
+        ({"large": (np.nan, -1)}, "not finite"),
+        ({"large": (-np.inf, -np.inf)}, "not finite"),
+        ({"small": (-1, np.inf)}, "not finite"),
+        ({"tail": np.inf}, "not finite"),
+        ({"tail": np.nan}, "not finite"),
+        ({"ratio_sum": np.nan}, "not finite"),
+        ({"seconds": np.inf}, "not finite"),
+        ({"ratio_sum": -1.0}, "sums that cannot be"),
+        ({"ratio_sum": 1e300}, "sums that cannot be"),
+        ({"seconds": -1.0}, "sums that cannot be"),
+        ({"large": (0.5, -9)}, "log-probabilities that cannot be"),
+        ({"small": (0.5, -9)}, "log-probabilities that cannot be"),
+        ({"small": (-1, -3e38)}, "log-probabilities that cannot be"),
+        ({"large": (-0.1, -0.1)}, "a sum above 1"),
+    ],
+)
+def test_values_that_no_model_says_are_refused(wrong, sentence):
+    """They stop at the wire, in both codings."""
+    sound = verdict_of()
+    same(FORMAT.decode_answer(FORMAT.encode_verdict(sound, 1)), sound)
+    verdict = verdict_of(**wrong)
+    with pytest.raises(MessageError, match=sentence):
+        FORMAT.decode_answer(FORMAT.encode_verdict(verdict, 1))
+    with pytest.raises(MessageError, match=sentence):
+        answer_from_json(answer_to_json(verdict, 1))
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**400), 10**400)
+    | st.floats()
+    | st.text(st.characters(exclude_categories=()), max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner),
+    max_leaves=6,
+)
+
+
+@given(st.data())
+def test_json_that_somebody_has_tampered_with_is_an_answer_or_refused(data):
+    """A field of any kind in the place of any other, or none."""
+    body = answer_to_json(verdict_of(), 1)
+    where = data.draw(st.sampled_from([body, body["rows"][0]]))
+    name = data.draw(st.sampled_from(sorted(where)))
+    where[name] = data.draw(json_values)
+    if data.draw(st.booleans()):
+        del where[name]
+    with contextlib.suppress(MessageError):
+        answer_from_json(body)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["session_id", "generalist", "base"]), json_values)
+)
+def test_a_session_has_a_name_for_an_address_and_models_have_some_to_show(body):
+    """Whatever stands in their places."""
+    with contextlib.suppress(MessageError):
+        opened = opened_from_json(body)
+        assert opened.session_id.isascii()
+        (opened.generalist + opened.base).encode()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "\ud83d", "a/b", "..%2f", "a b", "a\n", "x" * 201, "\u00e9", 7, None]
+)
+def test_a_session_whose_name_is_no_part_of_an_address_is_none(name):
+    sound = {"session_id": "aB3_-.~", "generalist": "g\x1b\ud83d", "base": "b\u202e"}
+    assert opened_from_json(sound) == SessionOpened("aB3_-.~", "g\ufffd\ufffd", "b")
+    with pytest.raises(MessageError, match="no session"):
+        opened_from_json({**sound, "session_id": name})
 
 
 @pytest.mark.parametrize("threshold", [-1.0, np.nan, np.inf, 2e6])

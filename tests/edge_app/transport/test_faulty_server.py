@@ -1,15 +1,19 @@
-"""A server that names tokens which no vocabulary has: an error, never a crash."""
+"""A server whose answers are no model's: an error in a sentence, never a crash."""
 
+import struct
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from decoding_core.errors import DecodingError, EngineError, MessageError
 from decoding_core.messages import Candidates, OpenSession
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings
-from decoding_core.verifier import EngineVerifier, VerifierHere
+from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from edge_app.decoding.events import EventEmitter
 from edge_app.decoding.loop import decode_loop
 from edge_app.verifiers.on_device import EdgeBaseVerifier
@@ -77,6 +81,7 @@ def write(settings, verifier):
         max_tokens=40,
     )
     list(loop.blocks())
+    return loop
 
 
 @pytest.mark.parametrize("added", [SIZE, 1 << 30])
@@ -103,3 +108,66 @@ def test_no_row_holds_an_id_below_zero():
     one = np.zeros(2, np.float32)
     with pytest.raises(MessageError, match="below 0"):
         Candidates(np.array([1, -1], np.int32), one, one)
+
+
+FLOATS = [
+    *(np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-3, 5.0, 3.4e38, -3.4e38, 1e30, -1e30),
+    *(-1e29, -9999.0, -200.0, -1e-45, 1e-45),
+]
+NUMBERS = [0, 1, 2, 16, 17, 255, 1 << 16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1]
+WORDS = [struct.pack("<f", one) for one in FLOATS]
+WORDS += [struct.pack("<I", one) for one in NUMBERS]
+WORDS += [struct.pack("<d", one)[4:] for one in (np.nan, np.inf, -1.0, 1e300)]
+
+
+class Tampered(VerifierHere):
+    """Alters the frames of its verdicts, four bytes at once, from the second on."""
+
+    local = False
+
+    def __init__(self, inner, changes):
+        super().__init__()
+        self.inner, self.changes, self.rounds = inner, changes, 0
+
+    def open(self, request):
+        self.role = role_of(request.terms)
+        return self.inner.open(request)
+
+    def verify(self, block):
+        verdict = verdict_on(self.inner, block)
+        frames, count = self.role.frames, len(block.drafted)
+        frame = bytearray(frames.encode_verdict(verdict, count))
+        self.rounds += 1
+        for at, word in self.changes if self.rounds > 1 else ():
+            place = 16 + at % ((len(frame) - 16) // 4) * 4
+            frame[place : place + 4] = word
+        answer = frames.decode_answer(bytes(frame))
+        # What `CloudVerifier` asks of an answer, besides.
+        if answer.accepted > count or len(answer.rows) != len(
+            self.role.positions(answer.accepted, count)
+        ):
+            raise MessageError("the verdict does not fit")
+        return answer
+
+    def close(self):
+        self.inner.close()
+
+
+@pytest.mark.parametrize("method", [*ASKED, "rejection"])
+@settings(deadline=None, max_examples=15)
+@given(
+    st.lists(st.tuples(st.integers(0, 500), st.sampled_from(WORDS)), max_size=3),
+    st.sampled_from([0.7, 1.0]),
+    st.sampled_from([0.0, 1.0, 100.0]),
+)
+def test_a_frame_with_any_numbers_is_a_sentence_or_a_text(
+    method, changes, temperature, strength
+):
+    """Every token that is written is one, and nothing is left to numpy to complain
+    of."""
+    how = MethodSettings(
+        method=method, candidates=5, temperature=temperature, strength=strength
+    )
+    inner = EngineVerifier(HashEngine("large"), HashEngine("base"))
+    with np.errstate(invalid="raise"), suppress(DecodingError):
+        write(how, Tampered(inner, changes))

@@ -13,18 +13,23 @@ import pytest
 
 from decoding_core.errors import (
     CloudBusyError,
+    CloudSlowError,
     CloudUnreachableError,
     ContextFullError,
+    DecodingError,
     MessageError,
     StoppedError,
 )
+from decoding_core.foreign_text import one_line
 from decoding_core.messages import DraftBlock, Kind, OpenSession, Signal, digest
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
-from edge_app.decoding.events import Sent
+from edge_app.decoding.events import Notice, Sent
+from edge_app.decoding.session import VerifierSession
 from edge_app.transport import client
 from edge_app.transport.client import Connection
 from edge_app.transport.problems import error_of, error_of_signal
+from edge_app.verifiers import cloud
 from edge_app.verifiers.cloud import CloudVerifier
 from tests.fakes import verdict_on
 from tests.waiting import PATIENCE, moments
@@ -193,15 +198,52 @@ def flood(server, peer):
         peer.sendall(frame_head(len(chunk), opcode=opcode, final=False) + chunk)
 
 
+def drip_upgrade(server, peer):
+    """A session that opens, and a stream that never does."""
+    head = request_of(peer)
+    if head.startswith(b"POST"):
+        answer(peer, OPENED, b"201 Created", b"Connection: close")
+    elif head.startswith(b"GET"):
+        drip(server, peer, b"HTTP/1.1 101 Switching Protocols\r\nX-Long:")
+
+
+def ping_forever(server, peer):
+    """The line lives, and no answer comes."""
+    for _ in moments("the server is not told that it is over", pause=0.01):
+        if server.over.is_set():
+            return
+        peer.sendall(frame_head(0, opcode=9))
+
+
+def crumbs(server, peer):
+    """Thousands of messages of no bytes."""
+    peer.sendall(frame_head(0) * 4_000)
+    server.over.wait()
+
+
+def stale(server, peer):
+    """Sound answers, each in time, to a block of before."""
+    old = FRAMES.encode_signal(Signal(Kind.RESYNC, 0, 0, 0))
+    for _ in moments("the server is not told that it is over", pause=0.05):
+        if server.over.is_set():
+            return
+        peer.sendall(frame_head(len(old)) + old)
+
+
+def break_off(server, peer):
+    """A line that is lost each time, only just before it would be too slow."""
+    server.over.wait(0.2)
+
+
 def ask(connection):
     return connection.request("open", "POST", "/v1/sessions", {"prompt_ids": [1]})
 
 
-def verify(url, stop=None):
-    verifier = CloudVerifier(url, "", lambda _: None, stop)
+def verify(url, stop=None, emit=lambda _: None, number=0):
+    verifier = CloudVerifier(url, "", emit, stop)
     try:
         verifier.open(OpenSession((1, 2), (), "v", TERMS))
-        return verdict_on(verifier, DraftBlock(0, 0, 0, digest(()), (), (3,)))
+        return verdict_on(verifier, DraftBlock(0, number, 0, digest(()), (), (3,)))
     finally:
         verifier.close()
 
@@ -217,15 +259,160 @@ def test_an_answer_has_so_long_as_a_whole(serve, monkeypatch):
         connection.close()
 
 
-@pytest.mark.parametrize("after", [drip_frame, no_verdict])
+@pytest.mark.parametrize("after", [drip_frame, no_verdict, ping_forever])
 def test_a_verdict_has_so_long_as_a_whole(after, monkeypatch):
-    """Also one that comes byte by byte."""
+    """Also one that comes byte by byte, or that never comes while the line is alive;
+    then it is asked for once more on another line, and no more."""
     monkeypatch.setattr(client, "_ANSWER_SECONDS", 0.3)
+    with Spiteful(open_then(after)) as server:
+        with pytest.raises(CloudSlowError, match="takes too long"):
+            verify(server.url)
+        assert server.connections == 1 + 2 + 1  # opened, asked twice, closed
+
+
+def test_the_rest_of_a_verdict_comes_soon(monkeypatch):
+    """A byte now and then is not waited for as long as a model is."""
+    monkeypatch.setattr(client, "_REST_SECONDS", 0.1)
     with (
-        Spiteful(open_then(after)) as server,
-        pytest.raises(CloudUnreachableError, match="does not answer"),
+        Spiteful(open_then(drip_frame)) as server,
+        pytest.raises(CloudSlowError, match="takes too long"),
     ):
         verify(server.url)
+
+
+@pytest.mark.parametrize("after", [stale, break_off])
+def test_a_block_has_so_long_over_all_its_lines(after, monkeypatch):
+    """However many answers to others come, or lines break, before it is too late."""
+    monkeypatch.setattr(cloud, "_BLOCK_SECONDS", 0.3)
+    monkeypatch.setattr(cloud, "_MOST_SOCKETS", 1000)
+    monkeypatch.setattr(cloud, "_MOST_STALE", 1000)
+    with Spiteful(open_then(after)) as server, pytest.raises(CloudSlowError):
+        verify(server.url, number=1)
+
+
+def test_the_person_is_told_what_is_waited_for(monkeypatch):
+    """Once for a block."""
+    monkeypatch.setattr(client, "_WORD_SECONDS", 0.1)
+    monkeypatch.setattr(client, "_ANSWER_SECONDS", 0.4)
+    told = []
+    with Spiteful(open_then(no_verdict)) as server, pytest.raises(CloudSlowError):
+        verify(server.url, emit=told.append)
+    (notice,) = (one.text for one in told if isinstance(one, Notice))
+    assert notice.startswith(f"the server at {server.url} has not answered for")
+
+
+def test_a_stream_that_never_opens_is_too_slow(monkeypatch):
+    """At once, before anything was drafted."""
+    monkeypatch.setattr(client, "_REQUEST_SECONDS", 0.3)
+    with (
+        Spiteful(drip_upgrade) as server,
+        pytest.raises(CloudSlowError, match="takes too long"),
+    ):
+        verify(server.url)
+
+
+def test_a_server_that_does_not_read_is_too_slow():
+    """More than the buffers between both take."""
+    with Spiteful(lambda server, _: server.over.wait()) as server:
+        connection = Connection(server.url, "", lambda _: None)
+        body = {"prompt_ids": [1] * 8_000_000}
+        with pytest.raises(CloudSlowError, match="takes too long"):
+            connection.request("open", "POST", "/v1/sessions", body, seconds=0.3)
+        connection.close()
+
+
+def test_messages_without_bytes_end_a_block():
+    """And the threads of the socket end with it."""
+    with (
+        Spiteful(open_then(crumbs)) as server,
+        pytest.raises(DecodingError, match=r"faulty|more than its answer|every"),
+    ):
+        verify(server.url)
+
+
+def test_a_text_goes_on_alone_after_one_slow_block(monkeypatch):
+    """It is not asked for again and again, and the server not before half a minute."""
+    monkeypatch.setattr(client, "_REST_SECONDS", 0.1)
+    notices, now = [], [0.0]
+    with Spiteful(open_then(drip_frame)) as server:
+        verifier = CloudVerifier(server.url, "", lambda _: None)
+        request = OpenSession((1, 2), (), "v", TERMS)
+        session = VerifierSession(
+            verifier, request, notices.append, clock=lambda: now[0]
+        )
+        session.open()
+        session.submit([], [3], 0.5)
+        assert session.collect([]) is None
+        asked = server.connections
+        now[0] = 29.0
+        session.return_if_due([3])
+        assert session.alone
+        assert server.connections == asked == 3
+        now[0] = 31.0
+        session.return_if_due([3])
+        assert not session.alone
+        session.close()
+    assert len(notices) == 1
+    assert "takes too long to answer; the rest is written" in notices[0]
+
+
+def test_a_block_is_not_put_off_for_ever():
+    """A server that is busy, and slow to say so, is left when the time is over."""
+    now = [0.0]
+
+    class Busy:
+        local = False
+
+        def open(self, _):
+            now[0] += 14.0
+            raise CloudBusyError("busy", 0.0)
+
+    request = OpenSession((1, 2), (), "v", TERMS)
+    session = VerifierSession(Busy(), request, lambda _: None, clock=lambda: now[0])
+    session._wait = lambda _: None
+    assert session.open() is None
+    assert now[0] < 60.0 + 30.0 + 15.0
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+ODD = {
+    "a place of no host": b"HTTP/1.1 302 Found\r\nLocation: http://xn--a\r\n\r\n",
+    "a place of no address": b"HTTP/1.1 302 Found\r\nLocation: http://[::\r\n\r\n",
+    "no bytes": b"",
+    "no HTTP": b"\x16\x03\x01\x00\x00",
+    "no status": b"HTTP/1.1 999 X\r\nContent-Length: 0\r\n\r\n",
+    "another protocol": b"HTTP/1.1 101 X\r\n\r\n",
+    "to go on, and on": b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000,
+    "a length that cannot be": HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n",
+    "a part that cannot be": HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"f" * 99,
+    "a head of other bytes": HEAD + b"\xff\x00: \xff\r\n\r\n",
+    "brackets": HEAD + b"\r\n" + b"[" * 60_000,
+    "a number": HEAD + b"\r\n" + b"9" * 5000,
+    "half a character": HEAD + b'\r\n{"session_id": "\\ud83d"}',
+    "bytes that are no text": HEAD + b"\r\n\xff\xfe{}",
+    "a reason of lists": b'HTTP/1.1 400 X\r\n\r\n{"detail": %b}'
+    % (b"[" * 900 + b"]" * 900),
+    "a reason of controls": b'HTTP/1.1 400 X\r\n\r\n{"detail": "\\u001b[2J\\ud83d"}',
+    "a reason without words": b'HTTP/1.1 400 X\r\n\r\n{"detail": "\\u202e\\n"}',
+    "a wait of no number": b"HTTP/1.1 503 X\r\nRetry-After: \xff\r\n\r\n{}",
+    "a version of no number": b"HTTP/1.1 400 X\r\nSpecSteer-Protocol: 9-\xff\r\n\r\n"
+    b'{"code": "protocol-version", "detail": 7}',
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_whatever_is_answered_ends_in_a_sentence(what):
+    """On one line, that steers no terminal."""
+
+    def serve(_, peer):
+        request_of(peer)
+        peer.sendall(ODD[what])
+
+    with Spiteful(serve) as server, pytest.raises(DecodingError) as caught:
+        verify(server.url)
+    sentence = str(caught.value)
+    assert sentence == one_line(sentence)
+    assert sentence.strip(" :") == sentence
 
 
 STOPPED = {
