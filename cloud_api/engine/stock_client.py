@@ -8,9 +8,11 @@ Foreign exceptions become ours in this module.
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -262,11 +264,23 @@ class _BoundedStream(httpcore.NetworkStream):
         self, ssl_context: Any, server_hostname: str | None = None, timeout: Any = None
     ) -> httpcore.NetworkStream:
         wait = timeout or _CONNECT_SECONDS
-        inner = self._inner.start_tls(ssl_context, server_hostname, wait)
+        # That is for each piece of a greeting; the connection ends when all is over.
+        line = self._inner.get_extra_info("socket")
+        over = threading.Timer(min(wait, self._bounds.left()), _shut, [line])
+        over.start()
+        try:
+            inner = self._inner.start_tls(ssl_context, server_hostname, wait)
+        finally:
+            over.cancel()
         return _BoundedStream(inner, self._bounds)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
+
+
+def _shut(line: socket.socket) -> None:
+    with suppress(OSError):  # it is closed by now
+        line.shutdown(socket.SHUT_RDWR)
 
 
 class _BoundedBackend(httpcore.NetworkBackend):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -54,6 +55,12 @@ _NO_LOGPROB = -9000.0
 """vLLM writes -9999 for minus infinity."""
 _ROUNDING = 1e-5
 """More than float32 can have taken from a sum of a row's probabilities."""
+_MOST_OVER = 1e-3
+"""By which rounding lets a row sum to more than 1."""
+_MOST_PADDING = 8
+"""Times as many rows as tokens that an embedding has at most; a likeliest token is no
+less likely than if all of these were alike."""
+_TOKEN_ID = re.compile(r"token_id:([0-9]{1,9})")
 _AT_ONCE = 4
 _TRIES = 3
 """Of a call whose rows came back damaged, by another's call by id."""
@@ -317,6 +324,11 @@ class StockModel:
         whole = min(count, self.vocabulary_size)
         if len(known) < whole:
             return None
+        total = math.fsum(map(math.exp, known))
+        if known[0] < -math.log(_MOST_PADDING * self.vocabulary_size) or (
+            total > 1.0 + _MOST_OVER
+        ):
+            raise self._malformed()
         floor = known[count - 1] if count < self.vocabulary_size else -math.inf
         # Ids beyond the vocabulary are padding of the embedding.
         ids = sorted(one for one in found if one < self.vocabulary_size)
@@ -344,10 +356,10 @@ def _logprobs(choice: dict[str, Any]) -> dict[int, float]:
     top = tops[0] if isinstance(tops, list) and tops else None
     found: dict[int, float] = {}
     for name, value in top.items() if isinstance(top, dict) else ():
-        number = name.removeprefix("token_id:")
-        known = isinstance(value, int | float) and math.isfinite(value)
-        if number != name and number.isdecimal() and known and value > _NO_LOGPROB:
-            found[int(number)] = min(float(value), 0.0)
+        token = _TOKEN_ID.fullmatch(name)
+        # A whole number may have more digits than a float takes.
+        if token and type(value) in (int, float) and _NO_LOGPROB < value < math.inf:
+            found[int(token[1])] = float(min(value, 0))
     return found
 
 
@@ -627,16 +639,18 @@ class StockRows:
 
     def _log_sum_exp(self, row: _Row, temperature: float) -> float:
         exponent = 1.0 / temperature
-        known = float(np.exp(row.logprobs * exponent).sum())
+        # Less the largest, as a flat row at a low temperature is 0 otherwise.
+        highest = exponent * float(row.logprobs.max(initial=row.floor))
+        known = float(np.exp(row.logprobs * exponent - highest).sum())
         left = max(0.0, 1.0 - float(np.exp(row.logprobs).sum())) + _ROUNDING
         unknown = self.vocabulary_size - len(row.token_ids)
         if not unknown or row.floor == -math.inf:
-            return math.log(known)
+            return highest + math.log(known)
         # p^exponent is convex above 1 and concave below: the extremes are few tokens
         # at the floor, or all of them alike.
-        floor = math.exp(row.floor)
         if exponent > 1.0:
-            most = left * floor ** (exponent - 1.0)
+            most = math.log(left) + (exponent - 1.0) * row.floor
         else:
-            most = unknown * min(left / unknown, floor) ** exponent
-        return math.log(known + most)
+            alike = min(math.log(left / unknown), row.floor)
+            most = math.log(unknown) + exponent * alike
+        return highest + math.log(known + math.exp(most - highest))

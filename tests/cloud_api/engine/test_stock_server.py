@@ -2,12 +2,15 @@
 whatever goes wrong."""
 
 import json
+import socket
+import threading
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from cloud_api.engine import stock_server
+from cloud_api.engine import stock_client, stock_server
 from cloud_api.engine.loading import ModelOptions, StockAddress, load_models
 from cloud_api.engine.stock_client import StockClient, StockServerError, checked_url
 from cloud_api.engine.stock_models import check_role
@@ -315,6 +318,89 @@ def test_every_fault_has_its_sentence(vllm, name):
     with pytest.raises(DecodingError, match=sentence) as caught:
         engine_of(vllm, seconds=0.5 if name == "slow" else PATIENCE)
     assert "\x1b" not in str(caught.value)
+
+
+def tops(first, rest="-3.0", count=6):
+    """The likeliest tokens of an answer, as JSON."""
+    return (
+        "{"
+        + ", ".join(f'"token_id:{i}": {rest if i else first}' for i in range(count))
+        + "}"
+    )
+
+
+NUMBERS = {
+    "many digits": tops("9" * 400),
+    "as many below 0": tops("-" + "9" * 400),
+    "too many digits to read": tops("9" * 5000),
+    "beyond a float": tops("1e999"),
+    "below a float": tops("-1e999"),
+    "truths": tops("true", "false"),
+    "words": tops('"-1"', "null"),
+    "certain each": tops("-0.0", "-0.0"),
+    "above 0": tops("5.0", "5.0"),
+    "all unlikely": tops("-8000", "-8000"),
+    "a name of many digits": '{"token_id:%s": -1.0}' % ("9" * 5000),
+    "a name of other digits": '{"token_id:\u0664": -1.0}',
+    "half a name": '{"token_id:\\ud83d": -1.0}',
+    "a list": "[-1.0]",
+}
+
+
+@pytest.mark.parametrize("temperature", [0.01, 1.0, 4.0])
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_whatever_numbers_come_are_rows_or_a_sentence(vllm, kind, temperature):
+    """Never a complaint of a library, nor a number that is none."""
+    engine = engine_of(vllm)
+
+    def fault(handler, path):
+        words = '{"model": "small-talk", "system_fingerprint": "vllm-0.32.0-754ad8b0", '
+        words += '"choices": [{"index": 0, "logprobs": {"top_logprobs": [%s]}}]}'
+        return path == COMPLETIONS and (
+            handler.say((words % NUMBERS[kind]).encode()) or True
+        )
+
+    vllm.fault = fault
+    with pytest.raises(DecodingError):
+        (rows,) = engine.evaluate_rows([Reading(0, PROMPT, 1, 2)])
+        ids = rows.likeliest_ids(0, 2, 0.0)
+        found = rows.at([0], ids) / temperature - rows.log_sum_exps(temperature)
+        assert np.isfinite(found).all(), found
+        assert (found <= 0.0).all(), found
+        raise DecodingError("they are rows")
+
+
+def test_a_flat_row_at_a_low_temperature_has_a_sum(vllm):
+    """Its exponentials are all 0 but for the largest being taken off."""
+    vllm.most = VOCABULARY
+    (rows,) = engine_of(vllm).evaluate_rows([Reading(0, PROMPT, 1, VOCABULARY)])
+    exact = log_sum_exp(log_softmax(whole_rows(GENERALIST, PROMPT, 1))[0], 1e-3)
+    assert_allclose(rows.log_sum_exps(1e-3), [exact], rtol=1e-5)
+
+
+def test_a_greeting_of_tls_that_drips_is_over_in_time(monkeypatch):
+    """Each piece of it comes in time; all together they would take an hour."""
+    monkeypatch.setattr(stock_client, "_CONNECT_SECONDS", 0.3)
+    over = threading.Event()
+
+    def drip(listener):
+        peer, _ = listener.accept()
+        with peer, suppress(OSError):
+            peer.sendall(b"\x16\x03\x03\x3f\xff")
+            while not over.is_set():
+                peer.sendall(b"\x02")
+                let_pass(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        port = listener.getsockname()[1]
+        made.append(StockClient(f"https://127.0.0.1:{port}", "generalist"))
+        with pytest.raises(CloudBusyError):
+            made[-1].get("/v1/models")
+        assert not over.is_set()
+        over.set()
+        thread.join()
 
 
 def test_a_server_that_is_not_there(vllm):
