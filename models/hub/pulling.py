@@ -13,9 +13,11 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import IO, Any
@@ -58,6 +60,8 @@ _NAMED = {"user-agent": "specsteer"}
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _SECONDS = 30.0
 """For an answer of the hub; the library waits without end. Files have its own limit."""
+_LEAST = 1000
+"""Bytes that come in as many seconds, if more are to be waited for."""
 _SPARE = 256 << 20
 """Bytes of the disk that stay free."""
 _MOST_FILES = 10_000
@@ -296,7 +300,67 @@ def _library() -> Any:
             f"'{sys.executable} -P -m pip install \"{PACKAGE}\"' adds it"
         ) from error
     huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # if loaded before
+    _pace()
     return huggingface_hub
+
+
+@cache
+def _pace() -> None:
+    """Have the library's connections end where hardly any bytes come: its own limits
+    begin anew with each of them."""
+    from huggingface_hub.utils import _http
+
+    def paced() -> Any:
+        client = _http.default_client_factory()
+        for transport in (client._transport, *client._mounts.values()):
+            if transport is not None:
+                pool = transport._pool
+                pool._network_backend = _PacedBackend(pool._network_backend)
+        return client
+
+    _http.set_client_factory(paced)
+
+
+class _PacedBackend:
+    """What opens connections; `test_a_hub_that_drips_is_left` fails when its place in
+    the library moves."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def connect_tcp(self, *args: Any, **options: Any) -> _PacedStream:
+        return _PacedStream(self._inner.connect_tcp(*args, **options))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+class _PacedStream:
+    """A connection whose answers come with `_LEAST` bytes in `_SECONDS`, or end."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._since, self._came = time.monotonic(), 0
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data: bytes = self._inner.read(max_bytes, timeout)
+        self._came += len(data)
+        now = time.monotonic()
+        if now > self._since + _SECONDS:
+            if self._came < _LEAST:
+                raise _library().errors.HTTPError("it takes too long")
+            self._since, self._came = now, 0
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, timeout)
+        self._since, self._came = time.monotonic(), 0
+
+    def start_tls(self, *args: Any, **options: Any) -> _PacedStream:
+        return _PacedStream(self._inner.start_tls(*args, **options))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
 def _token() -> str | bool:
@@ -340,8 +404,8 @@ def _translated(hub: Any, wanted: str) -> Iterator[None]:
         raise ModelError(_refusal(error, wanted)) from error
     except errors.HTTPError as error:  # of httpx: no answer, or a broken one
         raise ModelError(
-            f"{address} cannot be reached, or ended in the middle; what was pulled is "
-            "kept, and the same command goes on with it"
+            f"{address} cannot be reached, hardly answers, or ended in the middle; "
+            "what was pulled is kept, and the same command goes on with it"
         ) from error
     except OSError as error:
         if error.errno is not None:

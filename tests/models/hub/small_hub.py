@@ -8,12 +8,12 @@ import hashlib
 import json
 import re
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, let_pass
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 
@@ -57,6 +57,8 @@ class SmallHub:
         """Every file comes with another last byte."""
         self.hangs = False
         """Nothing is answered about repositories until `go_on` is set."""
+        self.drips = ""
+        """Answers about paths that begin so come byte by byte."""
         self.terse = False
         """The list of files holds their names alone."""
         self.silent = False
@@ -108,7 +110,9 @@ class Handler(BaseHTTPRequestHandler):
                 get("User-Agent", ""),
             )
         )
-        if match := re.fullmatch(r"/api/models/([^/]+/[^/]+)", path):
+        if (drips := self.server.hub.drips) and path.startswith(drips):
+            self.drip()
+        elif match := re.fullmatch(r"/api/models/([^/]+/[^/]+)", path):
             self.tell(match[1])
         elif match := re.fullmatch(r"/([^/]+/[^/]+)/resolve/[^/]+/(.+)", path):
             self.lead(match[1], match[2])
@@ -116,6 +120,14 @@ class Handler(BaseHTTPRequestHandler):
             self.give(self.server.hub.repositories[match[1]].files[match[2]])
         else:
             self.refuse(404, "")
+
+    def drip(self):
+        self.close_connection = True
+        with suppress(OSError):
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")
+            while not self.server.hub.go_on.is_set():
+                self.wfile.write(b" ")
+                let_pass(0.01)
 
     def may(self, name):
         known = self.server.hub.repositories.get(name)

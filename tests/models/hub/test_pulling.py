@@ -227,6 +227,18 @@ def test_a_hub_that_does_not_answer_is_not_waited_for(hub, monkeypatch):
     assert "cannot be reached" in sentence(done)
 
 
+@pytest.mark.parametrize("path", ["/api/", "/store/"])
+def test_a_hub_that_drips_is_left(hub, monkeypatch, path):
+    """In what it tells of a repository, and in a file; each byte came in time."""
+    monkeypatch.setattr(pulling, "_SECONDS", 0.3)
+    hub.has(REPOSITORY, {FILE: b"GGUF" * 1250})
+    hub.drips = path
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert not hub.go_on.is_set()
+    hub.go_on.set()
+    assert "hardly answers" in sentence(done)
+
+
 def test_what_is_no_hub_is_called_so(hub, monkeypatch):
     hub.has(REPOSITORY, {FILE: b"GGUF"})
     monkeypatch.setattr("tests.models.hub.small_hub.REVISION", "main")
