@@ -325,7 +325,7 @@ class Connection:
         self._exits = ExitStack()
         self._socket: _Stream | None = None
         self._awaited = 0  # answers that are still to come on the WebSocket
-        self._has_said = False  # that an answer is waited for
+        self._has_said = False  # in this text, that an answer is waited for
 
     @property
     def awaits_answers(self) -> bool:
@@ -335,7 +335,7 @@ class Connection:
     def attach(self, emit: Emit, stop: threading.Event) -> None:
         """Tell another `emit` what is sent from now on, and end waits when another
         `stop` is set."""
-        self._emit, self._stop = emit, stop
+        self._emit, self._stop, self._has_said = emit, stop, False
         self._line.attach(stop)
 
     def request(
@@ -415,7 +415,6 @@ class Connection:
                 except queue.Empty:
                     return None
         self._awaited -= 1
-        self._has_said = False
         self._received("verdict")
         return answer
 

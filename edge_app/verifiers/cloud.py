@@ -54,6 +54,8 @@ _MOST_SOCKETS = 3  # broken in succession over one block: then the server counts
 _MOST_STALE = 16
 _BLOCK_SECONDS = 60.0
 """For the answer to a block, over however many sockets."""
+_DOUBTED = 16
+"""Verdicts after which a stream that was too slow is forgotten."""
 _AGAIN_SECONDS = 10.0
 """The same for a server that was too slow for the last block."""
 _CLOSE_SECONDS = 1.0
@@ -88,6 +90,7 @@ class CloudVerifier:
         self._error: DecodingError | None = None
         self._tries = 0
         self._seconds = _BLOCK_SECONDS
+        self._doubted = 0  # verdicts during which no second stream may be too slow
 
     @property
     def url(self) -> str:
@@ -98,7 +101,7 @@ class CloudVerifier:
         """Tell another text's `emit` what is sent from now on, and end when its `stop`
         is set."""
         self._connection.attach(emit, stop)
-        self._stop, self._seconds = stop, _BLOCK_SECONDS
+        self._stop, self._seconds, self._doubted = stop, _BLOCK_SECONDS, 0
 
     def reach(self) -> None:
         """Open the connection before a text needs it; raises as `Connection.request`
@@ -221,16 +224,17 @@ class CloudVerifier:
         with self._all_or_none():
             if self._error is not None:
                 raise self._error
-            slow, until = False, time.monotonic() + self._seconds
+            until = time.monotonic() + self._seconds
             while self._answer is None:
                 try:
                     self._answer = self._receive(wait=True, until=until)
                 except ConnectionLostError as error:
                     late = isinstance(error, ConnectionSlowError)
-                    if (slow and late) or time.monotonic() > until:
+                    if (late and self._doubted) or time.monotonic() > until:
                         self._seconds = _AGAIN_SECONDS
                         raise CloudSlowError(str(error)) from error
-                    slow = slow or late
+                    if late:
+                        self._doubted = _DOUBTED
                     self._send_again()
             block, answer = self._out[0], self._answer
             if isinstance(answer, Signal):
@@ -241,7 +245,7 @@ class CloudVerifier:
                 raise MessageError("the server's verdict does not fit the block")
         self._out.popleft()
         self._answer, self._tries = None, _MOST_SOCKETS
-        self._seconds = _BLOCK_SECONDS
+        self._seconds, self._doubted = _BLOCK_SECONDS, max(self._doubted - 1, 0)
         return answer
 
     def ready(self) -> bool:

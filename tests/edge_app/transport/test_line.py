@@ -21,7 +21,14 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.foreign_text import one_line
-from decoding_core.messages import DraftBlock, Kind, OpenSession, Signal, digest
+from decoding_core.messages import (
+    DraftBlock,
+    Kind,
+    OpenSession,
+    Signal,
+    Verdict,
+    digest,
+)
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
 from edge_app.decoding.events import Notice, Sent
@@ -319,6 +326,34 @@ def test_a_server_that_does_not_read_is_too_slow():
         with pytest.raises(CloudSlowError, match="takes too long"):
             connection.request("open", "POST", "/v1/sessions", body, seconds=0.3)
         connection.close()
+
+
+def test_a_stream_that_is_slow_again_and_again_is_left(monkeypatch):
+    """Though each block has its answer once it is asked over another stream."""
+    monkeypatch.setattr(client, "_REST_SECONDS", 0.1)
+
+    def serve(server, peer):
+        head = request_of(peer)
+        if not head.startswith(b"GET"):
+            return answer(peer, OPENED, b"201 Created", b"Connection: close")
+        upgrade(peer, head)
+        peer.recv(65536)
+        if server.connections == 3:
+            found = Verdict(0, 0, 1, ())
+            frame = FRAMES.encode_verdict(found, 1)
+            peer.sendall(frame_head(len(frame)) + frame)
+            peer.recv(65536)
+        return drip_frame(server, peer)
+
+    with Spiteful(serve) as server:
+        verifier = CloudVerifier(server.url, "", lambda _: None)
+        verifier.open(OpenSession((1, 2), (), "v", TERMS))
+        first = DraftBlock(0, 0, 0, digest(()), (), (3,))
+        assert verdict_on(verifier, first).accepted == 1
+        with pytest.raises(CloudSlowError):
+            verdict_on(verifier, DraftBlock(0, 1, 1, digest((3,)), (), (3,)))
+        assert server.connections == 3
+        verifier.close()
 
 
 def test_messages_without_bytes_end_a_block():
