@@ -41,21 +41,6 @@ _DISPLAY_TO, _DISPLAY_CC = 0x0E04, 0x0E03
 _CODEPAGE = 0x3FDE
 _KIND, _NAME, _ADDRESS, _SMTP = 0x0C15, 0x3001, 0x3003, 0x39FE
 _TO, _CC = 1, 2
-_CODEPAGES = {
-    10000: "mac-roman",
-    20127: "ascii",
-    20866: "koi8-r",
-    21866: "koi8-u",
-    50220: "iso-2022-jp",
-    50221: "iso-2022-jp",
-    51932: "euc-jp",
-    51949: "euc-kr",
-    52936: "hz",
-    54936: "gb18030",
-    65001: "utf-8",
-    **{28590 + part: f"iso-8859-{part}" for part in range(1, 17)},
-}
-"""Charsets by the numbers of Windows, where these are not called cp and the number."""
 _OF_BODY = ("content-", "mime-version")
 
 
@@ -183,8 +168,7 @@ def _made_headers(message: Any) -> str:
 def _bodies(message: Any) -> bytes:
     plain = decode((message.plain_text_body or b"")[:_LONGEST])
     number = _number(_fields(message), _CODEPAGE)
-    label = _CODEPAGES.get(number, f"cp{number}" if number else "")
-    html = decode((_tried(message, "html_body") or b"")[:_LONGEST], label)
+    html = decode((_tried(message, "html_body") or b"")[:_LONGEST], f"cp{number}")
     parts = [MIMEText(plain, "plain", "utf-8")] if plain.strip() else []
     parts += [MIMEText(html, "html", "utf-8")] if html.strip() else []
     if len(parts) == 1:
