@@ -9,7 +9,7 @@ from personal_store.cleaning.invitations import drop_invitations
 from personal_store.cleaning.markup import above_marks, read_page
 from personal_store.cleaning.quotes import HARD, SOFT, drop_quotes
 from personal_store.cleaning.signatures import drop_armour, drop_signature, is_tagline
-from personal_store.mail.mail import Mail
+from personal_store.mail.mail import UNQUOTED, Mail
 from personal_store.records import RawText
 from personal_store.text.wording import normalised
 
@@ -71,7 +71,9 @@ def clean_mail(mail: Mail, parents: Sequence[str] = ()) -> Cleaned:
         cleaned = Cleaned(cleaned.text, trimmed)
     else:
         cleaned = _without_marked_quotes(clean_text(plain), html)
-    return without_parents(cleaned, parents) if parents else cleaned
+    if parents:
+        cleaned = without_parents(cleaned, parents)
+    return Cleaned(cleaned.text.replace(UNQUOTED, ""), cleaned.trimmed)
 
 
 def clean_raw(raw: RawText) -> Cleaned:

@@ -115,6 +115,7 @@ _DIGITS = re.compile(r"\d{2}")
 
 _PGP_BEGIN = "-----BEGIN PGP "
 _PGP_SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
+_PGP_HEADER = re.compile(r"(?:Hash|Charset|Comment|Version|NotDashEscaped):")
 _PGP_BLOCK = re.compile(r"^-----BEGIN PGP (SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$")
 
 _SIGNATURE_LINES = 16
@@ -354,20 +355,22 @@ def drop_armour(lines: list[str]) -> list[str]:
         return lines
     kept: list[str] = []
     closing = ""
-    header = False
+    header = escaped = False
     for line in lines:
         block = _PGP_BLOCK.match(line)
         if closing:
             closing = "" if line == closing else closing
         elif block:
             closing = f"-----END PGP {block.group(1)}-----"
+            escaped = False
         elif line == _PGP_SIGNED:
-            header = True
-        elif header and line.startswith("Hash:"):
-            header = False
+            header = escaped = True
+        elif header and _PGP_HEADER.match(line):
+            escaped = escaped and not line.startswith("NotDashEscaped")
         else:
             header = False
-            kept.append(line)
+            # Signing puts '- ' before lines that begin with a dash (RFC 9580, 7.2).
+            kept.append(line.removeprefix("- ") if escaped else line)
     return kept
 
 

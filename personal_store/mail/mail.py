@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from html import escape, unescape
 from itertools import chain
 
 from personal_store.mail.mime import Part, message_of
-from personal_store.text.charset import decode, header_text
+from personal_store.text.charset import codec_of, decode, header_text
 
 MAX_PART = 2_000_000
 """Bytes of one body part that are looked at."""
@@ -33,6 +34,27 @@ _MOST = 50_000
 _MANY_PEOPLE = 500
 """Characters of addresses from which on they are not remembered."""
 _YEARS = range(1970, 2101)
+_PLAIN, _HTML = "text/plain", "text/html"
+UNQUOTED = "\ufdd2"
+"""Before a line of one's own that begins with '>' and is no quote for all that."""
+ENCRYPTED = "application/pgp-encrypted"
+"""Among the types of what nobody can read without a key."""
+_CIPHER = re.compile(r"\s*-----BEGIN PGP MESSAGE-----")
+
+_HEAD = 4_096
+"""Bytes of HTML in which it may say what charset it has."""
+_META = re.compile(
+    rb"<meta\s[^>]*?charset\s*=\s*[\"']?([\w.:-]+)"
+    rb"|<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)",
+    re.IGNORECASE,
+)
+_RETURNS = re.compile(r"\r+\n|\r")
+_WORD = re.compile(r"\w+")
+_TAG = re.compile(r"<style.*?</style|<[^>]*>", re.DOTALL | re.IGNORECASE)
+
+_UU_BEGIN = re.compile(r"begin [0-7]{3,4} \S")
+_UU = "".join(map(chr, range(32, 97)))
+_BLOCKS = (("\n=ybegin ", "\n=yend"), ("\nbegin-base64 ", "\n===="))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,32 +99,57 @@ def headers_of(message: Part, folder: str = "") -> Mail:
 
 def with_bodies(mail: Mail, message: Part) -> Mail:
     """Headers with the decoded bodies of their message; attachments are left out."""
-    plain: list[str] = []
-    html: list[str] = []
     types = {message.type}
     method = ""
-    for part in message.leaves():
-        types.add(part.type)
-        if part is not message and _is_attachment(part):
-            continue
-        if part.type == "text/plain":
-            plain.append(_unflowed(part, _text(part)))
-        elif part.type == "text/html":
-            html.append(_text(part))
-        elif part.type == "text/calendar":
-            declared = part.content.parameters.get("method", "")
-            if not declared:
-                match = re.search(r"^METHOD:(\w+)", _text(part), re.MULTILINE)
-                declared = match.group(1) if match else "NONE"
-            method = declared.upper()
-    return Mail(
-        mail.headers,
-        "\n".join(plain),
-        "\n".join(html),
-        method,
-        frozenset(types),
-        mail.folder,
-    )
+    bodies: list[tuple[str, str]] = []
+    files: list[Part] = []
+    for unit in message.units():
+        texts: dict[str, list[str]] = {_PLAIN: [], _HTML: []}
+        for part in unit:
+            types.add(ENCRYPTED if part.is_smime() else part.type)
+            kind = part.type
+            if kind.startswith("multipart/"):  # without its boundary
+                kind = _HTML if part.body.lstrip().startswith(b"<") else _PLAIN
+            if part is not message and _is_attachment(part):
+                continue
+            if kind in texts and part is not message and part.file_name():
+                files.append(part)
+            elif kind in texts:
+                texts[kind].append(_text(part))
+            elif part.type == "text/calendar":
+                declared = part.content.parameters.get("method", "")
+                if not declared:
+                    match = re.search(r"^METHOD:(\w+)", _text(part), re.MULTILINE)
+                    declared = match.group(1) if match else "NONE"
+                method = declared.upper()
+        if any(texts.values()):
+            bodies.append(("\n".join(texts[_PLAIN]), "\n".join(texts[_HTML])))
+    if files and not any("".join(body).strip() for body in bodies):
+        # A text with a name, shown inline, is the letter if there is no other.
+        first = {part.type: _text(part) for part in reversed(files)}
+        bodies = [(first.get(_PLAIN, ""), first.get(_HTML, ""))]
+    plain, html = _together(bodies)
+    if _CIPHER.match(plain):
+        types.add(ENCRYPTED)
+    return Mail(mail.headers, plain, html, method, frozenset(types), mail.folder)
+
+
+def _together(bodies: list[tuple[str, str]]) -> tuple[str, str]:
+    """The plain and the HTML text of all bodies.
+
+    If one has only HTML, such as a letter above the plain footer of a list, the others
+    are put into the HTML: with both, the plain text alone is read.
+    """
+    plain = "\n".join(text for text, _ in bodies)
+    html = [html for _, html in bodies]
+    if not plain.strip() or all(text.strip() for text, _ in bodies):
+        return plain, "\n".join(html)
+    known = set(_WORD.findall(plain))
+    alone = [html for text, html in bodies if not text.strip()]
+    words = set(_WORD.findall(unescape(_TAG.sub(" ", "\n".join(alone)))))
+    if 10 * len(words - known) <= len(words):  # it says the same once more
+        return plain, "\n".join(html)
+    return "", "\n".join(html or f"<pre>{escape(text)}</pre>" for text, html in bodies)
 
 
 def addresses(values: list[str]) -> list[tuple[str, str]]:
@@ -195,20 +242,67 @@ def seconds_of(date: str) -> int | None:
 
 
 def _is_attachment(part: Part) -> bool:
-    disposition = part.disposition()
-    if disposition.value.startswith("attachment"):
-        return True
-    names = "filename" in disposition.parameters or "name" in part.content.parameters
-    return names and part.type.startswith("text/")
+    return part.disposition().value.startswith("attachment")
 
 
 def _text(part: Part) -> str:
+    data = part.decoded()[:MAX_PART]
     charset = part.content.parameters.get("charset", "")
-    return decode(part.decoded()[:MAX_PART], charset)
+    if part.type == _HTML and codec_of(charset) in ("", codec_of("us-ascii")):
+        meta = _META.search(data, 0, _HEAD)
+        charset = (meta[1] or meta[2]).decode("ascii", "replace") if meta else charset
+    text = decode(data, charset)
+    if "\r" in text:
+        text = _RETURNS.sub("\n", text)
+    if part.type != _PLAIN:
+        return text
+    return without_files(_unflowed(part, text))
+
+
+def without_files(text: str) -> str:
+    """A text without the files in it, encoded as they were before there was MIME."""
+    for first, last in _BLOCKS:
+        if first[1:] in text:
+            text = _without_blocks(f"\n{text}", first, last)[1:]
+    if "begin " not in text:
+        return text
+    kept: list[str] = []
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        end = at + 1
+        if _UU_BEGIN.match(lines[at]) and any(lines[end : end + 1]):
+            while end < len(lines) and _is_uuencoded(lines[end]):
+                end += 1
+            if end > at + 1 and lines[end : end + 1] == ["end"]:
+                end += 1
+        if end == at + 1:
+            kept.append(lines[at])
+        at = end
+    return "\n".join(kept)
+
+
+def _without_blocks(text: str, first: str, last: str) -> str:
+    kept: list[str] = []
+    at = 0
+    while (start := text.find(first, at)) >= 0:
+        end = text.find(last, start)
+        if end < 0:
+            break
+        kept.append(text[at:start])
+        below = text.find("\n", end + 1)
+        at = below if below >= 0 else len(text)
+    return "".join((*kept, text[at:]))
+
+
+def _is_uuencoded(line: str) -> bool:
+    """A sign for the number of bytes and that many; blanks at its end may be lost."""
+    letters = ((ord(line[0]) - 32 & 63) + 2) // 3 * 4 if line else 0
+    return len(line) <= letters + 3 and not line.strip(_UU)
 
 
 def _unflowed(part: Part, text: str) -> str:
-    """Soft line breaks of format=flowed joined again (RFC 3676)."""
+    """format=flowed (RFC 3676) with soft line breaks joined and stuffing removed."""
     said = part.content.parameters
     if said.get("format", "").lower() != "flowed":
         return text
@@ -216,11 +310,13 @@ def _unflowed(part: Part, text: str) -> str:
     lines: list[str] = []
     open_line = False
     for line in text.splitlines():
-        soft = line.endswith(" ") and line != "-- "
-        body = line.removesuffix(" ") if soft else line
-        if open_line and not line.startswith(">") and line != "-- ":
+        quoted, stuffed = line.startswith(">"), line.startswith(" ")
+        body = line[stuffed:]
+        soft = body.endswith(" ") and body != "-- "
+        body = body.removesuffix(" ") if soft else body
+        if open_line and not quoted and body != "-- ":
             lines[-1] += glue + body
         else:
-            lines.append(body)
-        open_line = soft and not line.startswith(">")
+            lines.append(UNQUOTED + body if stuffed and body.startswith(">") else body)
+        open_line = soft and not quoted
     return "\n".join(lines)

@@ -6,12 +6,18 @@ when somebody wants them, and the library reads what is not written in the commo
 """
 
 import binascii
+import codecs
 import email.message
 import email.utils
 import re
+import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
+from personal_store.mail import smime
 from personal_store.text.charset import unfolded
 
 DEEPEST = 20
@@ -28,8 +34,20 @@ _NO_FIELD = re.compile(
     rb"(?:[ \t:][^\n]*|From [^\n]*(?=\n(?:[!-9;-~]*:|[ \t]|From )))(?:\n|\Z)"
 )
 _ENVELOPE = re.compile(rb"From [^\n]*\n?")
-_END_OF_HEADERS = re.compile(rb"\r\n?|\n")
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_END_OF_HEADERS = re.compile(rb"\r?\n")
+_RETURNS = re.compile(rb"\r+\n")
+
+_SMIME = ("application/pkcs7-mime", "application/x-pkcs7-mime")
+_WORD = re.compile(r"[\w-]+")
+_UUENCODED = ("xuuencode", "uuencode", "xuue", "uue")
+_CONTROL = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTINUED = bytes(range(0x80, 0xC0))
+_SOFT_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
+_STRAY = re.compile(rb"[^A-Za-z0-9+/=]+")
+_MOST_LINES = 100_000
+_SAMPLE = 4_096
+_WIDE = 40
+"""Letters of a line that prose does not write without a blank."""
 
 _VALUE = r'"[^"\\]*+"|[^\s;"\\<>()]++'
 _PARAMETER = re.compile(rf";\s*+([\w-]++)\s*+=\s*+({_VALUE})", re.ASCII)
@@ -74,15 +92,34 @@ class Part:
         """How the sender wants it shown."""
         return content_of(self.header("content-disposition"))
 
+    def file_name(self) -> str:
+        """What the part is called; empty if it has no name."""
+        named = self.disposition().parameters.get("filename", "")
+        return named or self.content.parameters.get("name", "")
+
+    def is_smime(self) -> bool:
+        """Whether a signature or a cipher of S/MIME holds it as a whole."""
+        is_file = self.type == "application/octet-stream"
+        return self.type in _SMIME or (
+            is_file and self.file_name().lower().endswith(".p7m")
+        )
+
     def decoded(self) -> bytes:
         """The body with its transfer encoding undone."""
-        encoding = self.header("content-transfer-encoding").strip().lower()
-        if encoding == "quoted-printable":
-            return binascii.a2b_qp(self.body)
-        if encoding in ("", "7bit", "8bit", "binary"):
+        said = _WORD.search(self.header("content-transfer-encoding"))
+        encoding = said[0].lower().replace("-", "") if said else ""
+        if encoding == "quotedprintable":
+            body = self.body
+            if b"= " in body or b"=\t" in body:
+                body = _SOFT_BREAK.sub(b"=", body)
+            return binascii.a2b_qp(body)
+        if encoding == "base64":
+            is_text = self.type.startswith("text/")
+            return _from_base64(self.body, is_text=is_text)
+        if encoding not in _UUENCODED:
             return self.body
         message = email.message.Message()
-        message["Content-Transfer-Encoding"] = encoding
+        message["Content-Transfer-Encoding"] = "x-uuencode"
         message.set_payload(self.body.decode("ascii", "surrogateescape"))
         decoded = message.get_payload(decode=True)
         return decoded if isinstance(decoded, bytes) else self.body
@@ -92,15 +129,33 @@ class Part:
 
         What lies inside an attached message is not part of this one.
         """
-        waiting = [(self, 0)]
-        for _ in range(MAX_PARTS):
+        return chain.from_iterable(self.units())
+
+    def units(self) -> Iterator[list["Part"]]:
+        """The same, with what says one thing in several forms together."""
+        waiting = [(self, 0, 0)]
+        last = 0  # unit, numbered from 1
+        unit: list[Part] = []
+        has_text = False
+        for number in range(1, MAX_PARTS + 1):
             if not waiting:
-                return
-            part, depth = waiting.pop()
+                break
+            part, depth, of = waiting.pop()
+            if unit and (not of or of != last):
+                yield unit
+                unit = []
+            if not of and part.type == "multipart/alternative":
+                of = number
+            last = of
             pieces = part._pieces() if depth < DEEPEST else []
+            if part.is_smime() and not has_text:  # below a text it is a file
+                pieces = part._unwrapped()
             if not pieces:
-                yield part
-            waiting.extend((piece, depth + 1) for piece in reversed(pieces))
+                unit.append(part)
+                has_text = has_text or part.type.startswith("text/")
+            waiting.extend((piece, depth + 1, of) for piece in reversed(pieces))
+        if unit:
+            yield unit
 
     def _pieces(self) -> list["Part"]:
         if not self.type.startswith("multipart/"):
@@ -111,14 +166,38 @@ class Part:
         if boundary and not pieces and re.search(r"\s", boundary):
             # Some programs fold a boundary in its middle, and mean it without blanks.
             pieces = _cut(self.body, re.sub(r"\s+", "", boundary))
+        if boundary and not pieces:  # encoded as a whole, which is not allowed
+            pieces = _cut(self.decoded(), boundary)
         return [_part(piece, default) for piece in pieces]
+
+    def _unwrapped(self) -> list["Part"]:
+        """What is inside a signature; nothing of what is encrypted."""
+        try:
+            held = smime.opened(self.decoded())
+        except (smime.EncryptedError, zlib.error):
+            return []
+        except ValueError:
+            held = b""
+        return [_part(held, _PLAIN)]
 
 
 def message_of(raw: bytes) -> Part:
     """The message; nothing but its headers is read for now."""
-    if b"\n" not in raw:
-        raw = raw.replace(b"\r", b"\n")  # as old Macs did
-    return _part(raw, _PLAIN)
+    return _part(with_plain_ends(raw), _PLAIN)
+
+
+def with_plain_ends(raw: bytes) -> bytes:
+    """The lines, ended by LF or CR LF and nothing else.
+
+    Some programs of Windows write CR CR LF, old Macs CR, perhaps with LF added to some.
+    """
+    returns = raw.count(b"\r") if b"\r" in raw else 0
+    usual = raw.count(b"\r\n") if returns else 0
+    if returns == usual:
+        return raw
+    if returns - usual > 2 * usual:
+        raw = raw.replace(b"\r\n", b"\n")
+    return _RETURNS.sub(b"\n", raw).replace(b"\r", b"\n")
 
 
 def content_of(value: str) -> Content:
@@ -162,8 +241,6 @@ def _headers(raw: bytes) -> tuple[Headers, int]:
         if skipped is None:
             break
         at = skipped.end()
-    if raw.find(b"\r", 0, at) >= 0 and _LONE_RETURN.search(raw, 0, at):
-        return _headers(_LONE_RETURN.sub(b"\n", raw[:at]) + raw[at:])
     return found, _end(_END_OF_HEADERS, raw, at)
 
 
@@ -203,3 +280,80 @@ def _end_of_boundary(body: bytes, at: int, length: int) -> int:
     end = len(body) if end < 0 else end
     following = body[at + length : end].strip()
     return end + 1 if following in (b"", b"--") else -1
+
+
+def _from_base64(body: bytes, *, is_text: bool) -> bytes:
+    """The bytes, also of several padded pieces, without padding or with stray signs.
+
+    What lists write around a text stays out: lines of data but the last are equally
+    wide, and a doubtful line is data if the text stays valid with it.
+    """
+    with suppress(binascii.Error):
+        packed = body.translate(None, b" \t\r\n")
+        whole = binascii.a2b_base64(packed, strict_mode=True)
+        if not is_text or _is_text(whole):
+            return whole
+    lines = [line.strip() for line in body.splitlines()[:_MOST_LINES]]
+    said = [(line, _STRAY.sub(b"", line)) for line in lines]
+    pure = [letters for line, letters in said if line and letters == line]
+    widths = Counter(map(len, pure or [letters for _, letters in said]))
+    wide = max(widths, key=lambda width: (widths[width], width), default=0)
+    runs: list[bytearray] = []
+    goes_on = True  # whether the last line was a full one, so that another follows
+    ended = gap = refused = False
+    for line, letters in said:
+        if not line:
+            gap = True
+            continue
+        last = runs[-1] if runs else bytearray()
+        tail = bytes(last[max(0, len(last) - _WIDE) // 4 * 4 :])
+        joins = not tail.endswith(b"=") and (
+            len(tail) % 4 == 0
+            or _is_text(_loosely(tail + letters))
+            or not _is_text(_loosely(letters))
+        )
+        joined = tail + letters if joins else letters
+        whole_bytes = len(joined) % 4 == 0
+        strays = len(line) - len(letters)
+        most = b" " not in line and strays <= max(2, len(line) // 10)
+        most = most and (not pure or line[-1:] == b"=")
+        if len(letters) == wide >= _WIDE:
+            taken = True
+        elif not letters or not (strays == 0 or (goes_on and most)):
+            taken = False
+        elif _is_text(_loosely(joined)):
+            taken = goes_on or not ended
+        elif goes_on and not gap:
+            taken = whole_bytes
+        else:
+            known = bool(runs) and _is_text(_loosely(runs[0][:_SAMPLE]))
+            taken = whole_bytes and not (gap or ended or known)
+        if not taken:
+            ended = bool(runs)
+            refused = refused or not runs
+        elif runs and joins:
+            runs[-1] += letters
+        else:
+            runs.append(bytearray(letters))
+        goes_on, gap = taken and len(letters) == wide >= _WIDE, False
+    if not runs or (refused and wide < _WIDE):
+        return body  # it is no base64, whatever its header says
+    return b"".join(map(_loosely, runs))
+
+
+def _loosely(letters: bytes | bytearray) -> bytes:
+    """Base64 decoded piece by piece, as far as whole bytes go."""
+    pieces = []
+    for piece in letters.split(b"="):
+        cut = piece[: -1 if len(piece) % 4 == 1 else None]
+        pieces.append(binascii.a2b_base64(cut + b"=" * (-len(cut) % 4)))
+    return b"".join(pieces)
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether bytes, cut out of others, are UTF-8 without signs of control."""
+    try:
+        text, _ = codecs.utf_8_decode(data.lstrip(_CONTINUED), "strict", False)
+    except UnicodeDecodeError:
+        return False
+    return not _CONTROL.search(text)

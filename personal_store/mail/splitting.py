@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from personal_store.mail.mime import with_plain_ends
+
 MAX_MESSAGE = 16 * 1024 * 1024
 """Bytes of one message that are kept; the rest, attachments, is passed over."""
 
@@ -25,6 +27,14 @@ _FULL = re.compile(rb"From \S+ +(?:[A-Z][a-z]{2},? +)?%b.*%b" % (_DAY, _TIME))
 _HEADER = re.compile(rb"[!-9;-~]+[ \t]*:|>?From ")
 _BLANK = re.compile(rb"\r?\n|\Z")
 _ESCAPED = re.compile(rb"\n>(>*From )")
+_ALONE = re.compile(rb"(\n(?!>)[^\n]*\n)>(?=From [^\n]*(?:\n(?!>)|\Z))")
+_QUOTING = re.compile(rb"\n>(?!>*From )[^ >\r\n]")
+_END_OF_HEADERS = re.compile(rb"\n\r*\n")
+_HEADERS = 65_536
+"""Bytes of headers that are waited for."""
+# A pattern that ignores the case takes longer than three searches.
+_LENGTHS = (b"\nContent-Length:", b"\nContent-length:", b"\ncontent-length:")
+_LENGTH = re.compile(rb"[ \t]*(\d{1,9})[ \t]*\r*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,7 @@ class RawMessage:
 
 def looks_like_mailbox(head: bytes) -> bool:
     """Whether a file starting like this is an mbox."""
-    line, _, following = _trimmed(head).partition(b"\n")
+    line, _, following = with_plain_ends(_trimmed(head)).partition(b"\n")
     return line.startswith(b"From ") and bool(
         _DATED.match(line) or _HEADER.match(following)
     )
@@ -55,13 +65,12 @@ def split(stream: IO[bytes], start: int = 0) -> Iterator[RawMessage]:
 
 def begins_message(stream: IO[bytes], position: int) -> bool:
     """Whether a message that `split` finds begins at this offset."""
-    stream.seek(0)
-    dated = _DATED.match(_first_line(stream)) is not None
+    opening = _Opening.of(stream)
     first = max(0, position - 4)
     stream.seek(first)
-    window = stream.read(4 + _LOOKAHEAD)
+    window = opening.read(stream)
     return window[position - first :].startswith(b"From ") and _begins_message(
-        window, position - first, dated
+        window, position - first, opening.dated
     )
 
 
@@ -109,12 +118,36 @@ class _Growing:
         self.blank = self.blank and (not piece or piece.isspace())
 
 
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """What the first lines of a mailbox tell about all."""
+
+    dated: bool
+    """Whether a date stands in the lines that separate messages."""
+    returns: bool
+    """Whether lines end with CR alone, as those of old Macs."""
+
+    @classmethod
+    def of(cls, stream: IO[bytes]) -> "_Opening":
+        stream.seek(0)
+        head = _trimmed(stream.read(_LOOKAHEAD))
+        lone = head.count(b"\r") - head.count(b"\r\n")
+        line = with_plain_ends(head).partition(b"\n")[0]
+        return cls(_DATED.match(line) is not None, lone > head.count(b"\n"))
+
+    def read(self, stream: IO[bytes]) -> bytes:
+        """The next block, with as many bytes as it has in the file."""
+        block = stream.read(_BLOCK)
+        if self.returns:
+            block = block.replace(b"\r\n", b" \n").replace(b"\r", b"\n")
+        return block
+
+
 def _messages(stream: IO[bytes], start: int, *, keeps: bool) -> Iterator[_Growing]:
-    stream.seek(0)
-    dated = _DATED.match(_first_line(stream)) is not None
+    opening = _Opening.of(stream)
     stream.seek(start)
     message = _Growing(start, start)
-    for piece, starts_message in _pieces(stream, dated):
+    for piece, starts_message in _pieces(stream, opening):
         if starts_message and message.end > message.begin:
             yield message
             message = _Growing(message.end, message.end)
@@ -123,9 +156,20 @@ def _messages(stream: IO[bytes], start: int, *, keeps: bool) -> Iterator[_Growin
         yield message
 
 
+def unescaped(message: bytes) -> bytes:
+    """A message without the marks of a mailbox through which it went on its way.
+
+    A mark stays if it may be that of a quote: among others, or in a message that writes
+    them without a blank.
+    """
+    if b"\n>From " not in message or _QUOTING.search(message):
+        return message
+    return _ALONE.sub(rb"\1", message)
+
+
 def _taken_out(data: bytes, begin: int, end: int) -> RawMessage:
     """What lies there, as it was before it was put into a mailbox."""
-    data = _trimmed(data)
+    data = with_plain_ends(_trimmed(data))
     if b">From " in data:
         data = _ESCAPED.sub(rb"\n\1", data)
     body = data.find(b"\n") + 1 or len(data)
@@ -135,28 +179,78 @@ def _taken_out(data: bytes, begin: int, end: int) -> RawMessage:
     return RawMessage(line, data[body:last], begin, end)
 
 
-def _pieces(stream: IO[bytes], dated: bool) -> Iterator[tuple[bytes, bool]]:
+def _pieces(stream: IO[bytes], opening: "_Opening") -> Iterator[tuple[bytes, bool]]:
     """The stream in pieces, each with whether it begins a message."""
     buffer, begins = b"", True
     scanned = 0
-    while True:
-        block = stream.read(_BLOCK)
+    claim: int | None = None  # where the message says that it ends; None: not read yet
+    believed = 0  # up to where it is believed
+    ended = False
+    while not ended:
+        block = opening.read(stream)
         buffer += block
-        safe = len(buffer) - _LOOKAHEAD if block else len(buffer)
+        ended = not block
+        safe = len(buffer) if ended else len(buffer) - _LOOKAHEAD
         done = 0
         for at in _candidates(buffer, scanned, safe):
-            if _begins_message(buffer, at, dated):
-                yield buffer[done:at], begins
-                done, begins = at, True
-        if not block:
+            if at < believed or not _begins_message(buffer, at, opening.dated):
+                continue
+            if claim is None:
+                claim = _claimed_end(buffer, done)
+            if at < claim:
+                while len(buffer) < claim + _LOOKAHEAD and block:
+                    block = opening.read(stream)
+                    buffer += block
+                if _ends_message(buffer, claim, opening.dated, last=not block):
+                    believed = claim
+                    continue
+            yield buffer[done:at], begins
+            done, begins, claim = at, True, None
+        if ended:
             break
         # Keep a few bytes before the unscanned rest: a blank line may stand there.
         cut = max(done, safe - 8)
         if cut > done:
-            yield buffer[done:cut], begins
-            begins = False
+            if claim is None and _body_at(buffer, done) < 0 and cut - done < _HEADERS:
+                cut = done
+            else:
+                claim = _claimed_end(buffer, done) if claim is None else claim
+                yield buffer[done:cut], begins
+                begins = False
         buffer, scanned = buffer[cut:], max(0, safe - cut - 1)
+        claim = claim if claim is None else max(0, claim - cut)
+        believed = max(0, believed - cut)
     yield buffer[done:], begins
+
+
+def _body_at(buffer: bytes, begin: int) -> int:
+    """Where the body of a message begins; -1 if its headers go on."""
+    found = _END_OF_HEADERS.search(buffer, begin)
+    return found.end() if found else -1
+
+
+def _claimed_end(buffer: bytes, begin: int) -> int:
+    """Where a message ends by its Content-Length; 0 if it says nothing."""
+    body = _body_at(buffer, begin)
+    for name in _LENGTHS:
+        at = buffer.find(name, begin, max(body, begin))
+        length = _LENGTH.match(buffer, at + len(name)) if at >= 0 else None
+        if length and int(length[1]) < MAX_MESSAGE:
+            return body + int(length[1])
+    return 0
+
+
+def _ends_message(buffer: bytes, at: int, dated: bool, *, last: bool) -> bool:
+    """Whether the next message, or the end of the file, follows a place.
+
+    A length that is wrong, as after a change of line ends, leads to no such place.
+    """
+    while buffer[at : at + 1] in (b"\r", b"\n"):
+        at += 1
+    if at >= len(buffer):
+        return last and at == len(buffer)
+    begins = buffer.startswith(_CANDIDATE, at - 1)
+    return begins and _begins_message(buffer, at, dated)
 
 
 def _candidates(buffer: bytes, start: int, end: int) -> Iterator[int]:
@@ -180,10 +274,6 @@ def _begins_message(buffer: bytes, at: int, dated: bool) -> bool:
         return False
     after_blank = buffer[max(0, at - 4) : at].replace(b"\r", b"").endswith(b"\n\n")
     return after_blank or whole
-
-
-def _first_line(stream: IO[bytes]) -> bytes:
-    return _trimmed(stream.read(_LOOKAHEAD)).partition(b"\n")[0]
 
 
 def _trimmed(data: bytes) -> bytes:

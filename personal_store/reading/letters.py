@@ -16,6 +16,7 @@ from personal_store.cleaning.cleaning import MAX_TEXT, VERSION, clean_mail, norm
 from personal_store.cleaning.markup import MAX_HTML
 from personal_store.mail.labels import is_sent, split_labels, unwanted
 from personal_store.mail.mail import (
+    ENCRYPTED,
     Mail,
     addresses,
     headers_of,
@@ -24,7 +25,7 @@ from personal_store.mail.mail import (
     with_bodies,
 )
 from personal_store.mail.mime import message_of
-from personal_store.mail.splitting import Stretch
+from personal_store.mail.splitting import Stretch, unescaped
 from personal_store.records import (
     UNREAD,
     Document,
@@ -129,7 +130,7 @@ def read_letter(
     text until somebody cleans it (raw_bodies.py).
     """
     try:
-        message = message_of(raw)
+        message = message_of(raw if envelope else unescaped(raw))
         mail = headers_of(message, folder)
         sender = sender_of(mail)
         labels = labels_of(mail)
@@ -146,8 +147,10 @@ def read_letter(
             return Skipped(position, "calendar messages")
         if "multipart/report" in mail.types:
             return Skipped(position, "automatic messages")
+        shut = ENCRYPTED in mail.types
+        empty = Skipped(position, "encrypted" if shut else "without own words")
         if not (mail.plain.strip() or mail.html.strip()):
-            return Skipped(position, "without own words")
+            return empty
         people = (addresses(mail.headers.get(n, [])) for n in ("to", "cc", "bcc"))
         first = next(chain.from_iterable(people), None)
         # Without an address the header itself, such as 'undisclosed-recipients:;'.
@@ -178,7 +181,7 @@ def read_letter(
             return document  # Mail by others is seldom wanted: cleaning waits for that.
         cleaned = clean_mail(mail)
         if not says_something(cleaned.text):
-            return Skipped(position, "without own words")
+            return empty
         return replace(
             document,
             text=cleaned.text[:MAX_STORED],

@@ -3,11 +3,17 @@
 import io
 import mailbox as stdlib_mailbox
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from personal_store.mail import splitting
-from personal_store.mail.splitting import split, stretches
+from personal_store.mail.splitting import (
+    begins_message,
+    looks_like_mailbox,
+    split,
+    stretches,
+)
 from tests.mailboxes import ENVELOPE, mailbox, message
 
 
@@ -132,3 +138,88 @@ def test_a_huge_message_is_kept_in_part():
 
     assert len(first) <= splitting.MAX_MESSAGE
     assert second == message(number=2)
+
+
+FORWARDED = (
+    "Look what came:\n\nFrom liv@example.org Mon Jan  8 10:11:12 2024\n"
+    "Received: by mail.example.org\nSubject: boat\n\nCome on board.\n\nSam"
+)
+
+
+def with_length(body: str, *, wrong: int = 0, name: str = "Content-Length") -> bytes:
+    """A message of which the length is told, and nothing escaped."""
+    return message(body, headers=f"{name}: {len(body) + 1 + wrong}")
+
+
+@pytest.mark.parametrize(
+    "change", [bytes, lambda data: data.replace(b"\n", b"\r\n")], ids=["lf", "crlf"]
+)
+@pytest.mark.parametrize("name", ["Content-Length", "Content-length", "content-length"])
+@pytest.mark.parametrize("last", [False, True])
+def test_a_true_length_holds_a_message_together(name, last, change):
+    body = FORWARDED.replace("\n", "\r\n") if change is not bytes else FORWARDED
+    first = with_length(body + "\r" * (change is not bytes), name=name)
+    first = first.replace(b"\r\n", b"\n")
+    others = [] if last else [message(number=2)]
+    data = b"".join(ENVELOPE + one + b"\n" for one in (first, *others))
+
+    assert contents(change(data)) == [change(one) for one in (first, *others)]
+
+
+@pytest.mark.parametrize(
+    "wrong", [-200, -40, -3, 3, 40, 400, 4_000, 10_000_000, -len(FORWARDED)]
+)
+def test_a_wrong_length_neither_loses_nor_joins_messages(wrong):
+    messages = [
+        with_length("One and two and three.\n" * 9, wrong=max(wrong, -200)),
+        *(message(number=number) for number in range(2, 6)),
+    ]
+
+    assert contents(mailbox(messages)) == messages
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 3000), st.booleans()), min_size=1, max_size=6),
+    st.integers(3, 5000),
+)
+def test_lengths_are_believed_wherever_blocks_end(sizes, block):
+    messages = [
+        with_length("x" * size + (FORWARDED if holds else "") + "\n" + FORWARDED)
+        for size, holds in sizes
+    ]
+    data = b"".join(ENVELOPE + one + b"\n" for one in messages)
+    whole, splitting._BLOCK = splitting._BLOCK, block
+    try:
+        found = list(split(io.BytesIO(data)))
+    finally:
+        splitting._BLOCK = whole
+
+    assert [raw.content for raw in found] == messages
+    for index, raw in enumerate(found):
+        assert contents(data, raw.end) == messages[index + 1 :]
+
+
+@pytest.mark.parametrize("end", [b"\r", b"\r\r\n"], ids=["returns", "doubled"])
+def test_mailboxes_with_odd_line_ends(tmp_path, end):
+    """Of old Macs, and of programs that wrote each return twice."""
+    messages = [message("One\n>From two\nthree", number=n) for n in range(4)]
+    data = mailbox(messages).replace(b"\n", end)
+    path = tmp_path / "box"
+    path.write_bytes(data)
+
+    assert looks_like_mailbox(data[:300])
+    found = [one.message() for one in stretches(path)]
+    assert [one.content for one in found] == messages
+    assert contents(data) == messages
+    assert all(begins_message(io.BytesIO(data), one.begin) for one in found)
+
+
+def test_a_stray_feed_among_returns_ends_no_headers(tmp_path):
+    data = mailbox([message(number=1), message(number=2)]).replace(b"\n", b"\r")
+    path = tmp_path / "box"
+    path.write_bytes(data.replace(b"Subject: Plan\r", b"Subject: Plan\r\n"))
+
+    found = [one.message().content for one in stretches(path)]
+
+    assert found == [message(number=1), message(number=2)]

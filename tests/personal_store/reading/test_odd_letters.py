@@ -1,0 +1,485 @@
+"""Letters as bad programs write them, from their bytes to the owner's words."""
+
+import base64
+import binascii
+import quopri
+from contextlib import suppress
+
+import pytest
+
+from personal_store.mail.smime import EncryptedError, opened
+from personal_store.reading.letters import read_letter
+from personal_store.records import Document, Skipped
+from tests.waiting import no_hang
+
+ME = "ida@example.org"
+HEAD = (
+    b"From: Ida Holm <ida@example.org>\nTo: Per <per@example.net>\n"
+    b"Subject: the well\nDate: Sun, 3 Mar 2024 08:00:00 +0000\n"
+    b"Message-ID: <1@example.org>\nMIME-Version: 1.0\n"
+)
+TEXT = (
+    "Dear Per,\n\nthe well behind the house has water again, crème de la crème. "
+    "I have cleaned the bucket, oiled the chain and painted the lid in green.\n\n"
+    "Bring the children on Saturday, they may draw the first bucket themselves.\n\nIda"
+)
+FOOTER = (
+    b"\n_______________________________________________\nwells mailing list\n"
+    b"wells@lists.example.net\nhttps://lists.example.net/mailman/listinfo/wells\n"
+)
+
+
+def read(raw: bytes, **more):
+    return read_letter(raw, position=0, where="here", me=frozenset({ME}), **more)
+
+
+def own(raw: bytes) -> str:
+    item = read(raw)
+    assert isinstance(item, Document), item
+    return item.text
+
+
+def letter(body: bytes, kind: str = "text/plain; charset=utf-8", encoding="") -> bytes:
+    more = f"Content-Type: {kind}\n"
+    if encoding:
+        more += f"Content-Transfer-Encoding: {encoding}\n"
+    return HEAD + more.encode() + b"\n" + body
+
+
+def part(body: str, kind: str = "text/plain; charset=utf-8", more: str = "") -> str:
+    return f"--w\nContent-Type: {kind}\n{more}\n{body}\n"
+
+
+def mixed(*parts: str) -> bytes:
+    body = "".join(parts) + "--w--\n"
+    return letter(body.encode(), 'multipart/mixed; boundary="w"')
+
+
+def wrapped(data: bytes, width: int = 76) -> bytes:
+    text = base64.b64encode(data)
+    lines = (text[at : at + width] for at in range(0, len(text), width))
+    return b"\n".join(lines) + b"\n"
+
+
+BASE64 = wrapped(TEXT.encode())
+THIRDS = [TEXT.encode()[at : at + 97] for at in range(0, 300, 97)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        BASE64 + FOOTER,
+        BASE64.replace(b"=", b"") + FOOTER,
+        BASE64.replace(b"=", b"") + b"Unsubscribe\n",
+        b"[from outside]\n\n" + BASE64,
+        BASE64 + b"\nwells\n-- \nchat\n",
+        b"\n".join(map(wrapped, THIRDS)),
+        b"".join(wrapped(piece).replace(b"=", b"") for piece in THIRDS),
+        b"".join(base64.b64encode(piece) for piece in THIRDS),
+        BASE64.replace(b"\n", b"!\n"),
+        BASE64[:30] + b" " + BASE64[30:] + FOOTER,
+        BASE64[:30] + b"\xa0*" + BASE64[30:],
+        wrapped(TEXT.encode(), 62),
+        wrapped(TEXT.encode(), 1000) + FOOTER,
+    ],
+    ids=[
+        *("footer", "unpadded", "word below", "above", "words below", "pieces"),
+        *("unpadded pieces", "glued", "signs", "blank", "stray", "narrow", "one line"),
+    ],
+)
+def test_broken_base64_gives_the_whole_text_and_no_other(body):
+    assert own(letter(body, encoding="base64")) == TEXT
+
+
+@pytest.mark.parametrize("charset", ["latin-1", "iso-2022-jp", "koi8-r", "gb18030"])
+def test_broken_base64_of_any_charset(charset):
+    said = {"iso-2022-jp": "井戸に水が戻りました。", "koi8-r": "В колодце есть вода."}
+    text = "\n".join([said.get(charset, "The well has water: 30 ° at noon.")] * 9)
+    body = wrapped(text.encode(charset)) + FOOTER
+
+    assert own(letter(body, f"text/plain; charset={charset}", "base64")) == text
+
+
+def test_a_text_that_only_claims_to_be_base64_stays():
+    assert own(letter(TEXT.encode(), encoding="base64")) == TEXT
+
+
+@pytest.mark.parametrize(
+    "encoding", ["BASE64", "base-64", '"base64"', "base64 (as always)", "base64;"]
+)
+def test_the_encoding_may_be_written_oddly(encoding):
+    assert own(letter(BASE64, encoding=encoding)) == TEXT
+
+
+@pytest.mark.parametrize("end", [b"=  \n", b"=\t\n", b"=\r\r\n"])
+def test_a_soft_break_with_blanks_behind_it(end):
+    body = quopri.encodestring(TEXT.encode()).replace(b"=\n", end)
+
+    assert own(letter(body, encoding="quoted-printable")) == TEXT
+
+
+def test_a_multipart_that_is_encoded_as_a_whole():
+    inner = part(TEXT).encode() + b"--w--\n"
+
+    raw = letter(wrapped(inner), 'multipart/mixed; boundary="w"', "base64")
+
+    assert own(raw) == TEXT
+
+
+def test_a_multipart_without_its_boundary_is_text():
+    assert own(letter(TEXT.encode(), 'multipart/alternative; boundary="w"')) == TEXT
+
+
+ENDS = {
+    "returns": lambda raw: raw.replace(b"\n", b"\r"),
+    "returns and one feed": lambda raw: raw.replace(b"\n", b"\r").replace(
+        b"again,", b"again,\n"
+    ),
+    "last feed": lambda raw: raw.replace(b"\n", b"\r") + b"\n",
+    "doubled returns": lambda raw: raw.replace(b"\n", b"\r\r\n"),
+    "three returns": lambda raw: raw.replace(b"\n", b"\r\r\r\n"),
+    "windows": lambda raw: raw.replace(b"\n", b"\r\n"),
+    "one header": lambda raw: raw.replace(b"the well\n", b"the well\r\r\n"),
+    "one header of windows": lambda raw: raw.replace(b"\n", b"\r\n").replace(
+        b"the well\r", b"the well\r\r"
+    ),
+    "body alone": lambda raw: HEAD + raw[len(HEAD) :].replace(b"\n", b"\r\r\n"),
+}
+
+
+@pytest.mark.parametrize("change", ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize("nested", [False, True])
+def test_lines_may_end_in_any_way(change, nested):
+    raw = mixed(part(TEXT), part("9", "text/csv")) if nested else letter(TEXT.encode())
+
+    item = read(change(raw))
+
+    assert isinstance(item, Document)
+    assert item.text.split() == TEXT.split()
+    assert item.text.count("\n\n") == TEXT.count("\n\n")
+    assert (item.title, item.recipient_address) == ("the well", "per@example.net")
+    assert item.sent_at == 1709452800
+
+
+NAMED = 'text/plain; charset=utf-8; name="letter.txt"'
+INLINE = "Content-Disposition: inline\n"
+FILE = "Content-Disposition: attachment; filename=x.txt\n"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (part(TEXT, NAMED), part("AAAA", "image/png")),
+        (part(TEXT, NAMED, INLINE), part("nobody's words here", NAMED, FILE)),
+        (part(TEXT, NAMED, INLINE), part("nobody's words here", NAMED, INLINE)),
+        (part(" "), part(TEXT, more="Content-Disposition: inline; filename=a.txt\n")),
+        (part(TEXT), part("nobody's words here", NAMED, INLINE)),
+    ],
+    ids=["alone", "beside a file", "first of two", "below nothing", "not beside one"],
+)
+def test_a_text_with_a_name_is_the_letter_if_there_is_no_other(parts):
+    assert own(mixed(*parts)) == TEXT
+
+
+def test_an_attached_text_is_no_letter():
+    item = read(mixed(part("nobody's words here", NAMED, FILE)))
+
+    assert isinstance(item, Skipped)
+
+
+HTML = "text/html; charset=utf-8"
+PAGE = "<p>Dear Per,</p><p>the well has water again, come and see.</p><p>Ida</p>"
+PAGE_TEXT = "Dear Per,\n\nthe well has water again, come and see.\n\nIda"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        mixed(part(PAGE, HTML), part(FOOTER.decode())),
+        mixed(part(PAGE, HTML), part(PAGE_TEXT)),
+        mixed(part(PAGE_TEXT), part(PAGE, HTML)),
+    ],
+    ids=["above a footer", "and once more as text", "text and once more"],
+)
+def test_html_beside_plain_text_is_read_once(raw):
+    assert own(raw).split() == PAGE_TEXT.split()
+
+
+def test_words_below_a_file_stay_whatever_their_form():
+    raw = mixed(
+        part("The first half of it.\nAnd more & more."),
+        part("AAAA", "image/png"),
+        part("<p>The second half of it.</p>", HTML),
+    )
+
+    assert " ".join(own(raw).split()) == (
+        "The first half of it. And more & more. The second half of it."
+    )
+
+
+FLOWED = "text/plain; charset=utf-8; format=flowed"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "text"),
+    [
+        (FLOWED, "One \ntwo \nthree.\n", "One two three."),
+        (f"{FLOWED}; delsp=yes", "Wel \nlen und \nmehr  \nhier.",
+         "Wellen undmehr hier."),
+        (FLOWED, "It is so:\n From here on it rains \n From time to time.\n",
+         "It is so:\nFrom here on it rains From time to time."),
+        (FLOWED, "So:\n\n >3 m is deep, I think \nso.\n\n> Deep?\n\nYes, it is.",
+         "So:\n\n>3 m is deep, I think so.\n\nYes, it is."),
+        (FLOWED, "So it is:\n  * two blanks, one of them meant\n",
+         "So it is:\n * two blanks, one of them meant"),
+        (FLOWED, "Here it is, my dear.\n-- \nIda\nHolm & Sons, Bergen",
+         "Here it is, my dear."),
+    ],
+    ids=["soft", "delsp", "from", "larger", "indented", "signature"],
+)  # fmt: skip
+def test_flowed_text_loses_its_breaks_and_stuffing(kind, body, text):
+    assert own(letter(body.encode(), kind)) == text
+
+
+def test_a_stuffed_line_stays_one_s_own_in_the_thread():
+    """Also where the HTML part or the answered message has lines cut."""
+    plain = "It is so:\n\n > I write it so \nmyself.\n\nWill you come?\n"
+    page = "<p>It is so:</p><blockquote type=cite>Will you come?</blockquote>"
+    raw = letter(
+        f"--w\nContent-Type: {FLOWED}\n\n{plain}\n--w\nContent-Type: {HTML}\n\n{page}\n"
+        "--w--\n".encode(),
+        'multipart/alternative; boundary="w"',
+    )
+
+    assert own(raw).startswith("It is so:\n\n> I write it so myself.")
+
+
+UUENCODED = "begin 644 a map.png\n" + "".join(
+    binascii.b2a_uu(bytes(range(at, at + 45))).decode() for at in (0, 45, 90, 135)
+)
+UUENCODED += "`\nend\n"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        UUENCODED,
+        UUENCODED.replace("`\n", "\n"),
+        UUENCODED * 2,
+        "=ybegin line=128 size=3 name=a b\n\x8a\u00e4*+,\n=yend size=3\n",
+        f"begin-base64 644 map\n{BASE64.decode()}====\n",
+    ],
+    ids=["uuencoded", "blank line", "two", "yenc", "base64"],
+)
+def test_a_file_in_the_text_is_no_text(file):
+    body = f"Here is the map.\n\n{file}\nTell me what you think of it.\n"
+
+    text = own(letter(body.encode()))
+
+    assert text == "Here is the map.\n\nTell me what you think of it."
+
+
+def test_a_sentence_may_begin_with_begin():
+    body = "begin 644 of them today.\nOr begin 100 tomorrow, as you like it."
+
+    assert own(letter(body.encode())) == body
+
+
+SIGNED = """-----BEGIN PGP SIGNED MESSAGE-----
+Hash: SHA512
+Comment: from the well
+
+Three things for you:
+
+- - the bucket is clean
+- - the chain is oiled
+
+- -----BEGIN WELL-----
+From here on all is well.
+-----BEGIN PGP SIGNATURE-----
+
+iQEzBAEBCgAdFiEE
+-----END PGP SIGNATURE-----
+"""
+SIGNED_TEXT = (
+    "Three things for you:\n\n- the bucket is clean\n- the chain is oiled\n\n"
+    "-----BEGIN WELL-----\nFrom here on all is well."
+)
+
+
+def test_a_signed_text_loses_what_signing_added():
+    assert own(letter(SIGNED.encode())) == SIGNED_TEXT
+
+
+def test_a_text_that_was_signed_as_it_is_keeps_its_dashes():
+    body = SIGNED.replace("Comment: ", "NotDashEscaped: ").replace("- -", "-")
+
+    assert own(letter(body.encode())) == SIGNED_TEXT
+
+
+DATA, SIGN, CIPHER, ZIPPED = (
+    bytes.fromhex(f"2a864886f70d01{end}")
+    for end in ("0701", "0702", "0703", "09100109")
+)
+
+
+def element(tag: int, *inner: bytes, wide: int = 0, open_ended: bool = False) -> bytes:
+    content = b"".join(inner)
+    if open_ended:
+        return bytes((tag, 0x80)) + content + b"\0\0"
+    size = len(content)
+    if size < 128 and not wide:
+        return bytes((tag, size)) + content
+    width = wide or (size.bit_length() + 7) // 8
+    return bytes((tag, 0x80 | width)) + size.to_bytes(width) + content
+
+
+def signed(message: bytes, *, chunks: int = 0, open_ended: bool = False) -> bytes:
+    def wrap(tag: int, *inner: bytes) -> bytes:
+        return element(tag, *inner, open_ended=open_ended)
+
+    held = element(0x04, message)
+    if chunks:
+        pieces = [message[at : at + chunks] for at in range(0, len(message), chunks)]
+        held = wrap(0x24, *(element(0x04, piece, wide=2) for piece in pieces))
+    inner = wrap(0x30, element(0x06, DATA), wrap(0xA0, held))
+    algorithms = element(0x31, element(0x30, element(0x06, b"\x60\x86")))
+    version = element(0x02, b"\1")
+    signers = element(0x31, element(0x30, version))
+    content = wrap(0x30, version, algorithms, inner, signers)
+    return wrap(0x30, element(0x06, SIGN), wrap(0xA0, content))
+
+
+INSIDE = b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + TEXT.encode()
+SMIME = "application/pkcs7-mime; smime-type=signed-data; name=smime.p7m"
+
+
+@pytest.mark.parametrize("kind", [SMIME, 'application/octet-stream; name="smime.p7m"'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        signed(INSIDE),
+        signed(INSIDE, chunks=40),
+        signed(INSIDE, chunks=64, open_ended=True),
+        signed(b"Content-Type: application/x-pkcs7-mime\n\n" + signed(INSIDE)),
+    ],
+    ids=["whole", "chunks", "open lengths", "twice"],
+)
+def test_a_letter_inside_its_signature_is_read(data, kind):
+    assert own(letter(wrapped(data), kind, "base64")) == TEXT
+
+
+def test_a_signed_letter_above_the_footer_of_a_list():
+    body = wrapped(signed(INSIDE)).decode()
+    encoded = "Content-Transfer-Encoding: base64\n"
+
+    assert own(mixed(part(body, SMIME, encoded), part(FOOTER.decode()))) == TEXT
+
+
+def test_somebody_s_signed_letter_below_a_text_is_a_file():
+    body = wrapped(
+        signed(b"Content-Type: text/plain\n\nNot her words at all.")
+    ).decode()
+    encoded = "Content-Transfer-Encoding: base64\n"
+
+    assert own(mixed(part(TEXT), part(body, SMIME, encoded))) == TEXT
+
+
+ENCRYPTED = element(0x30, element(0x06, CIPHER), element(0xA0, element(0x30)))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        letter(wrapped(ENCRYPTED), "application/pkcs7-mime", "base64"),
+        letter(
+            b"--w\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--w\n"
+            b"Content-Type: application/octet-stream\n\nx\n--w--\n",
+            "multipart/encrypted; boundary=w",
+        ),
+        letter(b"-----BEGIN PGP MESSAGE-----\n\nhQ\n-----END PGP MESSAGE-----\n"),
+    ],
+    ids=["smime", "pgp", "pgp in the text"],
+)
+def test_what_is_encrypted_is_left_out_and_said_so(raw):
+    item = read(raw)
+
+    assert isinstance(item, Skipped)
+    assert item.reason == "encrypted"
+
+
+def test_a_cipher_is_told_from_damage():
+    with pytest.raises(EncryptedError):
+        opened(ENCRYPTED)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"a\n" * 200_000,
+        b"!a" * 200_000,
+        b"QQ==\n" * 40_000,
+        b"=" * 200_000,
+        (b"6enp6enp" * 9 + b"\n") * 20_000,
+    ],
+    ids=["short lines", "signs", "pieces", "padding", "another charset"],
+)
+def test_hostile_base64_takes_no_long_time(body):
+    with no_hang():
+        read(letter(body, encoding="base64"))
+
+
+def test_certificates_alone_are_not_called_encrypted():
+    alone = element(0x30, element(0x02, b"\1"), element(0x31), element(0x31))
+    body = element(0x30, element(0x06, SIGN), element(0xA0, alone))
+
+    item = read(letter(wrapped(body), "application/pkcs7-mime", "base64"))
+
+    assert isinstance(item, Skipped)
+    assert item.reason == "without own words"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", b"0", b"0\x80" * 5_000, b"0\x84\xff\xff\xff\xff", signed(INSIDE)[:90]),
+        b"0\x80" + b"0\0" * 2_000_000,
+    ],
+)
+def test_damaged_signatures_raise_nothing_else(data):
+    with no_hang(), suppress(ValueError):
+        opened(data)
+
+
+def test_a_mark_of_a_mailbox_in_a_single_letter_goes():
+    body = "Dear Per,\n\n>From the well one sees the sea,\nand so it is.\n\n> Really?\n"
+
+    assert own(letter(body.encode())) == (
+        "Dear Per,\n\nFrom the well one sees the sea,\nand so it is."
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ">Where from?\n\nYes, from the well.\n\n>From the well?\n\nIndeed it is so.",
+        "Yes, from the well.\n\n>From the well?\n> Really?\n\nIndeed it is so.",
+    ],
+    ids=["written so", "among others"],
+)
+def test_but_not_that_of_a_quote(body):
+    assert own(letter(body.encode())) == "Yes, from the well.\n\nIndeed it is so."
+
+
+META = '<meta http-equiv="Content-Type" content="text/html; charset={}">'
+
+
+@pytest.mark.parametrize(
+    "head",
+    [META.format("koi8-r"), "<meta charset=koi8-r>", '<?xml encoding="koi8-r"?>'],
+)
+@pytest.mark.parametrize("kind", ["text/html", "text/html; charset=us-ascii"])
+def test_html_may_say_what_charset_it_has(head, kind):
+    page = f"<html><head>{head}</head><p>Вода.</p><p>И рыба, да.</p></html>"
+
+    assert own(letter(page.encode("koi8-r"), kind)) == "Вода.\n\nИ рыба, да."
