@@ -1,6 +1,7 @@
 """HTML to text, and the quotes and signatures that mail programs mark in the HTML."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
@@ -51,6 +52,7 @@ _QUOTES = ", ".join(
         ".airmail_on",
         ".polymail_quote",
         ".gmail_quote_attribution",
+        ".AppleOriginalContents",
         ".spark_quote",
         ".ms-outlook-mobile-reference-message",
         "#mail-editor-reference-message-container",
@@ -118,11 +120,34 @@ _MARKERS = tuple(
             "reference-message",
             "signature",
         ),
-        *("isforwardcontent", "isreplycontent", "__divider__", "__headers__", "zwchr"),
+        *(
+            "appleoriginalcontents",
+            "isforwardcontent",
+            "isreplycontent",
+            "__divider__",
+            "__headers__",
+            "zwchr",
+        ),
         *("border-style:solid none", 'id="qt"', "-sgn", "_rc_sig", "dab4fad8", "iwcq"),
         *("bloop_sign", "airmail_on", "messagesignature", "border-width:1pt medium"),
     )
 )
+
+# What an HTML body holds if it may hide something.
+_HIDING = (
+    *("display:none", "visibility:", "mso-hide", "opacity:0", "font-size:0"),
+    *("font-size:1p", "height:0", "width:0", "-999", "clip:", "transparent"),
+    *("background", "bgcolor", "hidden"),
+)
+_TINY = re.compile(r"(?:0?\.\d+|1|1\.0+)(?:px|pt)|0+(?:\.0+)?(?:px|pt|r?em|%)?")
+_ZERO = re.compile(r"0+(?:\.0+)?(?:px|pt|r?em|%)?")
+_FAR = re.compile(r"-\d{3,}(?:px|pt)|-\d{2,}r?em")
+_COLOR = re.compile(
+    r"#([0-9a-f]{6}|[0-9a-f]{3})\b|rgba?\(\s*((?:\d{1,3}\s*,\s*){2}\d{1,3})\s*\)"
+    r"|\b(?:white|black|transparent|gr[ae]y|silver|red|blue|yellow|green)\b"
+)
+_SIMPLE = re.compile(r"[\w.#-]+")
+_MAX_RULES = 1_000
 
 _BREAK, _BLOCK, _PARAGRAPH, _IN, _OUT = "\n\x01\x02\x03\x04"
 _PARAGRAPHS = ("p", "h1", "h2", "h3", "h4", "h5", "h6")
@@ -169,7 +194,9 @@ def read_page(html: str, *, marked: bool | None = None) -> Page:
     if html.count("<") > _MANY_TAGS and _depth(html) > _DEEPEST:
         html = _ANY_TAG.sub(" ", html)
     tree = LexborHTMLParser(html)
+    hidden = frozenset[int]()
     if _UNSEEN.search(html):
+        hidden = _hidden_by_rules(tree)
         for node in tree.css(_INVISIBLE):
             node.decompose()
     foreign: list[str] = []
@@ -178,6 +205,9 @@ def read_page(html: str, *, marked: bool | None = None) -> Page:
         for node in tree.css(_SIGNATURES):
             foreign.append(node.text(separator=" "))
             node.decompose()
+    packed = html.lower().replace(" ", "")
+    if any(map(packed.__contains__, _HIDING)):
+        _cut_hidden(tree, hidden)
     if "<blockquote" in html and "border" in html:
         for node in tree.css(_INDENTED):
             node.unwrap()
@@ -232,6 +262,124 @@ def _depth(html: str) -> int:
             depth += -1 if slash else 1
             deepest = max(deepest, depth)
     return deepest
+
+
+def _hidden_by_rules(tree: LexborHTMLParser) -> frozenset[int]:
+    """The elements that a style sheet hides, wherever the mail is read."""
+    found: set[int] = set()
+    for sheet in tree.css("style"):
+        first, *others = sheet.text().split("/*")
+        css = first + "".join(other.partition("*/")[2] for other in others)
+        nested = False  # in rules for some screens, or for print
+        for rule in css.split("}")[:_MAX_RULES]:
+            selectors, brace, style = rule.rpartition("{")
+            nested = bool(brace) and (nested or "{" in selectors)
+            if nested or "none" not in style or not _is_gone(_declared(style)):
+                continue
+            for selector in map(str.strip, selectors.split(",")):
+                if _SIMPLE.fullmatch(selector):
+                    found.update(node.mem_id for node in tree.css(selector))
+    return frozenset(found)
+
+
+def _cut_hidden(tree: LexborHTMLParser, hidden: frozenset[int]) -> None:
+    """Remove what a reader does not see: preheaders, marks of trackers, white on white.
+
+    Size, colour and visibility are those of the next element around that sets them.
+    """
+    unseen: list[LexborNode] = []
+    body = tree.body
+    waiting = [(body, _Look())] if body is not None else []
+    while waiting:
+        node, look = waiting.pop()
+        if node.is_text_node:
+            if look.is_hidden():
+                unseen.append(node)
+            continue
+        attributes = node.attributes
+        if attributes:
+            style = _declared(attributes.get("style") or "")
+            if node.mem_id in hidden or "hidden" in attributes or _is_gone(style):
+                unseen.append(node)
+                continue
+            look = look.changed(style, attributes)
+        child = node.child
+        while child is not None:
+            waiting.append((child, look))
+            child = child.next
+    for node in unseen:
+        node.decompose()
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How a text looks, as far as that can hide it."""
+
+    tiny: bool = False
+    visible: bool = True
+    color: str = ""
+    background: str = ""
+
+    def is_hidden(self) -> bool:
+        """Whether nobody sees the text."""
+        unlike = self.color not in ("transparent", self.background)
+        return self.tiny or not self.visible or bool(self.color and not unlike)
+
+    def changed(
+        self, style: dict[str, str], attributes: Mapping[str, str | None]
+    ) -> "_Look":
+        """The same inside an element."""
+        size = style.get("font-size", "")
+        tiny = _TINY.fullmatch(size) is not None if size else self.tiny
+        shown = style.get("visibility", "")
+        visible = shown not in ("hidden", "collapse") if shown else self.visible
+        behind = style.get("background-color") or style.get("background", "")
+        ground = self.background
+        if "url(" in behind:
+            ground = ""
+        elif behind or attributes.get("bgcolor"):
+            ground = _color(behind or attributes.get("bgcolor") or "") or ground
+        said = style.get("color") or attributes.get("color") or attributes.get("text")
+        return _Look(tiny, visible, _color(said or "") or self.color, ground)
+
+
+def _declared(style: str) -> dict[str, str]:
+    """The properties of a style, lower-case."""
+    pairs = (one.partition(":") for one in style.lower().split(";"))
+    return {
+        name.strip(): value.removesuffix("!important").strip()
+        for name, _, value in pairs
+    }
+
+
+def _is_gone(style: dict[str, str]) -> bool:
+    """Whether an element has no room on the page, whatever is inside."""
+    said = style.get
+    if said("display") == "none" or said("mso-hide") == "all":
+        return True
+    if _ZERO.fullmatch(said("opacity", "")):
+        return True
+    if said("overflow") == "hidden" and any(
+        _ZERO.fullmatch(said(side, "")) for side in ("max-height", "height", "width")
+    ):
+        return True
+    away = said("position") in ("absolute", "fixed") and (
+        _FAR.match(said("left", "")) or _FAR.match(said("top", "")) or "clip" in style
+    )
+    return bool(away) or _FAR.match(said("text-indent", "")) is not None
+
+
+def _color(said: str) -> str:
+    """The first colour in a value, as six digits; empty if there is none."""
+    found = _COLOR.search(said.lower())
+    if found is None:
+        return ""
+    if found[1]:
+        return found[1] if len(found[1]) == 6 else "".join(2 * x for x in found[1])
+    if found[2]:
+        parts = [int(part) for part in found[2].split(",")]
+        return "".join(f"{part:02x}" for part in parts)
+    return {"white": "ffffff", "black": "000000"}.get(found[0], found[0])
 
 
 def _cut_tails(tree: LexborHTMLParser) -> list[str]:

@@ -5,6 +5,7 @@ import pytest
 from personal_store.cleaning.cleaning import clean_mail
 from personal_store.cleaning.markup import has_marks, own_text, read_page
 from personal_store.mail.mail import Mail
+from tests.waiting import no_hang
 
 QUOTE = "<div>Will you come?</div>"
 
@@ -33,6 +34,7 @@ def clean(html, plain=""):
         "</blockquote>",
         f"<blockquote>{QUOTE}</blockquote>",
         '<div class="gmail_signature">Uma, Bergen</div>',
+        f'<br><div class="AppleOriginalContents"><br>Xu gropravs:{QUOTE}</div>',
     ],
 )
 def test_marked_words_of_others_go(foreign):
@@ -124,3 +126,77 @@ def test_the_page_says_what_it_cut():
 
     assert "Will you come?" in page.foreign
     assert "Will" not in page.own
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        '<div style="display:none">x</div>',
+        '<div style="DISPLAY : none !important"><p style="display:block">x</p></div>',
+        '<p style="visibility: hidden">x</p>',
+        '<span style="font-size:0px;color:red">x</span>',
+        '<div style="font-size:1px;line-height:1px">x</div>',
+        '<div style="mso-hide:all">x</div>',
+        "<p hidden>x</p>",
+        '<div style="max-height:0;overflow:hidden">x</div>',
+        '<div style="width:0;height:0;overflow:hidden">x</div>',
+        '<div style="opacity:0">x</div>',
+        '<p style="color:#FFF;background-color:#ffffff">x</p>',
+        '<p style="color:rgb(255, 255, 255);background:white">x</p>',
+        '<table bgcolor="white"><tr><td><font color="#FFFFFF">x</font></table>',
+        '<p style="color:transparent">x</p>',
+        '<div style="position:absolute;left:-9999px">x</div>',
+        '<p style="text-indent:-9999px">x</p>',
+        "<style>/* a */ .a, .b {display:none !important}</style><p class=b>x</p>",
+    ],
+)
+def test_what_html_hides_is_not_read(hidden):
+    page = f"<p>Seen one.</p>{hidden}<p>Seen two.</p>"
+
+    assert own_text(page) == "Seen one.\n\nSeen two."
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        '<div style="font-size:0"><p style="font-size:13px">y</p></div>',
+        '<div style="visibility:hidden"><p style="visibility:visible">y</p></div>',
+        "<style>@media print {.a{color:red} .b{display:none}}</style><p class=b>y</p>",
+        '<p style="opacity:0.5">y</p>',
+        '<p style="font-size:0.9em">y</p>',
+        '<p style="color:#fff;background:#000">y</p>',
+        '<p style="color:white">y</p>',
+        '<p style="max-height:0">y</p>',
+        '<table bgcolor="#fff"><td bgcolor="#000"><font color="white">y</font></table>',
+        '<p style="color:#fff;background:#fff url(x.png)">y</p>',
+        '<p style="text-decoration:none;border:none;overflow:hidden">y</p>',
+        '<p aria-hidden="true">y</p>',
+        '<p style="text-indent:-18pt">y</p>',
+    ],
+)
+def test_what_a_reader_sees_stays(shown):
+    page = f"<p>Seen one.</p>{shown}<p>Seen two.</p>"
+
+    assert own_text(page).split() == ["Seen", "one.", "y", "Seen", "two."]
+
+
+def test_hidden_elements_still_mark_quotes():
+    page = f'<p>Yes.</p><div id="appendonsend" style="display:none"></div>{QUOTE}'
+
+    assert clean(page).text == "Yes."
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<style>" + "@{" * 200_000 + "display:none",
+        "<style>" + "a" * 900_000 + "display:none",
+        "<style>" + "/*" * 400_000 + "display:none",
+        '<p style="font-size:0">' * 9_000 + "x",
+        f'<p style="display:none;{"color:rgb(" * 80_000}">x',
+    ],
+    ids=["rules", "selector", "comments", "depth", "colours"],
+)
+def test_hostile_styles_take_no_long_time(page):
+    with no_hang():
+        read_page(page)
