@@ -55,6 +55,8 @@ class Document:
     recipient_address: str = ""
     sender: str = ""
     """Lower-cased address of the writer; empty where an export holds only own texts."""
+    sender_name: str = ""
+    """The writer's name as the source has it."""
     sent_at: int | None = None
     """Seconds since 1970, UTC."""
     rating: float | None = None
@@ -150,6 +152,7 @@ class Passage:
     """What the score's part `bm25` is the sum of, word by word."""
     sender: str = ""
     """Address of the writer, where the source names one."""
+    sender_name: str = ""
     own: bool = True
     """Whether the owner wrote it."""
 

@@ -33,13 +33,13 @@ from personal_store.search.derived import (
     RECEIVED,
 )
 from personal_store.search.index import EXHAUSTIVE, Index
-from personal_store.search.ranking import Entry, Hit, Wanted
+from personal_store.search.ranking import Entry, Hit, Wanted, is_to
 from personal_store.search.retrieval import Corpus, CorpusCache, Searcher
 from personal_store.text.tokens import tokens
 
 _PASSAGE = """
-    SELECT record.id, record.kind, recipient, sender, author, title, body, sent_at,
-           source.kind || ': ' || source.label AS source
+    SELECT record.id, record.kind, recipient, sender, sender_name, author, title, body,
+           sent_at, source.kind || ': ' || source.label AS source
     FROM record JOIN source ON source.id = record.source_id
     WHERE record.id = ? AND
 """
@@ -279,12 +279,36 @@ class Store:
             """SELECT name, address FROM (
                    SELECT recipient AS name, recipient_address AS address, id
                    FROM record WHERE kind IN ('email', 'message')
-                   UNION ALL SELECT '', sender, id FROM record
+                   UNION ALL SELECT sender_name, sender, id FROM record
                ) WHERE name != '' OR address != ''
                GROUP BY name, address ORDER BY max(id) DESC LIMIT ?""",
             (limit,),
         )
         return [(name, address) for name, address in rows if address not in own]
+
+    def written_to(self, recipient: str, limit: int = 20) -> list[Passage]:
+        """The newest own mails and messages to this person, as `is_to` judges it."""
+        self.db.conn.create_function("is_to", 3, is_to, deterministic=True)
+        rows = self.db.execute(
+            f"""SELECT id FROM record WHERE {FINDABLE} AND kind IN ('email', 'message')
+                AND is_to(?, recipient, recipient_address)
+                ORDER BY sent_at DESC, id DESC LIMIT ?""",  # noqa: S608
+            [recipient, limit],
+        )
+        return self._passages([Hit(found, 0.0, {}) for (found,) in rows])
+
+    def own_address(self, answered: int | None = None) -> str:
+        """The owner's address to write a mail from: that to which a received mail went,
+        else that of the newest own mail; empty if there is none."""
+        row = self.db.execute(
+            f"""SELECT address FROM identity JOIN record ON
+                    (record.id = ? AND address = recipient_address)
+                    OR (author IN {tuple(map(int, OWN))} AND address = sender)
+                WHERE address LIKE '%_@_%' AND kind = 'email'
+                ORDER BY record.id = ? DESC, sent_at DESC LIMIT 1""",  # noqa: S608
+            [answered, answered],
+        ).fetchone()
+        return "" if row is None else str(row[0])
 
     def counts(self) -> dict[str, int]:
         """Own texts per kind, then 'own', 'received' and 'words' in total."""
@@ -348,6 +372,7 @@ class Store:
                 score_parts=dict(hit.parts),
                 terms=dict(hit.terms),
                 sender=row["sender"],
+                sender_name=row["sender_name"],
                 own=row["author"] in OWN,
                 source=row["source"],
             )

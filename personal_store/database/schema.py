@@ -8,7 +8,7 @@ from personal_store.database.transactions import immediate
 from personal_store.errors import StoreTooNewError
 from personal_store.records import UNREAD
 
-SCHEMA = 7
+SCHEMA = 8
 """Number of the schema below, written to the file as `user_version`."""
 
 
@@ -98,6 +98,7 @@ CREATE TABLE record(
     recipient TEXT NOT NULL,
     recipient_address TEXT NOT NULL,
     sender TEXT NOT NULL,
+    sender_name TEXT NOT NULL DEFAULT '',
     sent_at INTEGER,
     rating REAL,
     thread TEXT NOT NULL,

@@ -85,8 +85,8 @@ def strangers(path: Path) -> list[Path]:
 def _fields(db: Database, record_id: int) -> Iterator[str | bytes]:
     """Every text that is stored for a record, and its packed body."""
     queries = (
-        """SELECT key, title, body, recipient, recipient_address, sender, thread,
-                  reply_to FROM record WHERE id = ?""",
+        """SELECT key, title, body, recipient, recipient_address, sender, sender_name,
+                  thread, reply_to FROM record WHERE id = ?""",
         "SELECT data FROM raw WHERE record_id = ?",
         "SELECT tok FROM doc WHERE id = ?",
         "SELECT label FROM record_label WHERE record_id = ?",

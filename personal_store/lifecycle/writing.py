@@ -41,9 +41,9 @@ FORGOTTEN = "forgotten before"
 _INSERT = """
     INSERT INTO record(
         source_id, key, kind, title, body, recipient, recipient_address, sender,
-        sent_at, rating, thread, reply_to, author, trimmed, cleaning, body_sha,
-        excluded, trashed_at
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        sender_name, sent_at, rating, thread, reply_to, author, trimmed, cleaning,
+        body_sha, excluded, trashed_at
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(key) DO NOTHING
 """
 _UPDATE = """
@@ -176,6 +176,7 @@ class _Batch:
                 document.recipient,
                 document.recipient_address,
                 document.sender,
+                document.sender_name,
                 document.sent_at,
                 document.rating,
                 document.thread,

@@ -170,6 +170,7 @@ def read_letter(
             recipient=name or address,
             recipient_address=address,
             sender=sender,
+            sender_name=_name_of(mail, sender),
             sent_at=sent_at(mail) or seconds_of(written),
             labels=labels,
             thread=thread,
@@ -203,6 +204,12 @@ def sender_of(mail: Mail) -> str:
     if len(wrote) > 1:
         wrote &= {address for _, address in addresses(mail.headers.get("sender", []))}
     return wrote.pop() if len(wrote) == 1 else ""
+
+
+def _name_of(mail: Mail, sender: str) -> str:
+    """What the sender is called in From; empty if nothing is said."""
+    named = addresses(mail.headers.get("from", []))
+    return next((name for name, address in named if address == sender), "")
 
 
 def labels_of(mail: Mail) -> tuple[str, ...]:

@@ -103,14 +103,16 @@ def newest_first(entries: Iterable[Entry], wanted: Wanted) -> list[Hit]:
 
 
 def is_to(wanted: str | None, recipient: str, address: str) -> bool:
-    """Whether a text was written to this person: an address, or words of a name."""
+    """Whether a text was written to this person: an address, a name with one, or words
+    of a name."""
     if not wanted:
         return False
-    folded = wanted.strip().casefold()
-    if folded == address:
+    name, angle, known = wanted.strip().casefold().partition("<")
+    if address and address in (name, known.rstrip("> ")):
         return True
+    words, others = set(name.split()), set(recipient.casefold().split())
     # People say "Ana" where the mail says "Ana Ruiz".
-    return set(folded.split()) <= set(recipient.casefold().split())
+    return words == others if angle else words <= others
 
 
 def in_order(score: float, entry: Entry) -> tuple[float, float, int]:

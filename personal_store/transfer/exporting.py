@@ -18,8 +18,9 @@ from personal_store.records import OWN, Author
 
 _ALL = """
     SELECT record.id, source.kind AS source_kind, label AS source, key, record.kind,
-           title, body AS text, recipient, recipient_address, sender, sent_at, rating,
-           thread, reply_to, author, trimmed, cleaning, excluded, trashed_at,
+           title, body AS text, recipient, recipient_address, sender, sender_name,
+           sent_at, rating, thread, reply_to, author, trimmed, cleaning, excluded,
+           trashed_at,
            (SELECT json_group_array(label) FROM record_label WHERE record_id = record.id
            ) AS labels,
            (SELECT data FROM raw WHERE record_id = record.id) AS raw

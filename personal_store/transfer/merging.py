@@ -19,8 +19,9 @@ from personal_store.search.derived import count_change, refresh
 from personal_store.transfer.restoring import join_tombstones
 
 _COLUMNS = (
-    "kind, title, body, recipient, recipient_address, sender, sent_at, rating, thread,"
-    " reply_to, author, trimmed, cleaning, body_sha, excluded, trashed_at"
+    "kind, title, body, recipient, recipient_address, sender, sender_name, sent_at,"
+    " rating, thread, reply_to, author, trimmed, cleaning, body_sha, excluded,"
+    " trashed_at"
 )
 _RECORDS = f"""
     INSERT INTO main.record(source_id, key, {_COLUMNS})

@@ -32,6 +32,7 @@ def exported_item(value: dict[str, Any], position: int, where: str) -> Item:
             recipient=str(value["recipient"]),
             recipient_address=str(value["recipient_address"]),
             sender=str(value["sender"]),
+            sender_name=str(value["sender_name"]),
             sent_at=_whole(value["sent_at"]),
             rating=None if value["rating"] is None else float(value["rating"]),
             labels=tuple(map(str, value["labels"])),
