@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Literal
@@ -180,9 +180,9 @@ class Candidates:
                 "faulty, so choose another with --server, or write with --offline"
             )
 
-    def without(self, token_ids: Collection[int]) -> Candidates:
+    def without(self, token_ids: NDArray[np.intp]) -> Candidates:
         """The row less these tokens, unless that leaves nothing."""
-        kept = ~np.isin(self.token_ids, list(token_ids))
+        kept = ~np.isin(self.token_ids, token_ids)
         if kept.all() or not kept.any():
             return self
         base = self.base_logprobs

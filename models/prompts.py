@@ -8,12 +8,21 @@ The wording follows the per-entry templates of LaMP, which both papers use.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 TASKS = ("email", "review", "post", "note")
 """What a person can ask for; training adds further genres such as `story`."""
 
+_LINE_END = re.compile(
+    r"\r\n?|[\u2028\u2029\u240a\u240d\u2424]|(?<!\\)(?:\\r)?\\n(?![a-z\d_])|(?<=[,.;!?])\\n"
+    r"|(?<!\w)(?:\^M)?\^J(?!\w)"
+)
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2400-\u243f\ufffd]|(?<!\\)\\r(?![a-z\d_])"
+    r"|(?<!\w)\^[@-Z\[\]_](?!\w)"
+)
 _PREPOSITION = {"email": "to", "letter": "to", "message": "to", "review": "of"}
 
 
@@ -47,10 +56,9 @@ class Request:
 
 def public_messages(request: Request) -> list[Message]:
     """Messages without any private context: all that the server ever reads."""
-    article = "an" if request.task[0] in "aeiou" else "a"
-    instruction = f"Write {article} {request.task}"
+    instruction = f"Write {with_article(request.task)}"
     instruction += f"{_about(request.task, request.recipient)}."
-    return [Message("user", f"{instruction}\n{request.text.strip()}")]
+    return [Message("user", without_controls(f"{instruction}\n{request.text.strip()}"))]
 
 
 def private_messages(
@@ -68,10 +76,20 @@ def private_messages(
         parts.append(f"Notes:\n{background.strip()}")
     if not parts:
         return public_messages(request)
-    system = Message(
-        "system", "Past texts by the same writer.\n\n" + "\n\n".join(parts)
-    )
-    return [system, *public_messages(request)]
+    texts = "Past texts by the same writer.\n\n" + "\n\n".join(parts)
+    return [Message("system", without_controls(texts)), *public_messages(request)]
+
+
+def without_controls(text: str) -> str:
+    """`text` without control characters, however they are shown: a model would write
+    what it read. Those that end a line do, such as `\\n` behind a word."""
+    text = _LINE_END.sub("\n", text)
+    return _CONTROL.sub("", text)
+
+
+def with_article(word: str) -> str:
+    """A word as `an email` has it."""
+    return f"{'an' if word[:1] in tuple('aeiou') else 'a'} {word}"
 
 
 def _about(task: str, recipient: str) -> str:

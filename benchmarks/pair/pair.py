@@ -34,7 +34,6 @@ from edge_app.verifiers.on_device import verifier_of
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
 from models.synthetic_writers.examples import Example
-from models.thinking import mark_ids
 
 Connect = Callable[[Emit], Verifier]
 """Makes the verifier of a method that asks the generalist; told who hears of it."""
@@ -141,7 +140,7 @@ class Pair:
                 emitter,
                 max_tokens=max_tokens,
                 end_ids=vocabulary.end_ids,
-                never_ids=mark_ids(vocabulary),
+                never=vocabulary.unwritten.after(),
                 stop=self._stop,
             )
             for _ in loop.blocks():

@@ -1,11 +1,18 @@
-"""`specsteer completion`."""
+"""`specsteer completion`, and what it completes besides commands and options."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import CompletionItem, get_completion_class
 
 from decoding_core.errors import InvalidSettingsError
+from edge_app.config.settings import store_path
+from personal_store.errors import StoreError
+
+_MOST = 50
+"""Completions that a terminal shows at once."""
 
 
 @click.command("completion")
@@ -28,3 +35,37 @@ def command(shell: str) -> None:
     made = kind(root, {}, "specsteer", "_SPECSTEER_COMPLETE")
     # Not click's own `source`, which asks the bash of this machine for its version.
     click.echo(made.source_template % made.source_vars())
+
+
+def people(
+    ctx: click.Context, param: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Addresses of people of the store of whose name or address a word begins so. A
+    store that is locked, or none, completes nothing."""
+    del ctx, param
+    found: dict[str, CompletionItem] = {}
+    path, begun = store_path(), typed.casefold()
+    with suppress(StoreError, OSError):
+        if path.is_file():
+            from personal_store import Store  # SQLite takes 50 ms to load
+
+            with Store.open(path) as store:
+                for name, address in store.correspondents():
+                    words = f"{name} {address}".casefold().split()
+                    if address and any(word.startswith(begun) for word in words):
+                        item = CompletionItem(address, help=name or None)
+                        found.setdefault(address, item)
+    return list(found.values())[:_MOST]
+
+
+def models(
+    ctx: click.Context, param: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Names of models of this machine that begin so, else files."""
+    del ctx, param
+    from models.local.finding import found_models
+
+    names = [one.name for one in found_models() if one.name.startswith(typed)]
+    if names:
+        return [CompletionItem(name) for name in names[:_MOST]]
+    return [CompletionItem(typed, type="file")]

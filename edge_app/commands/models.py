@@ -14,6 +14,7 @@ from decoding_core.errors import (
     VocabularyMismatchError,
 )
 from decoding_core.foreign_text import one_line
+from edge_app.commands import completion
 from edge_app.commands.models_output import (
     check_as_object,
     echo_catalogue,
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 _PAIR = (
-    click.argument("small", metavar="SMALL"),
-    click.argument("large", metavar="LARGE"),
+    click.argument("small", metavar="SMALL", shell_complete=completion.models),
+    click.argument("large", metavar="LARGE", shell_complete=completion.models),
 )
 
 
@@ -232,7 +233,7 @@ def use(small: str, large: str, force: bool) -> None:
 
 
 @command.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.models)
 @assume_yes
 def remove(name: str, yes: bool) -> None:
     """Remove a model that was pulled, or what a broken pull left of it."""

@@ -223,8 +223,10 @@ def numbers(statistics: Statistics) -> str:
     if statistics.rounds:
         rate = statistics.acceptance_rate
         share = f" ({rate:.0%} of the drafted)" if rate is not None else ""
-        parts.append(f"kept {statistics.accepted}{share}")
-        parts.append(f"redrawn {statistics.recovered}")
+        if statistics.drafted:  # some methods draw every token at the server
+            parts.append(f"kept {statistics.accepted}{share}")
+        if statistics.drafted or statistics.recovered:
+            parts.append(f"redrawn {statistics.recovered}")
         if statistics.bonus:
             parts.append(f"added {statistics.bonus}")
         if statistics.in_vain:

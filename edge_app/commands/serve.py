@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import build
+from edge_app.commands import completion
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import GuardMode, read_settings
 from edge_app.service.requests import WriteRequest
@@ -52,11 +53,13 @@ PORT = 8777
 @click.option(
     "--specialist",
     type=click.Path(path_type=Path),
-    help="A GGUF file, or a folder with a model.",
+    shell_complete=completion.models,
+    help="A GGUF file, a folder with a model, or a name of 'models list'.",
 )
 @click.option(
     "--generalist",
     type=click.Path(path_type=Path),
+    shell_complete=completion.models,
     help="The same for the server that is started here.",
 )
 @click.option("--offline", is_flag=True, help="Write on this device alone.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
-from decoding_core.errors import InvalidSettingsError
+from decoding_core.errors import InvalidSettingsError, ModelNotFoundError
 from edge_app.adapters.kept import wanted
 from edge_app.config.paired import read_paired
 from edge_app.config.settings import (
@@ -102,8 +103,20 @@ def _days(number: float) -> float:
 
 def _model(role: str, option: Path | None, setting: str) -> Path:
     if option is not None:
-        return find(option)
+        return _named(option)
     return find(_expanded(setting)) if setting else locate(role)
+
+
+def _named(option: Path) -> Path:
+    """A model by its path, or by a name of 'models list'."""
+    try:
+        return find(option)
+    except ModelNotFoundError:
+        from models.local.finding import resolve  # it looks through whole folders
+
+        with suppress(ModelNotFoundError):
+            return find(resolve(str(option)))
+        raise
 
 
 def _expanded(setting: str) -> Path:

@@ -13,21 +13,26 @@ import click
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
+from edge_app.commands import completion
 from edge_app.commands.output import Output
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import (
     GuardMode,
     Settings,
     read_settings,
+    sample_store_path,
     store_path,
 )
 from edge_app.decoding.events import HeldBack, emit_to
 from edge_app.retrieval import personalisation
-from edge_app.service.answering import LONGEST_LETTER, to_be_answered
+from edge_app.retrieval.naming import parted
+from edge_app.sample.filling import make_ready
+from edge_app.service.answering import LONGEST_LETTER, sender_of
 from edge_app.service.requests import MayLeave, WriteRequest
 from models.asking import choose
 from models.prompts import TASKS, Request
 from personal_store import Store
+from personal_store.search.ranking import is_to
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
@@ -77,13 +82,17 @@ class _Write(click.Command):
 @click.argument("request")
 @click.option("--task", type=click.Choice(TASKS), default="email", show_default=True)
 @click.option(
-    "--to", "recipient", default="", help="Whom it is for, or a review is of."
+    "--to",
+    "recipient",
+    default="",
+    shell_complete=completion.people,
+    help="Whom it is for, or a review is of.",
 )
 @click.option(
     "--reply-to",
     type=click.IntRange(1),
     metavar="ID",
-    help="Answer this text, as 'search --received' numbers it.",
+    help="Answer this text, as 'search --received' numbers it, to who wrote it.",
 )
 @click.option("--method", help="How to decode; listed below. steering")
 @click.option(
@@ -134,11 +143,13 @@ class _Write(click.Command):
 @click.option(
     "--specialist",
     type=click.Path(path_type=Path),
-    help="A GGUF file, or a folder with a model.",
+    shell_complete=completion.models,
+    help="A GGUF file, a folder with a model, or a name of 'models list'.",
 )
 @click.option(
     "--generalist",
     type=click.Path(path_type=Path),
+    shell_complete=completion.models,
     help="The same for the server that is started here.",
 )
 @click.option("--engine", help="What runs them: llama_cpp, transformers. auto")
@@ -286,8 +297,9 @@ def _write_request(
     )
     chosen = {name: options[name] for name in names if options[name] is not None}
     return WriteRequest(
-        Request(request, options["task"], options["recipient"]),
-        background="\n\n".join(filter(None, (_received(options), piped))),
+        Request(request, options["task"], _recipient(options)),
+        background=piped,
+        reply_to=options["reply_to"],
         settings=replace(defaults.method, **chosen),
         max_tokens=options["max_tokens"],
         use_history=not options["no_history"],
@@ -311,14 +323,17 @@ def ask_in_terminal(held: HeldBack) -> MayLeave:
     return answer
 
 
-def _received(options: dict[str, Any]) -> str:
-    """The text that is replied to; empty if none is."""
-    number = options["reply_to"]
+def _recipient(options: dict[str, Any]) -> str:
+    """Whom the text is for: whom --to names, else who wrote what is replied to."""
+    number, named = options["reply_to"], str(options["recipient"])
     if number is None:
-        return ""
-    with Store.open(store_path()) as store:
+        return named
+    sample = options["sample"]
+    with Store.open(sample_store_path() if sample else store_path()) as store:
+        if sample:
+            make_ready(store)
         letter = store.received(number)
-        thread = store.thread(number) if letter is not None else []
+        sender = "" if letter is None else sender_of(store, letter)
     if letter is None:
         raise InvalidSettingsError(
             f"no received text has the number {number}: 'specsteer search --received "
@@ -326,4 +341,12 @@ def _received(options: dict[str, Any]) -> str:
         )
     if len(letter.text) > LONGEST_LETTER:
         click.echo("only the beginning of the letter is read: it is long", err=True)
-    return to_be_answered(letter, thread)
+    if not named:
+        return sender if options["task"] == "email" else ""
+    if not is_to(named, *parted(sender)):
+        click.echo(
+            f"this is written to {named}, as --to says; the letter that it answers is "
+            f"from {sender}",
+            err=True,
+        )
+    return named

@@ -14,12 +14,13 @@ Source of the device's rejection: Leviathan et al. 2023 (arXiv 2211.17192).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import exp
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decoding_core.errors import ContextFullError, MessageError
 from decoding_core.messages import Candidates, Origin, Verdict
@@ -36,6 +37,7 @@ from decoding_core.settings import START, Threshold
 from decoding_core.verifier import RunningThreshold, VerifierRole, read_text
 from edge_app.decoding.draw_account import DrawAccount, Judged
 from edge_app.decoding.events import Choice, Place
+from models.never_drawn import NeverDrawn
 
 NEXT_BEST = 3
 """So many choices are told of beside the token that stands at a place."""
@@ -59,12 +61,12 @@ class Drafter:
         draw: Draw,
         *,
         shares_noise: bool = False,
-        never_ids: Collection[int] = (),
+        never: NeverDrawn | None = None,
         account: DrawAccount | None = None,
     ) -> None:
-        """`never_ids` are tokens that are never to be drawn; `account` hears of each
-        that is."""
-        self.never_ids = list(never_ids)
+        """`never` says which tokens may not be drawn; `account` hears of each that
+        is."""
+        self._never = never
         self._account = account
         self._engine = engine
         self._prompt = list(prompt_ids)
@@ -117,13 +119,20 @@ class Drafter:
             return self.logits[index]
         if self._after is None and self._follows and self.token_ids:
             self._after = self._engine.evaluate([self.token_ids[-1]])[0]
-            self._after[self.never_ids] = -np.inf
+            self._after[self.never_at(text_ids, index)] = -np.inf
         elif self._after is None:
             token_ids = [*self._prompt, *text_ids, *self.token_ids]
             self._after = read_text(self._engine, token_ids)[0]
-            self._after[self.never_ids] = -np.inf
+            self._after[self.never_at(text_ids, index)] = -np.inf
             self._follows = True
         return self._after
+
+    def never_at(self, text_ids: Sequence[int], index: int) -> NDArray[np.intp]:
+        """Ids that may not be drawn at drafted position `index`."""
+        if self._never is None:
+            return np.empty(0, np.intp)
+        before = [*text_ids, *self.token_ids[:index]]
+        return np.asarray(self._never(before), np.intp)
 
     def weighed(
         self, index: int, token: int, row: Candidates | None, refused: int | None = None
@@ -272,16 +281,29 @@ class ComparingDecider(Decider):
             if own is not None:
                 for row in verdict.rows:
                     row.check(len(own))
-            if never := self._drafter.never_ids:
-                rows = tuple(row.without(never) for row in verdict.rows)
-                verdict = replace(verdict, rows=rows)
+            rows = tuple(
+                row.without(self._drafter.never_at(text_ids, at))
+                for at, row in enumerate(verdict.rows, self.first_row(verdict))
+            )
+            verdict = replace(verdict, rows=rows)
         try:
-            return self._decide(draft, verdict, most)
+            decision = self._decide(draft, verdict, most)
+            token, never = decision.redrawn, self._drafter.never_at
+            if token is not None and token in never(text_ids, decision.kept):
+                # The server proposes nothing else: then the draft stays.
+                kept = min(decision.kept + 1, len(draft.token_ids))
+                return Decision(kept, truncation_bound=decision.truncation_bound)
+            return decision
         except ContextFullError:
             # Only what follows a full block is still to be read: it stays without.
             if not draft.token_ids:
                 raise
             return Decision(len(draft.token_ids), truncation_bound=self._bound)
+
+    def first_row(self, verdict: Verdict) -> int:
+        """Of which drafted position the first row of a verdict is."""
+        del verdict
+        return 0
 
     @abstractmethod
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
@@ -321,6 +343,10 @@ class ServerDecides(ComparingDecider):
         if verdict is None or not verdict.rows or index != verdict.accepted:
             return None
         return verdict.rows[0]
+
+    def first_row(self, verdict: Verdict) -> int:
+        """The server gives a row behind what stays alone."""
+        return verdict.accepted
 
     def _decide(self, draft: Draft, verdict: Verdict, most: int) -> Decision:
         kept, drafted = verdict.accepted, len(draft.token_ids)

@@ -41,6 +41,7 @@ from edge_app.decoding.draw_account import DrawAccount
 from edge_app.decoding.events import EventEmitter, FinishReason
 from edge_app.decoding.gate import Gate, Piece
 from edge_app.decoding.session import VerifierSession
+from models.never_drawn import NeverDrawn
 
 _LOOKAHEAD = 12
 """So many more tokens than a block is to hold are drafted at most to fill it, where the
@@ -96,16 +97,16 @@ def decode_loop(
     *,
     max_tokens: int,
     end_ids: Collection[int] = (),
-    never_ids: Collection[int] = (),
+    never: NeverDrawn | None = None,
     stop: threading.Event | None = None,
     account: DrawAccount | None = None,
     gate: Gate | None = None,
     given_ids: Sequence[int] = (),
 ) -> DecodeLoop:
     """The loop that writes one text with a method, which `settings` name; a text holds
-    none of `never_ids`, and `account` hears of all that is drawn. What leaves passes
-    the gate; without one, all may leave. The text goes on from `given_ids`, which
-    `max_tokens` counts and the gate judges as what was written here.
+    nothing that `never` forbids, and `account` hears of all that is drawn. What leaves
+    passes the gate; without one, all may leave. The text goes on from `given_ids`,
+    which `max_tokens` counts and the gate judges as what was written here.
 
     `engine` is the specialist, which reads the private prompt; the session has been
     opened with the public one. Draft and target are drawn by one `Draw`, so that noise
@@ -115,7 +116,7 @@ def decode_loop(
     drafter = Drafter(
         *(engine, private_ids, draw),
         shares_noise=shares_noise,
-        never_ids=never_ids,
+        never=never,
         account=account,
     )
     role = role_of(settings.terms(), method)

@@ -15,7 +15,7 @@ says why, docs/privacy.md what the number promises.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,6 +39,7 @@ from decoding_core.verifier import VerifierRole, read_text
 from edge_app.decoding.draw_account import Judged
 from edge_app.decoding.events import Emit, Notice, Reckoned
 from edge_app.decoding.gate import PublicText
+from models.never_drawn import NeverDrawn
 
 DECIDED_ANEW = 0.01
 """Share of the reference of a decision in which the draft plays no part. With none, a
@@ -129,7 +130,7 @@ class Account:
         limits: PrivacyLimits | None = None,
         *,
         judges: bool = False,
-        never_ids: Collection[int] = (),
+        never: NeverDrawn | None = None,
         today: float = 0.0,
         note: Callable[[float], float] | None = None,
         public: PublicText | None = None,
@@ -149,7 +150,7 @@ class Account:
         self._emit = emit
         self._limits = limits or PrivacyLimits()
         self._judges = judges
-        self._never = list(never_ids)
+        self._never = never
         self._today = today
         self._note = note or (lambda nats: self._today + nats)
         self._public = public or PublicText()
@@ -189,7 +190,7 @@ class Account:
         if not self._limits.binds:
             return None
         base = asked.base = self._reference(
-            read_text(self._base, [*self._prompt, *public])[0]
+            read_text(self._base, [*self._prompt, *public])[0], text_ids
         )
         # Nearly all tokens are none that can be drawn with the history.
         ids = own.ids()
@@ -371,13 +372,20 @@ class Account:
             except (ContextFullError, StoppedError):
                 return  # who stops is heard by the loop
             for place, draw in some:
-                base = self._reference(rows[place - first])
+                before = self._text[:place]
+                base = self._reference(rows[place - first], before, draw.token)
                 draw.nats = draw.own_log - _log(base[draw.token])
                 draw.base = base if self._judges else None
 
-    def _reference(self, logits: Floats) -> Reference:
+    def _reference(
+        self, logits: Floats, before: Sequence[int], drawn: int = -1
+    ) -> Reference:
+        """What the base would have drawn from behind `before`. What was `drawn` could
+        be, though the server reads something else before it."""
         logits = logits.copy()
-        logits[self._never] = -np.inf
+        if self._never is not None:
+            never = np.asarray(self._never(before), np.intp)
+            logits[never[never != drawn]] = -np.inf
         return reference_of(self._draw, logits)
 
     def _bounded(self, own: Floats, base: Floats) -> Floats | None:

@@ -12,6 +12,7 @@ from typing import Any
 from decoding_core.messages import DraftBlock, OpenSession
 from edge_app.privacy.decoded import SentMessage, decoded
 from edge_app.privacy.ledger import Body, Entry, entry_of, read_lines
+from models.prompts import with_article
 
 Detokenize = Callable[[Sequence[int]], str]
 
@@ -111,7 +112,7 @@ def in_words(sending: Sending, detokenize: Detokenize) -> dict[str, str]:
         case None:
             return {}
     for kind, words in sending.stand_ins:
-        found[f"stands for a {kind}"] = words
+        found[f"stands for {with_article(kind)}"] = words
     if (verdict := _verdict(sending)) is not None:
         found["verdict"] = verdict
     if sending.message.padding and isinstance(sending.message.says, OpenSession):

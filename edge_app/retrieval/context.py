@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from decoding_core.errors import ContextFullError
 from edge_app.decoding.events import Source
+from edge_app.retrieval.naming import called, readdressed
 from models.chat import ChatTemplate, prompt_ids
 from models.excerpts import PromptPacker, Tokenize
 from models.prompts import Request, public_messages
@@ -71,9 +72,7 @@ class PromptBuilder:
                 "shorten them or lower --max-tokens"
             )
         room = max(taken, self.context_length - max_tokens - _MARGIN)
-        excerpts = [
-            packer.excerpt(p.kind, p.recipient, p.subject, p.text) for p in passages
-        ]
+        excerpts = [packer.excerpt(*_as_read(p, request)) for p in passages]
         chosen = packer.fitting(request, excerpts, background, room)
         private = packer.private_ids(request, [excerpts[i] for i in chosen], background)
         sources = tuple(
@@ -81,6 +80,20 @@ class PromptBuilder:
             for p in (passages[i] for i in chosen)
         )
         return Prompts(tuple(public), tuple(private), sources)
+
+
+def _as_read(passage: Passage, request: Request) -> tuple[str, str, str, str]:
+    """Kind, recipient, subject and text of a passage in the prompt of a request. All
+    mails that are read for a mail greet its recipient: a small model would greet
+    whomever the others do."""
+    kind, recipient, text = passage.kind, passage.recipient, passage.text
+    if kind in ("email", "message"):
+        if request.task == "email":
+            text = readdressed(text, recipient, request.recipient)
+            recipient = request.recipient
+        else:
+            recipient = called(recipient, [text])
+    return kind, recipient, passage.subject, text
 
 
 def title(passage: Passage) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol
 
+from edge_app.retrieval.naming import parted
 from models.prompts import Request
 from personal_store import Passage
 
@@ -74,7 +75,8 @@ class RetrievalQuery:
     @property
     def words(self) -> str:
         """The words to look for."""
-        return f"{self.request.recipient} {self.request.text}"
+        name, address = parted(self.request.recipient)
+        return f"{name or address} {self.request.text}"
 
     def shuffled(self, kinds: Mapping[int, str]) -> list[int]:
         """The ids of all texts but the excluded, in an order that the seed and the

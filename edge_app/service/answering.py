@@ -7,9 +7,15 @@ the person's own texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from edge_app.decoding.events import Source
+from decoding_core.foreign_text import one_line
+from edge_app.retrieval.naming import called, first_name, parted
+from edge_app.service.requests import Letter
+from models.never_drawn import opens_header
+from models.prompts import Request
 from personal_store import Passage, Store
+from personal_store.search.ranking import is_to
 
 LONGEST_LETTER = 2_000
 """Characters of a letter to answer: a prompt must hold past texts, too."""
@@ -18,15 +24,17 @@ _EARLIER, _LONGEST_EARLIER = 2, 400
 
 
 def to_be_answered(letter: Passage, thread: Sequence[Passage] = ()) -> str:
-    """The notes on a letter and on what was said before it, the oldest first."""
+    """The notes on a letter and on what was said before it, the oldest first. No line
+    of them has the form of a header: a model would begin its text with one."""
     at = next((i for i, one in enumerate(thread) if _same(one, letter)), 0)
     parts = [
-        f"{'You' if one.own else one.sender or 'They'} wrote before:\n"
-        f"{one.text[:_LONGEST_EARLIER]}"
+        f"{'You' if one.own else _writer(one)} wrote before:\n"
+        f"{_words(one, _LONGEST_EARLIER)}"
         for one in thread[max(0, at - _EARLIER) : at]
     ]
-    subject = f"Subject: {letter.subject}\n\n" if letter.subject else ""
-    parts.append(f"To be answered:\n{subject}{letter.text[:LONGEST_LETTER]}")
+    subject = one_line(letter.subject).strip()
+    about = f"({subject})\n\n" if subject else ""
+    parts.append(f"To be answered:\n{about}{_words(letter, LONGEST_LETTER)}")
     return "\n\n".join(parts)
 
 
@@ -55,22 +63,90 @@ def received(store: Store, query: str, limit: int) -> list[Passage]:
     return [*found, *(one for one in others if one.record_id not in known)][:limit]
 
 
-def letters(store: Store, passages: Sequence[Passage]) -> list[Source]:
+def sender_of(store: Store, letter: Passage) -> str:
+    """Who gets an answer to a received text, as `Name <address>`."""
+    name = letter.sender_name or dict(_names(store)).get(letter.sender, "")
+    return addressed(name, letter.sender)
+
+
+def addressed(name: str, address: str) -> str:
+    """Name and address as one recipient; a name that holds an address is left out, as
+    it could be another's."""
+    name = one_line(name).strip()
+    if not address or "@" in name or "<" in name:
+        return address or name
+    return f"{name} <{address}>" if name and name != address else address
+
+
+def addressed_brief(store: Store, brief: Request, reply_to: int | None) -> Request:
+    """The brief of a mail with its recipient, by default who wrote what is answered."""
+    letter = None if reply_to is None else store.received(reply_to)
+    if brief.task != "email" or letter is None:
+        return brief
+    sender = sender_of(store, letter)
+    if brief.recipient and not is_to(brief.recipient, *parted(sender)):
+        return brief
+    return replace(brief, recipient=sender)
+
+
+def as_greeted(store: Store, brief: Request) -> Request:
+    """The brief of a mail with its recipient as the writer greets them: neither model
+    reads an address."""
+    if brief.task != "email" or not brief.recipient:
+        return brief
+    past = (one.text for one in store.written_to(brief.recipient))
+    return replace(brief, recipient=called(brief.recipient, past))
+
+
+def correspondents(store: Store) -> list[str]:
+    """Everybody who can be written to, as `Name <address>`, the latest first."""
+    named = dict(_names(store))
+    every = store.correspondents()
+    return list(
+        dict.fromkeys(
+            addressed(named.get(address, ""), address) if address else name
+            for name, address in every
+        )
+    )
+
+
+def letters(store: Store, passages: Sequence[Passage]) -> list[Letter]:
     """Texts of a thread as the screen names them: by who wrote to whom, and when."""
-    names = {address: name for name, address in store.correspondents() if name}
+    names = dict(_names(store))
     found = []
     for one in passages:
-        who = one.sender or "somebody"
-        if name := names.get(one.sender):
-            who = f"{name} <{one.sender}>"
+        name = one.sender_name or names.get(one.sender, "")
+        who = addressed(name, one.sender) or "somebody"
         title = f"{one.kind} {f'to {one.recipient}' if one.own else f'from {who}'}"
         if one.date:
             title += f", {one.date:%Y-%m-%d}"
         if one.subject:
             title += f": {one.subject}"
         parts = dict(one.score_parts) | {"own": float(one.own)}
-        found.append(Source(one.record_id, title, one.score, parts, one.text))
+        found.append(
+            Letter(
+                *(one.record_id, title, one.score, parts, one.text),
+                sender="" if one.own else who,
+                subject=one.subject,
+            )
+        )
     return found
+
+
+def _names(store: Store) -> list[tuple[str, str]]:
+    """Address and name of everybody whose name is known, the latest name last."""
+    people = reversed(store.correspondents())
+    return [(address, name) for name, address in people if name and address]
+
+
+def _writer(letter: Passage) -> str:
+    return first_name(addressed(letter.sender_name, letter.sender)) or "They"
+
+
+def _words(letter: Passage, most: int) -> str:
+    """The text of a letter without lines that are headers."""
+    lines = [line for line in letter.text.splitlines() if not opens_header(line)]
+    return "\n".join(lines).strip()[:most]
 
 
 def _same(one: Passage, other: Passage) -> bool:

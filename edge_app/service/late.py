@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from edge_app.decoding.events import Emit, Source
 from edge_app.service.configuration import ServiceConfig
-from edge_app.service.requests import Service, WriteRequest
+from edge_app.service.requests import Letter, Service, WriteRequest
 
 if TYPE_CHECKING:
     from personal_store.ingest.unfinished import Unfinished
@@ -66,6 +66,18 @@ class LateService:
         """How many own texts of each kind the store holds."""
         return self._made().counts()
 
+    def correspondents(self) -> list[str]:
+        """Everybody who can be written to."""
+        return self._made().correspondents()
+
+    def identities(self) -> list[str]:
+        """What is known to be the owner's."""
+        return self._made().identities()
+
+    def own_address(self, answered: int | None = None) -> str:
+        """The owner's address to write from."""
+        return self._made().own_address(answered)
+
     def search(self, query: str, limit: int = 20) -> list[Source]:
         """Own texts that match, best first."""
         return self._made().search(query, limit)
@@ -74,11 +86,11 @@ class LateService:
         """The own texts of these records."""
         return self._made().texts(record_ids)
 
-    def search_received(self, query: str, limit: int = 20) -> list[Source]:
+    def search_received(self, query: str, limit: int = 20) -> list[Letter]:
         """Texts by others that match, best first."""
         return self._made().search_received(query, limit)
 
-    def thread(self, record_id: int) -> list[Source]:
+    def thread(self, record_id: int) -> list[Letter]:
         """A received text with its thread."""
         return self._made().thread(record_id)
 

@@ -66,6 +66,15 @@ class WriteRequest:
     """The record of a received text that is answered, which this device alone reads."""
 
 
+@dataclass(frozen=True, slots=True)
+class Letter(Source):
+    """A text of a thread, the writer's own or a received one."""
+
+    sender: str = ""
+    """Who wrote a received one, as `Name <address>`; empty for one's own."""
+    subject: str = ""
+
+
 class Service(Protocol):
     """Everything the app needs; all calls may block and may run in any thread."""
 
@@ -88,16 +97,26 @@ class Service(Protocol):
     def counts(self) -> dict[str, int]:
         """How many own texts of each kind the store holds."""
 
+    def correspondents(self) -> list[str]:
+        """Everybody who can be written to, as `Name <address>`, the latest first."""
+
+    def identities(self) -> list[str]:
+        """The addresses and names that are known to be the owner's."""
+
+    def own_address(self, answered: int | None = None) -> str:
+        """The owner's address to write a mail from, or to answer a received one; empty
+        if it is unknown."""
+
     def search(self, query: str, limit: int = 20) -> list[Source]:
         """Own texts that match, best first; their whole text is the excerpt."""
 
     def texts(self, record_ids: Sequence[int]) -> list[Source]:
         """The own texts of these records that the store still has."""
 
-    def search_received(self, query: str, limit: int = 20) -> list[Source]:
+    def search_received(self, query: str, limit: int = 20) -> list[Letter]:
         """The same of what others wrote to the person."""
 
-    def thread(self, record_id: int) -> list[Source]:
+    def thread(self, record_id: int) -> list[Letter]:
         """A received text with all that stands in its thread, the oldest first."""
 
     def references(self, record_id: int) -> list[str]:

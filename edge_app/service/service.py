@@ -43,7 +43,14 @@ from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, title
 from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrieved
 from edge_app.sample.filling import make_ready
-from edge_app.service.answering import letters, notes_on, received
+from edge_app.service.answering import (
+    addressed_brief,
+    as_greeted,
+    correspondents,
+    letters,
+    notes_on,
+    received,
+)
 from edge_app.service.configuration import ServiceConfig
 from edge_app.service.import_plan import import_noted
 from edge_app.service.languages import word_on_languages
@@ -54,19 +61,19 @@ from edge_app.service.profiles import (
     profile_path,
     summariser,
 )
-from edge_app.service.requests import MayLeave, WriteRequest
-from edge_app.service.text_job import TextJob
+from edge_app.service.requests import Letter, MayLeave, WriteRequest
+from edge_app.service.text_job import TextJob, never_drawn
 from edge_app.transport.addresses import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
 from edge_app.verifiers.cloud import CloudVerifier
 from edge_app.verifiers.counting import CountingVerifier
 from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
 from edge_app.verifiers.remembered import RememberedRows
+from models.never_drawn import NeverDrawn
 from models.running.interface import Model, TextScorer, TextSlots
 from models.running.loading import load_model, load_reranker
 from models.running.settings import default_threads
 from models.running.threads import fit_threads
-from models.thinking import mark_ids
 from personal_store import Passage, Store
 from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
 
@@ -289,7 +296,8 @@ class WritingService:
             # Read twice: by the account, and as part of the verifier where it is one.
             shared = RememberedRows(base())
             public = PublicText(gate, request.max_tokens)
-            account = self._account(request, role, shared, emit, public)
+            never = never_drawn(model.vocabulary, request, retrieved.passages)
+            account = self._account(request, role, shared, emit, public, never)
 
             def account_base() -> Engine:
                 return shared
@@ -327,7 +335,10 @@ class WritingService:
         the role of its method, and who reads the history. Raises InvalidSettingsError
         for a personalisation that is unknown."""
         method = build(request.settings)
-        role, history = role_of(request.settings.terms(), method), method.reads_history
+        role = role_of(request.settings.terms(), method)
+        history = method.reads_history
+        if history == "specialist" and not role.uses_specialist:
+            history = "nobody"
         reads = request.personalisation or self._config.personalisation
         personalisation.build(reads)
         if not request.use_history or history == "nobody":
@@ -345,14 +356,16 @@ class WritingService:
             notes = notes_on(store, request.reply_to), request.background
             background = "\n\n".join(part for part in notes if part.strip())
             request = replace(request, background=background)
+        brief = addressed_brief(store, request.brief, request.reply_to)
         query = RetrievalQuery(
-            request.brief, excluded=request.excluded, seed=request.settings.seed
+            brief, excluded=request.excluded, seed=request.settings.seed
         )
         choice = personalisation.build(request.personalisation)
         context = RetrievalContext(profiler, self._reranker)
         retrieved = choice.find(store, query, context)
         beside = retrieved.beside(request.background)
-        return replace(request, background=beside), retrieved
+        brief = as_greeted(store, brief)
+        return replace(request, brief=brief, background=beside), retrieved
 
     def _tell_of_languages(
         self, request: WriteRequest, retrieved: Retrieved, emit: Emit
@@ -382,6 +395,7 @@ class WritingService:
         base: Engine,
         emit: Emit,
         public: PublicText,
+        never: NeverDrawn,
     ) -> Account:
         """The account of a text, which goes on with what this server was told today."""
         assert self._model is not None
@@ -398,7 +412,7 @@ class WritingService:
             emit,
             request.privacy,
             judges=role.draft_limit > 0 and not role.adds_draft,
-            never_ids=mark_ids(self._model.vocabulary),
+            never=never,
             today=spent.read(),
             note=spent.add,
             public=public,
@@ -498,6 +512,21 @@ class WritingService:
         with self._store() as store:
             return store.counts()
 
+    def correspondents(self) -> list[str]:
+        """Everybody who can be written to, as `Name <address>`, the latest first."""
+        with self._store() as store:
+            return correspondents(store)
+
+    def identities(self) -> list[str]:
+        """The addresses and names that are known to be the owner's."""
+        with Store.open(self._config.store) as store:
+            return store.identities()
+
+    def own_address(self, answered: int | None = None) -> str:
+        """The owner's address to write a mail from, or to answer a received one."""
+        with self._store() as store:
+            return store.own_address(answered)
+
     def search(self, query: str, limit: int = 20) -> list[Source]:
         """Own texts that match what a person typed, best first."""
         with self._store() as store:
@@ -516,13 +545,13 @@ class WritingService:
             if p is not None
         ]
 
-    def search_received(self, query: str, limit: int = 20) -> list[Source]:
+    def search_received(self, query: str, limit: int = 20) -> list[Letter]:
         """Texts by others: those by a person of that name or address, then those that
         hold the words, best first; the newest where nothing was typed."""
         with self._store() as store:
             return letters(store, received(store, query, limit))
 
-    def thread(self, record_id: int) -> list[Source]:
+    def thread(self, record_id: int) -> list[Letter]:
         """All texts of a received one's thread, the oldest first."""
         with self._store() as store:
             return letters(store, store.thread(record_id))

@@ -25,8 +25,9 @@ from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.requests import WriteRequest
 from edge_app.service.span import SpanEnd
-from models.running.interface import Model, TextSlots
-from models.thinking import mark_ids
+from models.never_drawn import NeverDrawn
+from models.prompts import without_controls
+from models.running.interface import Model, TextSlots, Vocabulary
 from personal_store import Passage
 
 _PIECE = 128
@@ -127,7 +128,7 @@ class TextJob:
                 emitter,
                 max_tokens=request.max_tokens,
                 end_ids=vocabulary.end_ids,
-                never_ids=mark_ids(vocabulary),
+                never=never_drawn(self.model.vocabulary, request, passages),
                 stop=self.stop,
                 account=self.account,
                 gate=self.gate,
@@ -167,6 +168,16 @@ class TextJob:
             clamps=reserved is not None,
         )
         return as_read(prompts, self.method)
+
+
+def never_drawn(
+    vocabulary: Vocabulary, request: WriteRequest, passages: Sequence[Passage]
+) -> NeverDrawn:
+    """What may not stand in the text of a request that is written from `passages`."""
+    read = (request.brief.text, request.background, *(one.text for one in passages))
+    is_mail = request.brief.task == "email"
+    shown = without_controls("\n".join(read))
+    return vocabulary.unwritten.after(shown, is_mail=is_mail)
 
 
 def as_read(prompts: Prompts, method: Method) -> Prompts:

@@ -38,7 +38,7 @@ from edge_app.decoding.events import (
     Verified,
     Weighed,
 )
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import Letter, WriteRequest
 
 if TYPE_CHECKING:
     from personal_store.ingest.unfinished import Unfinished
@@ -157,6 +157,19 @@ class RecordedService:
         """No texts: a recorded run has no store."""
         return {}
 
+    def correspondents(self) -> list[str]:
+        """Nobody: a recorded run has no store."""
+        return []
+
+    def identities(self) -> list[str]:
+        """Nobody's, as above."""
+        return []
+
+    def own_address(self, answered: int | None = None) -> str:
+        """None, as above."""
+        del answered
+        return ""
+
     def search(self, query: str, limit: int = 20) -> list[Source]:
         """Sources in the recordings that hold `query`."""
         found = [
@@ -180,12 +193,12 @@ class RecordedService:
             for source in event.sources
         ]
 
-    def search_received(self, query: str, limit: int = 20) -> list[Source]:
+    def search_received(self, query: str, limit: int = 20) -> list[Letter]:
         """None: a recorded run has no store."""
         del query, limit
         return []
 
-    def thread(self, record_id: int) -> list[Source]:
+    def thread(self, record_id: int) -> list[Letter]:
         """None, as above."""
         del record_id
         return []

@@ -23,6 +23,7 @@ from decoding_core.foreign_text import escaped, one_line
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Floats
 from models.chat import ChatTemplate
+from models.never_drawn import Unwritten
 from models.running.adapter import PersonalAdapter
 from models.running.settings import EngineSettings
 
@@ -65,6 +66,11 @@ class Vocabulary(ABC):
     def id(self) -> str:
         """Hash of the token list; two models fit only if theirs are equal."""
         return token_list_id(self.names())
+
+    @cached_property
+    def unwritten(self) -> Unwritten:
+        """What no text holds."""
+        return Unwritten(self)
 
     def names(self) -> list[bytes]:
         """The names of all tokens, in the order of their ids."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from edge_app.privacy.guard.formats import Kind, Span, digits_of, open_start, spans_of
@@ -99,7 +99,8 @@ class Scanner:
                 grows = span.kind in ("person", "phrase")
                 if span.end >= clear or (grows and text[span.end : clear].isspace()):
                     clear = min(clear, span.start)
-        spans = tuple(span for span in merged if span.end <= clear)
+        whole = (span for span in merged if span.end <= clear)
+        spans = tuple(part for span in whole for part in _lines(span, text))
         return Scan(spans, max(clear, start))
 
     def _is_public(self, shown: str) -> bool:
@@ -348,6 +349,15 @@ def _letters(word: Word) -> tuple[str, list[int]]:
 def _has_digit(word: Word) -> bool:
     folded = word.folded
     return not folded.isalpha() and any(char.isdigit() for char in folded)
+
+
+def _lines(span: Span, text: str) -> Iterator[Span]:
+    """The span on each of its lines: what stands in for it has as many."""
+    for line in re.finditer(r"[^\n]+", text[span.start : span.end]):
+        words = line.group()
+        begin = span.start + line.start() + len(words) - len(words.lstrip())
+        if stripped := words.strip():
+            yield replace(span, start=begin, end=begin + len(stripped))
 
 
 def _joined(one: Span, other: Span, text: str) -> bool:

@@ -9,7 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from edge_app.cli import cli
+from edge_app.config.settings import store_path
 from edge_app.tui.journal.files import JournalFolder
+from personal_store import Store, import_source
+from tests.mailboxes import ME, mailbox, message
 
 
 @pytest.fixture
@@ -111,7 +114,17 @@ def test_commands_and_their_values_are_completed():
         done = subprocess.run(
             [sys.executable, "-c", code], env=env, capture_output=True, text=True
         )
-        return {line.partition(",")[2] for line in done.stdout.splitlines()}
+        return {line.partition(",")[2] for line in done.stdout.splitlines()} - {""}
 
     assert completed("pu") == {"purge"}
     assert completed("completion", "") == {"bash", "zsh", "fish"}
+    assert completed("write", "--specialist", "embedded-s") == {"embedded-specialist"}
+    assert completed("write", "--generalist", "/no") == {"/no"}  # a file, perhaps
+    assert completed("write", "--to", "lee") == set()
+    with Store.open(store_path()) as store:
+        mail = store_path().with_name("letters.mbox")
+        anna = '"Lee, Anna" <anna@example.org>'
+        mail.write_bytes(mailbox([message(to=anna), message(to="lee@x.org", number=2)]))
+        import_source(store, "mbox", mail, me=[ME])
+    assert completed("write", "--to", "lee") == {"anna@example.org", "lee@x.org"}
+    assert completed("write", "--to", "bo") == set()

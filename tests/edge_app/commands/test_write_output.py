@@ -360,8 +360,8 @@ def test_piped_notes_are_utf_8_whatever_the_locale(run, service):
     assert made.requests[0].background == "grüße\nTess"
 
 
-def test_a_received_letter_is_answered_as_a_private_note(run, service, tmp_path):
-    """Beside what is piped in; never a part of the request, which the server reads."""
+def test_a_received_letter_is_answered_to_who_wrote_it(run, service, tmp_path):
+    """The letter is never a part of the request, which the server reads."""
     made = service(told())
     ask = "Shall we meet at the harbour? " + "Bring the lamp. " * 200
     mine = message("It is a fine day for sailing.", number=2)
@@ -375,13 +375,28 @@ def test_a_received_letter_is_answered_as_a_private_note(run, service, tmp_path)
 
     request = made.requests[0]
     assert request.brief.text == "Say yes"
-    assert request.brief.recipient == ""
-    assert request.background.startswith(
-        "To be answered:\nSubject: Plan\n\nShall we meet at the harbour?"
-    )
-    assert request.background.endswith("notes")
-    assert len(request.background) < 2100
+    assert request.brief.recipient == "Ana <ana@example.org>"
+    assert request.reply_to == number["record_id"]
+    assert request.background == "notes"
     assert "only the beginning of the letter is read" in result.stderr
+    assert "as --to says" not in result.stderr
+
+    answer = "write", "Say yes", "--reply-to", number["record_id"]
+    result = run(*answer, "--to", "Bo")
+    assert made.requests[1].brief.recipient == "Bo"
+    said = "written to Bo, as --to says; the letter that it answers is from Ana"
+    assert said in result.stderr
+    result = run(*answer, "--to", "ana@example.org")
+    assert "as --to says" not in result.stderr
+    assert run(*answer, "--task", "note").exit_code == 0
+    assert made.requests[3].brief.recipient == ""
+
+
+def test_a_method_that_drafts_nothing_keeps_nothing():
+    """It is no failure that is to be counted."""
+    alone = Statistics(rounds=3, bonus=3, bytes_up=5)
+    assert output.numbers(alone).startswith("added 3 · sent 5 bytes")
+    assert "kept 0" in output.numbers(replace(alone, drafted=2))
 
 
 @pytest.mark.parametrize("number", ["1", "77"])

@@ -36,7 +36,7 @@ class Writing:
         verifier,
         max_tokens=20,
         end_ids=(END,),
-        never_ids=(),
+        never=None,
         piece=lambda i: f"<{i}>".encode(),
         account=None,
         given_ids=(),
@@ -63,7 +63,7 @@ class Writing:
             self.emitter,
             max_tokens=max_tokens,
             end_ids=end_ids,
-            never_ids=never_ids,
+            never=never,
             stop=self.stop,
             account=account,
             given_ids=given_ids,
@@ -378,6 +378,32 @@ def test_a_full_context_ends_the_text():
 NEVER = (3, 7)
 
 
+@pytest.mark.parametrize("method", [*available()])
+def test_what_may_not_follow_a_text_is_not_drawn_there(method):
+    """By no method: here two odd tokens in a row."""
+    settings = MethodSettings(method=method, temperature=1.0)
+    role = role_of(settings.terms(), build(settings))
+
+    def never(before):
+        return range(1, 17, 2) if odd(before) else ()
+
+    def odd(before):
+        return bool(before) and before[-1] % 2 == 1
+
+    behind_odd = 0
+    for seed in "abcdef":
+        small, base = HashEngine("small" + seed), HashEngine("base" + seed)
+        server = EngineVerifier(HashEngine("large" + seed), base)
+        verifier = verifier_of(
+            role, lambda server=server: server, lambda base=base: base
+        )
+        tokens = Writing(settings, small, verifier, never=never, max_tokens=40).run()
+        behind_odd += sum(odd(tokens[:at]) for at in range(1, len(tokens)))
+        for at in range(1, len(tokens)):
+            assert not (odd(tokens[:at]) and odd(tokens[: at + 1]))
+    assert behind_odd > 3
+
+
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 @pytest.mark.parametrize("method", [*available()])
 def test_tokens_that_mark_a_block_of_thoughts_are_never_drawn(method, temperature):
@@ -392,7 +418,9 @@ def test_tokens_that_mark_a_block_of_thoughts_are_never_drawn(method, temperatur
         verifier = verifier_of(
             role, lambda server=server: server, lambda base=base: base
         )
-        writing = Writing(settings, small, verifier, never_ids=NEVER, max_tokens=40)
+        writing = Writing(
+            settings, small, verifier, never=lambda _: NEVER, max_tokens=40
+        )
         seen |= set(writing.run())
     assert not seen & set(NEVER)
     assert len(seen) > 8

@@ -377,3 +377,11 @@ def test_to_whom_and_of_what_a_text_was_is_private_too(tmp_path):
     for shown in ("Quixobrim", "Zandertops"):
         (span,) = Scanner(index).scan(f"We were at {shown} again.", final=True).spans
         assert shown in f"We were at {shown} again."[span.start : span.end]
+
+
+def test_no_span_goes_over_the_end_of_a_line():
+    """What stands in for it has as many lines, and none of them is half of one."""
+    text = "Best,\nZoltan\nPetrović-Sørensen\nThe door code\nis KX-7731."
+    spans = [shown for shown, _ in found(text)]
+    assert spans[:2] == ["Zoltan", "Petrović-Sørensen"]
+    assert not [shown for shown in spans if "\n" in shown or shown != shown.strip()]

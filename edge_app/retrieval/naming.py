@@ -1,0 +1,207 @@
+"""What the writer calls somebody: from a header to the name that a greeting has.
+
+Headers name people as machines and offices do: `Miller, Ben (Harbour)`, `BEN MILLER`,
+`Dr. Helga Strand <h.strand@clinic.example>`. Both models read the name that past
+letters to that person greet with; without such letters, the first name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from decoding_core.foreign_text import one_line
+
+_ADDRESS = re.compile(r"[^\s<>()\[\],;:\"']+@[^\s<>()\[\],;:\"'@]+")
+_ASIDE = re.compile(r"\([^)]*\)?|\[[^\]]*\]?|\s(?:via|[|/@–—-])\s.*")
+_WORD = re.compile(r"[^\W\d_][\w.'’\u0300-\u036f-]*")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_SAID = re.compile(r"[a-z]?[aeiouyhlr]|s[kmnptvw]")
+"""How a local part begins that is a name, unlike `bmiller`."""
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_TITLES = _set(
+    "mr mrs ms miss mx dr prof professor sir madam dame lady lord rev reverend fr "
+    "father sister herr frau hr fr. dott sig sra sr m mme mlle ing dipl mag phd "
+    "md"
+)
+_BEHIND = _set("jr sr ii iii iv phd md msc bsc ma ba esq cpa mba dr prof")
+"""What stands behind a name and its comma, and is no first name."""
+_OFFICES = _set(
+    "office team support service services club society ltd limited inc llc gmbh "
+    "ag ab bv plc company council school clinic hospital library university "
+    "college church bank hotel cafe café restaurant shop store committee "
+    "department dept group trust association museum theatre agency insurance desk "
+    "reception customer sales billing newsletter verein amt praxis schule bureau "
+    "mairie clinique école and und et y & family familie famille aunt auntie "
+    "uncle cousin grandma grandpa granny mum mom dad tante onkel oma opa"
+)
+"""One of these makes a name that of no single person, or a whole."""
+_ARTICLES = _set("the der die das la le les el il i")
+"""A name that begins with one is that of no person."""
+_ROLES = _set(
+    "info office contact hello mail post team support admin service sales help "
+    "billing account accounts noreply no-reply donotreply reply news newsletter "
+    "enquiries inquiries reception booking bookings orders shop webmaster "
+    "postmaster kontakt buero kundenservice secretary jobs press hr it"
+)
+"""Local parts of addresses that name no person."""
+_GREETINGS = _set(
+    "dear dearest my hi hiya hello hullo hey hallo heya howdy greetings good "
+    "morning afternoon evening day liebe lieber liebes sehr geehrte geehrter "
+    "guten tag moin servus grüezi cher chère chers bonjour salut bonsoir querido "
+    "querida estimado estimada hola caro cara gentile ciao buongiorno olá prezado "
+    "prezada beste geachte hoi kære hej kjære bästa hei again there all everyone "
+    "everybody both folks team friends to"
+)
+_BY_THEMSELVES = _set(
+    "hi hiya hello hullo hey hallo heya howdy greetings morning afternoon evening "
+    "day tag moin servus bonjour salut bonsoir hola ciao buongiorno olá hoi hej"
+)
+"""Greetings that need no name behind them."""
+_LONGEST_GREETING = 6
+_NAME_WORDS = 3
+"""Words of a greeting, and of the name in it, at most."""
+
+
+def parted(recipient: str) -> tuple[str, str]:
+    """Name and lower-cased address of a recipient as it is typed or as a header has it;
+    each empty where it is absent."""
+    shown = one_line(recipient).strip()
+    if "=?" in shown:
+        from personal_store.text.charset import header_text  # the page does without
+
+        shown = header_text(shown)
+    # The name may hold an address, too, and is whatever its bearer likes.
+    name, angle, behind = shown.rpartition("<")
+    found = _ADDRESS.match(behind) if angle else _ADDRESS.search(shown)
+    if found is None:
+        return shown, ""
+    if not angle:
+        name = shown[: found.start()]
+    name = name.strip(" \"'(")
+    return ("" if "@" in name else name), found.group().strip(".").lower()
+
+
+def first_name(recipient: str) -> str:
+    """The name to greet with where no letter tells it; empty where there is none."""
+    name, address = parted(recipient)
+    words = _person(name)
+    if words:
+        return words
+    local = re.sub(r"\d", "", address.partition("@")[0].partition("+")[0])
+    parts = [part for part in re.split(r"[._-]", local) if part]
+    if not parts or parts[0] in _ROLES or local in _ROLES:
+        return name
+    sure = len(parts) > 1 or _SAID.match(parts[0])
+    return parts[0].capitalize() if sure and len(parts[0]) > 2 else name
+
+
+def greeted(text: str, recipient: str) -> tuple[str, bool]:
+    """The name that the greeting of a letter has, and whether the header has it, too;
+    empty where it greets nobody by name."""
+    line = text.strip().partition("\n")[0].strip()
+    words = list(_WORD.finditer(line))
+    alone = len(words) <= _LONGEST_GREETING
+    if not alone:  # as in `Ben, the form came`
+        line = line[: 1 + line.find(",")]
+        words = list(_WORD.finditer(line))
+    if not 0 < len(words) <= _LONGEST_GREETING:
+        return "", False
+    known = {one.casefold() for one in _LETTERS.findall(recipient)}
+    plain = [_plain(word.group()) for word in words]
+    fits = [
+        at
+        for at, word in enumerate(plain)
+        if len(word) > 1 and word in known and word not in _GREETINGS
+    ]
+    if any(plain[at] not in _TITLES for at in fits):
+        first, last = fits[0], fits[-1]
+        while first and plain[first - 1] in _TITLES:
+            first -= 1
+        return line[words[first].start() : words[last].end()].rstrip("."), True
+    rest = [at for at, word in enumerate(plain) if word not in _GREETINGS]
+    if (
+        alone
+        and line.endswith((",", "!", ":"))
+        and 0 < len(rest) <= _NAME_WORDS
+        and rest == list(range(rest[0], len(words)))
+        and all(words[at].group()[0].isupper() for at in rest)
+    ):
+        return line[words[rest[0]].start() : words[rest[-1]].end()], False
+    return "", False
+
+
+def readdressed(text: str, recipient: str, name: str) -> str:
+    """A letter to `recipient` as it would greet somebody else by `name`; without a
+    name, as it would greet nobody by name."""
+    before, _ = greeted(text, recipient)
+    if not before:
+        return text
+    line, newline, rest = text.lstrip().partition("\n")
+    greeting, _, behind = line.partition(before)
+    if name:
+        return f"{greeting}{name}{behind}{newline}{rest}"
+    words = {_plain(word.group()) for word in _WORD.finditer(greeting)}
+    if words & _BY_THEMSELVES:
+        return f"{greeting.rstrip()}{behind}{newline}{rest}"
+    return (behind.lstrip(" ,!:") + newline + rest).lstrip()
+
+
+def called(recipient: str, letters: Iterable[str] = ()) -> str:
+    """What the writer calls a recipient in `letters` to them, the newest first: the
+    name of most greetings; else the first name."""
+    names: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for text in letters:
+        name, fits = greeted(text, recipient)
+        if name:
+            (names if fits else others)[name] += 1
+    for found, least in ((names, 1), (others, 2)):
+        for name, count in found.most_common(1):
+            if count >= least:
+                return name
+    return first_name(recipient)
+
+
+def _person(name: str) -> str:
+    """The first name in a name as headers have it; the name as it is if it is that of
+    no single person."""
+    name = _ASIDE.sub("", " " + name).strip(" \"'")
+    last, comma, first = name.partition(",")
+    first = first.partition(",")[0].strip()
+    if comma and first and _plain(first) not in _BEHIND:
+        name = f"{first} {last}"
+    else:
+        name = last
+    words = name.split()
+    if words and words[0][0].lower() == words[0][0].upper():
+        return name  # a script without capitals has names of another order
+    titles = [word for word in words if _plain(word) in _TITLES]
+    words = [word for word in words if _plain(word) not in _TITLES]
+    kinds = {_plain(word) for word in words}
+    if not words or kinds & _OFFICES or _plain(words[0]) in _ARTICLES:
+        return name
+    if name.isupper():
+        words = [_titled(word) for word in words]
+    elif words[0].isupper() and len(words[0]) > 2:  # as in MILLER Ben
+        given = [word for word in words if not word.isupper()]
+        words = [*given, *words] if given else words
+    if len(words) == 1 and titles:
+        return " ".join([*titles, *words])
+    if len(words[0].strip(".")) == 1 and len(words) > 1:  # an initial
+        return " ".join([*titles, *words[-1:]]) if titles else " ".join(words)
+    return _titled(words[0]) if words[0].islower() else words[0]
+
+
+def _titled(word: str) -> str:
+    return re.sub(r"[^\W\d_]+", lambda part: part.group().capitalize(), word)
+
+
+def _plain(word: str) -> str:
+    return word.casefold().strip(".,'’-")

@@ -1,0 +1,152 @@
+"""Tokens that must not follow a text: no model writes what no letter holds.
+
+A small model that has to spell a character of several tokens may end in another one, or
+in none: a picture of a control character (U+2400 to U+243F), half a character. Besides,
+models open a mail with the header lines of the mail they answer. Both are kept from
+being drawn, by drafts and by redraws alike.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.thinking import mark_ids
+
+NeverDrawn = Callable[[Sequence[int]], Sequence[int] | NDArray[np.intp]]
+"""Ids that may not be drawn after these tokens of a text."""
+
+PICTURES = "\u2400-\u243f"
+"""Of control characters: what shows U+000A as one sign, and is no line end."""
+_CONTROLS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{PICTURES}\ufffd]")
+_SPELLED = ("\\", "^")
+"""With what control characters are spelled, as in `\\n` and `^J`."""
+_HEADER = re.compile(
+    r"^[\s*_#>«\"'\[(-]*(?:subject|notes|from|to|cc|bcc|sent|reply-to|to be answered|"
+    r"past texts by the same writer|(?:\S+ ){0,2}wrote before|betreff|von|an|gesendet|"
+    r"objet|de|à|envoyé|asunto|para|enviado|oggetto|inviato|assunto|onderwerp|van|aan|"
+    r"verzonden|emne|ämne|temat|от|тема|кому|件名|差出人|宛先|主题|发件人|收件人)[\s*_]*[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAIL = 24
+"""Tokens of a line that may open with a header; a longer line has begun otherwise."""
+
+
+def opens_header(text: str) -> bool:
+    """Whether a line of a text opens with the header of a mail or of our notes."""
+    return _HEADER.search(text) is not None
+
+
+class _Vocabulary(Protocol):
+    size: int
+
+    def tokenize(self, text: str, control: bool = False) -> list[int]:
+        """Ids of a text."""
+
+    def piece(self, token_id: int) -> bytes:
+        """UTF-8 bytes of a token."""
+
+
+class Unwritten:
+    """What is never drawn of a vocabulary; an object of a model, as it looks at every
+    token once."""
+
+    def __init__(self, vocabulary: _Vocabulary) -> None:
+        self._piece = vocabulary.piece
+        self._always = set(mark_ids(vocabulary))
+        self._spelling: list[int] = []
+        self._starting: list[int] = []
+        self._continuing: list[int] = []
+        self._colons: list[int] = []
+        self._after_bytes: dict[bytes, NDArray[np.intp]] = {}
+        for token in range(vocabulary.size):
+            piece = vocabulary.piece(token)
+            if piece[:1] and 0x80 <= piece[0] < 0xC0:
+                self._continuing.append(token)
+                continue
+            self._starting.append(token)
+            if _breaks(piece):
+                self._always.add(token)
+            if any(sign.encode() in piece for sign in _SPELLED):
+                self._spelling.append(token)
+            if b":" in piece or "：".encode() in piece:
+                self._colons.append(token)
+
+    def after(self, read: str = "", *, is_mail: bool = False) -> NeverDrawn:
+        """What may not follow a text, of a request and private texts that read `read`:
+        a backslash or a caret is drawn where one of them has it, and a line opens with
+        a header only where it `is_mail` that does not."""
+        unread = [sign.encode() for sign in _SPELLED if sign not in read]
+        spelled = np.array(
+            [
+                token
+                for token in self._spelling
+                if any(sign in self._piece(token) for sign in unread)
+            ],
+            np.intp,
+        )
+        headers: dict[str, list[int]] = {}
+
+        def never(token_ids: Sequence[int]) -> NDArray[np.intp]:
+            tail = b"".join(map(self._piece, token_ids[-_TAIL:]))
+            found = [self._after(_open_bytes(tail)), spelled]
+            _, newline, line = tail.rpartition(b"\n")
+            if is_mail and (newline or len(token_ids) < _TAIL):
+                begun = line.decode("utf-8", "replace")
+                if begun not in headers:
+                    headers[begun] = self._headers(begun)
+                found.append(np.array(headers[begun], np.intp))
+            return np.concatenate(found)
+
+        return never
+
+    def _after(self, begun: bytes) -> NDArray[np.intp]:
+        """What may not follow the first bytes of a character, or a whole one."""
+        if begun not in self._after_bytes:
+            never = self._continuing
+            if begun:
+                broken = (t for t in never if _breaks(begun + self._piece(t)))
+                never = [*self._starting, *broken]
+            ids = sorted({*never, *self._always})
+            self._after_bytes[begun] = np.array(ids, np.intp)
+        return self._after_bytes[begun]
+
+    def _headers(self, begun: str) -> list[int]:
+        """Tokens that make a header of what a line has begun with."""
+        return [
+            token
+            for token in self._colons
+            if opens_header(begun + self._piece(token).decode("utf-8", "replace"))
+        ]
+
+
+def _breaks(data: bytes) -> bool:
+    """Whether bytes hold a control character, a picture of one, or no UTF-8; they may
+    end within a character."""
+    if data.isascii():
+        return _CONTROLS.search(data.decode()) is not None
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        text = decoder.decode(data)
+    except UnicodeDecodeError:
+        return True
+    begun = decoder.getstate()[0]
+    # These first bytes have no other end.
+    return begun == b"\xe2\x90" or _CONTROLS.search(text) is not None
+
+
+def _open_bytes(data: bytes) -> bytes:
+    """The bytes at the end that begin a character."""
+    for size in range(1, min(3, len(data)) + 1):
+        lead = data[-size]
+        if lead >= 0xC0:
+            wanted = 2 + (lead >= 0xE0) + (lead >= 0xF0)
+            return data[-size:] if wanted > size else b""
+        if lead < 0x80:
+            return b""
+    return b""

@@ -1,0 +1,118 @@
+"""Control characters, their pictures and headers of mails are never drawn."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.never_drawn import Unwritten, opens_header
+from models.prompts import Excerpt, Request, private_messages, without_controls
+
+WORDS = ["Sub", "ject", "Subject", ":", "Subject:", "\n", "\n\n", "ok", " : ", "**"]
+
+
+class Bytes:
+    """A token for each byte, some words, and one that ends the text."""
+
+    pieces = (*(bytes([n]) for n in range(256)), *map(str.encode, WORDS), b"")
+    size = len(pieces)
+
+    def tokenize(self, text, control=False):
+        if control:
+            return [1, 2, 3]
+        return list(text.encode())
+
+    def piece(self, token_id):
+        return self.pieces[token_id]
+
+
+unwritten = Unwritten(Bytes())
+
+
+def may_follow(text: bytes, piece: bytes, **options) -> bool:
+    never = unwritten.after(**options)(list(text))
+    return Bytes.pieces.index(piece) not in set(map(int, never))
+
+
+@given(st.text(max_size=6))
+def test_all_other_text_can_be_written(text):
+    """Byte by byte: of a character that is allowed, no byte is forbidden."""
+    odd = any((c < " " and c not in "\t\n") or "\x7f" <= c <= "\x9f" for c in text)
+    odd |= any("\u2400" <= c <= "\u243f" or c in "\\^\ufffd" for c in text)
+    data, never = text.encode(), unwritten.after()
+    free = all(
+        data[at] not in set(map(int, never(list(data[:at])))) for at in range(len(data))
+    )
+    assert free is not odd
+
+
+@pytest.mark.parametrize("picture", ["\u2400", "\u240a", "\u241b", "\u2424", "\ufffd"])
+def test_no_picture_is_spelled(picture):
+    """Whatever its last byte is."""
+    data = picture.encode()
+    free = [may_follow(data[:at], data[at : at + 1]) for at in range(len(data))]
+    assert not all(free)
+    assert may_follow(b"\xe2", b"\x82")  # as in the sign of the euro
+
+
+def test_a_character_is_written_to_its_end():
+    assert not may_follow(b"\xc3", b"a")
+    assert not may_follow(b"\xc3", b"")  # the end of the text
+    assert may_follow(b"\xc3", b"\xa9")
+    assert not may_follow(b"a", b"\xa9")
+
+
+@pytest.mark.parametrize(
+    ("text", "piece"),
+    [
+        (b"", b"Subject:"),
+        (b"Hi,\n", b"Subject:"),
+        (b"Hi,\n\nSubject", b":"),
+        (b"Hi,\n**Sub", b"ject"),
+        (b"Subject", b" : "),
+        (b"To be answered", b":"),
+        (b"Notes", b":"),
+        (b"Betreff", b":"),
+    ],
+)
+def test_no_line_of_a_mail_opens_with_a_header(text, piece):
+    """Of no other text is that held to be one."""
+    last = text + piece
+    if b":" in piece:
+        assert not may_follow(text, piece, is_mail=True)
+    assert may_follow(text, piece)
+    assert opens_header((last if b":" in piece else last + b":").decode())
+
+
+@pytest.mark.parametrize("text", [b"The subject", b"We meet", b"Hi\nAgreed"])
+def test_other_lines_hold_colons(text):
+    assert may_follow(text, b":", is_mail=True)
+
+
+def test_spelled_controls_are_written_where_they_were_read():
+    assert not may_follow(b"a", b"\\")
+    assert may_follow(b"a", b"\\", read="C:\\new")
+    assert not may_follow(b"a", b"^", read="C:\\new")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("one\u240atwo", "one\ntwo"),
+        ("one\\nTwo", "one\nTwo"),
+        ("Thanks,\\nana", "Thanks,\nana"),
+        ("one\\r\\n\\nTwo", "one\n\nTwo"),
+        ("one ^J two", "one \n two"),
+        ("one\r\ntwo\rthree", "one\ntwo\nthree"),
+        ("a\x00\x1b[2J\u241b\ufffdb", "a[2Jb"),
+        ("C:\\new\\temp", "C:\\new\\temp"),
+        ("a\tb x^2", "a\tb x^2"),
+    ],
+)
+def test_no_model_reads_a_control_character_or_its_picture(text, read):
+    """In whatever part of a prompt; line ends end lines."""
+    excerpt = Excerpt("email", text, text, text)
+    (system, user) = private_messages(Request(text, "email", text), [excerpt], text)
+    assert without_controls(text) == read
+    for message in (system, user):
+        assert read.strip() in message.content
+        assert without_controls(message.content) == message.content
