@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 
-from personal_store import ImportReport, Store, import_source
+from personal_store import ImportReport, Store, import_source, importers
 from personal_store.errors import SourceError, StoreBusyError
+from personal_store.importers import MailImporter, TalkImporter
 from personal_store.importers.formats.service_files import BOTH, NOBODY, OTHERS, YOURS
-from personal_store.ingest.discovery import Discovery, discover
+from personal_store.ingest.discovery import Discovery, Found, discover
 from personal_store.ingest.guards import in_words
-from personal_store.ingest.importing import import_sources
+from personal_store.ingest.importing import find_owner, import_sources
 from personal_store.ingest.unfinished import Unfinished, as_begun, noted
+from personal_store.reading.authorship import SAMPLE
 from personal_store.records import ProgressCallback
 
 AUTO = "auto"
@@ -20,14 +25,81 @@ _NAMED = 3
 """Files that are named where no importer knows more than these."""
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an import would read, and whom it would take for the owner."""
+
+    lines: tuple[str, ...]
+    problem: str = ""
+    """Why nothing can be read; empty if something can."""
+
+
+def look(
+    kind: str, path: Path, me: Sequence[str] = (), known: Sequence[str] = ()
+) -> Plan:
+    """What an import of this kind would do, while nothing is written. `me` is what the
+    person said, `known` what the store knows of them.
+
+    Raises:
+        SourceError: there is nothing at the path, or nothing of this kind.
+        StoreError, OSError: it cannot be read.
+    """
+    if kind == AUTO:
+        discovery = discover(path)
+        if not discovery.found:
+            problem = f"nothing in {path} says by itself what it is: choose its kind"
+            return Plan(tuple(plan(discovery)), problem)
+    else:
+        sources = tuple(importers.load(kind).sources(path))
+        files = len({source.path for source in sources})
+        size = sum(source.size for source in sources)
+        discovery = Discovery((Found(kind, sources, files, size),))
+    owners, problems = list[str](), list[str]()
+    for found in discovery.found:
+        try:
+            owners += _owner(found, me, known)
+        except SourceError as error:
+            problems.append(str(error))
+    lines = (*_kinds(discovery), *dict.fromkeys(owners), *_left(discovery))
+    if len(problems) < len(discovery.found):
+        return Plan((*lines, *problems))
+    return Plan(lines, problems[0])
+
+
 def plan(discovery: Discovery) -> Iterator[str]:
     """What will be read, by kind, what will not and why, and what cannot be."""
+    yield from _kinds(discovery)
+    yield from _left(discovery)
+
+
+def _kinds(discovery: Discovery) -> Iterator[str]:
     width = max((len(found.kind) for found in discovery.found), default=0)
     for found in discovery.found:
         files = "1 file" if found.files == 1 else f"{found.files:,} files"
         yield f"{found.kind:<{width}}  {files}, {in_words(found.size)}"
+
+
+def _left(discovery: Discovery) -> Iterator[str]:
     yield from unread(discovery)
     yield from map(str, discovery.faults)
+
+
+def _owner(found: Found, me: Sequence[str], known: Sequence[str]) -> Iterator[str]:
+    """Whom an import takes for the owner of what was found, and why."""
+    importer = importers.load(found.kind)
+    if isinstance(importer, MailImporter):
+        readable = (source for source in found.sources if not source.fault)
+        every = (mail for source in readable for mail in importer.envelopes(source))
+        count = sum(1 for _ in islice(every, SAMPLE))
+        more = "at least " if count == SAMPLE else ""
+        yield f"{found.kind}: {more}{count:,} mail{'' if count == 1 else 's'}"
+    owner = find_owner(importer, found.sources, me, known)
+    yield from owner.sentences()
+    if not isinstance(importer, MailImporter | TalkImporter):
+        yield f"{found.kind}: all of it is taken for yours"
+    elif not owner.why:
+        said = "as you say" if me else "as before"
+        yield f"taking {', '.join(owner.addresses or known)} for you, {said}"
 
 
 def import_noted(

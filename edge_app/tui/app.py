@@ -273,10 +273,10 @@ class SpecSteerApp(App[None]):
 
     def _leave_unasked(self, code: int) -> None:
         self.keep_draft()
-        self._leave(code)
+        self._leave(code, cut=True)
 
-    def _leave(self, code: int) -> None:
-        self.writing.stop()
+    def _leave(self, code: int, *, cut: bool = False) -> None:
+        self.writing.stop(cut=cut)
         if self.writing.variants and not self.writing.unsaved():
             self.writing.put_aside()
         self.exit(return_code=code)

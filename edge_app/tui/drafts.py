@@ -118,6 +118,7 @@ class Writing:
         """Whether the next version is written from sample letters."""
         self._journal: Journal | None = None
         self.draft_state = Draft()
+        self._first = first
         self._anew(first or Request(""))
         self.reason = ""
         """Why the last attempt ended without a text, until the next action."""
@@ -149,6 +150,13 @@ class Writing:
         """The thread that was asked for last."""
         self.references: dict[int, tuple[str, ...]] = {}
         """Identifiers of received mails and those before them, by their records."""
+        self.answered_from: dict[int, str] = {}
+        """The person's addresses to which received mails came, by their records."""
+        self.people: tuple[str, ...] = ()
+        """Who can be written to, as `Name <address>`, the latest first."""
+        self.own_address = ""
+        self.identities: tuple[str, ...] = ()
+        """Addresses and names that are known to be the person's."""
         self.previews: list[Variant] = []
         """Beginnings that were written to show what a style changes."""
         self.most_tokens = WriteRequest(Request("")).max_tokens
@@ -244,8 +252,15 @@ class Writing:
         self.threads.prepare()
 
     def draft(self, brief: Request) -> None:
-        """Write what `brief` asks for; another version where that was answered."""
+        """Write what `brief` asks for: what was cut off goes on where it ended; of what
+        was answered comes another version."""
         request = self._request(brief, self.settings)
+        shown = self.variant
+        if shown is not None and shown.unfinished and _asks_the_same(shown, request):
+            before = shown.text.rstrip(" ")
+            rest = replace(shown.request, before=before)
+            self._queue(rest, Stretch(shown.number, len(before), 0))
+            return
         self._queue(self._another(brief) if self._answered(request) else request)
 
     def again(self, brief: Request) -> None:
@@ -315,15 +330,16 @@ class Writing:
         self._begin()
         return made
 
-    def stop(self, *, keep_empty: bool = False) -> None:
+    def stop(self, *, keep_empty: bool = False, cut: bool = False) -> None:
         """Stop writing now; what is settled stays. A version without a word gives way
-        to the one before it, unless the person is to go on from it."""
+        to the one before it, unless the person is to go on from it. One that is `cut`
+        off is not finished."""
         self._stop.set()
         self._next = None
         self.reason = ""
         stopped = self.variant
         if stopped is not None and stopped.writing:
-            self._happen(Stopped(stopped.number, keep_empty))
+            self._happen(Stopped(stopped.number, keep_empty, cut))
 
     def flip(self, step: int) -> bool:
         """Show an earlier or later version; False when there is none."""
@@ -524,8 +540,9 @@ class Writing:
                     news.append(self._unprepared(problem))
                 case ImportAdvanced() | ImportEnded() | WasImporting() as told:
                     news += self._hear_of_import(told)
-                case Counted(counts):
-                    self.counts = counts
+                case Counted(counts, people, own_address, identities):
+                    self.counts, self.people = counts, people
+                    self.own_address, self.identities = own_address, identities
                 case TextsRead(texts):
                     self.reading_back -= 1
                     for known in self.attempts:
@@ -554,7 +571,10 @@ class Writing:
             case ImportEnded(sentence, failed, paused):
                 self.importing, self.imported, self.pausing = None, told, False
                 self.paused = self._asked_import if paused else None
+                began_with_samples = self.samples
                 self.samples = self.samples and (failed or paused)
+                if began_with_samples > self.samples and self.request == self._first:
+                    self.begin_anew()  # it asked for a sample's letter
                 self.threads.count()
                 return [News(sentence, "error" if failed else "information")]
             case WasImporting(asked) if asked is not None:
@@ -576,6 +596,7 @@ class Writing:
             case InThread():
                 self.thread = answer if last else self.thread
                 self.references[answer.record_id] = answer.references
+                self.answered_from[answer.record_id] = answer.own_address
 
     def _request(self, brief: Request, settings: MethodSettings) -> WriteRequest:
         letter = self.reply_to
@@ -698,3 +719,14 @@ class Writing:
         self.put_aside()
         if self._journal is not None:
             self._journal.close()
+
+
+def _asks_the_same(variant: Variant, request: WriteRequest) -> bool:
+    """Whether a version is all of what `request` asks for, or a beginning of it."""
+    asked = variant.request
+    return not asked.instead_of and request == replace(
+        asked,
+        settings=request.settings,
+        max_tokens=request.max_tokens,
+        before="",
+    )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from textual.binding import Binding, BindingType
 
-from models.prompts import TASKS
+from models.prompts import TASKS, with_article
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ ACTIONS = (
            "answer a letter that you received", everywhere=True),
     Action("style", "app.drawer('style')", "f12,alt+t", "Tone",
            "tone, and whether closer to you or to the checker", everywhere=True),
-    *(Action(task, f"task('{task}')", f"alt+{at}", f"Write a {task}",
+    *(Action(task, f"task('{task}')", f"alt+{at}", f"Write {with_article(task)}",
              f"ask for a text of the kind {task}") for at, task in enumerate(TASKS, 1)),
     Action("mailto", "mailto", "alt+m", "Mail link",
            "copy the text as a mailto: link"),

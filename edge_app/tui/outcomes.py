@@ -105,6 +105,12 @@ class Counted:
     """The number of the person's texts in the store, by kind."""
 
     counts: dict[str, int]
+    people: tuple[str, ...] = ()
+    """Who can be written to, as `Name <address>`, the latest first."""
+    own_address: str = ""
+    """Of the person, for mails."""
+    identities: tuple[str, ...] = ()
+    """All that is known to be theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +148,8 @@ class InThread:
     sources: tuple[Source, ...]
     references: tuple[str, ...] = ()
     """Identifiers of it and of those that it answers, the oldest first."""
+    own_address: str = ""
+    """Of the person: to which it came."""
 
 
 Outcome = (

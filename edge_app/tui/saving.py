@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edge_app.decoding.events import Sent, to_json
+from edge_app.retrieval.naming import parted
 from models.owner_only import create, make_folder
 from models.prompts import Request
 
@@ -82,7 +83,8 @@ def why_not(error: OSError) -> str:
 
 def propose(folder: Path, request: Request, suffix: str = ".txt") -> Path:
     """A free path named after the request, such as `email-ana-2.txt`."""
-    words = re.findall(r"\w+", f"{request.task} {request.recipient}".casefold())
+    name, address = parted(request.recipient)
+    words = re.findall(r"\w+", f"{request.task} {name or address}".casefold())
     stem = "-".join(words[:6]).encode("utf-8", "ignore")[:_LONGEST_STEM]
     return free(folder / (stem.decode("utf-8", "ignore") + suffix))
 

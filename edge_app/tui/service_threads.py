@@ -81,8 +81,15 @@ class ServiceThreads:
         )
 
     def count(self) -> None:
-        """Count the person's texts in the store."""
-        self._start(lambda: Counted(self._service.counts()), lambda _: Counted({}))
+        """Count the person's texts in the store, and those they write to."""
+
+        def count() -> Outcome:
+            people = tuple(self._service.correspondents())
+            own = self._service.own_address()
+            known = tuple(self._service.identities())
+            return Counted(self._service.counts(), people, own, known)
+
+        self._start(count, lambda _: Counted({}))
 
     def search(self, query: str) -> None:
         """Search the person's texts."""
@@ -123,9 +130,9 @@ class ServiceThreads:
 
         def read() -> Outcome:
             letters = tuple(self._service.thread(record_id))
-            return InThread(
-                record_id, letters, tuple(self._service.references(record_id))
-            )
+            references = tuple(self._service.references(record_id))
+            own = self._service.own_address(record_id)
+            return InThread(record_id, letters, references, own)
 
         self._start(read, lambda _: InThread(record_id, ()))
 

@@ -84,6 +84,8 @@ class Variant:
     reason: FinishReason | None = None
     statistics: Statistics | None = None
     stopped: bool = False
+    unfinished: bool = False
+    """Whether the app ended while it was written."""
     held: list[HeldBack] = field(default_factory=list)
     """What was kept from the server."""
     weighed: dict[int, Place] = field(default_factory=dict)

@@ -95,9 +95,10 @@ class Draft:
                 self.current = len(self.variants) - 1
             case Written(version, event):
                 self._at(version).apply(event, now)
-            case Stopped(version, kept):
+            case Stopped(version, kept, cut_off):
                 variant = self._at(version)
                 variant.stop(now)
+                variant.unfinished = cut_off
                 if not kept:
                     self._give_way(variant)
             case Ended(version):
@@ -132,7 +133,8 @@ class Draft:
 
     def unended(self) -> list[Entry]:
         """What a draft lacks that was cut off: the stops of what was being written."""
-        return [Stopped(known.number) for known in self.attempts if known.writing]
+        cut_off = (known.number for known in self.attempts if known.writing)
+        return [Stopped(number, cut=True) for number in cut_off]
 
     def known_by_name(self) -> tuple[int, ...]:
         """The records of letters that were read for the draft, whose texts a journal

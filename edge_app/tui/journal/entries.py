@@ -27,7 +27,7 @@ from edge_app.decoding.events import (
     Weighed,
     to_json,
 )
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import Letter, WriteRequest
 from edge_app.tui.journal.stretch import Stretch
 from edge_app.tui.journal.style import Style
 from edge_app.tui.recording import from_json
@@ -76,6 +76,8 @@ class Stopped:
 
     version: int
     kept: bool = False
+    cut: bool = False
+    """Whether the app ended while it was written, and nobody stopped it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,9 @@ def from_line(line: str) -> Entry:
             return LeftOut(Source(**body["source"]), bool(body["taken"]))
         case "ReplyTo":
             found = body["source"]
-            return ReplyTo(None if found is None else Source(**found))
+            if found is None:
+                return ReplyTo(None)
+            return ReplyTo((Letter if "sender" in found else Source)(**found))
         case "Styled":
             return Styled(Style(**body["style"]))
     raise ValueError(f"no such entry: {kind}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from textual import on, work
@@ -26,23 +26,27 @@ _LINES = 8
 """Lines of a plan that are shown at most."""
 
 
-class Looked(Message):
-    """What is behind a path, in lines; `problem` says why nothing can be read."""
+Asked = tuple[str, Path, list[str]]
+"""A kind, a path, and whose letters."""
 
-    def __init__(self, path: Path, lines: list[str], problem: str = "") -> None:
+
+class Looked(Message):
+    """What an import would read, in lines; `problem` says why nothing can be read."""
+
+    def __init__(self, asked: Asked, lines: Sequence[str], problem: str = "") -> None:
         super().__init__()
-        self.path = path
+        self.asked = asked
         self.lines = lines
         self.problem = problem
 
 
 class ImportDrawer(Drawer):
-    """Asks for a file, its kind and the person's addresses, says what it found there,
-    and shows the progress."""
+    """Asks for a file, its kind and the person's addresses, says what it found there
+    and whom it takes for its owner, and shows the progress."""
 
     NAME = "import"
     TITLE = "Your letters"
-    FOOT = "enter reads them · esc closes, reading goes on"
+    FOOT = "enter looks, then reads · esc closes, reading goes on"
 
     def __init__(self, writing: Writing) -> None:
         super().__init__()
@@ -80,11 +84,16 @@ class ImportDrawer(Drawer):
 
     @on(Input.Changed, "#path")
     def _guess(self, event: Input.Changed) -> None:
-        self._looked = None
-        self.query_one("#plan", Static).update("")
         kind = guess_kind(event.value)
         if kind is not None:
             self.query_one("#kind", Select).value = kind
+
+    @on(Input.Changed)
+    @on(Select.Changed)
+    def _forget(self) -> None:
+        """What was found is not what is asked for any more."""
+        self._looked = None
+        self.query_one("#plan", Static).update("")
 
     @on(Button.Pressed, "#leave")
     def _leave(self) -> None:
@@ -103,8 +112,7 @@ class ImportDrawer(Drawer):
 
     @on(Input.Submitted)
     def _read(self) -> None:
-        """Read what is behind the path; where it is to be found out what that is, say
-        so first and read it when it is asked for once more."""
+        """Say what would be read of whom, and read it when it is asked for again."""
         if self.writing.importing is not None:
             self._say("one reading at a time: this one is not finished")
             return
@@ -112,17 +120,16 @@ class ImportDrawer(Drawer):
         if path is None:
             return
         kind = str(self.query_one("#kind", Select).value)
-        if kind == _AUTO:
-            looked = self._looked
-            if looked is None or looked.path != path:
-                self._say("looking what is there…")
-                self._look(path)
-                return
-            if looked.problem:
-                self._say(looked.problem)
-                return
         me = self.query_one("#me", Input).value.replace(",", " ").split()
-        self.writing.import_letters(kind, path, me)
+        asked, looked = (kind, path, me), self._looked
+        if looked is None or looked.asked != asked:
+            self._say("looking what is there…")
+            self._look(asked)
+        elif looked.problem:
+            self._say(looked.problem)
+        else:
+            self._looked = None  # what is said now is what came of it
+            self.writing.import_letters(*asked)
 
     def _path(self) -> Path | None:
         """The path in the field; None where a sentence says why there is none."""
@@ -143,20 +150,16 @@ class ImportDrawer(Drawer):
         return None
 
     @work(thread=True, exclusive=True, exit_on_error=False, group="look")
-    def _look(self, path: Path) -> None:
-        """Find out what is behind `path`, in a thread: it may be a whole disk."""
-        from edge_app.service.import_plan import plan
-        from personal_store.ingest.discovery import discover
+    def _look(self, asked: Asked) -> None:
+        """Find out what is there, in a thread: it may be a whole disk."""
+        from edge_app.service.import_plan import look
 
         try:
-            discovery = discover(path)
+            found = look(*asked, self.writing.identities)
         except (StoreError, OSError) as error:
-            self.post_message(Looked(path, [], str(error)))
-            return
-        problem = ""
-        if not discovery.found:
-            problem = f"nothing in {path} says by itself what it is: choose its kind"
-        self.post_message(Looked(path, list(plan(discovery)), problem))
+            self.post_message(Looked(asked, (), str(error)))
+        else:
+            self.post_message(Looked(asked, found.lines, found.problem))
 
     @on(Looked)
     def _found(self, event: Looked) -> None:
@@ -166,8 +169,8 @@ class ImportDrawer(Drawer):
             more = f"and {len(lines) - _LINES + 1} lines more"
             lines = [*lines[: _LINES - 1], more]
         self.query_one("#plan", Static).update("\n".join(lines))
-        said = "enter reads this as your own writing; the store takes nothing twice"
-        self._say(event.problem or said)
+        said = "enter reads this; the store takes nothing twice"
+        self._say(event.problem.replace("with --me ADDRESS", "above") or said)
 
     def _advance(self) -> None:
         going, ended = self.writing.importing, self.writing.imported

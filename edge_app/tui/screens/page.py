@@ -17,7 +17,7 @@ from textual.widgets import Footer, Static
 
 from edge_app.decoding.events import Source
 from edge_app.tui.drafts import Writing
-from edge_app.tui.keys import PAGE_BINDINGS
+from edge_app.tui.keys import PAGE_BINDINGS, key_of
 from edge_app.tui.runs import Run
 from edge_app.tui.saving import propose
 from edge_app.tui.screens import held_back
@@ -159,6 +159,7 @@ class Page(Screen[None]):
         self._cards_due, self._stale = now + CARD_SECONDS, False
         request = self.brief.request
         self.brief.show_style(writing.style, writing.reply_to)
+        self.brief.propose(writing.people)
         empty = writing.variant is None
         self.pane.view.set_hint(
             welcome(samples=writing.samples, practice_models=self._practice_models)
@@ -177,7 +178,10 @@ class Page(Screen[None]):
 
     def tick(self) -> None:
         """Apply what the service's threads emitted; called thirty times a second."""
+        shown = self.writing.draft_state
         news = self.writing.drain()
+        if self.writing.draft_state is not shown:
+            self.show_draft()
         for item in news or ():
             self.notify(item.text, severity=item.severity)
         asked, self.writing.asked = self.writing.asked, None
@@ -233,13 +237,28 @@ class Page(Screen[None]):
         self.pane.focus_text()
 
     def answer(self, letter: Source | None) -> None:
-        """Answer a letter: by mail, to whom it came from."""
-        self.writing.answer(letter)
-        if letter is not None:
-            request = replace(self.brief.request, task="email")
-            if not request.recipient:
-                request = replace(request, recipient=sender(letter))
-            self.brief.request = request
+        """Answer a letter, to whom it came from, as a draft of its own; the one on the
+        page is kept among the others. None: this draft answers none any more."""
+        writing, before = self.writing, self.writing.reply_to
+        if letter is None:
+            writing.answer(None)
+        elif before is None or before.record_id != letter.record_id:
+            self._take_brief()
+            if writing.unsaved() and writing.unkept:
+                self.notify(
+                    f"this draft is not kept: {writing.unkept}; "
+                    f"{key_of('save')} saves it first",
+                    severity="warning",
+                )
+                return
+            if writing.kept_in is not None:
+                self.notify(
+                    f"the draft before is among your drafts, {key_of('drafts')}"
+                )
+            writing.begin_anew()
+            writing.ask(Request("", "email", sender(letter)))
+            writing.answer(letter)
+            self.brief.request = writing.request
         self.refresh_all()
         self.brief.focus_text()
 
@@ -325,10 +344,17 @@ class Page(Screen[None]):
         if variant is None or not variant.text:
             return None
         brief = variant.request.brief
-        stars = writing.style.stars
         letter = writing.reply_to
-        before = writing.references.get(letter.record_id, ()) if letter else ()
-        return Piece(variant.text, brief, letter, stars, before)
+        number = 0 if letter is None else letter.record_id
+        return Piece(
+            variant.text,
+            brief,
+            letter,
+            writing.style.stars,
+            writing.references.get(number, ()),
+            writing.people,
+            writing.answered_from.get(number) or writing.own_address,
+        )
 
     def action_save(self, then: Callable[[], None] | None = None) -> None:
         """Ask for a path, save the text there, and call `then`."""

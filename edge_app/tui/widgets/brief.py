@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
+from textual.suggester import Suggester
 from textual.widgets import Input, Label, Select, Static, TextArea
 
 from edge_app.decoding.events import Source
+from edge_app.retrieval.naming import parted
 from edge_app.tui.journal.style import MOST_STARS, Style
 from edge_app.tui.widgets.line_input import LineInput
 from edge_app.tui.widgets.page_text import PageText
@@ -29,6 +33,24 @@ _STARS = [
     "no stars",
     *("★" * count + "☆" * (MOST_STARS - count) for count in range(1, MOST_STARS + 1)),
 ]
+
+
+class PeopleSuggester(Suggester):
+    """Proposes somebody whose name or address begins with what is typed; → takes it."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self.people: Sequence[str] = ()
+        """As `Name <address>`, the latest first."""
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The latest person."""
+        typed = value.casefold()
+        for person in self.people:
+            for form in (person, parted(person)[1]):
+                if form.casefold().startswith(typed) and form != value:
+                    return form
+        return None
 
 
 class Brief(Vertical):
@@ -54,7 +76,8 @@ class Brief(Vertical):
                 compact=True,
             )
             yield Label(id="before", markup=False)
-            yield LineInput(self._first.recipient, name="recipient")
+            people = PeopleSuggester()
+            yield LineInput(self._first.recipient, name="recipient", suggester=people)
             yield Steps("stars", "", _STARS, 0)
         yield PageText(self._first.text, "request", "What should it say?")
 
@@ -77,6 +100,12 @@ class Brief(Vertical):
     def kind(self) -> str:
         """The kind of text."""
         return str(self.query_one("#task", Select).value)
+
+    def propose(self, people: Sequence[str]) -> None:
+        """Complete the recipient of a mail by one of `people`."""
+        suggester = self.query_one("#recipient", Input).suggester
+        assert isinstance(suggester, PeopleSuggester)
+        suggester.people = people if self.kind == "email" else ()
 
     def take_task(self, task: str) -> None:
         """Ask for another kind of text."""

@@ -89,7 +89,7 @@ class Steps(Saying, can_focus=True):
         self._draw()
 
     def _draw(self) -> None:
-        mark = "> " if self.has_focus else "  "
+        mark = "> " if self.has_focus and self.title else "  "
         text = Text.assemble(mark, (self.title, "bold"))
         if self._ends is not None:
             left, right = self._ends
@@ -99,5 +99,8 @@ class Steps(Saying, can_focus=True):
             text.append(f"\n  {left} ├{rail}┤ {right}")
             text.append(f"\n  {self._words[self.at]}", "dim")
         else:
-            text.append(f"  ‹ {self._words[self.at]} ›")
+            # Without a title a mark would stand beside another field.
+            look = "reverse" if self.has_focus and not self.title else ""
+            text.append("  ")
+            text.append(f"‹ {self._words[self.at]} ›", look)
         self.say(text)

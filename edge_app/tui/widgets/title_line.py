@@ -40,6 +40,8 @@ def title(writing: Writing, request: Request) -> Text:
     text = Text.assemble((f"{request.task}{recipient}", "bold"))
     if len(writing.variants) > 1:
         text.append(f"   version {writing.current + 1} of {len(writing.variants)}")
+    if writing.variant is not None and writing.variant.unfinished:
+        text.append("   not finished")
     return text
 
 

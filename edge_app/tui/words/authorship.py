@@ -9,6 +9,7 @@ from decoding_core.foreign_text import one_line
 from edge_app.tui.runs import Run, State
 from edge_app.tui.variant import Variant
 from edge_app.tui.words.whole import count_words
+from models.prompts import with_article
 
 _PARTS: tuple[tuple[State, str], ...] = (
     ("kept", "drafted on this device"),
@@ -35,7 +36,7 @@ def report(variant: Variant, text: str) -> str:
     brief = variant.request.brief
     whom = one_line(brief.recipient)
     lines = [
-        f"Authorship of a {brief.task}{f' for {whom}' if whom else ''}",
+        f"Authorship of {with_article(brief.task)}{f' for {whom}' if whom else ''}",
         "",
         *(
             f"{counts[name]:6} words {100 * counts[name] / total:5.1f} %  {words}"

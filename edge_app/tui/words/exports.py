@@ -10,17 +10,18 @@ from urllib.parse import quote
 
 from decoding_core.foreign_text import one_line
 from edge_app.decoding.events import Source
+from edge_app.retrieval.naming import parted
 from edge_app.tui.journal.style import MOST_STARS
-from edge_app.tui.words.sources_text import address, subject
+from edge_app.tui.words.sources_text import address, sender, subject
 from models.prompts import Request
+from personal_store.search.ranking import is_to
 
 SUFFIXES = (".txt", ".md", ".eml")
 """Of the files that a text can be saved as; any other name is plain text."""
-_ADDRESS = re.compile(r"[^\s<>,;:\"()\[\]]+@[^\s<>,;:\"()\[\]@]+")
 _MARKS = re.compile(r"([\\`*_{}<>#])")
 _IDENTIFIER = re.compile(r"[!-;=?A-~]{1,200}@[!-;=?A-~]{1,200}")
 """Of a mail, without the angles around it: it came from others, and ends no header."""
-_LONGEST_SUBJECT = 78
+_LONGEST_SUBJECT, _LONGEST_BEGINNING, _LONGEST_GREETING = 78, 50, 40
 _LONGEST_LINE, _LONGEST_THREAD = 998, 900
 """Characters of a line of a mail, and of the identifiers in one."""
 LONGEST_LINK = 8_000
@@ -37,18 +38,30 @@ class Piece:
     stars: int = 0
     references: tuple[str, ...] = ()
     """Identifiers of the answered mail, the last, and of those that it answers."""
+    people: tuple[str, ...] = ()
+    """Who can be written to, as `Name <address>`."""
+    own_address: str = ""
+    """Whom it is from."""
 
     @property
     def whom(self) -> str:
-        """The address it goes to; empty where none is known."""
-        found = _ADDRESS.search(one_line(self.brief.recipient))
-        if found:
-            return found.group()
-        return address(self.answers) if self.answers is not None else ""
+        """The address it goes to; empty where none is known, or several are."""
+        name, typed = parted(self.brief.recipient)
+        if typed:
+            return typed
+        answered = "" if self.answers is None else address(self.answers)
+        if self.answers is not None and is_to(name, sender(self.answers), answered):
+            return answered
+        known = {
+            found
+            for whom, found in map(parted, self.people)
+            if found and is_to(name, whom, found)
+        }
+        return known.pop() if len(known) == 1 else answered
 
     @property
     def about(self) -> str:
-        """The subject of a mail: that of the answered letter; else none is made up."""
+        """The subject of the answered letter; empty where none is answered."""
         if self.answers is None:
             return ""
         title = one_line(subject(self.answers)).strip()
@@ -79,10 +92,12 @@ class Piece:
     def _mail(self) -> str:
         """A mail that was not sent, which a mail program opens to be sent."""
         mail = EmailMessage(policy=SMTP.clone(utf8=False))
-        if self.whom and self.whom.isascii():
-            mail["To"] = self.whom
-        if self.about:
-            mail["Subject"] = self.about
+        for name, known in (("From", self.own_address), ("To", self.whom)):
+            if known and known.isascii() and parted(known)[1] == known:
+                mail[name] = known
+        # The request is for the person's own eyes, and names no mail.
+        if subject_line := self.about or self._beginning():
+            mail["Subject"] = subject_line
         mail["X-Unsent"] = "1"
         if self.answers is not None and self.references:
             answered = self.references[-1]
@@ -94,6 +109,18 @@ class Piece:
         # Folded at the usual length, an identifier would be encoded, and name nothing.
         wide = mail.policy.clone(max_line_length=_LONGEST_LINE)
         return mail.as_bytes(policy=wide).decode("ascii").replace("\r\n", "\n")
+
+    def _beginning(self) -> str:
+        """The first sentence below the greeting, or as many words of it as a subject
+        holds; empty for a text without any."""
+        lines = [one_line(line).strip() for line in self.text.strip().splitlines()]
+        if len(lines) > 1 and len(lines[0]) <= _LONGEST_GREETING:
+            lines = lines[1:]
+        first = next(filter(None, lines), "")
+        words = re.split(r"(?<=[^\s.].)[.!?;:…](?=\s|$)", first, maxsplit=1)[0]
+        if len(words) > _LONGEST_BEGINNING:
+            words = words[:_LONGEST_BEGINNING].rpartition(" ")[0] or words
+        return words[:_LONGEST_SUBJECT].rstrip(" ,-–—")
 
     def _thread(self) -> str:
         """The identifiers that a References header holds: where not all have room, the

@@ -20,6 +20,8 @@ def next_step(writing: Writing, *, samples: bool) -> str:
         return (
             f"{key_of('draft')} drafts it" if writing.ready else "loading the models…"
         )
+    if variant.unfinished:
+        return f"not finished: it was cut off · {key_of('draft')} goes on with it"
     if len(writing.variants) > 1:
         flip = f"{key_of('earlier')}/{key_of('later')} flip versions"
         return (

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from decoding_core.foreign_text import one_line
 from edge_app.decoding.events import Source
+from edge_app.retrieval.naming import parted
+from edge_app.service.requests import Letter
 from models.prompts import Request
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -33,6 +35,8 @@ _MOST_WORDS = 2
 
 def subject(source: Source) -> str:
     """What the source is called: its subject, or its kind and whom it is for."""
+    if isinstance(source, Letter) and source.subject:
+        return one_line(source.subject)
     title = one_line(source.title)
     found = _TITLE.match(title)
     if found is None:
@@ -44,6 +48,8 @@ def subject(source: Source) -> str:
 
 def sender(source: Source) -> str:
     """Who wrote a received text, or `you` of one's own."""
+    if isinstance(source, Letter) and source.sender:
+        return parted(source.sender)[0] or source.sender
     found = _TITLE.match(one_line(source.title))
     if found is None or found["how"] != "from":
         return "you"
@@ -52,10 +58,11 @@ def sender(source: Source) -> str:
 
 def address(source: Source) -> str:
     """The address from which a received text came; empty where it is not known."""
+    if isinstance(source, Letter) and source.sender:
+        return parted(source.sender)[1]
     found = _TITLE.match(one_line(source.title))
     who = found["who"] if found is not None and found["how"] == "from" else ""
-    match = re.search(r"[^\s<>,]+@[^\s<>,]+", who or "")
-    return match.group() if match else ""
+    return parted(who or "")[1]
 
 
 def date(source: Source) -> str:

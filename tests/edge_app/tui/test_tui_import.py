@@ -6,6 +6,7 @@ import pytest
 from textual import events
 from textual.widgets import Button, Input, Select
 from tui_helpers import gated_service, make_app, play, said, until
+from tui_tapes import REQUEST
 
 from decoding_core.errors import StoppedError
 from edge_app.service.configuration import ServiceConfig
@@ -67,6 +68,8 @@ def test_what_is_there_is_said_before_it_is_read(tmp_path):
         await pilot.press("enter")
         await until(pilot, lambda: "enter reads this" in said(app, "#result"))
         assert "mbox  1 file" in said(app, "#plan")
+        assert "mbox: 3 mails" in said(app, "#plan")
+        assert "taking tess@example.org for you, because" in said(app, "#plan")
         assert "not read: holiday.jpg" in said(app, "#plan")
         assert not fake.imported
         await pilot.press("enter")
@@ -82,6 +85,56 @@ def test_what_is_there_is_said_before_it_is_read(tmp_path):
     assert fake.imported == [("auto", tmp_path, [])]
 
 
+def test_whose_letters_they_are_is_asked_before_they_are_read(tmp_path):
+    """Where the mail does not tell, and anew when anything is changed; then the page
+    has no request of the sample any more."""
+    box = tmp_path / "both.mbox"
+    ours = (f"{name} <{name}@example.org>" for name in ("tess", "ana"))
+    turned = "".join(
+        MAIL.format(n=n).replace("Tess <tess@example.org>", who)
+        for n, who in enumerate([*ours] * 2)
+    )
+    box.write_text(turned.replace("To: Ana <ana@example.org>", "To: x@example.org"))
+    fake = gated_service()
+    fake.reading.set()
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await pilot.press("ctrl+o")
+        app.screen.query_one("#path", Input).value = str(box)
+        await pilot.press("enter")
+        await until(pilot, lambda: "address is yours: say so" in said(app, "#result"))
+        await pilot.press("enter")
+        assert not fake.imported
+        app.screen.query_one("#me", Input).value = "tess@example.org"
+        await pilot.press("enter")
+        await until(pilot, lambda: "enter reads this" in said(app, "#result"))
+        assert "taking tess@example.org for you, as you say" in said(app, "#plan")
+        assert not fake.imported
+        assert app.page.brief.request == REQUEST
+        await pilot.press("enter")
+        await until(pilot, lambda: "10 letters" in said(app, "#result"))
+        assert app.page.brief.request.text == ""
+        assert not app.writing.samples
+
+    play(app, steps)
+    assert fake.imported == [("mbox", box, ["tess@example.org"])]
+
+
+def test_a_brief_of_ones_own_stays_when_the_samples_go(tmp_path):
+    fake = gated_service()
+    fake.reading.set()
+    app = make_app(fake, tmp_path)
+
+    async def steps(pilot):
+        await pilot.press("x")
+        app.writing.import_letters("mbox", tmp_path, [])
+        await until(pilot, lambda: app.writing.imported is not None)
+        assert app.page.brief.request.text == REQUEST.text + "x"
+
+    play(app, steps)
+
+
 def test_an_import_is_paused_and_goes_on(tmp_path):
     class Pausing(type(gated_service())):
         def import_letters(self, kind, path, me, progress):
@@ -93,12 +146,13 @@ def test_an_import_is_paused_and_goes_on(tmp_path):
     fake = Pausing([])
     fake.ready.set()
     app = make_app(fake, tmp_path)
-    box = tmp_path / "mine.mbox"
-    box.touch()
+    box = mailbox(tmp_path)
 
     async def steps(pilot):
         await pilot.press("ctrl+o")
         app.screen.query_one("#path", Input).value = str(box)
+        await pilot.press("enter")
+        await until(pilot, lambda: "enter reads this" in said(app, "#result"))
         await pilot.press("enter")
         await until(pilot, lambda: app.writing.importing is not None)
         button = app.screen.query_one(Button)

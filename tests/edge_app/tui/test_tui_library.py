@@ -2,6 +2,7 @@
 
 import email
 import re
+from dataclasses import replace
 from email.policy import default
 from urllib.parse import unquote
 
@@ -15,6 +16,7 @@ from tui_helpers import drafted, gated_service, make_app, play, said, settle, un
 from tui_tapes import REQUEST, letter_recording
 
 from edge_app.decoding.events import Source
+from edge_app.service.requests import Letter
 from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.words import authorship
 from edge_app.tui.words.exports import Piece
@@ -152,6 +154,51 @@ def test_a_mail_goes_to_an_address_that_is_known():
     assert Piece("x", REQUEST).link() == "mailto:?body=x"
     with pytest.raises(ValueError, match="too long"):
         Piece("ü" * 5000, REQUEST).link()
+
+
+PEOPLE = ("Ana Ruiz <ana@x.org>", "Bo <bo@y.org>", "Bo Li <li@y.org>", "Ed")
+
+
+@pytest.mark.parametrize(
+    ("recipient", "address"),
+    [
+        ("Ana", "ana@x.org"),
+        ("ruiz", "ana@x.org"),
+        ("Ana <other@x.org>", "other@x.org"),
+        ('"ana@x.org" <other@x.org>', "other@x.org"),
+        ("Bo", None),  # there are two
+        ("Bo Li", "li@y.org"),
+        ("Ed", None),
+        ("Nobody", None),
+        ("", None),
+    ],
+)
+def test_a_mail_that_is_no_answer_has_its_headers(recipient, address):
+    """Of whom the store knows, and of the text; what is not clear is left out."""
+    text = "Hullo Ana,\n\nThe boat is mine since 3.5 weeks. Come soon.\n\nTess"
+    piece = Piece(
+        text, Request("x", "email", recipient), people=PEOPLE, own_address="me@x.org"
+    )
+    mail = email.message_from_string(piece.as_file(".eml"), policy=default)
+    assert mail["To"] == address
+    assert mail["From"] == "me@x.org"
+    assert mail["Subject"] == "The boat is mine since 3.5 weeks"
+
+
+def test_a_long_first_sentence_is_cut_at_a_word():
+    text = "It rained on every single one of the days that we spent at the lake."
+    piece = Piece(text, REQUEST)
+    mail = email.message_from_string(piece.as_file(".eml"), policy=default)
+    assert mail["Subject"] == "It rained on every single one of the days that we"
+    assert "Subject" not in Piece(" \n", REQUEST).as_file(".eml")
+
+
+def test_an_answer_goes_to_the_address_in_angle_brackets():
+    """A display name may hold any address."""
+    letter = Letter(7, "", 0.0, {}, "", sender='"b@x.org" <m@evil.org>', subject="Tea")
+    assert Piece("x", Request("", "email", ""), letter).whom == "m@evil.org"
+    old = replace(ANSWERED, title="email from b@x.org <m@evil.org>, 2026-07-01: Tea")
+    assert Piece("x", Request("", "email", ""), old).whom == "m@evil.org"
 
 
 def test_markdown_has_a_heading_and_stars():

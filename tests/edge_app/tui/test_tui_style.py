@@ -1,11 +1,13 @@
 """What further versions are told: tone, stars, sliders, and the letter they answer."""
 
+import email
 import threading
 from dataclasses import replace
+from email.policy import default
 
 import pytest
 from test_tui_writing import writing_at
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from tui_helpers import (
     SECOND,
     GatedService,
@@ -43,6 +45,15 @@ class Answering(GatedService):
 
     def thread(self, record_id):
         return [MINE, LETTERS[0]] if record_id == 7 else [LETTERS[1]]
+
+    def references(self, record_id):
+        return ["m@x.org"]
+
+    def correspondents(self):
+        return ["Ana Ruiz <ana@x.org>", "bo@x.org"]
+
+    def own_address(self, answered=None):
+        return "me@work.org" if answered == 7 else "me@x.org"
 
 
 def answering():
@@ -136,6 +147,89 @@ def test_an_older_search_that_ends_last_hides_no_newer_one():
         assert (writing.heard.query, writing.thread.record_id) == ("boat", asked)
 
 
+def test_an_answer_is_a_draft_of_its_own(tmp_path):
+    """With the recipient, the subject and the thread of the letter; what was on the
+    page, its words and its recipient, is among the drafts."""
+    journals = JournalFolder(tmp_path / "drafts")
+    first = Request("Tell him of the soup.", "review", "Harbour Cafe")
+    app = make_app(answering(), tmp_path, first_request=first, journals=journals)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        await pilot.press("x")
+        text = app.writing.variant.text
+        await pilot.press("alt+r")
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 2)
+        await pilot.press("down", "enter")
+        assert app.writing.reply_to == LETTERS[0]
+        assert app.writing.variants == []
+        assert app.page.brief.request == Request("", "email", "Ana Ruiz")
+        assert app.writing.request == app.page.brief.request
+        await pilot.press(*"yes")
+        await until(pilot, lambda: app.writing.references.get(7) == ("m@x.org",))
+        await drafted(pilot)
+        piece = app.page._piece()
+        mail = email.message_from_string(piece.as_file(".eml"), policy=default)
+        assert (mail["To"], mail["From"]) == ("ana@x.org", "me@work.org")
+        assert (mail["Subject"], mail["In-Reply-To"]) == ("Re: The boat", "<m@x.org>")
+
+        # The same letter again is the same answer.
+        path = app.writing.kept_in
+        app.page.answer(LETTERS[0])
+        assert app.writing.kept_in == path
+        app.page.answer(LETTERS[1])
+        assert app.page.brief.request.recipient == "bo@x.org"
+        older = [one.draft for one in journals.kept()[0] if one.path != path]
+        (before,) = (one for one in older if one.variants)
+        assert before.request == first
+        assert before.variant.text == text
+        assert before.reply_to is None
+
+    play(app, steps)
+
+
+def test_what_the_disk_refuses_is_not_left_for_an_answer(tmp_path):
+    """Else the words on the page would be lost."""
+    journals = JournalFolder(tmp_path / "drafts")
+    app = make_app(answering(), tmp_path, journals=journals)
+
+    async def steps(pilot):
+        await drafted(pilot)
+        app.writing._journal.problem = "the disk is full"
+        app.page.answer(LETTERS[0])
+        assert app.writing.reply_to is None
+        assert app.writing.variant.text
+        await until(
+            pilot, lambda: any("is full" in one.message for one in app._notifications)
+        )
+        app.writing._journal.problem = ""
+
+    play(app, steps)
+
+
+def test_people_are_proposed_as_recipients_of_mails(tmp_path):
+    """By the beginning of a name or an address; → takes it."""
+    app = make_app(answering(), tmp_path, first_request=None)
+
+    async def steps(pilot):
+        await until(pilot, lambda: len(app.writing.people) == 2)
+        app.page.refresh_all()
+        field = app.page.query_one("#recipient", Input)
+        field.focus()
+        await pilot.press(*"ANA")
+        await until(pilot, lambda: field._suggestion == "Ana Ruiz <ana@x.org>")
+        await pilot.press("right")
+        assert field.value == "Ana Ruiz <ana@x.org>"
+        field.value = ""
+        await pilot.press(*"bo@")
+        await until(pilot, lambda: field._suggestion == "bo@x.org")
+        await pilot.press("alt+2")
+        app.page.refresh_all()
+        assert not field.suggester.people
+
+    play(app, steps)
+
+
 def test_a_letter_is_found_read_and_answered(tmp_path):
     app = make_app(answering(), tmp_path, first_request=None)
 
@@ -149,7 +243,7 @@ def test_a_letter_is_found_read_and_answered(tmp_path):
         assert "When?" in said(app, "#text")
         await pilot.press("enter")
         assert app.writing.reply_to == LETTERS[0]
-        assert app.page.brief.request.recipient == "Ana Ruiz"
+        assert app.page.brief.request == Request("", "email", "Ana Ruiz")
         app.page.refresh_all()
         assert "answers Ana Ruiz: The boat" in said(app, "#answers")
         await pilot.press("alt+r", "down", "delete")

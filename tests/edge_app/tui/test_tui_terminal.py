@@ -286,6 +286,81 @@ def test_a_process_that_is_ended_loses_nothing(start, home, way):
     terminal.until("Bye")
 
 
+def test_a_draft_that_was_cut_off_is_gone_on_with(start, home):
+    """It is marked; the draft key keeps its text and writes on from there."""
+    script = SCRIPT.replace("gated_service()", "gated_service(hold=16)")
+    terminal = start(script=script)
+    terminal.until("own server")
+    terminal.send(ctrl("j"))
+    terminal.until("Thank you for the photographs.")
+    terminal.process.send_signal(signal.SIGKILL)
+    terminal.end()
+    (cut,) = kept(home).variants
+    assert cut.text
+    assert LETTER.startswith(cut.text)
+
+    again = SCRIPT.replace(
+        "{more}", "fake.recordings = [plain_recording(' And more.')]\n{more}"
+    )
+    again = again.replace(
+        "import gated_service", "import gated_service, plain_recording"
+    )
+    terminal = start(script=again)
+    terminal.until("not finished: it was cut off")
+    terminal.until("own server")
+    assert kept(home).variant.unfinished
+    terminal.send(ctrl("j"))
+    terminal.until("And more.")
+    terminal.gone("not finished")
+    first, second = kept(home).variants
+    assert first.text == cut.text
+    assert second.text == cut.text.rstrip(" ") + " And more."
+    assert second.request.before == cut.text.rstrip(" ")
+    assert second.request.settings == first.request.settings
+
+
+ANSWERING = SCRIPT.replace(
+    "fake = gated_service()",
+    """
+from test_tui_style import answering
+from models.prompts import Request
+fake = answering()
+""",
+).replace(
+    'make_app(fake, Path("."), ',
+    'make_app(fake, Path("."), first_request=Request("Tea?", "email", "Bo"), ',
+)
+
+
+def test_an_answer_by_keys_goes_to_who_wrote(start, home, tmp_path):
+    """Not to whom the brief on the page is for, which is among the drafts then."""
+    terminal = start(script=ANSWERING)
+    draft(terminal)
+    terminal.send(b"\x1br")
+    terminal.until("Ana Ruiz  The boat")
+    terminal.send(b"\x1b[B")
+    terminal.until("I row.")
+    terminal.send(ENTER)
+    terminal.until("answers Ana Ruiz: The boat")
+    terminal.send(b"yes")
+    terminal.until("yes")
+    terminal.send(ctrl("j"))
+    terminal.until("photographs. I will come")
+    terminal.until("edit anything")
+    terminal.send(ctrl("s"))
+    terminal.until("enter saves")
+    terminal.send(ctrl("u") + b"answer.eml" + ENTER)
+    terminal.until("saved to answer.eml")
+    told = (tmp_path / "answer.eml").read_text()
+    assert "To: ana@x.org\n" in told
+    assert "From: me@work.org\n" in told
+    assert "Subject: Re: The boat\n" in told
+    kept_ones, _ = JournalFolder(home / "drafts").kept()
+    answer, before = (one.draft for one in kept_ones)
+    assert (before.request.text, before.request.recipient) == ("Tea?", "Bo")
+    assert (answer.request.text, answer.request.recipient) == ("yes", "Ana Ruiz")
+
+
 @pytest.mark.slow
 def test_two_apps_do_not_write_into_one_draft(start, home):
     """The second says so, and has a page of its own."""

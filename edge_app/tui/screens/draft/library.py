@@ -180,6 +180,8 @@ def title_of(draft: Draft) -> str:
     request = draft.request
     count = len(draft.variants)
     versions = f" ({count} versions)" if count > 1 else ""
+    if draft.variant is not None and draft.variant.unfinished:
+        versions += " (not finished)"
     whom = f" · {request.recipient}" if request.recipient else ""
     words = one_line(f"{request.task}{whom}: {' '.join(request.text.split())}")
     return shorten(words, _TITLE, placeholder="…") + versions
