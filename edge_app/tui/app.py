@@ -49,7 +49,7 @@ from edge_app.tui.screens.palette import Palette
 from edge_app.tui.screens.question import LeaveQuestion
 from edge_app.tui.settings.preferences import Preferences
 from edge_app.tui.terminal.signs import PlainSigns
-from edge_app.tui.terminal_input import KeyQueue, put_right, without_letter
+from edge_app.tui.terminal_input import WORD_KEYS, KeyQueue, put_right
 from edge_app.tui.widgets.title_line import TitleLine
 from models.prompts import Request
 from personal_store.errors import StoreError
@@ -174,10 +174,7 @@ class SpecSteerApp(App[None]):
         return self.page
 
     async def on_event(self, event: events.Event) -> None:
-        """Drop the letter of an Alt key before any widget reads the event, and let keys
-        do their work one after the other."""
-        if isinstance(event, events.Key):
-            event = without_letter(event)
+        """Let keys do their work one after the other."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self._keys.take(event)
         else:
@@ -190,8 +187,14 @@ class SpecSteerApp(App[None]):
         if waits and isinstance(event, events.Key):
             assert self.focused is not None
             self.focused.post_message(event)
-        else:
-            await super().on_event(event)
+            return
+        if (
+            isinstance(event, events.Key)
+            and event.key in WORD_KEYS
+            and event.key not in self.active_bindings
+        ):
+            event = events.Key(WORD_KEYS[event.key], None)
+        await super().on_event(event)
 
     def on_mount(self) -> None:
         """Load the models once the page has been painted."""

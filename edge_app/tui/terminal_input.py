@@ -1,10 +1,12 @@
 """What terminals send and Textual 8 misreads, put right before an app is run.
 
 Older terminals, and most over SSH, send Alt with a key as ESC and the key. Textual
-reads ESC c as `alt+c` with the character c, which every text field then types, and
-ESC CR as Enter. And a byte that is no UTF-8 (a Latin-1 terminal, a cut paste) ends its
-input thread, and so the app. What stands behind an ESC in a paste is read as keys: a
-text from elsewhere could quit the app, or save a file.
+reads ESC c as `alt+c` with the character c, and ESC 1 as the sign that a Mac has on
+that key; every text field types both. What comes right behind it makes it an unknown
+sequence, which is typed letter by letter. It reads ESC CR as Enter. And a byte that is
+no UTF-8 (a Latin-1 terminal, a cut paste) ends its input thread, and so the app. What
+stands behind an ESC in a paste is read as keys: a text from elsewhere could quit the
+app, or save a file.
 
 Of two keys that come together the second may act first: see `KeyQueue`.
 """
@@ -12,16 +14,18 @@ Of two keys that come together the second may act first: see `KeyQueue`.
 from __future__ import annotations
 
 import codecs
+import re
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from enum import Enum
+from typing import NamedTuple
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.dom import DOMNode
+from textual.keys import _character_to_key
 from textual.message import Message
 from textual.widgets import Input, TextArea
 
@@ -29,28 +33,60 @@ _BEGINS, _ENDS = "\x1b[200~", "\x1b[201~"
 """What a terminal sends around a paste."""
 
 
-class _MoreKeys(Enum):
-    """Keys that Textual's table of sequences lacks."""
+WORD_KEYS = {"alt+b": "ctrl+left", "alt+f": "ctrl+right"}
+"""What moves by a word in a shell and with iTerm's editing keys, and what does so in a
+text field."""
+_BEGIN_SEQUENCES = "[O"
+"""Behind an ESC these begin other keys: Alt with one of them is known by a pause."""
+_ALT_WITH_TEXT = re.compile(r"\x1b\[(\d+)(?::\d*)*;3(?::[12])?;(\d+)u")
+"""A key with Alt alone, and what it types, as kitty's protocol has them."""
 
-    ALT_ENTER = "alt+enter"
+
+class _Key(NamedTuple):
+    """A key that Textual's table of sequences lacks or has otherwise."""
+
+    value: str
 
 
 def put_right() -> None:
-    """Know ESC CR, read bytes that are no text as the replacement character, and none
-    of a paste as a key."""
-    ANSI_SEQUENCES_KEYS["\x1b\r"] = (_MoreKeys.ALT_ENTER,)  # type: ignore[index]
+    """Know ESC with a character as Alt with its key, read bytes that are no text as the
+    replacement character, and none of a paste as a key."""
+    table: dict[str, object] = ANSI_SEQUENCES_KEYS  # type: ignore[assignment]
+    for sequence in [one for one in table if len(one) == 2 and one[1].isprintable()]:
+        del table[sequence]  # a sign, or an editing key of one terminal
+    for character in map(chr, range(32, 127)):
+        if character not in _BEGIN_SEQUENCES:
+            table["\x1b" + character] = (_Key(_with_alt(character)),)
+    table["\x1b\r"] = (_Key("alt+enter"),)
     XTermParser.feed = _feed  # type: ignore[assignment,method-assign]
+    XTermParser._sequence_to_key_events = _key_events  # type: ignore[assignment,method-assign]
     if sys.platform != "win32":
         from textual.drivers import linux_driver
 
         linux_driver.getincrementaldecoder = _forgiving_decoder  # type: ignore[assignment,attr-defined]
 
 
-def without_letter(event: events.Key) -> events.Key:
-    """Alt with a letter is a command: no field may type the letter."""
-    if event.key.startswith("alt+"):
-        event.character = None
-    return event
+def _with_alt(character: str) -> str:
+    """The name of Alt with the key of `character`, as Textual names others."""
+    name = _character_to_key(character)
+    return f"alt+shift+{name.lower()}" if character.isupper() else f"alt+{name}"
+
+
+_textual_key_events = XTermParser._sequence_to_key_events
+
+
+def _key_events(
+    parser: XTermParser, sequence: str, alt: bool = False
+) -> Iterable[events.Key]:
+    """Textual's, but Alt with a key is a command: no field may type its character. What
+    a Mac composes with it is another one, and a text."""
+    told = _ALT_WITH_TEXT.fullmatch(sequence)
+    alt = alt or (told is not None and told[1] == told[2])
+    for event in _textual_key_events(parser, sequence, alt):
+        if alt and event.character is not None and event.character.isprintable():
+            yield events.Key(_with_alt(event.character), None)
+        else:
+            yield event
 
 
 class InertPastes:

@@ -6,6 +6,8 @@ from test_tui_terminal import ctrl, draft
 from test_tui_terminal import start as start
 from tui_helpers import SECOND
 
+from edge_app.tui.keys import ACTIONS, APP_ACTIONS
+
 ESC, ENTER, DELETE = "\x1b", "\r", "\x1b[3~"
 UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
 KEYPAD_DOWN, KEYPAD_RIGHT, KEYPAD_LEFT = "\x1bOB", "\x1bOC", "\x1bOD"
@@ -57,6 +59,22 @@ TABLE = [
     ("and back", KEYPAD_DOWN + ENTER, "version 2 of 2"),
     ("earlier", F7, "version 1 of 2"),
 ]
+
+
+def test_alt_with_any_key_types_nothing(start):
+    """Those without an action do nothing at all; B and F move by a word, as in a shell;
+    a digit takes another kind of text."""
+    terminal = start()
+    terminal.until("drafts it")
+    bound = {key for one in (*ACTIONS, *APP_ACTIONS) for key in one.keys.split(",")}
+    free = [one for one in map(chr, range(33, 127)) if f"alt+{one}" not in bound]
+    others = "".join(alt(one) for one in free if one not in "bf[O")
+    terminal.send(others + alt("2"))
+    terminal.until("of Ana")
+    terminal.send(alt("1") + " ten" + alt("b") + "At " + alt("f") + "!")
+    terminal.until("14th. At ten!")
+    terminal.send(ctrl("q"))
+    assert terminal.end() == 0
 
 
 @pytest.mark.slow
