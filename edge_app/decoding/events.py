@@ -230,6 +230,17 @@ class StandsIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Quoted:
+    """What the messages of this text so far have in common with the letters that were
+    read for it, beyond the request, greetings and sign-offs."""
+
+    stock: tuple[str, ...]
+    """Runs of words that tell little."""
+    facts: tuple[str, ...]
+    """Names, numbers and runs of words that tell something, as the guard finds them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """A sentence for the person, such as that the server is gone."""
 
@@ -285,6 +296,7 @@ Event = (
     | Weighed
     | StandsIn
     | HeldBack
+    | Quoted
     | Notice
     | Finished
 )

@@ -1,25 +1,211 @@
-"""Which messages of the ledger quote a text of the history: those whose tokens belong
-to a run of its words.
+"""What the messages of a text quote of the history: words in a row, names and numbers.
 
 Tokens are read where they stood: behind the text that the server had then, refused
-drafts too. A run may span several messages; all of them are found.
+drafts too. A run may span several messages.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from queue import SimpleQueue
 
 from decoding_core.messages import DraftBlock, OpenSession
 from decoding_core.verifier import common_prefix
-from edge_app.privacy.decoded import by_text
+from edge_app.decoding.events import Emit, Event, Quoted, Sent
+from edge_app.privacy.decoded import by_text, decoded
+from edge_app.privacy.guard.history import PrivateIndex
+from edge_app.privacy.guard.spans import BEGINS, Scanner
+from edge_app.privacy.guard.words import words_of
 from edge_app.privacy.in_words import Detokenize, Sending
+from edge_app.privacy.ledger import Entry
+from models.prompts import Request
 
 RUN = 4
 """So many words in a row are a quotation; fewer are everybody's."""
+PHRASE_WORDS = 5
+"""Words of the shortest phrase that a text is said to have in common with letters."""
+_CONTEXT = 60
+"""Tokens before a message that are read with it."""
 _WORD = re.compile(r"\w+")
+_GREETING = re.compile(r"\A\s*[\w'’.-]+(?:[^\S\n]+[\w'’.-]+){0,4}[^\S\n]*[,!:–—…\n]")
+_SIGN_OFF = re.compile(
+    r"(?:(?<=[.!?…)])\s|\n)\s*((?:[^\s.!?…]+!?\s+){0,8}[^\s.!?…]+[.\s]*)\Z"
+)
+_LONGEST_NAME = 3
+"""Words that close a letter without a comma or a line before the name."""
 
 Run = tuple[str, ...]
+
+
+class ServerText:
+    """The text of a session as the server has it, message by message."""
+
+    def __init__(self) -> None:
+        self.token_ids: list[int] = []
+
+    def read(self, says: OpenSession | DraftBlock) -> int:
+        """Take a message in; the place of the first token that is new or another."""
+        match says:
+            case OpenSession():
+                same = common_prefix(self.token_ids, says.text_ids)
+                self.token_ids = list(says.text_ids)
+                return same
+            case DraftBlock():
+                start = min(says.position, len(self.token_ids))
+                self.token_ids[start:] = [*says.settled, *says.drafted]
+                return start
+
+
+class Quotes:
+    """What the messages of one text quote of the letters that were read for it, beyond
+    the request, and beside the lines with which letters open and close."""
+
+    def __init__(
+        self, index: PrivateIndex, request: Request, letters: Iterable[str]
+    ) -> None:
+        """`index` is that of the guard."""
+        self._scanner = Scanner(index)
+        asked = words_of(f"{request.recipient}\n{request.text}")
+        self._asked = {word.folded for word in asked}
+        rows = {row for letter in letters for row in _rows(body_of(letter))}
+        self._rows = rows.difference(_rows(request.text))
+        self._phrases: list[list[str]] = []
+        self._telling: list[list[str]] = []
+        """Runs of words that tell something, as the guard finds them."""
+        self._names: dict[str, str] = {}
+        """Names and numbers as they were sent, by their folded words."""
+
+    def read(self, text: str) -> None:
+        """Look at what was sent; a text that overlaps an earlier one counts once."""
+        for span in self._scanner.scan(text, final=True).spans:
+            if span.reason == BEGINS:  # the next message may go on with the word
+                continue
+            shown = text[span.start : span.end].strip()
+            words = [word.folded for word in words_of(shown)]
+            if span.kind == "phrase":
+                self._telling = _merged([*self._telling, words], RUN)
+            else:
+                self._names.setdefault(" ".join(words), shown)
+        words = [word.folded for word in words_of(text)]
+        end = 0
+        for at in range(len(words) - PHRASE_WORDS + 1):
+            if tuple(words[at : at + PHRASE_WORDS]) not in self._rows:
+                continue
+            if at < end:
+                self._phrases[-1].append(words[at + PHRASE_WORDS - 1])
+            else:
+                self._phrases.append(words[at : at + PHRASE_WORDS])
+            end = at + PHRASE_WORDS
+        self._phrases = _merged(self._phrases, PHRASE_WORDS)
+
+    def found(self) -> Quoted:
+        """What was quoted so far."""
+        telling = [" ".join(words) for words in self._telling]
+        facts = telling + [
+            shown
+            for folded, shown in self._names.items()
+            if not any(_within(folded, one) for one in (*telling, *self._names))
+        ]
+        told = [*telling, *self._names]
+        stock = []
+        for words in self._phrases:
+            new = [at for at, word in enumerate(words) if word not in self._asked]
+            own = words[new[0] : new[-1] + 1] if new else []
+            phrase = " ".join(words)
+            tells = any(one == phrase or _within(one, phrase) for one in told)
+            part = any(_within(phrase, one) for one in telling)
+            if len(own) >= PHRASE_WORDS and not (tells or part):
+                stock.append(" ".join(own))
+        return Quoted(tuple(stock), tuple(facts))
+
+
+class QuoteReader:
+    """Emits a `Quoted` behind each message that quotes more than those before it."""
+
+    def __init__(self) -> None:
+        self._text = ServerText()
+        self._queue: SimpleQueue[Entry] = SimpleQueue()
+        # Another version may read on inside the session, and send no opening.
+        self._messages = decoded(iter(self._queue.get, None))
+
+    def beside(self, quotes: Quotes, detokenize: Detokenize, emit: Emit) -> Emit:
+        """`emit` for one text, with what its messages quote."""
+        last: list[Quoted] = []
+
+        def hear(event: Event) -> None:
+            emit(event)
+            if isinstance(event, Sent) and event.what in ("open", "block"):
+                for text in self._read(event, detokenize):
+                    quotes.read(text)
+                found = quotes.found()
+                if [found] != last:
+                    last[:] = [found]
+                    emit(found)
+
+        return hear
+
+    def _read(self, sent: Sent, detokenize: Detokenize) -> Iterator[str]:
+        """What a message says, with the words before it."""
+        head = (sent.time, sent.url, sent.what, sent.size, sent.token_ids)
+        self._queue.put(Entry(*head, sent.payload))
+        says = next(self._messages).says
+        if says is None:
+            yield detokenize(sent.token_ids)
+            return
+        if isinstance(says, OpenSession):
+            yield detokenize(says.prompt_ids)
+        first = max(0, self._text.read(says) - _CONTEXT)
+        text = detokenize(self._text.token_ids[first:])
+        yield text.partition(" ")[2] if first else text  # from a whole word on
+
+
+def body_of(letter: str) -> str:
+    """A letter without the words that open it, such as `Hello again Ana,`, and those
+    that close it, such as `Yours in haste, Ben`."""
+    letter = _GREETING.sub("", letter)
+    closing = _SIGN_OFF.search(letter)
+    if closing is not None and (
+        re.search(r"[,\n]", closing[1].strip())
+        or len(closing[1].split()) <= _LONGEST_NAME
+    ):
+        letter = letter[: closing.start()]
+    return letter
+
+
+def _rows(text: str) -> set[Run]:
+    return _rows_of([word.folded for word in words_of(text)], PHRASE_WORDS)
+
+
+def _rows_of(words: Sequence[str], size: int) -> set[Run]:
+    return set(zip(*(words[at:] for at in range(size)), strict=False))
+
+
+def _within(part: str, whole: str) -> bool:
+    """Whether these words are some of the others, in their order."""
+    return part != whole and f" {part} " in f" {whole} "
+
+
+def _merged(phrases: Iterable[list[str]], least: int) -> list[list[str]]:
+    """Phrases without overlaps: of two that share `least` words in a row, both as one
+    where the one goes on from the other, else the longer."""
+    made: list[list[str]] = []
+    for phrase in phrases:
+        one = phrase
+        for other in made[:]:
+            if _rows_of(other, least) & _rows_of(one, least):
+                made.remove(other)
+                one = _joined(other, one, least)
+        made.append(one)
+    return made
+
+
+def _joined(one: list[str], other: list[str], least: int) -> list[str]:
+    for first, second in ((one, other), (other, one)):
+        for size in range(min(len(first), len(second)), least - 1, -1):
+            if first[-size:] == second[:size]:
+                return [*first, *second[size:]]
+    return max(one, other, key=len)
 
 
 def runs_of(texts: Iterable[str]) -> set[Run]:
@@ -45,26 +231,17 @@ def quoting(
         known: set[Run] = set()
         if isinstance(request, OpenSession):
             known = runs_of([detokenize(request.prompt_ids)])
-        text: list[int] = []
+        text = ServerText()
         brought: list[set[int]] = []  # the lines that each token of the text came with
         for message in messages:
+            if message.says is None:
+                continue
             line = lines[id(message)]
-            match message.says:
-                case OpenSession() as said:
-                    same = common_prefix(text, said.text_ids)
-                    text = list(said.text_ids)
-                    brought = [
-                        {line} | (brought[place] if place < same else set())
-                        for place in range(len(text))
-                    ]
-                case DraftBlock() as block:
-                    start = min(block.position, len(text))
-                    fresh = [*block.settled, *block.drafted]
-                    text = [*text[:start], *fresh]
-                    brought = [*brought[:start], *({line} for _ in fresh)]
-                case None:
-                    continue
-            for begin, end in _quoted_places(text, runs - known, detokenize):
+            start = text.read(message.says)
+            again = isinstance(message.says, OpenSession)  # it holds the whole text
+            brought = [one | {line} if again else one for one in brought[:start]]
+            brought += [{line} for _ in text.token_ids[start:]]
+            for begin, end in _quoted_places(text.token_ids, runs - known, detokenize):
                 found.update(*brought[begin:end])
     return found
 

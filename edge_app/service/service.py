@@ -36,8 +36,9 @@ from edge_app.decoding.gate import PublicText
 from edge_app.decoding.session import Patience, go_alone
 from edge_app.privacy.budget import Account
 from edge_app.privacy.guard.gate import GuardGate
-from edge_app.privacy.guard.history import index_of_store
+from edge_app.privacy.guard.history import PrivateIndex, index_of_store
 from edge_app.privacy.ledger import Ledger
+from edge_app.privacy.quoting import QuoteReader, Quotes
 from edge_app.privacy.spent import SpentToday, spent_path
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import LONGEST_CONTEXT, title
@@ -115,6 +116,7 @@ class WritingService:
         self._said: set[str] = set()
         """Words that a person needs once."""
         self._allowed: list[str] = []  # by answers of this sitting
+        self._quotes = QuoteReader()
         self._early: list[Event] = []
         """What was sent before the text that it is told to."""
 
@@ -261,7 +263,14 @@ class WritingService:
             with self._store() as store:
                 profiler = self._profiler(store, emit, stop)
                 request, retrieved = self._found(store, request, profiler)
-                gate = self._gate(request, role, store, retrieved, emit, learnt=learnt)
+                gate = None
+                if role.uses_generalist:
+                    index = self._index(request, store, retrieved)
+                    letters = (passage.text for passage in retrieved.passages)
+                    quotes = Quotes(index, request.brief, letters)
+                    detokenize = model.vocabulary.detokenize
+                    emit = self._quotes.beside(quotes, detokenize, emit)
+                    gate = self._gate(request, index, emit) if learnt else None
         except StoppedError:
             return "stopped"
         self._tell_of_languages(request, retrieved, emit)
@@ -418,20 +427,28 @@ class WritingService:
             public=public,
         )
 
+    def _index(
+        self, request: WriteRequest, store: Store, retrieved: Retrieved
+    ) -> PrivateIndex:
+        """What of the history a draft may hold."""
+        passages = list(retrieved.passages)
+        if self._config.adapter is not None:  # it may know any text by heart
+            passages += store.recent(limit=LEARNT)
+        return index_of_store(
+            store,
+            passages,
+            request.brief,
+            notes=(request.background,),
+            allowed=(*self._config.allowed, *self._allowed),
+            region=self._config.guard_region,
+        )
+
     def _gate(
-        self,
-        request: WriteRequest,
-        role: VerifierRole,
-        store: Store,
-        retrieved: Retrieved,
-        emit: Emit,
-        *,
-        learnt: bool,
+        self, request: WriteRequest, index: PrivateIndex, emit: Emit
     ) -> GuardGate | None:
-        """What a draft must pass before it leaves; None where the person wants none,
-        nothing leaves, or no draft knows the history."""
+        """What a draft must pass before it leaves; None if the person wants none."""
         mode = request.guard or self._config.guard
-        if mode == "off" or not (role.uses_generalist and learnt):
+        if mode == "off":
             return None
         assert self._model is not None
         person = request.ask
@@ -449,17 +466,6 @@ class WritingService:
                 self._allow(held.text)
             return answer != "no"
 
-        passages = list(retrieved.passages)
-        if self._config.adapter is not None:  # it may know any text by heart
-            passages += store.recent(limit=LEARNT)
-        index = index_of_store(
-            store,
-            passages,
-            request.brief,
-            notes=(request.background,),
-            allowed=(*self._config.allowed, *self._allowed),
-            region=self._config.guard_region,
-        )
         return GuardGate(
             index,
             self._model.vocabulary,

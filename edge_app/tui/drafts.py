@@ -119,10 +119,11 @@ class Writing:
         self._journal: Journal | None = None
         self.draft_state = Draft()
         self._first = first
+        self.previews: list[Variant] = []
+        """Beginnings that were written to show what a style changes."""
         self._anew(first or Request(""))
         self.reason = ""
         """Why the last attempt ended without a text, until the next action."""
-        self.traffic = Traffic()
         self.server: str | None = None
         self.arriving = ""
         """The model that is on its way where there is none, in words."""
@@ -157,8 +158,6 @@ class Writing:
         self.own_address = ""
         self.identities: tuple[str, ...] = ()
         """Addresses and names that are known to be the person's."""
-        self.previews: list[Variant] = []
-        """Beginnings that were written to show what a style changes."""
         self.most_tokens = WriteRequest(Request("")).max_tokens
         self.asked: Asked | None = None
         """What the guard asks the person, until the page has shown it."""
@@ -410,6 +409,8 @@ class Writing:
             return []
         self._leave_draft()
         self._journal, self.draft_state = journal, draft
+        self.previews = []
+        self.traffic = Traffic.of(draft.attempts)
         for entry in (TakenUp(), *draft.unended()):
             self._happen(entry)
         if self.reply_to is not None:
@@ -521,14 +522,7 @@ class Writing:
         while inbox:
             match inbox.popleft():
                 case Emitted(variant, event):
-                    self.traffic.apply(event)
-                    self._hear_of_checker(variant, event)
-                    durable = worth_keeping(event) if self._ours(variant) else None
-                    if durable is not None and self._journal is not None:
-                        self._journal.add(Written(variant.number, durable))
-                    variant.apply(event, self.clock())
-                    if isinstance(event, Notice):
-                        news.append(News(event.text, "warning"))
+                    news += self._hear(variant, event)
                 case Asked() as asked:
                     self.asked = asked
                 case WriteEnded(variant, problem):
@@ -550,6 +544,18 @@ class Writing:
                 case Found() | Heard() | InThread() as answer:
                     self._learn(answer)
         return news
+
+    def _hear(self, variant: Variant, event: Event) -> list[News]:
+        """Let an event happen to the version that it is of, in the journal first."""
+        ours = self._ours(variant)
+        if ours or self._previewed(variant):
+            self.traffic.apply(event)
+        self._hear_of_checker(variant, event)
+        durable = worth_keeping(event) if ours else None
+        if durable is not None and self._journal is not None:
+            self._journal.add(Written(variant.number, durable))
+        variant.apply(event, self.clock())
+        return [News(event.text, "warning")] if isinstance(event, Notice) else []
 
     def _unprepared(self, problem: str) -> News:
         """The models are not there: what waits for them is given up."""
@@ -647,8 +653,8 @@ class Writing:
         self._begin()
         if not self._ours(variant):
             variant.end(self.clock())
-            previewed = any(known is variant for known in self.previews)
-            return [News(problem, "error")] if problem and previewed else []
+            wanted = problem and self._previewed(variant)
+            return [News(problem, "error")] if wanted else []
         wanted = variant is self.attempts[-1] and not variant.stopped
         again = wanted and not problem and variant.empty and bool(variant.settled)
         if again and variant.request.instead_of:
@@ -703,9 +709,15 @@ class Writing:
         """Whether `variant` is of the draft on screen, and not of one put aside."""
         return any(known is variant for known in self.attempts)
 
+    def _previewed(self, variant: Variant) -> bool:
+        """Whether `variant` shows what a style of the draft on screen changes."""
+        return any(known is variant for known in self.previews)
+
     def _anew(self, first: Request) -> None:
         """An empty draft with `first` as its brief; a file is made when more comes."""
         self.draft_state = Draft()
+        self.previews = []
+        self.traffic = Traffic()
         self._journal = self.journals.begin() if self.journals is not None else None
         entry = asked(self.request, first)
         if entry is not None:

@@ -26,6 +26,7 @@ from edge_app.decoding.events import (
     Opened,
     Place,
     Posed,
+    Quoted,
     Received,
     Reckoned,
     Sent,
@@ -98,6 +99,10 @@ def from_json(line: str) -> Event:
                 for place in fields["places"]
             )
             return Weighed(fields["position"], places)
+        case "Quoted":
+            return Quoted(
+                tuple(map(str, fields["stock"])), tuple(map(str, fields["facts"]))
+            )
         case "Verified":
             return Verified(**{**fields, "refused": tuple(fields["refused"])})
         case "Sent":

@@ -22,12 +22,12 @@ from edge_app.decoding.events import (
     HeldBack,
     Opened,
     Place,
+    Quoted,
     Reckoned,
     Sent,
     Settled,
     Source,
     SourcesFound,
-    StandsIn,
     Statistics,
     Token,
     Verified,
@@ -36,7 +36,6 @@ from edge_app.decoding.events import (
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal.stretch import Stretch
 from edge_app.tui.runs import Run, State, words
-from edge_app.tui.words.phrases import SentText
 from edge_app.tui.words.whole import joins, whole_words
 from edge_app.tui.words.word_tally import WordTally
 
@@ -79,7 +78,10 @@ class Variant:
     reckoned: Reckoned | None = None
     """What the text told of the history so far; None: it is not reckoned."""
     verified: list[Verified] = field(default_factory=list)
-    left: SentText = field(default_factory=SentText)
+    sent: list[Sent] = field(default_factory=list)
+    """Its messages; from a journal without their bytes, which the ledger has."""
+    quoted: Quoted | None = None
+    """What they quote of the letters; None: nothing was sent, or nobody looked."""
     ended: float | None = None
     reason: FinishReason | None = None
     statistics: Statistics | None = None
@@ -103,12 +105,8 @@ class Variant:
     saved: str | None = None
     """The text as it stands in a file; None while there is no file."""
     _tally: WordTally = field(default_factory=WordTally, compare=False, repr=False)
-    _stand_ins: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """Token ids of texts that were sent in the place of others."""
-    _given_ids: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.left.request = self.request.brief.text
         self.before, self.after = words(self.before), words(self.after)
 
     def read_back(self, texts: Mapping[int, str]) -> None:
@@ -118,26 +116,23 @@ class Variant:
             for one in self.sources
         )
 
-    def apply(self, event: Event, now: float) -> None:  # noqa: C901
+    def apply(self, event: Event, now: float) -> None:
         """Apply an event that came at `now`; after a stop no words are added."""
         match event:
             case SourcesFound(sources=sources):
                 self.sources = sources
-                self.left.read_letters(source.excerpt for source in sources)
             case Reckoned():
                 self.reckoned = event
             case Opened():
                 self.opened = event
-            case Given(count, given):
+            case Given(count):
                 self.given = count
-                self._given_ids = [token for token, _ in given]
-                self.left.texts.update(given)
-            case Sent():
-                self.left.add(event, self._as_sent())
-            case Drafted():
-                self.left.texts[event.id] = event.text  # after a stop, too
-                if not self.stopped:
-                    self.waiting.append(event)
+            case Sent():  # after a stop, too
+                self.sent.append(event)
+            case Quoted():
+                self.quoted = event
+            case Drafted() if not self.stopped:
+                self.waiting.append(event)
             case Verified() if not self.stopped:
                 self.verified.append(event)
                 if event.refused:
@@ -150,10 +145,6 @@ class Variant:
                 self._settle(tokens)
             case Weighed(position, places):
                 self.weighed.update(enumerate(places, position))
-            case StandsIn(tokens=stand_ins):
-                self.left.texts.update(stand_ins)
-                ids, texts = zip(*stand_ins, strict=True) if stand_ins else ((), ())
-                self._stand_ins["".join(texts)] = ids
             case HeldBack():
                 self.held.append(event)
             case Finished(reason, statistics):
@@ -163,7 +154,6 @@ class Variant:
                 pass
 
     def _settle(self, tokens: Sequence[Token]) -> None:
-        self.left.texts.update({token.id: token.text for token in tokens})
         for token in tokens if not self.stopped else ():
             if self.waiting and self.waiting[0].id == token.id:
                 del self.waiting[0]
@@ -252,18 +242,6 @@ class Variant:
     def _look(self, at: int) -> State:
         """The state of a settled token."""
         return "held" if self.held_at(at) else _LOOKS[self.settled[at].origin]
-
-    def _as_sent(self) -> list[int]:
-        """The settled token ids as the server reads them."""
-        ids: list[int] = []
-        settled = [token.id for token in self.settled]
-        for at, token in enumerate([*self._given_ids, *settled], -self.given):
-            held = self.held_at(at)
-            if held is None:
-                ids.append(token)
-            elif at + self.given == held.position:
-                ids += self._stand_ins.get(held.stand_in, ())
-        return ids
 
     def steady(self) -> int:
         """The number of leading pieces that no later event can move or let look

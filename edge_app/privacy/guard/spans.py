@@ -43,6 +43,7 @@ _SEPARATORS = frozenset(" \t\r\n().-/_:,+#>") | {
 }
 _AFTER = re.compile(rf"[\s{NO_BLANKS}。、，！？：；「」『』（）]")
 """What ends what stands before it, though more may follow without a blank."""
+BEGINS = "begins what stands in your texts"
 _IN_HISTORY = "stands in your texts"
 _COPIED = "words in the order of your texts"
 
@@ -189,7 +190,7 @@ class Scanner:
                 and not is_common(joined)
                 and not index.is_public(joined)
             ):
-                reason = "begins what stands in your texts"
+                reason = BEGINS
                 found.append(Span(start, end, "word", reason))
         return found
 

@@ -19,7 +19,9 @@ from edge_app.decoding.events import (
     Given,
     HeldBack,
     Opened,
+    Quoted,
     Reckoned,
+    Sent,
     Settled,
     Source,
     SourcesFound,
@@ -184,7 +186,17 @@ def worth_keeping(event: Event) -> Event | None:
             return replace(event, sources=bare)
         case Given(count):
             return Given(count)
-        case Opened() | Verified() | Settled() | HeldBack() | Reckoned() | Finished():
+        case Sent():
+            return replace(event, token_ids=(), payload=b"")
+        case (
+            Quoted()
+            | Opened()
+            | Verified()
+            | Settled()
+            | HeldBack()
+            | Reckoned()
+            | Finished()
+        ):
             return event
         case Weighed():
             return event

@@ -17,16 +17,23 @@ from textual.widgets import DataTable, Static
 from decoding_core.foreign_text import legible, one_line
 from decoding_core.messages import DraftBlock, OpenSession
 from edge_app.decoding.events import Sent
+from edge_app.privacy.quoting import PHRASE_WORDS
 from edge_app.tui.drafts import Writing
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.words.cards_text import held_back, lines_sent, what_went
+from edge_app.tui.variant import Variant
+from edge_app.tui.words.cards_text import (
+    held_back,
+    in_common,
+    nothing_left,
+    what_went,
+)
 from edge_app.tui.words.meters import Traffic, in_bytes
-from edge_app.tui.words.phrases import PHRASE_WORDS
 
 _COLUMNS = ("time", "what")
 _NAMED = 4
-"""So many phrases are quoted."""
+"""So many phrases or facts are quoted."""
+_IN_LEDGER = "This message is of an earlier sitting: `specsteer sent` shows its bytes."
 
 
 class SentDrawer(Drawer):
@@ -72,23 +79,24 @@ class SentDrawer(Drawer):
         self.query_one(".note", Static).update(legible(self._note()))
 
     def _note(self) -> str:
-        traffic = self.writing.traffic
-        if not traffic.sent:
-            return "Nothing has left this device since the app was started."
-        found = (
-            f"\n  “{phrase}”"
-            for known in self.writing.attempts
-            for phrase in known.left.phrases
-        )
-        first = list(dict.fromkeys(found))[:_NAMED]
-        went = what_went(self.writing)
-        return (
-            f"{lines_sent(self.writing)}. {went[0].upper()}{went[1:]} went in "
-            f"{len(traffic.sent)} messages, {in_bytes(traffic.bytes_up)} in all, and "
-            f"{in_bytes(traffic.bytes_down)} came back. The server can read them. A "
-            f"line is {PHRASE_WORDS} words in a row or more.{''.join(first)}"
-            f"{told_of(self.writing)}"
-        )
+        writing, variant = self.writing, self.writing.variant
+        traffic = writing.traffic
+        parts = [nothing_left(writing).capitalize() + "."]
+        if variant is not None and variant.sent:
+            size = in_bytes(sum(sent.size for sent in variant.sent))
+            went = what_went(variant)
+            parts = [
+                f"{in_common(writing, variant)}. {went[0].upper()}{went[1:]} went in "
+                f"{len(variant.sent)} messages of {size}. The server can read them. A "
+                f"stock phrase is {PHRASE_WORDS} words in a row or more that tell "
+                f"little.{quotes_of(variant)}{told_of(variant)}"
+            ]
+        others = len(traffic.sent) - len(variant.sent if variant is not None else ())
+        if others:
+            parts.append(
+                f"{others} more messages are of other versions and previews of it."
+            )
+        return "\n".join(parts)
 
     @on(DataTable.RowHighlighted)
     def _read(self, event: DataTable.RowHighlighted) -> None:
@@ -110,9 +118,11 @@ class SentDrawer(Drawer):
             if len(said) > 1:
                 text.append(f"\n{name}:", "dim")
             text.append(f"\n{legible(words).strip()}\n")
-        if not said:
+        if not sent.payload:
+            text.append(f"\n{_IN_LEDGER}\n")
+        elif not said:
             text.append("\nNothing in it reads as words.\n")
-        if with_bytes:
+        if with_bytes and sent.payload:
             text.append(f"\nto {one_line(sent.url)}\n")
             if sent.token_ids:
                 text.append(f"token ids {' '.join(map(str, sent.token_ids))}\n")
@@ -131,16 +141,27 @@ class SentDrawer(Drawer):
             self.notify(f"exported to {path}")
 
 
-def told_of(writing: Writing) -> str:
+def quotes_of(variant: Variant) -> str:
+    """The first facts and phrases that a version has in common with the letters."""
+    quoted = variant.quoted
+    if quoted is None:
+        return ""
+    found = [
+        *(f"\n  fact “{fact}”" for fact in quoted.facts),
+        *(f"\n  “{phrase}”" for phrase in quoted.stock),
+    ]
+    return "".join(found[:_NAMED])
+
+
+def told_of(variant: Variant) -> str:
     """What was held back, and what was sent in its place; empty for nothing."""
-    held = writing.traffic.held
-    if not held:
+    if not variant.held:
         return ""
     named = dict.fromkeys(
         f"\n  “{one.text.strip()}” stayed here, “{one.stand_in.strip()}” was sent"
-        for one in reversed(held)
+        for one in reversed(variant.held)
     )
-    return f"\n{held_back(writing)}:{''.join(list(named)[:_NAMED])}"
+    return f"\n{held_back(variant)}:{''.join(list(named)[:_NAMED])}"
 
 
 def in_words(sent: Sent) -> str:
@@ -156,7 +177,7 @@ def in_words(sent: Sent) -> str:
         case "close":
             return "the text is done"
         case _:
-            return "a question to the server"
+            return "asking the server"
 
 
 def said_by(traffic: Traffic, number: int) -> dict[str, str]:

@@ -10,7 +10,9 @@ from rich.text import Text
 from decoding_core.foreign_text import one_line
 from edge_app.tui.drafts import Writing
 from edge_app.tui.keys import key_of
+from edge_app.tui.variant import Variant
 from edge_app.tui.words.sources_text import date, reason, subject
+from edge_app.tui.words.whole import word_count
 from models.prompts import TASKS
 
 SAMPLES = "Tess's sample letters"
@@ -60,17 +62,20 @@ def letters_line(writing: Writing) -> str:
 
 
 def sent_card(writing: Writing, width: int) -> Text:
-    """The one thing to know of what was sent; messages are in the drawer."""
-    traffic = writing.traffic
-    if not traffic.sent:
-        return Text("nothing since the app was started")
+    """What was sent for the version on screen; messages are in the drawer."""
+    variant = writing.variant
+    if variant is None or not variant.sent:
+        return Text(nothing_left(writing))
     text = Text()
-    told = f"told of your history: {traffic.nats or 0:.1f} nats"
     for sentence, style in (
-        (lines_sent(writing), "bold"),
-        (f"{what_went(writing)}, to {one_line(writing.server or '')}", "dim"),
-        *([(f"{held_back(writing)} from the checker", "")] if traffic.held else []),
-        *([(told, "dim")] if traffic.nats is not None else []),
+        (in_common(writing, variant), "bold"),
+        (f"{what_went(variant)}, to {one_line(writing.server or '')}", "dim"),
+        *([(f"{held_back(variant)} from the checker", "")] if variant.held else []),
+        *(
+            [(f"told of your history: {variant.reckoned.total:.1f} nats", "dim")]
+            if variant.reckoned is not None
+            else []
+        ),
     ):
         for line in wrap(sentence, width):
             text.append(line + "\n", style)
@@ -78,26 +83,36 @@ def sent_card(writing: Writing, width: int) -> Text:
     return text
 
 
-def lines_sent(writing: Writing) -> str:
-    """`your letters: 0 lines sent`, counted in what was handed to the socket."""
-    written = [*writing.attempts, *writing.previews]
-    found = {phrase for known in written for phrase in known.left.phrases}
-    unread = sum(known.left.unreadable for known in written)
-    plural = "" if len(found) == 1 else "s"
-    headline = f"{whose(writing)}: {len(found)} line{plural} sent"
-    return headline + (f", {unread} messages unread" if unread else "")
+def nothing_left(writing: Writing) -> str:
+    """That nothing was sent for the version on screen."""
+    whom = "this draft" if writing.variant is None else "this version"
+    return f"nothing left for {whom}"
 
 
-def what_went(writing: Writing) -> str:
-    """What left besides, in words."""
-    parts = ["your request"] * bool(writing.traffic.request_bytes)
-    parts += ["the drafted words"] * bool(writing.traffic.draft_ids)
+def in_common(writing: Writing, variant: Variant) -> str:
+    """What the messages of a version have in common with the letters, such as `your
+    letters: 2 stock phrases, 0 facts`."""
+    quoted = variant.quoted
+    if quoted is None:
+        return f"{whose(writing)}: what left was not compared"
+    stock, facts = len(quoted.stock), len(quoted.facts)
+    return (
+        f"{whose(writing)}: {stock} stock phrase{'' if stock == 1 else 's'}, "
+        f"{facts} fact{'' if facts == 1 else 's'}"
+    )
+
+
+def what_went(variant: Variant) -> str:
+    """What left for a version besides, in words."""
+    left = {sent.what for sent in variant.sent}
+    parts = ["your request"] * ("open" in left)
+    parts += ["the drafted words"] * ("block" in left)
     return " and ".join(parts) or "nothing of a text"
 
 
-def held_back(writing: Writing) -> str:
-    """How many words stayed here since the app was started; others stand for them."""
-    count = writing.traffic.held_words
+def held_back(variant: Variant) -> str:
+    """How many words of a version stayed here; others stand for them."""
+    count = sum(word_count(one.text) for one in variant.held)
     return f"{count} word{'' if count == 1 else 's'} held back"
 
 
@@ -111,7 +126,7 @@ def numbers_card(writing: Writing) -> Text:
         return Text("no words yet")
     rows = [
         ("drafted on this device", words["kept"]),
-        ("put in by the checker", words["replaced"]),
+        ("redrawn with the checker", words["replaced"]),
         ("typed by you", words["typed"]),
         ("pasted by you", words["pasted"]),
     ]
@@ -124,18 +139,17 @@ def numbers_card(writing: Writing) -> Text:
 
 def strip_line(writing: Writing) -> Text:
     """All cards in one line, for a narrow screen; what matters most comes first."""
-    left = (
-        lines_sent(writing) if writing.traffic.sent else "nothing sent since the start"
-    )
-    parts = [left]
-    if writing.traffic.held:
-        parts.append(held_back(writing))
     variant = writing.variant
+    if variant is None or not variant.sent:
+        parts = [nothing_left(writing)]
+    else:
+        parts = [in_common(writing, variant)]
+        parts += [held_back(variant)] if variant.held else []
     if variant is not None:
         count = len(variant.sources)
         parts.append(f"{count or 'no'} letter{'' if count == 1 else 's'} read")
         words = variant.word_counts()
-        parts.append(f"{sum(words.values())} words, {words['replaced']} replaced")
+        parts.append(f"{sum(words.values())} words, {words['replaced']} redrawn")
     else:
         parts.append(letters_line(writing))
     return Text(" · ".join(parts), no_wrap=True, overflow="ellipsis")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
@@ -11,46 +11,40 @@ from edge_app.decoding.events import (
     Drafted,
     Event,
     Given,
-    HeldBack,
     Posed,
     Received,
-    Reckoned,
     Sent,
     Settled,
     StandsIn,
 )
 from edge_app.tui.runs import State
 from edge_app.tui.variant import Variant
-from edge_app.tui.words.whole import word_count
 
 
 @dataclass(slots=True)
 class Traffic:
-    """What left the device and what came back, since the app was started."""
+    """What left the device for one draft, and what came back."""
 
     sent: list[Sent] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
-    nats: float | None = None
-    """What it told of the history; None: nothing was reckoned."""
-    held: list[HeldBack] = field(default_factory=list)
-    """What was held back from the checker."""
     requests: dict[tuple[int, ...], str] = field(default_factory=dict)
     """What requests say, by their token ids."""
     texts: dict[int, str] = field(default_factory=dict)
     """Texts of other token ids, as far as events gave them."""
 
+    @classmethod
+    def of(cls, attempts: Iterable[Variant]) -> Traffic:
+        """The messages of versions that a journal holds, the oldest first."""
+        return cls([sent for known in attempts for sent in known.sent])
+
     def apply(self, event: Event) -> None:
-        """Add an event of what left, came back or stayed, or of the words in it; others
-        are ignored."""
+        """Add an event of what left or came back, or of the words in it; others are
+        ignored."""
         match event:
             case Sent():
                 self.sent.append(event)
             case Received():
                 self.received.append(event)
-            case HeldBack():
-                self.held.append(event)
-            case Reckoned():
-                self.nats = (self.nats or 0.0) + event.nats
             case Posed(tokens):
                 ids = tuple(token for token, _ in tokens)
                 self.requests[ids] = "".join(text for _, text in tokens)
@@ -82,26 +76,6 @@ class Traffic:
     def bytes_down(self) -> int:
         """All bytes that came back."""
         return sum(received.size for received in self.received)
-
-    @property
-    def held_words(self) -> int:
-        """How many words were held back from the checker."""
-        return sum(word_count(one.text) for one in self.held)
-
-    @property
-    def request_bytes(self) -> int:
-        """Bytes of the messages that carry the request."""
-        return sum(sent.size for sent in self.sent if sent.what == "open")
-
-    @property
-    def draft_bytes(self) -> int:
-        """Bytes of the messages that carry drafted words."""
-        return sum(sent.size for sent in self.sent if sent.what == "block")
-
-    @property
-    def draft_ids(self) -> int:
-        """Token ids of drafts that left, repeated ones included."""
-        return sum(len(sent.token_ids) for sent in self.sent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def test_the_page_folds(tmp_path, size):
         else:
             assert box.x >= sheet.right - 25
             assert app.page.pane.region.x < box.x
-        assert "lines sent" in said(app, ".note")
+        assert "2 stock phrases, 0 facts" in said(app, ".note")
         await pilot.press("escape", "f2", "down", "x", "escape")
         assert len(app.writing.excluded) == 1
 

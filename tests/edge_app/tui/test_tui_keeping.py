@@ -193,7 +193,7 @@ def test_a_first_draft_that_is_empty_is_not_written_the_same_way_again():
 
 
 def test_what_an_empty_attempt_sent_is_counted_on():
-    """Its phrases left this device, whether a version stands for them or not."""
+    """Its words left this device, whether a version stands for them or not."""
     fake = gated_service()
     recording = letter_recording()
     sent = [event for event in recording if type(event).__name__ != "Settled"]
@@ -203,7 +203,8 @@ def test_what_an_empty_attempt_sent_is_counted_on():
         settle(writing, lambda: not writing.service_busy)
         assert not writing.variants
         (attempt,) = writing.attempts
-        assert attempt.left.phrases or attempt.left.unreadable
+        assert attempt.sent
+        assert len(writing.traffic.sent) == len(attempt.sent)
 
 
 def test_the_reason_stays_on_the_page_until_the_next_action(tmp_path):

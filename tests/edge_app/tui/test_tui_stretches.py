@@ -5,7 +5,7 @@ from test_tui_variant import LETTER
 from test_tui_writing import writing_at
 from textual import events as keys
 from tui_helpers import SECOND, drafted, gated_service, make_app, play, settle, until
-from tui_tapes import REQUEST, SOURCES, letter_recording, plain_recording
+from tui_tapes import REQUEST, letter_recording, plain_recording
 
 from edge_app.decoding.events import (
     Finished,
@@ -14,7 +14,6 @@ from edge_app.decoding.events import (
     Opened,
     Sent,
     Settled,
-    SourcesFound,
     Statistics,
     Token,
 )
@@ -138,8 +137,8 @@ def test_a_stretch_is_shown_in_its_place():
     assert variant.text[: variant.written_to] == "Dear Ana. I come."
 
 
-def test_what_is_held_back_behind_a_given_text_and_what_was_sent_of_it():
-    """Positions count the given tokens, whose texts are known."""
+def test_what_is_held_back_behind_a_given_text():
+    """Positions count the given tokens."""
     variant = stretch(
         Given(3, ((1, "Dear"), (2, " Ana."), (3, " I"))),
         Opened("own server", local=False),
@@ -147,20 +146,7 @@ def test_what_is_held_back_behind_a_given_text_and_what_was_sent_of_it():
         Settled((Token(7, " see", "accepted"), Token(9, " Bob", "local"))),
         HeldBack("person", "a name", " Bob", " Sam", position=4, tokens=1),
     )
-    assert variant.left.unreadable == 0
     assert variant.drafted()[-3:-1] == [(" see", "kept"), (" Bob", "held")]
-
-
-def test_a_phrase_of_a_letter_in_the_text_that_was_given_is_counted_as_sent():
-    """Also where it leaves with the opening of a session."""
-    found = SourcesFound(SOURCES[2:])
-    said = "I made eleven jars of the plum"
-    texts = tuple(enumerate(f" {word}" for word in said.split()))
-    ids = tuple(number for number, _ in texts)
-    for what in ("open", "block"):
-        sent = Sent(0.0, "u", what, 9, ids, b"")
-        variant = stretch(found, Given(len(ids), texts), sent)
-        assert variant.left.phrases == [said.casefold()]
 
 
 @pytest.mark.parametrize("text", ["", "a b\n\nc ", "\u2028x\r\n y", "  \n"])

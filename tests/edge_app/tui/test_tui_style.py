@@ -117,7 +117,7 @@ def test_a_preview_is_no_version_and_what_it_sent_counts():
         assert len(writing.variants) == len(writing.attempts) == 1
         assert len(writing.traffic.sent) == 2 * sent
         assert not made.writing
-        assert made.left.phrases
+        assert len(made.sent) == sent
 
 
 def test_an_older_search_that_ends_last_hides_no_newer_one():

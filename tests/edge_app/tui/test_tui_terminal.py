@@ -34,7 +34,7 @@ sys.exit(code)
 """
 ESC, ENTER, DELETE = b"\x1b", b"\r", b"\x1b[3~"
 DOWN, SHIFT_LEFT = b"\x1b[B", b"\x1b[1;2D"
-F2, F7 = b"\x1bOQ", b"\x1b[18~"
+F2, F3, F7 = b"\x1bOQ", b"\x1bOR", b"\x1b[18~"
 
 
 def ctrl(letter: str) -> bytes:
@@ -284,6 +284,15 @@ def test_a_process_that_is_ended_loses_nothing(start, home, way):
     terminal = start()
     terminal.until("here is what you wrote until")
     terminal.until("Bye")
+    # What left is known from the journal, and is the version's own.
+    terminal.until("phrases, 0 facts")
+    terminal.send(F3)
+    terminal.until("the drafted words went in 9")
+    terminal.until("specsteer sent")
+    terminal.send(ESC)
+    terminal.gone("specsteer sent")
+    terminal.send(ctrl("n"))
+    terminal.until("nothing left for this draft")
 
 
 def test_a_draft_that_was_cut_off_is_gone_on_with(start, home):

@@ -45,13 +45,12 @@ def test_what_was_told_is_shown_where_it_was_reckoned():
     writing = Writing(RecordedService([]), MethodSettings())
     writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
     variant = writing.variants[0]
-    writing.traffic.apply(Sent(0.0, "http://a", "block", 9, (1,), b""))
+    variant.apply(Sent(0.0, "http://a", "block", 9, (1,), b""), 1.0)
     assert "told" not in sent_card(writing, 60).plain
     assert "told" not in [row[0] for row in rows(writing)]
     for nats, total in ((2.5, 2.5), (0.5, 3.0)):
         told = Reckoned(nats, 1, total, 2, 2.5, 4.0, 8.0, True, 0)
         assert from_json(event_to_json(told)) == told
-        writing.traffic.apply(told)
         variant.apply(told, 1.0)
     card = sent_card(writing, 60).plain
     assert "told of your history: 3.0 nats" in card
@@ -81,8 +80,7 @@ def held_letter() -> list[Event]:
 
 
 def test_words_that_were_held_back_did_not_leave():
-    """A phrase that the guard broke is none in what left, whose place another words
-    took; the card and the drawer say how many."""
+    """The card and the drawer say how many, and a new draft begins with none."""
     writing = Writing(RecordedService([]), MethodSettings())
     writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
     variant = writing.variants[0]
@@ -90,11 +88,13 @@ def test_words_that_were_held_back_did_not_leave():
         writing.threads.inbox.append(Emitted(variant, event))
     writing.drain()
 
-    assert (variant.left.phrases, variant.left.unreadable) == ([], 0)
     assert variant.runs()[3:] == [(" the", "held"), (" cold", "held")]
     assert "2 words held back from the checker" in sent_card(writing, 60).plain
-    assert "“the cold” stayed here, “...” was sent" in told_of(writing)
+    assert "“the cold” stayed here, “...” was sent" in told_of(variant)
     assert "2 words held back" in strip_line(writing).plain
+    writing.begin_anew()
+    assert sent_card(writing, 60).plain == "nothing left for this draft"
+    assert strip_line(writing).plain.startswith("nothing left for this draft")
 
 
 def test_what_is_held_back_does_not_silence_the_checker():

@@ -102,22 +102,6 @@ def test_after_a_stop_nothing_is_added():
     assert (variant.text, variant.tail(len(variant.settled), 1.0)) == (text, [])
 
 
-def test_phrases_of_letters_in_what_left_are_found_and_those_asked_for_are_not():
-    variant = played(letter_recording())
-
-    assert variant.left.phrases == [
-        "the one of the three of us on the pier",
-        "can walk the old railway line",
-    ]
-    assert variant.left.unreadable == 0
-
-
-def test_a_message_with_an_unknown_id_is_counted_as_unreadable():
-    events = [event for event in letter_recording() if not isinstance(event, Drafted)]
-
-    assert played(events).left.unreadable > 0
-
-
 def test_numbers_are_those_of_the_recording():
     found = numbers(played(letter_recording()), 1.0)
 

@@ -56,8 +56,8 @@ def test_your_letters_are_the_persons_own(samples):
         writing.samples = False  # letters were read meanwhile; this text is as it was
         said = cards(writing)
     name = "Tess's sample letters" if samples else "your letters"
-    assert said["sent_card"].startswith(f"{name}: 2 lines sent\n")
-    assert said["strip_line"].startswith(f"{name}: 2 lines sent")
+    assert said["sent_card"].startswith(f"{name}: 2 stock phrases, 0 facts\n")
+    assert said["strip_line"].startswith(f"{name}: 2 stock phrases, 0 facts")
     assert ("your" in before) is not samples
     assert not any("your letters" in text for text in said.values()) or not samples
 
@@ -78,7 +78,7 @@ def test_each_figure_stands_once():
     assert not any(
         mark in text for text in said.values() for mark in ("%", " ms", "kB")
     )
-    assert f"{sum(counts)} words, {counts[1]} replaced" in said["strip_line"]
+    assert f"{sum(counts)} words, {counts[1]} redrawn" in said["strip_line"]
 
 
 def test_nothing_that_a_machine_drafted_is_called_yours():

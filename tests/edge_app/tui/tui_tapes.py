@@ -8,6 +8,7 @@ from edge_app.decoding.events import (
     Event,
     Finished,
     Opened,
+    Quoted,
     Received,
     Sent,
     Settled,
@@ -65,6 +66,9 @@ BLOCKS: list[tuple[list[str], int, str | None]] = [
     ([" jam", " and", " we", " can", " walk", " the", " old", " railway"], 8, " line"),
     ([" to", " the", " coast", ".\n\n", "Love", ",\n", "Ben"], 7, None),
 ]
+QUOTED = Quoted(
+    ("the one of the three of us on the pier", "can walk the old railway line"), ()
+)
 
 
 def token_id(text: str) -> int:
@@ -83,6 +87,7 @@ def letter_recording(blocks: int = len(BLOCKS)) -> list[Event]:
     for number, block in enumerate(BLOCKS[:blocks]):
         events += block_events(number, *block)
     if blocks == len(BLOCKS):
+        events.append(QUOTED)
         events.append(Finished("end", Statistics(tokens_per_second=23.0)))
     return events
 
