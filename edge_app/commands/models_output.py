@@ -171,8 +171,10 @@ def echo_check(
         f"kept        {_interval(worth.kept, 100, 0, '')} % of drafted tokens, at "
         f"threshold {threshold:g}"
     )
-    click.echo(f"history     S - B {_interval(worth.history, 1, 1, '+')} nats a text")
-    click.echo(f"steering    T - L {_interval(worth.steering, 1, 1, '+')} nats a text")
+    history = _interval(worth.history, 1, 1, "+")
+    steering = _interval(worth.steering, 1, 1, "+")
+    click.echo(f"history     {history} nats per text, which your letters change")
+    click.echo(f"steering    {steering} nats per text, which steering changes")
     click.echo("less is easier to predict: a negative number is a gain", err=True)
 
 

@@ -89,9 +89,9 @@ def _store(summary: Summary) -> Iterator[str]:
         "forgotten": summary.forgotten,
     }
     named = (f"{number:,} {name}" for name, number in put_away.items() if number)
-    yield f"not used    {', '.join(named) or 'nothing'}"
+    yield f"left out    {', '.join(named) or 'none'}"
     failed = sum(summary.failed.values())
-    yield f"failed      {f'{failed:,} could not be read' if failed else 'nothing'}"
+    yield f"unreadable  {f'{failed:,} texts' if failed else 'none'}"
     for reason, times in list(summary.failed.items())[:_REASONS]:
         yield f"            {times:,} x {reason}"
     if summary.behind:

@@ -27,7 +27,7 @@ from personal_store.extras import how_to_add
 
 HOST = "127.0.0.1"
 _PAGE = Path(__file__).with_name("browser.html")
-_STYLE = Path(__file__).with_name("browser.css")
+_FILES = {"browser.css": "text/css", "browser.js": "text/javascript"}
 _START = (
     "import sys; sys.path[:0] = {path!r}; "
     "from edge_app.commands.app import open_app; open_app()"
@@ -100,7 +100,7 @@ class BrowserServer:
         app.add_routes(
             [
                 web.get("/", self._page),
-                web.get("/browser.css", self._style),
+                *(web.get(f"/{name}", self._file) for name in _FILES),
                 web.get("/ws", self._socket),
                 web.static("/static", statics),
             ]
@@ -189,11 +189,12 @@ class BrowserServer:
         text = _PAGE.read_text("utf-8").replace("WEBSOCKET", socket)
         return web.Response(text=text, content_type="text/html")
 
-    async def _style(self, request: Any) -> Any:
+    async def _file(self, request: Any) -> Any:
         from aiohttp import web
 
-        del request
-        return web.Response(text=_STYLE.read_text("utf-8"), content_type="text/css")
+        name = request.path.removeprefix("/")
+        text = _PAGE.with_name(name).read_text("utf-8")
+        return web.Response(text=text, content_type=_FILES[name])
 
     async def _socket(self, request: Any) -> Any:
         """One app at a time: a page that is opened anew takes it over."""
@@ -242,8 +243,8 @@ async def _leave(service: Any) -> None:
 
 
 async def _obey(service: Any, socket: Any, message: Any) -> None:
-    """What a page may ask for: keys, a size, a sign of life, the focus. What is none of
-    these is passed over."""
+    """What a page may ask for: keys, a size, a sign of life. What is none of these is
+    passed over."""
     try:
         kind, *rest = message.json()
         said: Any = rest[0] if rest else None
@@ -255,10 +256,7 @@ async def _obey(service: Any, socket: Any, message: Any) -> None:
             )
         elif kind == "ping":
             await socket.send_json(["pong", said])
-        elif kind == "blur":
-            await service.blur()
-        elif kind == "focus":
-            await service.focus()
+        # Of the focus the app is told nothing: it would show no keys without it.
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return
 

@@ -38,6 +38,7 @@ from edge_app.tui.keys import (
     ACTIONS,
     APP_ACTIONS,
     APP_BINDINGS,
+    IN_BROWSER,
     key_of,
     show_key,
     use_keymap,
@@ -251,8 +252,9 @@ class SpecSteerApp(App[None]):
         self.page.refresh_all()
 
     def _use_keys(self) -> None:
-        use_keymap(self.preferences.keymap)
-        self.set_keymap(self.preferences.keymap)
+        keymap = {**(IN_BROWSER if self.is_web else {}), **self.preferences.keymap}
+        use_keymap(keymap)
+        self.set_keymap(keymap)
         palette = self.preferences.keymap.get("palette", "ctrl+p").split(",")[0]
         self.COMMAND_PALETTE_BINDING = palette  # type: ignore[misc] # of this app
 
@@ -402,13 +404,12 @@ class SpecSteerApp(App[None]):
             self.push_screen(Palette(id="--command-palette"))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every action as a palette command, since a terminal may keep its key."""
-        yield from super().get_system_commands(screen)
+        """Every action as a palette command, since a terminal may keep its key. Of
+        Textual's own, those of a panel of keys and of screenshots are ours or none."""
+        del screen
+        yield SystemCommand("Theme", "other colours", self.action_change_theme)
         for action in (*ACTIONS, *APP_ACTIONS):
-            if action.id not in (
-                "palette",
-                "quit",
-            ):  # the one is here, one is Textual's
+            if action.id != "palette":  # it is here
                 does = f"{key_of(action.id)}: {action.does}"
                 yield SystemCommand(action.label, does, self._runner(action.action))
 

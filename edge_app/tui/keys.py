@@ -53,8 +53,8 @@ ACTIONS = (
            "write another version, or what is selected anew; all are kept", shown=True),
     Action("go_on", "go_on", "ctrl+g", "Go on", "write on from the cursor"),
     Action("save", "save", "ctrl+s", "Save", "save the text to a file", shown=True),
-    Action("help", "app.drawer('help')", "f1", "Help", "keys, and what the looks mean",
-           shown=True, everywhere=True),
+    Action("help", "app.drawer('help')", "f1", "Help",
+           "all keys, and what the looks mean", shown=True, everywhere=True),
     Action("sources", "app.drawer('sources')", "f2,ctrl+f", "Sources",
            "which letters were read; leave some out",
            shown=True, everywhere=True),
@@ -67,11 +67,11 @@ ACTIONS = (
            shown=True, everywhere=True),
     Action("earlier", "flip(-1)", "f7", "Earlier", "the version before this one"),
     Action("later", "flip(1)", "f8", "Later", "the version after this one"),
-    Action("offline", "app.offline", "ctrl+t", "Offline",
+    Action("offline", "app.offline", "ctrl+t,alt+o", "Offline",
            "write on this device alone, or with the checker again", everywhere=True),
     Action("import", "app.drawer('import')", "ctrl+o", "Your letters",
            "read your own letters into the store", everywhere=True),
-    Action("new", "app.new", "ctrl+n", "New",
+    Action("new", "app.new", "ctrl+n,alt+n", "New",
            "put this draft aside, and begin another"),
     Action("drafts", "app.drawer('drafts')", "ctrl+l", "Drafts",
            "your drafts: find one, go on with it, or throw it away", everywhere=True),
@@ -89,7 +89,7 @@ ACTIONS = (
     Action("style", "app.drawer('style')", "f12,alt+t", "Tone",
            "tone, and whether closer to you or to the checker", everywhere=True),
     *(Action(task, f"task('{task}')", f"alt+{at}", f"Write {with_article(task)}",
-             f"ask for a text of the kind {task}") for at, task in enumerate(TASKS, 1)),
+             f"ask for {with_article(task)}") for at, task in enumerate(TASKS, 1)),
     Action("mailto", "mailto", "alt+m", "Mail link",
            "copy the text as a mailto: link"),
 )  # fmt: skip
@@ -112,6 +112,8 @@ DRAWER_BINDINGS: list[BindingType] = [
     action.binding() for action in ACTIONS if action.everywhere
 ]
 
+IN_BROWSER = {"offline": "alt+o,ctrl+t", "new": "alt+n,ctrl+n"}
+"""Keys that a browser leaves to a page come first there: ^T, ^N and ^W are its own."""
 UNBOUND = "unbound"
 """The key of an action that has lost its own to another: no terminal sends it."""
 _NAMED = {"escape": "Esc", "enter": "Enter", "delete": "Del"}

@@ -58,6 +58,7 @@ def put_right() -> None:
         if character not in _BEGIN_SEQUENCES:
             table["\x1b" + character] = (_Key(_with_alt(character)),)
     table["\x1b\r"] = (_Key("alt+enter"),)
+    table["\x1b\x7f"] = (_Key("alt+backspace"),)
     XTermParser.feed = _feed  # type: ignore[assignment,method-assign]
     XTermParser._sequence_to_key_events = _key_events  # type: ignore[assignment,method-assign]
     if sys.platform != "win32":

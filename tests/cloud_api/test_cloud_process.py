@@ -420,7 +420,7 @@ def drive_status(client):
     entered = client.post(path, content=f"token={TOKEN}", headers=form)
     assert entered.status_code == 303
     page = client.get(f"/?{CANARY_TEXT}")
-    assert "blocks that wait" in page.text
+    assert "waiting blocks" in page.text
     yield page.text
     figures = client.get("/metrics")
     assert "specsteer_rounds_total" in figures.text

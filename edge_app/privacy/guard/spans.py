@@ -190,8 +190,7 @@ class Scanner:
                 and not is_common(joined)
                 and not index.is_public(joined)
             ):
-                reason = BEGINS
-                found.append(Span(start, end, "word", reason))
+                found.append(Span(start, end, "word", BEGINS))
         return found
 
     def _inside(self, word: Word) -> list[Span]:

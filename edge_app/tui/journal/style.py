@@ -29,7 +29,7 @@ THRESHOLD_WORDS = (
     "closest to you: the checker refuses next to nothing",
     "much closer to you: it refuses only what it finds odd",
     "closer to you: it refuses a little",
-    "in the middle: as the method is meant",
+    "in the middle: the checker refuses what it finds unlikely",
     "closer to the checker: it refuses what it likes less",
     "much closer to the checker: only what both like stays",
     "closest to the checker: it refuses most of what you would say",
@@ -38,7 +38,7 @@ STRENGTHS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 STRENGTH_WORDS = (
     "what is redrawn is the checker's alone",
     "what is redrawn leans to the checker",
-    "what is redrawn is both of you: as the method is meant",
+    "what is redrawn is half yours, half the checker's",
     "what is redrawn leans to you",
     "what is redrawn is much more you",
     "what is redrawn is as much you as it can be",

@@ -5,14 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widget import Widget
+from textual.widgets import Static
 
 from edge_app.tui.keys import DRAWER_BINDINGS
+
+
+class Box(Vertical):
+    """The frame of a dialog. Its keys stand in the frame, or, where they have no room
+    there, in lines of their own."""
+
+    def __init__(self, *children: Widget, title: str, foot: str) -> None:
+        self._foot = Static(foot, id="foot", markup=False)
+        super().__init__(*children, self._foot, id="box")
+        self.border_title = title
+        self._keys = foot
+
+    def on_resize(self) -> None:
+        """Put the keys where they have room."""
+        framed = self.styles.border_bottom[0] not in ("", "none", "hidden")
+        fits = framed and cell_len(self._keys) <= self.outer_size.width - 6
+        self.border_subtitle = self._keys if fits else ""
+        self._foot.display = not fits and bool(self._keys)
 
 
 class Drawer(ModalScreen[None]):
@@ -30,11 +50,8 @@ class Drawer(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """The box around `contents`."""
-        box = Vertical(*self.contents(), id="box")
-        box.border_title = self.TITLE
-        box.border_subtitle = self.FOOT
         self.set_class(self.BESIDE, "-beside")
-        yield box
+        yield Box(*self.contents(), title=self.TITLE, foot=self.FOOT)
 
     def contents(self) -> Iterable[Widget]:
         """The widgets inside."""

@@ -15,7 +15,7 @@ from edge_app.tui.screens.drawer import Drawer
 
 _LOOKS = (
     ("plain", "", "drafted on this device, checked, kept"),
-    ("underlined", "underline", "replaced after the checker refused a word"),
+    ("underlined", "underline", "redrawn after the checker refused a word"),
     ("bold", "bold", "held back; the checker read something else in its place"),
     ("slanted", "italic", "waiting for the checker; may still change"),
     ("struck", "strike", "just refused; gone in a moment"),

@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from edge_app.decoding.events import Source
 from edge_app.tui.drafts import Writing
@@ -27,6 +27,7 @@ from edge_app.tui.widgets.brief import Brief
 from edge_app.tui.widgets.draft_editor import DraftEditor
 from edge_app.tui.widgets.draft_pane import DraftPane
 from edge_app.tui.widgets.draft_view import DraftView
+from edge_app.tui.widgets.key_line import KeyLine
 from edge_app.tui.widgets.saying import Card, Saying
 from edge_app.tui.widgets.steps import Steps
 from edge_app.tui.words import cards_text
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from edge_app.tui.words.exports import Piece
 
 LEGEND = (
-    "plain kept · [u]underlined[/u] replaced · "
+    "plain kept · [u]underlined[/u] redrawn · "
     "[i]slanted[/i] waiting · [s]struck[/s] refused"
 )
 LEGEND_HELD = LEGEND.replace("plain kept", "[b]bold[/b] held back")
@@ -96,7 +97,7 @@ class Page(Screen[None]):
                 yield Card("sent", "Left this device")
                 yield Card("numbers", "This draft")
         yield Saying(id="strip")
-        yield Footer()
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """The cursor waits in the brief."""
@@ -410,11 +411,24 @@ class Page(Screen[None]):
     def _edit(self, event: DraftView.Typed) -> None:
         """The first typed letter ends the writing and goes into the text."""
         if self.writing.variant is None:
+            self.brief.type(event.text)
             return
         self.tick()
         self.writing.stop(keep_empty=True)
         self.refresh_all()
         self.pane.type(event.text, pasted=event.pasted)
+
+    def on_key(self, event: events.Key) -> None:
+        """Take what is typed where nothing takes it into the brief."""
+        if event.is_printable and event.character and self.writing.variant is None:
+            event.stop()
+            self.brief.type(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """So is what is pasted."""
+        if event.text and self.writing.variant is None:
+            event.stop()
+            self.brief.type(event.text)
 
     @on(Brief.Changed)
     def _brief_changed(self) -> None:

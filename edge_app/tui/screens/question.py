@@ -12,12 +12,12 @@ from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from edge_app.tui.keys import show_key
+from edge_app.tui.screens.drawer import Box
 
 Answer = tuple[str, str, str]
 """Key, name, and what it does; the first answer may do with enter."""
@@ -36,8 +36,7 @@ class Question(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         """The sentence, then one line for each answer."""
-        with Vertical(id="box") as box:
-            box.border_title = self._title
+        with Box(title=self._title, foot=""):
             yield Static(self._sentence, id="sentence", markup=False)
             yield OptionList(
                 *(

@@ -25,7 +25,7 @@ from edge_app.tui.variant import Variant
 from edge_app.tui.words.cards_text import (
     held_back,
     in_common,
-    nothing_left,
+    nothing_sent,
     what_went,
 )
 from edge_app.tui.words.meters import Traffic, in_bytes
@@ -81,7 +81,7 @@ class SentDrawer(Drawer):
     def _note(self) -> str:
         writing, variant = self.writing, self.writing.variant
         traffic = writing.traffic
-        parts = [nothing_left(writing).capitalize() + "."]
+        parts = [nothing_sent(writing).capitalize() + "."]
         if variant is not None and variant.sent:
             size = in_bytes(sum(sent.size for sent in variant.sent))
             went = what_went(variant)
@@ -168,9 +168,11 @@ def in_words(sent: Sent) -> str:
     """What a message is."""
     match sent.what:
         case "open" if sent.token_ids:
-            return "your request, and the text so far"
+            return "your request and text"
         case "open":
             return "your request"
+        case "block" if not sent.token_ids:  # of an earlier sitting
+            return "drafted words to check"
         case "block":
             count = len(sent.token_ids)
             return f"{count} piece{'' if count == 1 else 's'} to check"

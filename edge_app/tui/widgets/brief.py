@@ -94,7 +94,9 @@ class Brief(Vertical):
     def request(self, request: Request) -> None:
         self.query_one("#task", Select).value = request.task
         self.query_one("#recipient", Input).value = request.recipient
-        self.query_one("#request", PageText).text = request.text
+        text = self.query_one("#request", PageText)
+        text.text = request.text
+        text.move_cursor(text.document.end)
 
     @property
     def kind(self) -> str:
@@ -134,6 +136,11 @@ class Brief(Vertical):
         text = self.query_one("#request", PageText)
         text.move_cursor(text.document.end)
         text.focus()
+
+    def type(self, text: str) -> None:
+        """Insert what was typed elsewhere at the end of the request's text."""
+        self.focus_text()
+        self.query_one("#request", PageText).insert(text)
 
     @on(Select.Changed)
     @on(Input.Changed)

@@ -65,7 +65,7 @@ def sent_card(writing: Writing, width: int) -> Text:
     """What was sent for the version on screen; messages are in the drawer."""
     variant = writing.variant
     if variant is None or not variant.sent:
-        return Text(nothing_left(writing))
+        return Text(nothing_sent(writing))
     text = Text()
     for sentence, style in (
         (in_common(writing, variant), "bold"),
@@ -83,21 +83,26 @@ def sent_card(writing: Writing, width: int) -> Text:
     return text
 
 
-def nothing_left(writing: Writing) -> str:
+def nothing_sent(writing: Writing) -> str:
     """That nothing was sent for the version on screen."""
-    whom = "this draft" if writing.variant is None else "this version"
-    return f"nothing left for {whom}"
+    if writing.variant is None:
+        return "nothing was sent yet"
+    return "nothing was sent for this version"
 
 
 def in_common(writing: Writing, variant: Variant) -> str:
     """What the messages of a version have in common with the letters, such as `your
     letters: 2 stock phrases, 0 facts`."""
+    return f"{whose(writing)}: {_figure(variant)}"
+
+
+def _figure(variant: Variant) -> str:
     quoted = variant.quoted
     if quoted is None:
-        return f"{whose(writing)}: what left was not compared"
+        return "what left was not compared"
     stock, facts = len(quoted.stock), len(quoted.facts)
     return (
-        f"{whose(writing)}: {stock} stock phrase{'' if stock == 1 else 's'}, "
+        f"{stock} stock phrase{'' if stock == 1 else 's'}, "
         f"{facts} fact{'' if facts == 1 else 's'}"
     )
 
@@ -141,9 +146,9 @@ def strip_line(writing: Writing) -> Text:
     """All cards in one line, for a narrow screen; what matters most comes first."""
     variant = writing.variant
     if variant is None or not variant.sent:
-        parts = [nothing_left(writing)]
+        parts = [nothing_sent(writing)]
     else:
-        parts = [in_common(writing, variant)]
+        parts = [f"{_figure(variant)} of {whose(writing)} sent"]
         parts += [held_back(variant)] if variant.held else []
     if variant is not None:
         count = len(variant.sources)

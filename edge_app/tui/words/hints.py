@@ -24,9 +24,7 @@ def next_step(writing: Writing, *, samples: bool) -> str:
         return f"not finished: it was cut off · {key_of('draft')} goes on with it"
     if len(writing.variants) > 1:
         flip = f"{key_of('earlier')}/{key_of('later')} flip versions"
-        return (
-            f"{flip} · {key_of('compare')} what differs · {key_of('sent')} what left?"
-        )
+        return f"{flip} · {key_of('compare')} compares · {key_of('sent')} what left"
     then = f"{key_of('import')} your letters" if samples else f"{key_of('save')} save"
     return f"edit anything · {key_of('again')} another version · {then}"
 

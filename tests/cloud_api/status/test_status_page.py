@@ -76,7 +76,7 @@ def test_it_shows_models_load_and_who_writes_without_content(server):
     assert rows[0][:3] == ["generalist", "fake-1", "loaded"]
     assert ["owner", "1"] in rows
     figures = dict(zip(texts(html, "dt"), texts(html, "dd"), strict=True))
-    assert figures["blocks that wait"] == "0"
+    assert figures["waiting blocks"] == "0"
     assert sum(int(figures[name]) for name in ("kept whole", "refused in part")) == 1
     assert "specsteer" in texts(html, "footer")[0]
 

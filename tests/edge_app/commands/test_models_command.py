@@ -155,7 +155,7 @@ def test_check_measures_the_embedded_pair_on_the_sample(run, form):
     assert done.exit_code == 0, done.output
     assert "the sample is measured" in done.stderr
     if not form:
-        for words in ("one, of 8,192 tokens", "tokens/s", "nats a text", "threshold"):
+        for words in ("one, of 8,192 tokens", "tokens/s", "nats per text", "threshold"):
             assert words in done.stdout
         return
     body = json.loads(done.stdout)

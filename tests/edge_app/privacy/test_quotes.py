@@ -16,7 +16,7 @@ from models.prompts import Request
 TERMS = MethodSettings().terms()
 REQUEST = Request("Tell Ona that the boat is mended.", "email", "Ona")
 LETTER = (
-    "Dear old Ona,\n\nI will be there and it will be good to see you all again. "
+    "Dear old Ona,\n\nI will be there and it will be for us to say. "
     "Ring Marguerite Quillfeather about the varnish. It is what it is, as they say.\n\n"
     "All my love from the hill,\nBram"
 )
@@ -69,11 +69,11 @@ def blocks(text, size=16, at=0):
 def test_a_run_over_several_messages_is_one_phrase(size):
     """Each message shows more of it; it stays one, and so it does where a part of it
     is sent again, in other words behind a refusal."""
-    text = "So I will be there and it will be good to"
-    again = [block(38, " to me"), block(38, " to see you"), block(0, "I hope")]
+    text = "So I will be there and it will be for"
+    again = [block(33, " for me"), block(33, " for us"), block(0, "I hope")]
     *_, last = quoted(opening(), *blocks(text, size), *again)
 
-    assert last == Quoted(("i will be there and it will be good to see you",), ())
+    assert last == Quoted(("i will be there and it will be for us",), ())
 
 
 def test_greetings_sign_offs_and_words_of_the_request_are_no_news():
@@ -100,12 +100,12 @@ def test_names_and_numbers_are_facts():
 def test_a_text_counts_its_own_messages_alone():
     """Another version says nothing of the one before, in its session or in a new one;
     one that goes on from a text tells of that with its opening."""
-    reader, said = QuoteReader(), "I will be there and it will be good"
+    reader, said = QuoteReader(), "I will be there and it will be for us"
     assert quoted(opening(), *blocks(said), reader=reader)[-1].stock
     assert quoted(*blocks("We are well."), reader=reader) == [Quoted((), ())]
     assert quoted(opening(), *blocks("Oh, hello."), reader=reader) == [Quoted((), ())]
     (only,) = quoted(opening(said + " all."), reader=reader)
-    assert only.stock == ("i will be there and it will be good",)
+    assert only.stock == ("i will be there and it will be for us",)
 
 
 def test_what_a_prompt_gives_away_is_seen():

@@ -141,6 +141,7 @@ def test_a_redacted_tape_holds_no_word(tmp_path):
     assert said == {
         *("SourcesFound", "Opened", "Sent", "Received", "Drafted", "Verified"),
         *("Settled", "Reckoned", "StandsIn", "Posed", "HeldBack", "Notice", "Finished"),
+        "Quoted",
         *("open", "opened", "block", "verdict", "person", "accepted", "bonus"),
         *("recovered", "end", "email", "http://server.example/"),
         *(body["payload"] for body in told if "payload" in body),

@@ -77,6 +77,34 @@ def test_alt_with_any_key_types_nothing(start):
     assert terminal.end() == 0
 
 
+def test_typing_is_taken_wherever_the_cursor_is_and_dialogs_show_their_keys(start):
+    """On an empty page what is typed into the text goes into the brief; on a narrow
+    screen the keys of a dialog stand whole below it, and the palette's key is shown;
+    Del throws a draft away from behind the words that were searched for."""
+    terminal = start(size=(46, 30))
+    terminal.until("drafts it")
+    terminal.until("^P palette")
+    terminal.send("\tAt ten")
+    terminal.until("14th.At ten")
+    terminal.send(ctrl("p") + b"Screenshot")
+    terminal.until("No matches found")
+    terminal.send(ESC)
+    terminal.gone("No matches found")
+    terminal.send(ctrl("n") + b"Another thing")
+    terminal.until("Another thing")
+    terminal.send(ctrl("l"))
+    terminal.until("throws it away")
+    terminal.until("email · Ana")
+    terminal.send("weekend")
+    terminal.until("1 of 2 drafts")
+    terminal.send(DELETE)
+    terminal.until("del once more")
+    terminal.send(DELETE)
+    terminal.until("0 of 1 drafts")
+    terminal.send(ESC + ctrl("q").decode())
+    assert terminal.end() == 0
+
+
 @pytest.mark.slow
 def test_every_screen_works_by_legacy_keys(start, tmp_path):
     """Row by row: the keys, and what they bring to the screen, or take from it."""

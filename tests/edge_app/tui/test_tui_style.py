@@ -24,6 +24,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Source
 from edge_app.tui.journal.files import JournalFolder
 from edge_app.tui.journal.style import STRENGTHS, THRESHOLDS, TONES, Style
+from edge_app.tui.screens.draft.style import _whole_words
 from edge_app.tui.widgets.steps import Steps
 from models.prompts import Request
 from tests.waiting import PATIENCE
@@ -315,3 +316,11 @@ def test_stars_are_kept_when_the_page_is_drawn_before_it_hears_of_them(tmp_path)
         assert stars.at == 4
 
     play(app, steps, size=(120, 36))
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [("See you on Sun", "See you on"), ("One\ntw", "One"), ("Hel", ""), ("", "")],
+)
+def test_a_beginning_ends_with_a_whole_word(text, whole):
+    assert _whole_words(text) == whole

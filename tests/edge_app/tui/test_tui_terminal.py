@@ -287,12 +287,12 @@ def test_a_process_that_is_ended_loses_nothing(start, home, way):
     # What left is known from the journal, and is the version's own.
     terminal.until("phrases, 0 facts")
     terminal.send(F3)
-    terminal.until("the drafted words went in 9")
+    terminal.until("drafted words to check")
     terminal.until("specsteer sent")
     terminal.send(ESC)
     terminal.gone("specsteer sent")
     terminal.send(ctrl("n"))
-    terminal.until("nothing left for this draft")
+    terminal.until("nothing was sent yet")
 
 
 def test_a_draft_that_was_cut_off_is_gone_on_with(start, home):

@@ -62,6 +62,7 @@ def test_alt_types_nothing(character):
         ("\x1b[97;3;229u", "å", "å"),  # what a Mac composes is a text
         ("\x1b[49;;49u", "1", "1"),
         ("\x1b\r", "alt+enter", None),
+        ("\x1b\x7f", "alt+backspace", None),
         ("\x1b[1;3D", "alt+left", None),
         ("\x1bOP", "f1", None),
     ],

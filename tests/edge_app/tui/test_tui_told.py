@@ -93,8 +93,8 @@ def test_words_that_were_held_back_did_not_leave():
     assert "“the cold” stayed here, “...” was sent" in told_of(variant)
     assert "2 words held back" in strip_line(writing).plain
     writing.begin_anew()
-    assert sent_card(writing, 60).plain == "nothing left for this draft"
-    assert strip_line(writing).plain.startswith("nothing left for this draft")
+    assert sent_card(writing, 60).plain == "nothing was sent yet"
+    assert strip_line(writing).plain.startswith("nothing was sent yet")
 
 
 def test_what_is_held_back_does_not_silence_the_checker():

@@ -36,7 +36,7 @@ class DraftsDrawer(Drawer):
     TITLE = "Your drafts"
     FOOT = "type to find · enter goes on with one · del throws it away · esc"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("delete", "discard", "Throw away", show=False),
+        Binding("delete", "discard", "Throw away", show=False, priority=True),
         Binding("down", "list", "List", show=False),
     ]
 
@@ -133,8 +133,16 @@ class DraftsDrawer(Drawer):
         draft = kept.draft
         variant = draft.variant
         text = draft.request.text if variant is None else variant.text
-        self.query_one("#text", Static).update(Text(legible(text)))
-        self.query_one("#reader").scroll_home(animate=False)
+        shown = Text(legible(text))
+        wanted = self.query_one(Input).value.split()
+        shown.highlight_words(wanted, "reverse", case_sensitive=False)
+        self.query_one("#text", Static).update(shown)
+        reader, first = self.query_one("#reader"), min(shown.spans, default=None)
+        row = 0
+        if first is not None:  # what was found is to be seen
+            before = shown[: first.start].wrap(self.app.console, reader.size.width or 1)
+            row = max(0, len(before) - 2)
+        reader.scroll_to(y=row, animate=False)
 
     @on(OptionList.OptionSelected)
     def _go_on(self, event: OptionList.OptionSelected) -> None:
@@ -142,6 +150,13 @@ class DraftsDrawer(Drawer):
         self.dismiss()
         if chosen != self.writing.kept_in:
             self._go_on_with(chosen)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Del is the search line's while a letter stands behind its cursor."""
+        del parameters
+        field = self.query_one(Input)
+        within = field.has_focus and field.cursor_position < len(field.value)
+        return not (action == "discard" and within)
 
     def action_discard(self) -> None:
         """Throw the chosen draft away, when asked for twice."""

@@ -9,7 +9,6 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
@@ -22,6 +21,7 @@ from edge_app.tui.saving import (
     save,
     typed_path,
 )
+from edge_app.tui.screens.drawer import Box
 from edge_app.tui.widgets.path_input import PathInput
 from edge_app.tui.words.exports import SUFFIXES
 
@@ -56,9 +56,8 @@ class SaveDialog(ModalScreen[Path]):
 
     def compose(self) -> ComposeResult:
         """A field for the path, who wrote the text, and a line for the problem."""
-        with Vertical(id="box") as box:
-            box.border_title = "Save the text"
-            box.border_subtitle = "enter saves · F3 .txt .md .eml · esc does not"
+        foot = "enter saves · F3 .txt .md .eml · esc closes"
+        with Box(title="Save the text", foot=foot):
             yield PathInput(str(self._path))
             yield Static(self._who, id="who", markup=False)
             yield Static(id="beside", markup=False)

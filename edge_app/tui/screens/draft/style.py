@@ -178,10 +178,19 @@ class StyleDrawer(Drawer):
         self._seen = written
         shown = self.writing.variant
         stood = "" if shown is None else "".join(t.text for t in shown.settled)
-        changes = differences(stood[: len(written)], written)
+        ended = preview.reason == "end"
+        beginning = written if ended else _whole_words(written)
+        cut = stood if ended else _whole_words(stood[: len(beginning)])
+        changes = differences(cut, beginning)
         text = Text()
+        last: Change = "same"
         for piece, change in changes:
+            if (last, change) == ("gone", "new"):
+                text.append(" ")
             text.append(legible(piece), _LOOKS[change] if stood else "")
+            last = change
+        if not ended:
+            text.append(" …")
         self.query_one("#text", Static).update(text)
         said = "writing the beginning…"
         if not preview.writing:
@@ -196,6 +205,12 @@ class StyleDrawer(Drawer):
             elif alike:
                 said = "The beginning would be the same."
         self.query_one(".note", Static).update(said)
+
+
+def _whole_words(text: str) -> str:
+    """What stands before the last gap: a word that is cut there says nothing."""
+    words = text.rstrip()
+    return words[: max(words.rfind(" "), words.rfind("\n"), 0)]
 
 
 def _nearest(steps: tuple[float, ...], number: float) -> int:
