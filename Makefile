@@ -14,7 +14,7 @@
 # make pictures  the pictures of the README and the pages, of that tape
 # make film    the film of the README, of that tape
 # make screens every state of the app at every size, as the tests compare it
-# make bench   a measurement (BENCH=latency; specsteer bench lists them)
+# make bench   a measurement (BENCH=latency; specsteer lab bench lists them)
 
 PYTHON ?= python3
 VENV := .venv
@@ -78,7 +78,7 @@ mutants: setup-dev
 	nice $(BIN)/python -m tests.mutants $(MUTANTS)
 
 bench: setup
-	$(BIN)/specsteer bench $(BENCH)
+	$(BIN)/specsteer lab bench $(BENCH)
 
 # What is generated first, then the site; a broken link or a warning ends it.
 docs: setup-dev $(VENV)/.docs

@@ -1,1 +1,1 @@
-"""Measurements: each is a `specsteer bench NAME` and prints a table."""
+"""Measurements: each is a `specsteer lab bench NAME` and prints a table."""

@@ -1,9 +1,9 @@
-"""`specsteer bench`: finds every measurement by the name of its file.
+"""`specsteer lab bench`: finds every measurement by the name of its file.
 
 A file `bench_NAME.py` in a folder of a subject holds a click command called `command`:
-it is `specsteer bench NAME`, with hyphens where the file has underscores. The other
+it is `specsteer lab bench NAME`, with hyphens where the file has underscores. The other
 modules of a folder are what its measurements share. The app knows nothing of this
-package; an entry point of the group `specsteer.commands` leads here.
+package; an entry point of the group `specsteer.lab` leads here.
 """
 
 from __future__ import annotations
@@ -49,20 +49,9 @@ class _Benches(LazyGroup):
         for found in measurements().values()
         for name, module in found.items()
     }
-
-    def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
-        """A line for each measurement, under the heading of its subject."""
-        width = max(map(len, self.modules))
-        for subject, found in measurements().items():
-            with formatter.section(SUBJECTS[subject]):
-                lines = []
-                for name in found:
-                    command = self.get_command(ctx, name)
-                    about = command.get_short_help_str(75 - width) if command else ""
-                    lines.append((name.ljust(width), about))
-                formatter.write_dl(lines)
+    headings = {  # noqa: RUF012 (as in the class above)
+        SUBJECTS[subject]: tuple(found) for subject, found in measurements().items()
+    }
 
 
 @click.group(cls=_Benches)
@@ -73,6 +62,6 @@ def command() -> None:
     --help after a name says what is measured and how to read it.
 
     \b
-        specsteer bench quality --data eval/ --users 5
-        specsteer bench latency
+        specsteer lab bench quality --data eval/ --users 5
+        specsteer lab bench latency
     """

@@ -51,6 +51,6 @@ class _Commands(LazyGroup):
             raise click.ClickException(one_line(said)) from error
 
 
-@click.group(cls=_Commands)
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """The server side of SpecSteer: a generalist that verifies drafts."""

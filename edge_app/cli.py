@@ -11,40 +11,23 @@ import click
 
 from decoding_core.errors import CloudUnreachableError, DecodingError
 from decoding_core.foreign_text import gate_output, one_line
-from edge_app.commands.installed import installed_command, installed_names
+from edge_app.commands.installed import COMMANDS, OpenGroup, completes
 from edge_app.commands.unlocking import ask_in_terminal
 from models.folders import WRITER_VARIABLE, state_folder
-from models.lazy_commands import LazyGroup
 from personal_store.errors import StoreError, faults, is_full
 
-_COMMANDS = {
-    "write": "edge_app.commands.write",
-    "serve": "edge_app.commands.serve",
-    "import": "edge_app.commands.import_letters",
-    "search": "edge_app.commands.search",
-    "sent": "edge_app.commands.sent",
-    "privacy": "edge_app.commands.privacy",
-    "evaluate": "edge_app.commands.evaluate",
-    "tune": "edge_app.commands.tune",
-    "models": "edge_app.commands.models",
-    "profile": "edge_app.commands.profile",
-    "adapter": "edge_app.commands.adapter",
-    "status": "edge_app.commands.status",
-    "show": "edge_app.commands.show",
-    "me": "edge_app.commands.me",
-    "exclude": "edge_app.commands.exclude",
-    "trash": "edge_app.commands.trash",
-    "forget": "edge_app.commands.forget",
-    "reclean": "edge_app.commands.reclean",
-    "store": "edge_app.commands.store",
-    "pair": "edge_app.commands.pair",
-    "unpair": "edge_app.commands.unpair",
-    "doctor": "edge_app.commands.doctor",
-    "demo": "edge_app.commands.demo",
-    "replay": "edge_app.commands.replay",
-    "completion": "edge_app.commands.completion",
-    "purge": "edge_app.commands.purge",
+_HEADINGS = {
+    "Write": ("write", "demo", "replay", "serve"),
+    "Your texts": (
+        *("import", "search", "show", "status", "me", "profile"),
+        *("exclude", "trash", "forget", "reclean", "store"),
+    ),
+    "What leaves this device": ("sent", "privacy"),
+    "Models and servers": ("models", "pair", "unpair"),
+    "This program": ("doctor", "completion", "purge", "lab"),
 }
+_FILES = {"import": "import_letters"}
+"""Modules that are not called as their command."""
 _INTERRUPTED = 130
 
 
@@ -56,26 +39,20 @@ class _NotDone(click.ClickException):
     exit_code = 1
 
 
-class _Commands(LazyGroup):
-    """Our own commands, and those that installed packages add."""
-
-    modules = _COMMANDS
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        installed = installed_names()
-        if _completes():
-            installed = [name for name in installed if one_line(name) == name]
-        return list(dict.fromkeys([*super().list_commands(ctx), *installed]))
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # Entry points take 20 ms to look up, which our own commands do without.
-        return super().get_command(ctx, cmd_name) or installed_command(cmd_name)
+class _Commands(OpenGroup):
+    entries = COMMANDS
+    headings = _HEADINGS
+    modules = {  # noqa: RUF012 (as in the class above)
+        name: f"edge_app.commands.{_FILES.get(name, name)}"
+        for names in _HEADINGS.values()
+        for name in names
+    }
 
     def main(self, *args: Any, **options: Any) -> Any:
         """As click's, with nothing printed but through the gate, then and after. A
         shell that completes is given names of ours alone, in bytes, which the gate does
         not take."""
-        if not _completes():
+        if not completes():
             gate_output()
         return super().main(*args, **options)
 
@@ -162,11 +139,6 @@ def main() -> None:
         # The reader of stdout has gone, or its disk is full.
         _let_stdout_go()
         sys.exit(1)
-
-
-def _completes() -> bool:
-    """Whether a shell asks what a command line could go on with."""
-    return "_SPECSTEER_COMPLETE" in os.environ
 
 
 def _sentence(error: OSError) -> str:

@@ -1,17 +1,95 @@
-"""Groups of commands that are imported when they are called, in any program."""
+"""The kinds of commands and groups that both programs are made of."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 import click
 
+SHOWN = 8
+"""Options that plain --help shows: the first ones that a command declares."""
+_ALL = "models.lazy_commands.all"
 
-class LazyGroup(click.Group):
+
+def shows_all(ctx: click.Context) -> bool:
+    """Whether help was asked for with --help-all."""
+    return bool(ctx.meta.get(_ALL))
+
+
+def _help_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    help="Show all options.",
+    callback=_help_all,
+)
+
+
+class Command(click.Command):
+    """Shows its first options on --help, and the others on --help-all."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, with --help-all last."""
+        return [*super().get_params(ctx), _HELP_ALL]
+
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the options; the last line names --help-all if it shows more."""
+        chosen = [one for one in self.params if isinstance(one, click.Option)]
+        records = [one.get_help_record(ctx) for one in chosen]
+        rows = [row for row in records if row is not None]
+        more = [] if shows_all(ctx) else rows[SHOWN:]
+        helping = self.get_help_option(ctx)
+        last = None if helping is None else helping.get_help_record(ctx)
+        rows = [*rows[: len(rows) - len(more)], *([last] if last else [])]
+        if more:
+            options = "1 more option" if len(more) == 1 else f"{len(more)} more options"
+            rows.append(("--help-all", f"Show {options}."))
+        with formatter.section("Options"):
+            formatter.write_dl(rows)
+
+
+class Group(Command, click.Group):
+    """A group of such commands, which suggests names that are nearly the typed one."""
+
+    command_class = Command
+
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write the options, then the commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, with names to suggest that are not imported yet."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(
+                error.command_name, possibilities=self.list_commands(ctx), ctx=ctx
+            ) from error
+
+
+class LazyGroup(Group):
     """Finds commands by name and imports only the one that is called."""
 
-    modules: dict[str, str] = {}  # noqa: RUF012 (each group has its own)
+    modules: Mapping[str, str] = {}
     """Where each command's module is; it is called `command` there."""
+    headings: Mapping[str, Sequence[str]] = {}
+    """Names of the commands under each heading of the help; others come last."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order in which they are shown."""
@@ -25,3 +103,22 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(self.modules[cmd_name]).command
         return command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """A line for each command, under its heading."""
+        names = self.list_commands(ctx)
+        placed = {name for under in self.headings.values() for name in under}
+        others = [name for name in names if name not in placed]
+        width = max(map(len, names), default=0)
+        for heading, under in {**self.headings, "Commands": others}.items():
+            found = [(name, self.get_command(ctx, name)) for name in under]
+            rows = [
+                (name.ljust(width), one.get_short_help_str(75 - width))
+                for name, one in found
+                if one is not None and not one.hidden
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)

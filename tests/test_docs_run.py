@@ -32,7 +32,7 @@ from tests.personal_store.importers.outlook_files import Folder, archive, note
 EXPORTS = ROOT / "tests" / "personal_store" / "importers" / "exports"
 LAMP = ROOT / "tests" / "benchmarks" / "quality" / "data" / "lamp"
 ME = "you@example.org"
-OF_MODELS = {"write", "evaluate", "tune", "doctor", "demo", "profile", "bench"}
+OF_MODELS = {"write", "doctor", "demo", "profile", "lab"}
 """Commands that load models or measure: their blocks are slow tests."""
 ZIPPED = {
     "All Data Categories.zip": "amazon_reviews",
@@ -251,7 +251,7 @@ def test_a_line_names_what_is_there(where, words):
         "specsteer write --rule greedily x",
         "specsteer-cloud serve --generalists large.gguf",
         "specsteer status now",
-        "specsteer bench qualities",
+        "specsteer lab bench qualities",
     ],
 )
 def test_a_renamed_option_is_noticed(line):

@@ -1,4 +1,4 @@
-"""`specsteer bench coverage`: what of a request a text says and what it contradicts."""
+"""`lab bench coverage`: what of a request a text says and what it contradicts."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from edge_app.commands.stopping import stoppable
 from edge_app.evaluation.bootstrap import Estimate, Resamples
 from edge_app.evaluation.table import aligned
 from models.files import locate
+from models.lazy_commands import Command
 from models.running.settings import usable_cores
 
 if TYPE_CHECKING:
@@ -290,7 +291,7 @@ def written(
     return texts
 
 
-@click.command("coverage")
+@click.command("coverage", cls=Command)
 @click.option(
     "--requests",
     "file",
@@ -388,8 +389,8 @@ def command(**options: Any) -> None:
     on from it. docs/bench.md has the format of a file of requests.
 
     \b
-        specsteer bench coverage --each 5 --show 3
-        specsteer bench coverage --requests mine.toml --json coverage.json
+        specsteer lab bench coverage --each 5 --show 3
+        specsteer lab bench coverage --requests mine.toml --json coverage.json
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
     from benchmarks.content.writing import ContentWriter

@@ -19,6 +19,7 @@ from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.settings import MethodSettings
 from edge_app.commands.progress import Progress
 from models.files import find, locate
+from models.lazy_commands import Command
 from models.running.settings import usable_cores
 
 _HISTORIES = "0,500,1000,2000,5000,10000"
@@ -48,7 +49,7 @@ def _numbers(kind: type[int] | type[float]) -> Callback:
     return read
 
 
-@click.command("cost")
+@click.command("cost", cls=Command)
 @click.option(
     "--pair", type=click.Choice(sorted(published())), help="Published shapes."
 )
@@ -144,8 +145,8 @@ def command(**options: Any) -> None:
     Shapes are read from the files, or are published ones:
 
     \b
-        specsteer bench cost --pair qwen3-0.6b/32b
-        specsteer bench cost --threshold 1,0.5 --accepted 0.4,0.6
+        specsteer lab bench cost --pair qwen3-0.6b/32b
+        specsteer lab bench cost --threshold 1,0.5 --accepted 0.4,0.6
     """
     try:
         _run(options)

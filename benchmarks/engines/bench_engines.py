@@ -1,4 +1,4 @@
-"""`specsteer bench engines`: the same texts by each pairing of engines."""
+"""`specsteer lab bench engines`: the same texts by each pairing of engines."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.evaluation.likelihood import Readers
 from models.files import locate
 from models.folders import state_folder
+from models.lazy_commands import Command
 from models.running.settings import EngineSettings, usable_cores
 
 BOUND = 1e-3
@@ -99,7 +100,7 @@ def exported(folder: Path) -> dict[str, dict[str, Path]]:
     return found
 
 
-@click.command("engines")
+@click.command("engines", cls=Command)
 @click.option(
     "--texts",
     type=AT_LEAST_ONE,
@@ -128,7 +129,7 @@ def command(**options: Any) -> None:
     decision was. Needs the extra 'torch'.
 
     \b
-        specsteer bench engines --texts 10
+        specsteer lab bench engines --texts 10
     """
     models = exported(state_folder() / "bench-engines")
     settings = MethodSettings(temperature=0.0, threshold=0.5)

@@ -1,4 +1,4 @@
-"""`specsteer bench flood`: one user writes while another floods the server."""
+"""`specsteer lab bench flood`: one user writes while another floods the server."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from benchmarks.load.devices import Text, percentile, write_all
 from benchmarks.load.flood import flooding
 from benchmarks.load.household import Household, household
 from benchmarks.options import AT_LEAST_ONE
+from models.lazy_commands import Command
 
 FACTOR = 2.0
 """What is promised of the other user's p95, against a quiet server."""
@@ -54,7 +55,7 @@ def both(
     return found, dict(counts), memory
 
 
-@click.command("flood")
+@click.command("flood", cls=Command)
 @click.option(
     "--texts",
     type=AT_LEAST_ONE,

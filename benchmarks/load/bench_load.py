@@ -1,4 +1,4 @@
-"""`specsteer bench load`: many texts at once on one server."""
+"""`specsteer lab bench load`: many texts at once on one server."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks.load.devices import Text, percentile, write_all
 from benchmarks.load.household import Household, household
 from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE
+from models.lazy_commands import Command
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def show(row: Row) -> str:
     )
 
 
-@click.command("load")
+@click.command("load", cls=Command)
 @click.option(
     "--texts",
     type=AT_LEAST_ONE,

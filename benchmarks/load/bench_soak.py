@@ -1,4 +1,4 @@
-"""`specsteer bench soak`: whether the server's memory stays flat for as long as you
+"""`specsteer lab bench soak`: whether the server's memory stays flat for as long as you
 like."""
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.load.devices import Text, headers, opening, write
 from benchmarks.load.household import Household, household
+from models.lazy_commands import Command
 
 _SAMPLE_SECONDS = 5.0
 _WARM_UP = 0.3
@@ -107,7 +108,7 @@ async def soak(
     )
 
 
-@click.command("soak")
+@click.command("soak", cls=Command)
 @click.option(
     "--minutes",
     type=click.FloatRange(0.5),

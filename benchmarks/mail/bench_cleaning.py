@@ -1,4 +1,4 @@
-"""`specsteer bench cleaning`: own words told from those of others and of machines."""
+"""`lab bench cleaning`: own words told from those of others and of machines."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from benchmarks.intervals import wilson
 from benchmarks.mail.shapes import SHAPES, below
 from benchmarks.mail.texts import Case, drafts, handmade, parts_of
 from benchmarks.options import NONE_OR_MORE
+from models.lazy_commands import Command
 from personal_store.cleaning.cleaning import clean_mail
 from personal_store.cleaning.markup import visible
 from personal_store.mail.mail import Mail
@@ -101,7 +102,7 @@ def _share(parts: Sequence[int], wholes: Sequence[int]) -> str:
     return f"{part.sum() / max(whole.sum(), 1):6.2%} ({low:.2%} to {high:.2%})"
 
 
-@click.command("cleaning")
+@click.command("cleaning", cls=Command)
 @click.option(
     "--mails",
     type=NONE_OR_MORE,
@@ -130,8 +131,8 @@ def command(mails: int, seed: int, by: str | None, show: int) -> None:
     with 95 % intervals over the mails.
 
     \b
-        specsteer bench cleaning --by client --show 5
-        specsteer bench cleaning --mails 3000 --seed 2
+        specsteer lab bench cleaning --by client --show 5
+        specsteer lab bench cleaning --mails 3000 --seed 2
     """
     started = time.process_time()
     sets = {"written": [score(case) for case in handmade()]}

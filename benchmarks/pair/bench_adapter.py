@@ -1,4 +1,4 @@
-"""`specsteer bench adapter`: what a LoRA is worth, with and without a history."""
+"""`specsteer lab bench adapter`: what a LoRA is worth, with and without a history."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from edge_app.evaluation.report import FEWEST_UNITS
 from edge_app.evaluation.table import aligned
 from models.adapters.recipe import AdapterRecipe
 from models.files import locate
+from models.lazy_commands import Command
 from models.running.adapter import PersonalAdapter
 from models.running.settings import EngineSettings
 from models.synthetic_writers.examples import texts_of_unseen_writer
@@ -202,7 +203,7 @@ def _percent(change: Estimate | None) -> str:
     return f"{words} ({100 * change.low:+.1f} to {100 * change.high:+.1f})"
 
 
-@click.command("adapter")
+@click.command("adapter", cls=Command)
 @click.option(
     "--writers", type=AT_LEAST_ONE, default=1, show_default=True, help="Invented ones."
 )
@@ -255,7 +256,7 @@ def command(**options: Any) -> None:
     writers, or over texts where there are fewer than six writers.
 
     \b
-        specsteer bench adapter --writers 6 --json adapter.json
+        specsteer lab bench adapter --writers 6 --json adapter.json
     """
     check_extra()
     small = options["specialist"] or locate("specialist")

@@ -1,4 +1,4 @@
-"""`specsteer bench agreement`: how much of a draft the server keeps, how far the two
+"""`lab bench agreement`: how much of a draft the server keeps, how far the two
 models are apart, and what that makes of the speed."""
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from edge_app.commands.stopping import stoppable
 from edge_app.evaluation.bootstrap import Estimate, Resamples
 from edge_app.evaluation.table import aligned
 from models.files import locate
+from models.lazy_commands import Command
 from models.running.settings import EngineSettings, default_threads, usable_cores
 from models.running.threads import fit_threads
 
@@ -353,7 +354,7 @@ def _percent(share: Estimate) -> str:
     return f"{words} ({100 * share.low:.0f} to {100 * share.high:.0f})"
 
 
-@click.command("agreement")
+@click.command("agreement", cls=Command)
 @click.option(
     "--requests",
     "file",
@@ -429,7 +430,7 @@ def command(**options: Any) -> None:
     the length that is fitted, and each model the threads.
 
     \b
-        specsteer bench agreement --each 2 --temperature 0.7
+        specsteer lab bench agreement --each 2 --temperature 0.7
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
     from benchmarks.content.bench_coverage import chosen_tasks

@@ -1,4 +1,4 @@
-"""`specsteer bench habits`: whose greeting, sign-off and pet phrase stand in a text."""
+"""`lab bench habits`: whose greeting, sign-off and pet phrase stand in a text."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from benchmarks.pair.synthetic_writers import emails_asked_for, fingerprint
 from decoding_core.settings import MethodSettings
 from edge_app.evaluation.bootstrap import Resamples
 from models.files import locate
+from models.lazy_commands import Command
 from models.running.settings import usable_cores
 from models.synthetic_writers.examples import Example
 
@@ -92,7 +93,7 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-@click.command("habits")
+@click.command("habits", cls=Command)
 @click.option(
     "--writers",
     type=AT_LEAST_ONE,
@@ -150,7 +151,7 @@ def command(**options: Any) -> None:
     all the other writers do, greeting the same person.
 
     \b
-        specsteer bench habits --writers 100 --json habits.json
+        specsteer lab bench habits --writers 100 --json habits.json
     """
     small = options["specialist"] or locate("specialist")
     large = options["generalist"] or locate("generalist")

@@ -1,4 +1,4 @@
-"""`specsteer bench loops`: how many texts get caught in a loop."""
+"""`specsteer lab bench loops`: how many texts get caught in a loop."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from benchmarks.pair.synthetic_writers import CONTEXT, fingerprint, prompts_of
 from decoding_core.protocols import Reading
 from decoding_core.sampling import Draw, Noise, Use
 from models.files import ROLES, locate
+from models.lazy_commands import Command
 from models.running.loading import load_model
 from models.running.settings import EngineSettings, usable_cores
 from models.synthetic_writers.examples import unseen_writers
@@ -142,7 +143,7 @@ def measured(role: str, runner: Runner, how: Writing, show: int) -> list[Row]:
     return rows
 
 
-@click.command("loops")
+@click.command("loops", cls=Command)
 @click.option(
     "--runs",
     type=AT_LEAST_ONE,
@@ -197,7 +198,7 @@ def command(target: Path | None, show: int, **options: Any) -> None:
     succession. Words are what stands between spaces. The same is counted for tokens.
 
     \b
-        specsteer bench loops --runs 40 --show 3
+        specsteer lab bench loops --runs 40 --show 3
     """
     paths = {role: options.pop(role) or locate(role) for role in ROLES}
     how = Writing(**options)

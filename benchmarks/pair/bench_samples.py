@@ -1,4 +1,4 @@
-"""`specsteer bench samples`: texts as they come, unedited."""
+"""`specsteer lab bench samples`: texts as they come, unedited."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from benchmarks.pair.pair import Pair, Written
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Statistics
 from models.files import locate
+from models.lazy_commands import Command
 from models.running.settings import usable_cores
 from models.synthetic_writers.examples import Example, unseen_writers
 
@@ -101,7 +102,7 @@ def _settings(
     )
 
 
-@click.command("samples")
+@click.command("samples", cls=Command)
 @click.option(
     "--each",
     type=AT_LEAST_ONE,
@@ -123,7 +124,7 @@ def command(**options: Any) -> None:
     Markdown: the model card holds the output.
 
     \b
-        specsteer bench samples --each 10 > samples.md
+        specsteer lab bench samples --each 10 > samples.md
     """
     small = options["specialist"] or locate("specialist")
     large = options["generalist"] or locate("generalist")

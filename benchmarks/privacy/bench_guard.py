@@ -1,4 +1,4 @@
-"""`specsteer bench guard`."""
+"""`specsteer lab bench guard`."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def _show_passing(count: int, seed: int) -> None:
     click.echo("\n".join(map(one_line, aligned(table))))
 
 
-@click.command("guard")
+@click.command("guard", cls=Command)
 @click.option(
     "--data",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
     metavar="PATH",
-    help="Texts and histories of files, as 'specsteer evaluate' reads them; "
+    help="Texts and histories of files, as 'specsteer lab evaluate' reads them; "
     "repeatable. Without: invented writers that no training has met.",
 )
 @click.option(
@@ -103,9 +103,9 @@ def command(
     text; it passes if it stands in that as a server would read it.
 
     \b
-        specsteer bench guard
-        specsteer bench guard --data eval/ --count 40
-        specsteer bench guard --secrets 390
+        specsteer lab bench guard
+        specsteer lab bench guard --data eval/ --count 40
+        specsteer lab bench guard --secrets 390
     """
     if secrets:
         _show_passing(secrets, seed)

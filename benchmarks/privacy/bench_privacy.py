@@ -1,4 +1,4 @@
-"""`specsteer bench privacy`."""
+"""`specsteer lab bench privacy`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from edge_app.commands.progress import Progress
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings
 from models.folders import state_folder
+from models.lazy_commands import Command
 
 if TYPE_CHECKING:
     from benchmarks.privacy.conditions import Condition
@@ -38,7 +39,7 @@ _STOPPED = 130
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command("privacy")
+@click.command("privacy", cls=Command)
 @click.option(
     "--count",
     type=AT_LEAST_ONE,
@@ -114,8 +115,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
     metavar="PATH",
-    help="Histories of files, as 'specsteer evaluate' reads them; repeatable. Without: "
-    "invented writers that no training has met.",
+    help="Histories of files, as 'specsteer lab evaluate' reads them; repeatable. "
+    "Without: invented writers that no training has met.",
 )
 @click.option(
     "--tokens",
@@ -175,10 +176,10 @@ def command(**options: Any) -> None:
     of what the history gives them.
 
     \b
-        specsteer bench privacy
-        specsteer bench privacy --count 30 --page docs/privacy-measured.md
-        specsteer bench privacy --minutes 20 --count 100 --others 2
-        specsteer bench privacy --data eval/ --histories 50 --secrets 0
+        specsteer lab bench privacy
+        specsteer lab bench privacy --count 30 --page docs/privacy-measured.md
+        specsteer lab bench privacy --minutes 20 --count 100 --others 2
+        specsteer lab bench privacy --data eval/ --histories 50 --secrets 0
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
     from benchmarks.privacy import conditions

@@ -111,7 +111,7 @@ def page(
 ) -> str:
     """A page of the documentation, written whole by the command that it names."""
     parts = [
-        "# Privacy, measured\n\nThis page is written by `specsteer bench privacy "
+        "# Privacy, measured\n\nThis page is written by `specsteer lab bench privacy "
         "--page FILE`; [privacy.md](privacy.md#measured) says what the figures mean. "
         "Written with:\n",
         _markdown([["what", "which"], *([k, v] for k, v in about.items())]),

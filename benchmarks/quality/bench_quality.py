@@ -1,4 +1,4 @@
-"""`specsteer bench quality`."""
+"""`specsteer lab bench quality`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings
 from edge_app.retrieval import personalisation
 from models.folders import state_folder
+from models.lazy_commands import Command
 
 if TYPE_CHECKING:
     from benchmarks.quality.lab import Lab
@@ -29,7 +30,7 @@ _STOPPED = 130
 _FILE = click.Path(path_type=Path)
 
 
-@click.command("quality")
+@click.command("quality", cls=Command)
 @click.option(
     "--data",
     multiple=True,
@@ -183,17 +184,17 @@ def command(**options: Any) -> None:
     label or a rating, accuracy, F1, MAE and RMSE.
 
     PATH holds LaMP, LongLaMP, CoGenesis, a preference set, or histories as 'specsteer
-    evaluate' reads them; docs/bench.md describes them. Each result is kept at once, so
-    a run that was stopped or killed goes on when it is started again.
+    lab evaluate' reads them; docs/bench.md describes them. Each result is kept at once,
+    so a run that was stopped or killed goes on when it is started again.
 
     \b
-        specsteer bench quality --data eval/ --users 5 --max-tokens 200
-        specsteer bench quality --data dev_questions.json --methods steering,generalist
-        specsteer bench quality --data eval/ --methods steering \\
+        specsteer lab bench quality --data eval/ --users 5 --max-tokens 200
+        specsteer lab bench quality --data dev.json --methods steering,generalist
+        specsteer lab bench quality --data eval/ --methods steering \\
             --threshold 1,0.5,0.1,0.01,auto --plots plots/
-        specsteer bench quality --data eval/ --methods costeer \\
+        specsteer lab bench quality --data eval/ --methods costeer \\
             --costeer-steps 1,2,5,10,20,50,100
-        specsteer bench quality --data eval/ --methods specialist,steering \\
+        specsteer lab bench quality --data eval/ --methods specialist,steering \\
             --personalisation bm25,noise,profile
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.

@@ -1,4 +1,4 @@
-"""`specsteer bench exactness`: what `exact = true` costs."""
+"""`specsteer lab bench exactness`: what `exact = true` costs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from statistics import median
 import click
 
 from models.files import ROLES, locate
+from models.lazy_commands import Command
 from models.running.interface import SlotEngine
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
@@ -16,7 +17,7 @@ _PAST = 400
 _STEPS = 200
 
 
-@click.command("exactness")
+@click.command("exactness", cls=Command)
 def command() -> None:
     """What exactness costs: a step of each, both ways.
 

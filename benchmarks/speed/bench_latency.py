@@ -1,4 +1,4 @@
-"""`specsteer bench latency`: how soon the program does as told.
+"""`specsteer lab bench latency`: how soon the program does as told.
 
 The tests hold what happens on Esc, Ctrl-C and leaving, and leave how soon to this.
 """
@@ -26,6 +26,7 @@ from edge_app.service.requests import WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.tui.app import SpecSteerApp
 from models.files import locate
+from models.lazy_commands import Command
 from models.prompts import Request
 from models.running.interface import TextSlots
 from models.running.loading import load_model
@@ -120,7 +121,7 @@ def reading() -> Iterator[TextSlots]:
         yield context
 
 
-@click.command("latency")
+@click.command("latency", cls=Command)
 @click.option(
     "--runs",
     type=click.IntRange(1),

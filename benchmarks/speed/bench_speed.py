@@ -1,4 +1,4 @@
-"""`specsteer bench speed`: how fast each method writes, and how far from its limit."""
+"""`lab bench speed`: how fast each method writes, and how far from its limit."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from edge_app.commands.progress import Progress
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.sample.filling import make_ready
 from models.files import locate
+from models.lazy_commands import Command
 from models.prompts import Request
 from models.running.settings import usable_cores
 from personal_store import Store
@@ -146,7 +147,7 @@ class Contestant:
     method: Method
 
 
-@click.command("speed")
+@click.command("speed", cls=Command)
 @click.option("--quick", is_flag=True, help="A minute: paced engines, few cells.")
 @click.option(
     "--engines", callback=words(KINDS), help=f"Of {', '.join(KINDS)}, with commas."
@@ -293,9 +294,9 @@ def command(**options: Any) -> None:
     every method.
 
     \b
-        specsteer bench speed --quick
-        specsteer bench speed --engines paced --json speed.json --plots plots/
-        specsteer bench speed --engines random --tokens 40 --trips 0,60
+        specsteer lab bench speed --quick
+        specsteer lab bench speed --engines paced --json speed.json --plots plots/
+        specsteer lab bench speed --engines random --tokens 40 --trips 0,60
     """
     usual = {**_USUAL, **(_QUICK if options["quick"] else {})}
     options |= {name: usual[name] for name in usual if options[name] is None}

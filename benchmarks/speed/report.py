@@ -110,7 +110,7 @@ def manifest(settings: Mapping[str, Any], models: Sequence[Path]) -> dict[str, A
         except PackageNotFoundError:
             continue
     return {
-        "command": " ".join(["specsteer bench", *sys.argv[2:]]),
+        "command": " ".join(["specsteer lab bench", *sys.argv[3:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions,
         "models": {path.name: _sha256(path) for path in models},

@@ -1,4 +1,4 @@
-"""`specsteer bench forgetting`: false alarms of the proof that nothing is left."""
+"""`specsteer lab bench forgetting`: false alarms of the proof that nothing is left."""
 
 import json
 import lzma
@@ -16,6 +16,7 @@ import click
 
 from benchmarks.options import AT_LEAST_ONE
 from edge_app.evaluation.cases import CasesError
+from models.lazy_commands import Command
 from personal_store import Store, import_source
 from personal_store.database.copies import back_up
 from personal_store.files.private_files import size_of
@@ -78,7 +79,7 @@ def fill(store: Store, texts: Texts, rng: random.Random) -> None:
     import_source(store, "jsonl", folder / "notes.jsonl")
 
 
-@click.command("forgetting")
+@click.command("forgetting", cls=Command)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--stores", type=AT_LEAST_ONE, default=10, show_default=True, help="How many."
@@ -100,13 +101,13 @@ def fill(store: Store, texts: Texts, rng: random.Random) -> None:
 def command(folder: Path, stores: int, texts: int, times: int) -> None:
     """How often the proof of forgetting raises a false alarm.
 
-    FOLDER holds histories as .jsonl.xz, as 'specsteer evaluate' reads them. Each store
-    is filled with other texts, two thirds of them as mail with a quote under them, some
-    by others. Again and again some texts go, chosen at random, and the proof is asked
-    for. The exit status is 1 if it ever fails.
+    FOLDER holds histories as .jsonl.xz, as 'specsteer lab evaluate' reads them. Each
+    store is filled with other texts, two thirds of them as mail with a quote under
+    them, some by others. Again and again some texts go, chosen at random, and the proof
+    is asked for. The exit status is 1 if it ever fails.
 
     \b
-        specsteer bench forgetting eval/ --stores 2 --times 10
+        specsteer lab bench forgetting eval/ --stores 2 --times 10
     """
     every = read_texts(folder)
     if not every:

@@ -1,4 +1,4 @@
-"""`specsteer bench importing`: how fast a mailbox is imported."""
+"""`specsteer lab bench importing`: how fast a mailbox is imported."""
 
 import cProfile
 import os
@@ -17,11 +17,12 @@ import click
 
 from benchmarks.options import AT_LEAST_ONE
 from benchmarks.store.takeout import ME, mailbox_file
+from models.lazy_commands import Command
 from personal_store import Store, import_source
 from personal_store.reading import parallel
 
 
-@click.command("importing")
+@click.command("importing", cls=Command)
 @click.option(
     "--messages", type=AT_LEAST_ONE, default=2_000, show_default=True, help="Made up."
 )
@@ -43,8 +44,8 @@ def command(
     over all processes, and the peak of their memory.
 
     \b
-        specsteer bench importing --messages 20000
-        specsteer bench importing --mailbox "All mail.mbox" --profile
+        specsteer lab bench importing --messages 20000
+        specsteer lab bench importing --mailbox "All mail.mbox" --profile
     """
     with tempfile.TemporaryDirectory() as folder:
         path = mailbox or mailbox_file(Path(folder, "takeout.mbox"), messages, seed)

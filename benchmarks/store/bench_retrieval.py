@@ -1,4 +1,4 @@
-"""`specsteer bench retrieval`: how fast and how surely own texts are found."""
+"""`specsteer lab bench retrieval`: how fast and how surely own texts are found."""
 
 import json
 import resource
@@ -23,6 +23,7 @@ from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED
 from benchmarks.store.prose import Prose
 from edge_app.commands.progress import Progress
 from models import python_child
+from models.lazy_commands import Command
 from personal_store import Store
 from personal_store.database.transactions import immediate
 from personal_store.search.derived import OWN_TEXTS, refresh
@@ -55,7 +56,7 @@ class Times:
         return f"p50 {statistics.median(self.all):.1f} ms, p95 {p95:.1f} ms"
 
 
-@click.command("retrieval")
+@click.command("retrieval", cls=Command)
 @click.option(
     "--texts", "sizes", multiple=True, type=AT_LEAST_ONE, help="Sizes of the store."
 )
@@ -96,7 +97,7 @@ def command(
     preferences and doubles are left aside for it, as rank_bm25 knows neither.
 
     \b
-        specsteer bench retrieval --texts 100000 --checked 30
+        specsteer lab bench retrieval --texts 100000 --checked 30
     """
     for size in sizes or _SIZES:
         with tempfile.TemporaryDirectory() as folder:

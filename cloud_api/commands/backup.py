@@ -9,9 +9,10 @@ import click
 from cloud_api.commands.lists import open_people
 from cloud_api.people.copies import back_up
 from cloud_api.people.database import BACKUP_NAME
+from models.lazy_commands import Command
 
 
-@click.command("backup")
+@click.command("backup", cls=Command)
 @click.argument("target", required=False, type=click.Path(path_type=Path))
 def command(target: Path | None) -> None:
     """Copy users, devices and the server's certificate to one file.

@@ -17,6 +17,7 @@ from cloud_api.commands.lists import (
 )
 from cloud_api.people.people import OWNER_NAME, People, shown_time
 from models.asking import confirm
+from models.lazy_commands import Group
 
 _DAY_SECONDS = 86_400
 _SHOWN_REFUSALS = 5
@@ -60,7 +61,7 @@ def expiry(people: People, days: int | None) -> int | None:
     return None if days is None else people.now + days * _DAY_SECONDS
 
 
-@click.group("devices", invoke_without_command=True)
+@click.group("devices", cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """List devices, rename them, change their tokens and shut them out.

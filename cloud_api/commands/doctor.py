@@ -21,6 +21,7 @@ from cloud_api.state_lock import state_lock
 from decoding_core.errors import DecodingError, InvalidSettingsError, ModelError
 from decoding_core.foreign_text import one_line
 from models.folders import state_folder
+from models.lazy_commands import Command
 from models.owner_only import exposure
 
 _PRIVATE = ("cloud*", "people*", "engine-*")
@@ -28,7 +29,7 @@ _PRIVATE = ("cloud*", "people*", "engine-*")
 _GIGABYTE = 1e9
 
 
-@click.command("doctor")
+@click.command("doctor", cls=Command)
 def command() -> None:
     """Check that this machine can run the server; exit status 1 if not."""
     sound = True

@@ -11,6 +11,7 @@ from cloud_api.settings_file import FILE_NAME, read_file
 from decoding_core.errors import InvalidSettingsError
 from models.files import find
 from models.folders import state_folder
+from models.lazy_commands import Command
 from models.owner_only import write_whole
 
 _FILE = """\
@@ -39,7 +40,7 @@ _FILE = """\
 """
 
 
-@click.command("init")
+@click.command("init", cls=Command)
 @click.option(
     "--generalist",
     type=click.Path(path_type=Path),

@@ -26,6 +26,7 @@ from cloud_api.people import pairing
 from cloud_api.people.people import OWNER_NAME, People, check_name, shown_time
 from decoding_core.foreign_text import one_line
 from decoding_core.pairing import Invitation
+from models.lazy_commands import Command
 
 _REACH_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
@@ -33,7 +34,7 @@ _NOWHERE = {4: "192.0.2.1", 6: "2001:db8::1"}
 """Addresses of nobody (RFC 5737, RFC 3849), to ask the system which way it would go."""
 
 
-@click.command("pair")
+@click.command("pair", cls=Command)
 @click.argument("name")
 @click.option("--user", default=OWNER_NAME, show_default=True, help="Whose device.")
 @click.option(

@@ -10,9 +10,10 @@ from cloud_api.people.copies import restore
 from cloud_api.people.database import BACKUP_NAME
 from models.asking import confirm
 from models.folders import state_folder
+from models.lazy_commands import Command
 
 
-@click.command("restore")
+@click.command("restore", cls=Command)
 @click.argument("backup", required=False, type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(backup: Path | None, yes: bool) -> None:

@@ -19,6 +19,7 @@ from cloud_api.state_lock import state_lock
 from decoding_core.errors import InvalidSettingsError
 from models.files import find, locate
 from models.folders import state_folder
+from models.lazy_commands import Command
 from models.running.settings import DEVICES, PRECISIONS, EngineSettings
 
 _LONGEST_TOKEN = 4096
@@ -26,7 +27,7 @@ KEYS = "SPECSTEER_GENERALIST_KEY", "SPECSTEER_BASE_KEY"
 """Variables with the keys of stock servers."""
 
 
-class Serve(click.Command):
+class Serve(Command):
     """Takes its options from the environment and from `cloud.toml`, too; but for the
     server that another program starts for itself, which says all it means."""
 
@@ -38,7 +39,7 @@ class Serve(click.Command):
         **extra: Any,
     ) -> click.Context:
         """As click does it; a file that is wrong is told in one sentence."""
-        if "--exit-with-stdin" not in args and not {"--help", "-h"} & {*args}:
+        if not {"--exit-with-stdin", "--help", "-h", "--help-all"} & {*args}:
             extra.setdefault("auto_envvar_prefix", PREFIX)
             path = state_folder() / SETTINGS_FILE
             extra.setdefault("default_map", read_file(path, self))
@@ -64,6 +65,26 @@ class Serve(click.Command):
     type=click.Path(path_type=Path),
     help="The same of the small model, without history; default: the embedded one with "
     "the embedded generalist, else none.",
+)
+@click.option(
+    "--allow-remote",
+    is_flag=True,
+    help="Answer other machines also without TLS, in a network that is trusted.",
+)
+@click.option(
+    "--openai",
+    is_flag=True,
+    help="Let other programs write with the generalist alone, at /openai/v1.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    help="Threads per model; default: measured once on this machine.",
+)
+@click.option(
+    "--print-settings",
+    is_flag=True,
+    help="Print what a start like this would be set to, secrets left out, and end.",
 )
 @click.option(
     "--generalist-url",
@@ -129,11 +150,6 @@ class Serve(click.Command):
     help="Read the token from the first line of standard input.",
 )
 @click.option(
-    "--threads",
-    type=click.IntRange(1),
-    help="Threads per model; default: measured once on this machine.",
-)
-@click.option(
     "--engine",
     default="auto",
     show_default=True,
@@ -188,19 +204,9 @@ class Serve(click.Command):
     help="PEM file of its key, without a passphrase; default: the same file.",
 )
 @click.option(
-    "--allow-remote",
-    is_flag=True,
-    help="Answer other machines also without TLS, in a network that is trusted.",
-)
-@click.option(
     "--exit-with-stdin",
     is_flag=True,
     help="End when standard input ends: with the program that started this one.",
-)
-@click.option(
-    "--openai",
-    is_flag=True,
-    help="Let other programs write with the generalist alone, at /openai/v1.",
 )
 @click.option(
     "--unload-after",
@@ -209,11 +215,6 @@ class Serve(click.Command):
     type=click.IntRange(0, 10_000),
     metavar="MINUTES",
     help="Free the models' memory when nobody has asked for so long; 0: never.",
-)
-@click.option(
-    "--print-settings",
-    is_flag=True,
-    help="Print what a start like this would be set to, secrets left out, and end.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:

@@ -9,9 +9,10 @@ import click
 from cloud_api.commands.lists import echo_table, open_people, plain_time
 from cloud_api.people.people import shown_time
 from models.asking import confirm
+from models.lazy_commands import Group
 
 
-@click.group("users", invoke_without_command=True)
+@click.group("users", cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """List, add, rename and remove the people of the household.

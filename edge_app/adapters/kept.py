@@ -214,7 +214,7 @@ def wanted(words: str) -> Path | None:
             return kept.folder
         if kept.folder.is_dir():
             raise InvalidSettingsError(
-                f"the adapter '{words}' is not finished: 'specsteer adapter train' "
+                f"the adapter '{words}' is not finished: 'specsteer lab adapter train' "
                 "with the same words goes on with it"
             )
     try:
@@ -223,8 +223,8 @@ def wanted(words: str) -> Path | None:
         raise InvalidSettingsError(f"there is no such home folder: {words}") from error
     if not path.exists():
         raise InvalidSettingsError(
-            f"there is no adapter '{one_line(words)}': 'specsteer adapter list' shows "
-            f"yours, and '{OFF}' stands for none"
+            f"there is no adapter '{one_line(words)}': 'specsteer lab adapter list' "
+            f"shows yours, and '{OFF}' stands for none"
         )
     return path
 

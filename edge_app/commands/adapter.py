@@ -1,4 +1,4 @@
-"""`specsteer adapter`: a personal LoRA of one's own texts."""
+"""`specsteer lab adapter`: a personal LoRA of one's own texts."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from edge_app.config.settings import (
     store_path,
 )
 from edge_app.sample.filling import make_ready
+from models.lazy_commands import Group
 from personal_store import Store
 from personal_store.database.encryption import is_encrypted
 
@@ -43,7 +44,7 @@ _WHAT_IS_READ = {
 }
 
 
-@click.group("adapter")
+@click.group("adapter", cls=Group)
 def command() -> None:
     """Train the small model on your own texts, and keep what it learnt.
 
@@ -51,17 +52,16 @@ def command() -> None:
     before it has read a text of yours. It is made on this device and never leaves it.
 
     \b
-        specsteer adapter train
+        specsteer lab adapter train
         specsteer write --lora mine --to Ana "Thank her for the photos"
-        specsteer adapter show mine
-        specsteer adapter remove mine
+        specsteer lab adapter show mine
+        specsteer lab adapter remove mine
     """
 
 
 @command.command("train")
 @click.option("--name", help=f"What to call it. {_NAME}; {_SAMPLE} with --sample")
 @click.option("--sample", is_flag=True, help="Learn the sample letters, not yours.")
-@filtering
 @click.option(
     "--texts",
     type=click.IntRange(1),
@@ -69,6 +69,27 @@ def command() -> None:
     show_default=True,
     help="How many to learn at most: the newest.",
 )
+@click.option(
+    "--passes",
+    type=int,
+    default=5,
+    show_default=True,
+    help="How often each text is read.",
+)
+@click.option(
+    "--rank", type=int, default=8, show_default=True, help="How much it can hold."
+)
+@click.option(
+    "--reads",
+    type=click.Choice(["request", "passages", "both"]),
+    default="both",
+    show_default=True,
+    help="What stands before a text while it is learnt: the request, retrieved "
+    "passages too (RAFT), or both in turn.",
+)
+@click.option("--device", help="Where it learns: cpu, cuda, mps, auto. auto")
+@click.option("--fresh", is_flag=True, help="Delete the one of that name, begin anew.")
+@filtering
 @click.option(
     "--held-out",
     type=click.IntRange(1),
@@ -85,24 +106,6 @@ def command() -> None:
     help="Measure with the newest texts, or with some by chance.",
 )
 @click.option(
-    "--reads",
-    type=click.Choice(["request", "passages", "both"]),
-    default="both",
-    show_default=True,
-    help="What stands before a text while it is learnt: the request, retrieved "
-    "passages too (RAFT), or both in turn.",
-)
-@click.option(
-    "--rank", type=int, default=8, show_default=True, help="How much it can hold."
-)
-@click.option(
-    "--passes",
-    type=int,
-    default=5,
-    show_default=True,
-    help="How often each text is read.",
-)
-@click.option(
     "--rate", type=float, default=1e-3, show_default=True, help="How fast it learns."
 )
 @click.option(
@@ -113,7 +116,6 @@ def command() -> None:
     help="Where a longer text is cut.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--device", help="Where it learns: cpu, cuda, mps, auto. auto")
 @click.option(
     "--precision",
     type=click.Choice(["float32", "bfloat16"]),
@@ -123,7 +125,6 @@ def command() -> None:
 @click.option(
     "--specialist", type=click.Path(path_type=Path), help="A GGUF file or a folder."
 )
-@click.option("--fresh", is_flag=True, help="Delete the one of that name, begin anew.")
 def train_command(**options: Any) -> None:
     """Train an adapter on your own texts, on this device.
 
@@ -132,9 +133,9 @@ def train_command(**options: Any) -> None:
     adapter may hold what stands in your texts; 'specsteer forget' tells of it.
 
     \b
-        specsteer adapter train
-        specsteer adapter train --name work --person "Ana Ruiz" --since 2020-01-01
-        specsteer adapter train --reads passages --passes 3
+        specsteer lab adapter train
+        specsteer lab adapter train --name work --person "Ana Ruiz" --since 2020-01-01
+        specsteer lab adapter train --reads passages --passes 3
     """
     # torch and llama.cpp take seconds to load, which --help does without.
     from edge_app.adapters.texts import TextChoice, divided
@@ -237,7 +238,7 @@ def list_command(as_json: bool) -> None:
             click.echo(json.dumps(_as_object(one)))
         return
     if not found:
-        click.echo("there are none; 'specsteer adapter train' makes one", err=True)
+        click.echo("there are none; 'specsteer lab adapter train' makes one", err=True)
     for one in found:
         click.echo(f"{one.name}: {_in_a_line(one)}")
 
@@ -279,7 +280,7 @@ def _there(name: str) -> KeptAdapter:
     adapter = named(name)
     if not adapter.folder.is_dir():
         raise InvalidSettingsError(
-            f"there is no adapter '{adapter.name}'; 'specsteer adapter list' shows "
+            f"there is no adapter '{adapter.name}'; 'specsteer lab adapter list' shows "
             "yours"
         )
     return adapter
@@ -288,11 +289,11 @@ def _there(name: str) -> KeptAdapter:
 def _in_a_line(adapter: KeptAdapter) -> str:
     about = adapter.about
     if about is None:
-        return "cannot be read; 'specsteer adapter remove' deletes it"
+        return "cannot be read; 'specsteer lab adapter remove' deletes it"
     model = one_line(about.specialist)
     words = f"{_texts(about)}, {about.created[:10]}, {model}"
     if not about.finished:
-        return f"not finished: {words}; 'specsteer adapter train' goes on with it"
+        return f"not finished: {words}; 'specsteer lab adapter train' goes on with it"
     score = about.scores.get("passages") or about.scores.get("request")
     return words if score is None else f"{words}, {_change(score, about.held_out)}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from edge_app.commands.serve import KEY, key_path
 from edge_app.config.paired import FILE_NAME, PAIRED
 from edge_app.config.sealed import Seal, closed, is_sealed, replace_file
 from edge_app.config.settings import (
@@ -22,8 +23,8 @@ from models.folders import state_folder
 
 def put_under(old: str | None, new: str | None) -> None:
     """Have the ledger, the profile, the settings, allowed phrases, what each server was
-    told and what pairing gave under another key, or plain without one; what was there
-    is overwritten.
+    told, what pairing gave and the key of 'serve' under another key, or plain without
+    one; what was there is overwritten.
 
     Raises:
         OSError: a file cannot be written.
@@ -48,6 +49,7 @@ def _files() -> Iterator[tuple[Path, str]]:
         (allowed_path(), ALLOWED),
         (spent_path(ledger_path()), SPENT),
         (state_folder() / FILE_NAME, PAIRED),
+        (key_path(), KEY),
         (profile_path(store_path()), PROFILE),
     ]
     yield from ((path, what) for path, what in candidates if path.is_file())

@@ -9,13 +9,14 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from decoding_core.errors import InvalidSettingsError
 from edge_app.config.settings import store_path
+from models.lazy_commands import Command
 from personal_store.errors import StoreError
 
 _MOST = 50
 """Completions that a terminal shows at once."""
 
 
-@click.command("completion")
+@click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def command(shell: str) -> None:
     """Print a script with which a shell completes commands, options and values.

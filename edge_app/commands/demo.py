@@ -15,13 +15,14 @@ from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings
 from edge_app.sample.filling import make_ready
 from edge_app.service.requests import WriteRequest
+from models.lazy_commands import Command
 from models.prompts import Request
 from personal_store import Store
 
 _STOPPED = 130
 
 
-@click.command("demo")
+@click.command("demo", cls=Command)
 @click.option("--seed", type=int, default=4, show_default=True)
 def command(seed: int) -> None:
     """Write a letter from sample letters, and say how it came about.
@@ -43,7 +44,7 @@ def command(seed: int) -> None:
     with Store.open(chosen.store) as store:
         click.echo(f"sample letters: {make_ready(store)}")
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
-    output = Output(request, as_json=False, plain=False, aside=False)
+    output = Output(request, as_json=False, plain=False, verbose=True, aside=False)
     with (
         stoppable() as stop,
         closing(WritingService(chosen)) as service,

@@ -13,6 +13,7 @@ from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.folders import state_folder
+from models.lazy_commands import Command
 from models.owner_only import exposure
 from personal_store import Store
 from personal_store.errors import StoreError
@@ -28,12 +29,13 @@ _PRIVATE = (
         "engine-*",
         "people*",
         "paired*",
+        "serve-key*",
     ),
 )
 """What is ours in the state folder, which may hold other things as well."""
 
 
-@click.command("doctor")
+@click.command("doctor", cls=Command)
 def command() -> None:
     """Check that everything works on this machine; exit status 1 if not."""
     try:

@@ -1,4 +1,4 @@
-"""`specsteer evaluate`."""
+"""`specsteer lab evaluate`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from edge_app.commands.measuring import (
 )
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings
+from models.lazy_commands import Command
 
 if TYPE_CHECKING:
     from edge_app.evaluation.pair import Measuring
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
 _STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
 
 
-@click.command("evaluate")
-@texts_and_models
+@click.command("evaluate", cls=Command)
 @click.option(
     "--synthetic",
     type=click.IntRange(1),
@@ -57,6 +57,7 @@ _STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
     metavar="FILE",
     help="Write all settings and figures there too.",
 )
+@texts_and_models
 def command(paths: tuple[Path, ...], **options: Any) -> None:
     """Measure how much a history helps to predict what its writer really wrote.
 
@@ -68,9 +69,9 @@ def command(paths: tuple[Path, ...], **options: Any) -> None:
     JSON lines, plain or .xz; docs/evaluate.md describes them.
 
     \b
-        specsteer evaluate
-        specsteer evaluate --sample --queries 5 --strength 0.5,1
-        specsteer evaluate eval/ --users 20 --json figures.json
+        specsteer lab evaluate
+        specsteer lab evaluate --sample --queries 5 --strength 0.5,1
+        specsteer lab evaluate eval/ --users 20 --json figures.json
     """
     if options["sample"] and (paths or options["synthetic"]):
         raise click.UsageError("--sample excludes PATH and --synthetic")

@@ -8,11 +8,12 @@ import click
 
 from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
 from edge_app.config.settings import store_path
+from models.lazy_commands import Command
 from personal_store import Store
 from personal_store.lifecycle.trash import exclude
 
 
-@click.command("exclude")
+@click.command("exclude", cls=Command)
 @selecting
 @click.option("--undo", is_flag=True, help="Use these texts again.")
 @assume_yes

@@ -16,6 +16,7 @@ from edge_app.commands.selecting import agreed, assume_yes, found, selecting, wh
 from edge_app.commands.vocabularies import detokenizers
 from edge_app.config.settings import ledger_path, store_path
 from models.asking import confirm
+from models.lazy_commands import Command
 from personal_store import Store
 from personal_store.lifecycle.forgetting import forget, forget_everything
 from personal_store.lifecycle.late_cleaning import clean_all_waiting
@@ -23,7 +24,7 @@ from personal_store.lifecycle.proof import Proof
 from personal_store.lifecycle.traces import Traces, strangers
 
 
-@click.command("forget")
+@click.command("forget", cls=Command)
 @selecting
 @click.option("--everything", is_flag=True, help="Empty the store wholly.")
 @assume_yes
@@ -141,7 +142,7 @@ def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> N
             adapter.keep(without(about, held))
         if yes or not sys.stdin.isatty():
             click.echo(
-                f"{words}: 'specsteer adapter remove {adapter.name}' deletes it",
+                f"{words}: 'specsteer lab adapter remove {adapter.name}' deletes it",
                 err=True,
             )
         elif confirm(f"{words}. Delete it?"):

@@ -10,6 +10,7 @@ from edge_app.commands.import_auto import Owner, go_on, import_everything, impor
 from edge_app.commands.import_imap import import_sent_folder
 from edge_app.commands.import_watch import import_and_watch
 from edge_app.config.settings import store_path
+from models.lazy_commands import Command
 from personal_store import Store, importers
 from personal_store.importers import TalkImporter
 
@@ -38,7 +39,7 @@ Where each service hides its export: docs/importing.md.
 """
 
 
-@click.command("import", help=_HELP)
+@click.command("import", cls=Command, help=_HELP)
 @click.argument("kind", metavar="KIND")
 @click.argument("path", required=False, type=click.Path(path_type=Path, readable=False))
 @click.option(

@@ -9,6 +9,7 @@ import click
 from decoding_core.foreign_text import one_line
 from edge_app.config.settings import store_path
 from models.asking import confirm
+from models.lazy_commands import Group
 from personal_store import Store
 from personal_store.lifecycle.identities import (
     add_identities,
@@ -20,7 +21,7 @@ from personal_store.lifecycle.identities import (
 _ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS...")
 
 
-@click.group("me", invoke_without_command=True)
+@click.group("me", cls=Group, invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """Say which addresses are yours; stored texts change sides at once.

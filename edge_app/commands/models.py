@@ -30,6 +30,7 @@ from edge_app.commands.selecting import assume_yes, confirmed
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings
 from models.catalogue import HubModel, cards, hub_models
+from models.lazy_commands import Group
 from models.local.describing import ModelDescription, describe, first_difference
 from models.local.finding import FoundModel, found_models, resolve
 from models.local.memory import machine_memory, pair_memory
@@ -51,7 +52,7 @@ _PAIR = (
 )
 
 
-@click.group("models")
+@click.group("models", cls=Group)
 def command() -> None:
     """Find, get, check and choose the pair of models.
 

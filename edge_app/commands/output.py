@@ -26,9 +26,11 @@ from edge_app.decoding.events import (
     Token,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.words.whole import count_words
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORTH_A_WORD = 0.01
+_BY_CHECKER = ("recovered", "bonus")
 _BROKEN_OFF = {
     "full": "there is no more room in the model",
     "refused": "the server refused every draft; a lower --threshold refuses fewer",
@@ -40,13 +42,20 @@ class Output:
     """A reader of the event stream. `close` shows also a text that was broken off."""
 
     def __init__(
-        self, request: WriteRequest, *, as_json: bool, plain: bool, aside: bool = True
+        self,
+        request: WriteRequest,
+        *,
+        as_json: bool,
+        plain: bool,
+        verbose: bool = False,
+        aside: bool = True,
     ) -> None:
-        """`aside`: say the rest on stderr, so that stdout is the text alone."""
+        """`verbose`: say all figures; `aside`: say what is no text on stderr."""
         self._aside = aside
         self._request = request
         self._as_json = as_json
         self._plain = plain
+        self._verbose = verbose
         self._looks = may_style() and not plain
         self._tokens: list[Token] = []
         self._held: list[HeldBack] = []
@@ -104,6 +113,28 @@ class Output:
             click.echo()
         if self._finished is not None and self._finished.reason in _BROKEN_OFF:
             self._say(f"the text ends here: {_BROKEN_OFF[self._finished.reason]}")
+        self._say(self._in_brief())
+        if self._verbose:
+            self._say(self._figures())
+
+    def _in_brief(self) -> str:
+        """How many words the text has, and whose they are."""
+        reason = self._finished.reason if self._finished else "failed"
+        ended = {"stopped": "stopped", "failed": "broken off"}.get(reason, "done")
+        counts = count_words(
+            (token.text, "replaced" if token.origin in _BY_CHECKER else "kept")
+            for token in self._tokens
+        )
+        here, there = counts["kept"], counts["replaced"]
+        words = "1 word" if here + there == 1 else f"{here + there} words"
+        if not self._statistics().bytes_up:
+            return f"{ended}: {words}, written on this device alone; nothing left it"
+        return (
+            f"{ended}: {words}, {here} drafted here, {there} from the checker; "
+            "specsteer sent shows what left"
+        )
+
+    def _figures(self) -> str:
         said = [numbers(self._statistics())]
         if self._reckoned:
             said.append(told(self._reckoned[-1]))
@@ -113,7 +144,7 @@ class Output:
             said.insert(0, f"read {texts} ({self._found.personalisation})")
         if self._found.adapter:
             said.insert(0, f"with the adapter {self._found.adapter}")
-        self._say(" · ".join(said))
+        return " · ".join(said)
 
     @property
     def text(self) -> str:

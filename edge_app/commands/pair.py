@@ -24,9 +24,10 @@ from edge_app.config.settings import (
 )
 from edge_app.privacy.ledger import Ledger
 from models.folders import state_folder
+from models.lazy_commands import Command
 
 
-@click.command("pair")
+@click.command("pair", cls=Command)
 @click.argument("link_or_code")
 @click.option(
     "--server",

@@ -19,6 +19,7 @@ from edge_app.config.settings import (
 from edge_app.privacy.guard.allowed import keep_allowed, read_allowed
 from edge_app.privacy.guard.checking import Report, check
 from edge_app.privacy.guard.history import index_of_store
+from models.lazy_commands import Group
 from models.prompts import Request
 from personal_store import Store
 
@@ -26,7 +27,7 @@ _TEXTS = 50
 """Texts of the store that a text is compared with: those that share words with it."""
 
 
-@click.group("privacy")
+@click.group("privacy", cls=Group)
 def command() -> None:
     """See what the guard keeps on this device, and allow what it need not.
 

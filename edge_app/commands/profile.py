@@ -14,6 +14,7 @@ from decoding_core.foreign_text import legible
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings, sample_store_path, store_path
 from edge_app.decoding.events import Event, Notice
+from models.lazy_commands import Command
 
 if TYPE_CHECKING:
     from edge_app.service.profiles import Profile
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _STOPPED = 130
 
 
-@click.command("profile")
+@click.command("profile", cls=Command)
 @click.argument(
     "what", type=click.Choice(["show", "refresh", "forget"]), default="show"
 )

@@ -16,6 +16,7 @@ from decoding_core.foreign_text import one_line
 from edge_app.config.settings import store_path
 from models.asking import confirm
 from models.folders import WRITER_VARIABLE, WRITERS, state_folder
+from models.lazy_commands import Command
 from personal_store.database import keys
 from personal_store.files.private_files import shred
 from personal_store.ingest.guards import in_words
@@ -35,6 +36,7 @@ _OURS = (
     ("settings.toml*", "settings"),
     ("allowed.txt*", "phrases that may leave"),
     ("paired-server.json*", "the paired server and its token"),
+    ("serve-key*", "the key of 'specsteer serve'"),
     ("adapters", "personal adapters"),
     ("models", "models that were pulled"),
     ("engine-*.json*", "what was measured of this machine"),
@@ -56,7 +58,7 @@ class Item:
     secret: bool = True
 
 
-@click.command("purge")
+@click.command("purge", cls=Command)
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(dry_run: bool, yes: bool) -> None:

@@ -6,11 +6,12 @@ import click
 
 from edge_app.commands.progress import Progress
 from edge_app.config.settings import store_path
+from models.lazy_commands import Command
 from personal_store import Store
 from personal_store.lifecycle.late_cleaning import reclean
 
 
-@click.command("reclean")
+@click.command("reclean", cls=Command)
 @click.option("--all", "everything", is_flag=True, help="Also those of these rules.")
 def command(everything: bool) -> None:
     """Cut quotes and signatures again, with the rules of this version.

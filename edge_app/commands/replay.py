@@ -26,12 +26,13 @@ from edge_app.decoding.events import (
     Verified,
 )
 from models.asking import confirm
+from models.lazy_commands import Command
 
 if TYPE_CHECKING:
     from edge_app.service.tape import Recorded, Tape
 
 
-@click.command("replay")
+@click.command("replay", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--plain", is_flag=True, help="A line per event, also in a terminal.")
 @click.option(

@@ -15,6 +15,7 @@ from edge_app.commands.selecting import condition, filtering
 from edge_app.config.settings import sample_store_path, store_path
 from edge_app.retrieval.context import title
 from edge_app.sample.filling import make_ready
+from models.lazy_commands import Command
 from personal_store import Passage, Store
 
 _EMPTY = {
@@ -26,14 +27,14 @@ _EXCERPT = 240
 _INDENT = " " * 8
 
 
-@click.command("search")
+@click.command("search", cls=Command)
 @click.argument("query")
-@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
-@click.option("--to", "recipient", help="Rank texts to this person higher.")
-@filtering
 @click.option("--received", is_flag=True, help="Search what others wrote to you.")
-@click.option("--explain", is_flag=True, help="Show what each score consists of.")
 @click.option("--sample", is_flag=True, help="Search the sample letters.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@filtering
+@click.option("--to", "recipient", help="Rank texts to this person higher.")
+@click.option("--explain", is_flag=True, help="Show what each score consists of.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 def command(explain: bool, as_json: bool, **options: Any) -> None:
     """Find your own texts that match QUERY, best first.

@@ -19,9 +19,10 @@ from edge_app.privacy.in_words import (
     sendings,
 )
 from edge_app.privacy.spent import read_spent, spent_path
+from models.lazy_commands import Command
 
 
-@click.command("sent")
+@click.command("sent", cls=Command)
 @click.option("--last", is_flag=True, help="Only the last text.")
 @click.option("--brief", is_flag=True, help="A line for each message, without words.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")

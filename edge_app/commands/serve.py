@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 import sys
 from contextlib import closing
@@ -15,18 +16,27 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
+from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import build
 from edge_app.commands import completion
 from edge_app.commands.stopping import stoppable
-from edge_app.config.settings import GuardMode, read_settings
+from edge_app.config.sealed import read_file, write_file
+from edge_app.config.settings import GuardMode, read_settings, store_path
 from edge_app.service.requests import WriteRequest
+from models.folders import state_folder
+from models.lazy_commands import Command
+from models.owner_only import close_to_others
 from models.prompts import TASKS, Request
 
 PORT = 8777
+KEY = "key of 'specsteer serve'"
+"""What the file is, where it is sealed."""
+_KEY_BYTES = 32
+_KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
 
 
-@click.command("serve")
+@click.command("serve", cls=Command)
 @click.option(
     "--port",
     default=PORT,
@@ -41,6 +51,25 @@ PORT = 8777
     show_default=True,
     help="What the model 'specsteer' writes; 'specsteer-review' and so on name others.",
 )
+@click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
+@click.option("--offline", is_flag=True, help="Write on this device alone.")
+@click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="Also answer pages of this exact origin in a browser, such as "
+    "http://localhost:3000, if they have the key; may be given several times. none",
+)
+@click.option(
+    "--web",
+    is_flag=True,
+    help="Show the app to a browser of this machine instead (extra 'web').",
+)
+@click.option(
+    "--new-key", is_flag=True, help="Make another key; programs need it from now on."
+)
 @click.option(
     "--max-tokens",
     type=click.IntRange(1),
@@ -49,7 +78,6 @@ PORT = 8777
     help="How long a text may get where a program does not say.",
 )
 @click.option("--method", help="How to decode, as for 'specsteer write'. steering")
-@click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
 @click.option(
     "--specialist",
     type=click.Path(path_type=Path),
@@ -62,7 +90,6 @@ PORT = 8777
     shell_complete=completion.models,
     help="The same for the server that is started here.",
 )
-@click.option("--offline", is_flag=True, help="Write on this device alone.")
 @click.option(
     "--guard",
     type=click.Choice(get_args(GuardMode)),
@@ -72,31 +99,18 @@ PORT = 8777
 @click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
 @click.option("--lora", metavar="NAME", help="A personal adapter; 'off' for none. off")
 @click.option("--no-history", is_flag=True, help="Do not read your own texts.")
-@click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
-@click.option(
-    "--allow-origin",
-    "origins",
-    metavar="ORIGIN",
-    multiple=True,
-    help="Also answer pages of this exact origin in a browser, such as "
-    "http://localhost:3000, if they have the token; may be given several times. none",
-)
-@click.option(
-    "--web",
-    is_flag=True,
-    help="Show the app to a browser of this machine instead (extra 'web').",
-)
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Let other programs of this machine write in your voice.
 
     Listens on loopback alone, as OpenAI's API, until Ctrl-C. One line of JSON on
-    stdout says the address and a token, which is new at each start and whoever has it
-    can ask for texts: give both to your editor or mail client.
+    stdout says the address and a key: give both to your editor or mail client. Whoever
+    has the key can ask for texts; it stays the same until --new-key makes another.
 
     \b
         specsteer serve
-        curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8777/v1/models
+        specsteer serve --new-key
+        curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8777/v1/models
 
     With --web the app opens in a browser: the line of JSON holds a link that works
     once. The app follows your settings, so --port is the only other option then.
@@ -141,7 +155,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             may_go_offline=not options["no_offline"],
             guard=options["guard"] or settings.guard,
         ),
-        secrets.token_urlsafe(32),
+        kept_key(key_path(), new=options["new_key"]),
         origins,
     )
     # A generalist that is named is for a server here, also where the settings name one.
@@ -169,6 +183,31 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         EndpointServer(
             create_endpoint(service, config, say), options["port"], listening
         ).listen()
+
+
+def key_path() -> Path:
+    """Where the key lies that programs ask with."""
+    return state_folder() / "serve-key"
+
+
+def kept_key(path: Path, *, new: bool) -> str:
+    """The key of the last start, or a new one, which is kept for the next.
+
+    Raises:
+        InvalidSettingsError: the file holds no key.
+        StoreLockedError: it is sealed, and the store's key is not to be had.
+    """
+    if new or not path.exists():
+        key = secrets.token_urlsafe(_KEY_BYTES)
+        write_file(path, f"{key}\n".encode(), KEY, store_path())
+        return key
+    close_to_others(path)
+    kept = read_file(path, KEY, store_path())
+    if not _KEY.fullmatch(kept):
+        raise InvalidSettingsError(
+            f"{path} holds no key: 'specsteer serve --new-key' makes another"
+        )
+    return kept.decode().strip()
 
 
 def _serve_browser(port: int) -> None:

@@ -7,13 +7,14 @@ import click
 from decoding_core.foreign_text import legible
 from edge_app.commands.selecting import outline
 from edge_app.config.settings import store_path
+from models.lazy_commands import Command
 from personal_store import Store, StoreError
 from personal_store.lifecycle.late_cleaning import clean_all_waiting
 from personal_store.lifecycle.raw_bodies import read
 from personal_store.lifecycle.selectors import outlines
 
 
-@click.command("show")
+@click.command("show", cls=Command)
 @click.argument("record_id", metavar="ID", type=click.IntRange(1))
 @click.option("--raw", is_flag=True, help="What it was cleaned out of.")
 @click.option("--clean", is_flag=True, help="The own words, as they are used (usual).")

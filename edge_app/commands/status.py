@@ -20,6 +20,7 @@ from edge_app.config.settings import (
 )
 from edge_app.privacy.ledger import read_ledger
 from models.folders import state_folder
+from models.lazy_commands import Command
 from personal_store import Store
 from personal_store.extras import how_to_add
 from personal_store.ingest.guards import in_words
@@ -30,7 +31,7 @@ _REASONS = 5
 _NO_TEXTS = "none; 'specsteer import --help' says how"
 
 
-@click.command("status")
+@click.command("status", cls=Command)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(as_json: bool) -> None:
     """Show what is on this device: texts, where they come from, settings, ledger.

@@ -17,6 +17,7 @@ from edge_app.commands.selecting import assume_yes, confirmed
 from edge_app.config.sealed import key_of, read_file
 from edge_app.config.settings import SETTINGS, settings_path, store_path
 from models.asking import ask_secret
+from models.lazy_commands import Group
 from personal_store import Store, StoreError
 from personal_store.database.copies import back_up, backup_path
 from personal_store.errors import faults
@@ -35,7 +36,7 @@ _FORMATS = {"jsonl": as_lines, "mbox": as_mailbox}
 _OTHER = click.argument("other", metavar="FILE", type=click.Path(path_type=Path))
 
 
-@click.group("store")
+@click.group("store", cls=Group)
 def command() -> None:
     """Back up, restore, merge, export and encrypt the store of your texts.
 
@@ -192,8 +193,9 @@ def encrypt(keyring: bool) -> None:
     """Encrypt the store, its backup and what lies beside it, with a passphrase or a
     key in the keyring.
 
-    Beside it lie the ledger, kept drafts, the profile, the settings and what pairing
-    gave; 'specsteer store settings' shows the settings then. Adapters are left out.
+    Beside it lie the ledger, kept drafts, the profile, the settings, what pairing gave
+    and the key of 'specsteer serve'; 'specsteer store settings' shows the settings
+    then. Adapters are left out.
 
     The passphrase is asked for, or read from SPECSTEER_STORE_KEY; so it is whenever
     the store is opened. With --keyring it is the system's keyring that opens the store;

@@ -15,6 +15,7 @@ from edge_app.commands.selecting import (
     which,
 )
 from edge_app.config.settings import store_path
+from models.lazy_commands import Command
 from personal_store import Store
 from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
 from personal_store.lifecycle.selectors import outlines
@@ -26,11 +27,11 @@ from personal_store.lifecycle.trash import (
 )
 
 
-@click.command("trash")
-@selecting
+@click.command("trash", cls=Command)
 @click.option("--list", "listing", is_flag=True, help="Show what lies in the trash.")
 @click.option("--restore", "back", is_flag=True, help="Take these texts out again.")
 @assume_yes
+@selecting
 def command(listing: bool, back: bool, yes: bool, **options: Any) -> None:
     """Put texts away for 30 days, after which they are forgotten for good.
 

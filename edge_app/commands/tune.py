@@ -1,4 +1,4 @@
-"""`specsteer tune`."""
+"""`specsteer lab tune`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from edge_app.commands.measuring import (
 from edge_app.commands.output import CYAN, echo_ours, may_style, styled
 from edge_app.commands.stopping import stoppable
 from edge_app.config.settings import read_settings
+from models.lazy_commands import Command
 
 if TYPE_CHECKING:
     from edge_app.evaluation.pair import Measuring
@@ -39,8 +40,7 @@ _STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
 _THRESHOLDS = "1,0.5,0.2,0.1,0.05,0.01"
 
 
-@click.command("tune")
-@texts_and_models
+@click.command("tune", cls=Command)
 @click.option(
     "--strength",
     "strengths",
@@ -63,17 +63,18 @@ _THRESHOLDS = "1,0.5,0.2,0.1,0.05,0.01"
     metavar="FILE",
     help="Write all settings and figures there too.",
 )
+@texts_and_models
 def command(paths: tuple[Path, ...], **options: Any) -> None:
     """Find the strength and the threshold that suit your own texts.
 
-    The last texts in your store are held out, as 'specsteer evaluate' does, and each
-    strength and threshold is tried on them. What is set now is changed for what is
+    The last texts in your store are held out, as 'specsteer lab evaluate' does, and
+    each strength and threshold is tried on them. What is set now is changed for what is
     clearly better, and never for what may be chance; and only with --write.
 
     \b
-        specsteer tune
-        specsteer tune --queries 30 --write
-        specsteer tune --sample --strength 0.5,1,2
+        specsteer lab tune
+        specsteer lab tune --queries 30 --write
+        specsteer lab tune --sample --strength 0.5,1,2
     """
     if options["sample"] and paths:
         raise click.UsageError("--sample excludes PATH")

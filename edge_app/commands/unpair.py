@@ -8,9 +8,10 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.config.paired import read_paired, remove_paired
 from models.folders import state_folder
+from models.lazy_commands import Command
 
 
-@click.command("unpair")
+@click.command("unpair", cls=Command)
 def command() -> None:
     """Forget the server that this device was paired with, and its token."""
     folder, name = state_folder(), "NAME"

@@ -30,6 +30,7 @@ from edge_app.sample.filling import make_ready
 from edge_app.service.answering import LONGEST_LETTER, sender_of
 from edge_app.service.requests import MayLeave, WriteRequest
 from models.asking import choose
+from models.lazy_commands import Command, shows_all
 from models.prompts import TASKS, Request
 from personal_store import Store
 from personal_store.search.ranking import is_to
@@ -62,11 +63,12 @@ class _NumberOrAuto(click.ParamType["float | str"]):
             self.fail(f"'{value}' is neither a {kind} nor 'auto'.", param, ctx)
 
 
-class _Write(click.Command):
-    """Lists the methods and the personalisations below the options."""
+class _Write(Command):
+    """Lists the methods and the personalisations below all options."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
+        if not shows_all(ctx):
+            return
         with formatter.section("Methods"):
             formatter.write_dl([(name, summary(name)) for name in available()])
         with formatter.section("Personalisations"):
@@ -80,7 +82,13 @@ class _Write(click.Command):
 
 @click.command("write", cls=_Write)
 @click.argument("request")
-@click.option("--task", type=click.Choice(TASKS), default="email", show_default=True)
+@click.option(
+    "--task",
+    type=click.Choice(TASKS),
+    default="email",
+    show_default=True,
+    help="What kind of text it is.",
+)
 @click.option(
     "--to",
     "recipient",
@@ -94,6 +102,35 @@ class _Write(click.Command):
     metavar="ID",
     help="Answer this text, as 'search --received' numbers it, to who wrote it.",
 )
+@click.option(
+    "--max-tokens",
+    type=int,
+    default=300,
+    show_default=True,
+    help="Where the text is cut at the latest.",
+)
+@click.option("--offline", is_flag=True, help="Write on this device alone.")
+@click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("-v", "--verbose", is_flag=True, help="Say all figures, too.")
+@click.option("--seed", type=int, help="The same number gives the same text again.")
+@click.option("--no-history", is_flag=True, help="Do not read your own texts.")
+@click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
+@click.option(
+    "--guard",
+    type=click.Choice(get_args(GuardMode)),
+    help="What becomes of names, numbers and copied phrases. placeholder",
+)
+@click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
+@click.option("--plain", is_flag=True, help="A line per sentence, for screen readers.")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep all that happens in a new file, which 'specsteer replay' plays.",
+)
+@click.option("--temperature", type=float, help="0 always takes the likeliest. 0.7")
+@click.option("--top-p", type=float, help="Share of likely tokens to draw from. 0.95")
 @click.option("--method", help="How to decode; listed below. steering")
 @click.option(
     "--base",
@@ -129,11 +166,6 @@ class _Write(click.Command):
     metavar="MS",
     help="Milliseconds between two rounds, whatever they take. 0: none",
 )
-@click.option("--temperature", type=float, help="0 always takes the likeliest. 0.7")
-@click.option("--top-p", type=float, help="Share of likely tokens to draw from. 0.95")
-@click.option("--seed", type=int, help="The same number gives the same text again.")
-@click.option("--max-tokens", type=int, default=300, show_default=True)
-@click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
 @click.option("--token", help="The server's token; better set SPECSTEER_TOKEN.")
 @click.option(
     "--token-in-clear",
@@ -165,13 +197,6 @@ class _Write(click.Command):
     metavar="NATS",
     help="The most that a token may tell it once that is spent. 0",
 )
-@click.option("--offline", is_flag=True, help="Write on this device alone.")
-@click.option(
-    "--guard",
-    type=click.Choice(get_args(GuardMode)),
-    help="What becomes of names, numbers and copied phrases. placeholder",
-)
-@click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
 @click.option(
     "--personalisation", help="What of your texts is read; listed below. bm25"
 )
@@ -180,21 +205,11 @@ class _Write(click.Command):
     metavar="NAME",
     help="A personal adapter, by its name or path; 'off' for none. off",
 )
-@click.option("--no-history", is_flag=True, help="Do not read your own texts.")
-@click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
-@click.option("--plain", is_flag=True, help="A line per sentence, for screen readers.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option(
-    "--record",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Keep all that happens in a new file, which 'specsteer replay' plays.",
-)
 def command(request: str, **options: Any) -> None:
     """Write what REQUEST asks for, in your voice.
 
-    Only the text goes to stdout; one line of numbers goes to stderr. What is piped in,
-    and what is replied to, is read as private notes: the device alone sees it.
+    Only the text goes to stdout; one line goes to stderr. What is piped in, and what is
+    replied to, is read as private notes: the device alone sees it.
 
     \b
         specsteer write --to Ana "Thank her for the photos" > letter.txt
@@ -221,7 +236,12 @@ def command(request: str, **options: Any) -> None:
     wanted = _write_request(request, options, settings)
     build(wanted.settings)  # an unknown method is refused before any model is loaded
     personalisation.build(wanted.personalisation)
-    output = Output(wanted, as_json=options["as_json"], plain=options["plain"])
+    output = Output(
+        wanted,
+        as_json=options["as_json"],
+        plain=options["plain"],
+        verbose=options["verbose"],
+    )
     with (
         _recorder(wanted, options) as recorder,
         stoppable() as stop,

@@ -90,7 +90,7 @@ class OnlyPrograms:
             # A browser asks without the token whether the page may ask with it.
             refusal = _preflight(headers)
         elif not self._is_right(headers.get("authorization", "")):
-            words = "send the token that 'specsteer serve' printed, as the API key"
+            words = "send the key that 'specsteer serve' printed, as the API key"
             refusal = _error(401, words, "invalid_api_key")
         started = False
 

@@ -68,7 +68,7 @@ def read_file(path: Path) -> LoraFile:
     """
     if not path.is_file():
         raise ModelNotFoundError(
-            f"there is no adapter at {path}; 'specsteer adapter list' shows yours"
+            f"there is no adapter at {path}; 'specsteer lab adapter list' shows yours"
         )
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
@@ -80,8 +80,9 @@ def read_file(path: Path) -> LoraFile:
             raise ModelError(f"{path} is damaged: its '{name}' is no text")
     if values.get("general.type") != "adapter" or values.get("adapter.type") != "lora":
         raise ModelError(
-            f"{path} is no LoRA; 'specsteer adapter train' makes one, and llama.cpp's "
-            "convert_lora_to_gguf.py turns one of Hugging Face's into a GGUF file"
+            f"{path} is no LoRA; 'specsteer lab adapter train' makes one, and "
+            "llama.cpp's convert_lora_to_gguf.py turns one of Hugging Face's into a "
+            "GGUF file"
         )
     if "adapter.alora.invocation_tokens" in values:
         raise ModelError(f"{path} is a LoRA that begins in mid-text: not known here")

@@ -1,4 +1,4 @@
-"""`specsteer bench`: every measurement is there, found by the name of its file."""
+"""`specsteer lab bench`: every measurement is there, found by the name of its file."""
 
 import lzma
 from pathlib import Path
@@ -17,7 +17,7 @@ NAMES = [name for found in measurements().values() for name in found]
 
 def help_of(*names):
     result = CliRunner().invoke(
-        command, [*names, "--help"], prog_name="specsteer bench"
+        command, [*names, "--help"], prog_name="specsteer lab bench"
     )
     assert result.exit_code == 0
     return result.stdout
@@ -134,7 +134,7 @@ def test_what_cannot_be_measured_is_wrong_usage(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
-    result = CliRunner().invoke(command, words, prog_name="specsteer bench")
+    result = CliRunner().invoke(command, words, prog_name="specsteer lab bench")
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1].startswith("Error: Invalid value for ")
     assert result.stdout == ""
@@ -146,6 +146,6 @@ def test_what_is_no_history_is_named(line, tmp_path):
     """A file of another kind, or one that is cut off."""
     data = lzma.compress((line or "x" * 99).encode())
     (tmp_path / "a.jsonl.xz").write_bytes(data if line else data[:40])
-    result = CliRunner().invoke(cli, ["bench", "forgetting", str(tmp_path)])
+    result = CliRunner().invoke(cli, ["lab", "bench", "forgetting", str(tmp_path)])
     assert result.exit_code == 1
     assert "a.jsonl.xz holds no histories" in result.stderr

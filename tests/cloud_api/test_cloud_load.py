@@ -1,5 +1,5 @@
 """The server under load, over real sockets: a flood, mutated frames, idle sockets, and
-whether its memory stays flat. With the embedded pair; `specsteer bench` has the
+whether its memory stays flat. With the embedded pair; `specsteer lab bench` has the
 figures: `load`, `flood` and `soak`."""
 
 import asyncio

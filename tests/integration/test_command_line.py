@@ -108,7 +108,7 @@ def sentence(result):
 def test_a_text_with_its_numbers_and_sources(write):
     """All of `--json`, from the sample letters over a real socket."""
     result = write(
-        *("--json", "--sample", "--to", "Ana", "--max-tokens", "30"),
+        *("--json", "-v", "--sample", "--to", "Ana", "--max-tokens", "30"),
         *("--temperature", "0", "--threshold", "2", "Thank Ana for the photos."),
     )
     body = json.loads(result.stdout)

@@ -105,8 +105,8 @@ def test_a_relative_path_of_the_interpreter(folder, home):
         ["doctor"],
         ["search", "--sample", "plum"],
         ["status"],
-        ["bench", "cost", "--help"],
-        ["bench", "quality", "--help"],
+        ["lab", "bench", "cost", "--help"],
+        ["lab", "bench", "quality", "--help"],
     ],
     ids=" ".join,
 )

@@ -84,8 +84,13 @@ CASES = {
         "{hostile}",
         "{tape} --speed {hostile}",
     ],
-    ("evaluate",): ["{missing}", "{eval}", "{jsonl}", "--{hostile}"],
-    ("tune",): ["{missing}", "{eval}", "--queries {hostile}", "--json {missing}/a/b"],
+    ("lab", "evaluate"): ["{missing}", "{eval}", "{jsonl}", "--{hostile}"],
+    ("lab", "tune"): [
+        "{missing}",
+        "{eval}",
+        "--queries {hostile}",
+        "--json {missing}/a/b",
+    ],
     ("privacy", "check"): [
         "{hostile}",
         "{hostile} --request {hostile} --to {hostile}",
@@ -97,10 +102,14 @@ CASES = {
         "{hostile} && privacy allow",
     ],
     ("profile",): ["", "{hostile}", "refresh --specialist {gguf}"],
-    ("adapter", "train"): ["--name {hostile}", "~--person {hostile}", "--{hostile}"],
-    ("adapter", "list"): ["~", "~--json"],
-    ("adapter", "show"): ["{hostile}"],
-    ("adapter", "remove"): ["{hostile} --yes"],
+    ("lab", "adapter", "train"): [
+        "--name {hostile}",
+        "~--person {hostile}",
+        "--{hostile}",
+    ],
+    ("lab", "adapter", "list"): ["~", "~--json"],
+    ("lab", "adapter", "show"): ["{hostile}"],
+    ("lab", "adapter", "remove"): ["{hostile} --yes"],
     ("status",): ["", "--json"],
     ("show",): ["1", "1 --raw", "4", "{hostile}"],
     ("me",): ["", "{hostile}"],
@@ -137,27 +146,35 @@ CASES = {
     ("models", "pull"): ["{hostile}"],
     ("models", "use"): ["{gguf} {missing}", "{hostile} {hostile}"],
     ("models", "remove"): ["{hostile}"],
-    ("bench", "engines"): ["--texts {hostile}"],
-    ("bench", "adapter"): ["--json {hostile} {hostile}"],
-    ("bench", "quality"): ["--data {missing}", "--data {eval}", "--{hostile}"],
-    ("bench", "cost"): ["--specialist {gguf}", "--history {hostile}"],
-    ("bench", "agreement"): ["--requests {gguf}", "--each {hostile}"],
-    ("bench", "coverage"): ["--requests {gguf}", "--requests {eval}", "--{hostile}"],
-    ("bench", "cleaning"): ["--by {hostile}"],
-    ("bench", "exactness"): ["{hostile}"],
-    ("bench", "flood"): ["--texts {hostile}"],
-    ("bench", "load"): ["--json {hostile} {hostile}"],
-    ("bench", "soak"): ["--minutes {hostile}"],
-    ("bench", "forgetting"): ["{missing}"],
-    ("bench", "guard"): ["--data {missing}", "--data {gguf}", "--count {hostile}"],
-    ("bench", "habits"): ["--specialist {gguf}"],
-    ("bench", "importing"): ["--seed {hostile}"],
-    ("bench", "latency"): ["--runs {hostile}"],
-    ("bench", "loops"): ["--generalist {gguf}"],
-    ("bench", "privacy"): ["--conditions {hostile}", "--data {missing}"],
-    ("bench", "retrieval"): ["--texts {hostile}"],
-    ("bench", "samples"): ["--specialist {gguf}"],
-    ("bench", "speed"): ["--engines {hostile}", "--json {hostile} {hostile}"],
+    ("lab", "bench", "engines"): ["--texts {hostile}"],
+    ("lab", "bench", "adapter"): ["--json {hostile} {hostile}"],
+    ("lab", "bench", "quality"): ["--data {missing}", "--data {eval}", "--{hostile}"],
+    ("lab", "bench", "cost"): ["--specialist {gguf}", "--history {hostile}"],
+    ("lab", "bench", "agreement"): ["--requests {gguf}", "--each {hostile}"],
+    ("lab", "bench", "coverage"): [
+        "--requests {gguf}",
+        "--requests {eval}",
+        "--{hostile}",
+    ],
+    ("lab", "bench", "cleaning"): ["--by {hostile}"],
+    ("lab", "bench", "exactness"): ["{hostile}"],
+    ("lab", "bench", "flood"): ["--texts {hostile}"],
+    ("lab", "bench", "load"): ["--json {hostile} {hostile}"],
+    ("lab", "bench", "soak"): ["--minutes {hostile}"],
+    ("lab", "bench", "forgetting"): ["{missing}"],
+    ("lab", "bench", "guard"): [
+        "--data {missing}",
+        "--data {gguf}",
+        "--count {hostile}",
+    ],
+    ("lab", "bench", "habits"): ["--specialist {gguf}"],
+    ("lab", "bench", "importing"): ["--seed {hostile}"],
+    ("lab", "bench", "latency"): ["--runs {hostile}"],
+    ("lab", "bench", "loops"): ["--generalist {gguf}"],
+    ("lab", "bench", "privacy"): ["--conditions {hostile}", "--data {missing}"],
+    ("lab", "bench", "retrieval"): ["--texts {hostile}"],
+    ("lab", "bench", "samples"): ["--specialist {gguf}"],
+    ("lab", "bench", "speed"): ["--engines {hostile}", "--json {hostile} {hostile}"],
 }
 """Arguments of each command; {names} are of the world. What hostile words are shown is
 seen by the mark beside them, but where a case begins with ~."""
@@ -217,7 +234,7 @@ def world(prepared, tmp_path, monkeypatch):
     shutil.copytree(home, copy)
     monkeypatch.setenv("SPECSTEER_HOME", str(copy))
     monkeypatch.setenv("SPECSTEER_EXTRA_BUFFERS", "off")
-    plugin = EntryPoint(f"plugin-{NAME}", f"no.such.module:{NAME}", installed.GROUP)
+    plugin = EntryPoint(f"plugin-{NAME}", f"no.such.module:{NAME}", installed.COMMANDS)
 
     def plugins(group, name=plugin.name):
         return EntryPoints(

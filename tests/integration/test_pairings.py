@@ -51,8 +51,8 @@ def test_each_pairing_of_engines_writes_the_same_letter(models):
 
 
 def test_texts_part_only_at_ties(models, tmp_path, monkeypatch):
-    """`specsteer bench engines` counts them; a gap above its bound would be an error of
-    an engine."""
+    """`specsteer lab bench engines` counts them; a gap above its bound would be an
+    error of an engine."""
     from benchmarks.engines import bench_engines
 
     out = tmp_path / "engines.json"

@@ -1,4 +1,4 @@
-"""Histories with texts to predict, as `specsteer evaluate` reads them."""
+"""Histories with texts to predict, as `specsteer lab evaluate` reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`specsteer bench privacy` from its options to its page."""
+"""`specsteer lab bench privacy` from its options to its page."""
 
 import json
 from dataclasses import replace
@@ -18,7 +18,7 @@ from edge_app.cli import cli
 
 
 def run(*arguments):
-    words = ["bench", "privacy", *map(str, arguments)]
+    words = ["lab", "bench", "privacy", *map(str, arguments)]
     return CliRunner().invoke(cli, words, catch_exceptions=False)
 
 

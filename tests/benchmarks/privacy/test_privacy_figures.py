@@ -1,4 +1,4 @@
-"""The arithmetic of `specsteer bench privacy`."""
+"""The arithmetic of `specsteer lab bench privacy`."""
 
 from dataclasses import replace
 from itertools import combinations

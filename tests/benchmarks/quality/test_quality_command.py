@@ -1,4 +1,4 @@
-"""`specsteer bench quality`, with the embedded pair."""
+"""`specsteer lab bench quality`, with the embedded pair."""
 
 import json
 import re
@@ -26,17 +26,17 @@ WORDS = "the pier was quiet and the tea was cold so we walked home past the mill
 
 @pytest.fixture
 def run(monkeypatch):
-    """Calls `specsteer bench quality` in this process, found by the entry point that
-    the project declares; a traceback fails the test."""
+    """Calls `specsteer lab bench quality` in this process, found by the entry point
+    that the project declares; a traceback fails the test."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = EntryPoints(
-        EntryPoint(name, value, installed.GROUP)
-        for name, value in project["entry-points"][installed.GROUP].items()
+        EntryPoint(name, value, installed.LAB)
+        for name, value in project["entry-points"][installed.LAB].items()
     )
     monkeypatch.setattr(installed, "entry_points", declared.select)
 
     def call(*arguments):
-        words = ["bench", "quality", *map(str, arguments)]
+        words = ["lab", "bench", "quality", *map(str, arguments)]
         return CliRunner(charset="utf-8").invoke(
             cli, words, prog_name="specsteer", catch_exceptions=False
         )
@@ -266,7 +266,18 @@ main()
 def test_a_killed_run_goes_on(walks, tmp_path):
     """A real process, killed in the middle; what it had is not computed again."""
     cache, out = tmp_path / "cache", tmp_path / "out.json"
-    words = ["bench", "quality", *FEW, "--data", walks, "--cache", cache, "--json", out]
+    words = [
+        "lab",
+        "bench",
+        "quality",
+        *FEW,
+        "--data",
+        walks,
+        "--cache",
+        cache,
+        "--json",
+        out,
+    ]
     words += ["--methods", "steering,lossless,generalist,specialist"]
     words = list(map(str, words))
     held = [sys.executable, "-c", HELD, *words]
@@ -315,7 +326,7 @@ def test_over_a_socket_the_texts_are_the_same(run, walks, tmp_path):
 def test_every_option_is_explained(option):
     """In the list of all commands, under this one."""
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
-    of_quality = page.partition("\n## specsteer bench quality\n")[2].partition("\n## ")[
-        0
-    ]
+    of_quality = page.partition("\n## specsteer lab bench quality\n")[2].partition(
+        "\n## "
+    )[0]
     assert re.search(rf"^\| `{option}[ `].*\w", of_quality, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""`specsteer bench speed` as a whole: processes, sockets, relay, table."""
+"""`specsteer lab bench speed` as a whole: processes, sockets, relay, table."""
 
 import json
 

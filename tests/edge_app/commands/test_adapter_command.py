@@ -1,4 +1,4 @@
-"""`specsteer adapter`, and what else knows of adapters: writing, forgetting."""
+"""`specsteer lab adapter`, and what else knows of adapters: writing, forgetting."""
 
 import json
 import re
@@ -26,7 +26,7 @@ from tests.kept_adapters import about
 from tests.loras import random_lora
 from tests.waiting import ROOT, wait_until
 
-ALONE = ("write", "--offline", "--max-tokens", "8", "--seed", "1", "--to", "Ana")
+ALONE = ("write", "-v", "--offline", "--max-tokens", "8", "--seed", "1", "--to", "Ana")
 LETTERS = (
     "Hullo Ana, the pier photos came out well. Best, Tess",
     "The train was late again, and the tea was cold.",
@@ -53,12 +53,12 @@ def test_a_text_is_written_with_an_adapter(run, letters, adapter):
     if there were none."""
     plain, bare = text_of(run), text_of(run, "--no-history")
     worn = text_of(run, "--lora", "mine", "--json")
-    assert worn.stderr.startswith("with the adapter mine · read 2 texts (bm25) · ")
+    assert "\nwith the adapter mine · read 2 texts (bm25) · " in worn.stderr
     body = json.loads(worn.stdout)
     assert body["settings"]["adapter"] == "mine"
     assert body["text"].strip() != plain.stdout.strip()
     without = text_of(run, "--lora", adapter.weights, "--no-history")
-    assert without.stderr.startswith("with the adapter adapter · read 0 texts (none)")
+    assert "\nwith the adapter adapter · read 0 texts (none)" in without.stderr
     assert without.stdout != bare.stdout
     settings_path().write_text('threads = 1\nlora = "mine"\n')
     assert text_of(run).stdout.strip() == body["text"].strip()
@@ -102,13 +102,13 @@ def test_no_base_and_no_server_is_given_the_adapter(adapter, letters, monkeypatc
     assert started == [(config.generalist, config.specialist, config.engine)]
 
 
-@pytest.mark.parametrize("command", [ALONE, ("evaluate", "--sample")])
+@pytest.mark.parametrize("command", [ALONE, ("lab", "evaluate", "--sample")])
 def test_an_adapter_that_cannot_be_worn_is_refused(run, letters, adapter, command):
     """In one sentence, before a word is written."""
     words = ("--lora", "nobody", *(["x"] if command == ALONE else []))
     result = run(*command, *words)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "there is no adapter 'nobody': 'specsteer adapter list'" in result.stderr
+    assert "there is no adapter 'nobody': 'specsteer lab adapter list'" in result.stderr
     adapter.weights.write_bytes(adapter.weights.read_bytes()[:5000])
     result = run(*ALONE, "--lora", "mine", "x")
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
@@ -120,41 +120,45 @@ def test_an_adapter_that_cannot_be_worn_is_refused(run, letters, adapter, comman
 def test_adapters_are_listed_shown_and_removed(run, letters, adapter):
     named("half").keep(about({1: LETTERS[0]}, finished=False, scores={}))
     (named("broken").keep(about({})).folder / "adapter.json").write_text("{")
-    lines = run("adapter", "list").stdout.splitlines()
-    assert lines[0].startswith("broken: cannot be read; 'specsteer adapter remove'")
+    lines = run("lab", "adapter", "list").stdout.splitlines()
+    assert lines[0].startswith("broken: cannot be read; 'specsteer lab adapter remove'")
     assert lines[1].startswith(
         "half: not finished: 1 text, 2026-11-22, specialist.gguf"
     )
     change = "-10.0 % (-13.0 to -7.0)"
     assert lines[2] == f"mine: 2 texts, 2026-11-22, specialist.gguf, {change}"
-    shown = run("adapter", "show", "mine").stdout
+    shown = run("lab", "adapter", "show", "mine").stdout
     assert f"2.000 nats a token before, 1.800 after, {change}" in shown
     assert "no longer in your store" not in shown
     few = about({1: LETTERS[0]}, held_out=5)
     named("few").keep(few)
-    assert run("adapter", "show", "few").stdout.count("too few texts to tell") == 2
+    assert (
+        run("lab", "adapter", "show", "few").stdout.count("too few texts to tell") == 2
+    )
     chance = {"request": Score(2.0, 1.9, -0.1, 0.02)}
     named("few").keep(about({1: LETTERS[0]}, scores=chance))
-    assert "which may be chance" in run("adapter", "show", "few").stdout
+    assert "which may be chance" in run("lab", "adapter", "show", "few").stdout
     named("few").remove()
-    body = json.loads(run("adapter", "show", "mine", "--json").stdout)
+    body = json.loads(run("lab", "adapter", "show", "mine", "--json").stdout)
     assert body["texts"] == [1, 2]
     assert "key" not in body
     names = [
         json.loads(x)["name"]
-        for x in run("adapter", "list", "--json").stdout.splitlines()
+        for x in run("lab", "adapter", "list", "--json").stdout.splitlines()
     ]
     assert names == ["broken", "half", "mine"]
-    assert "--yes does it" in run("adapter", "remove", "mine").stderr
+    assert "--yes does it" in run("lab", "adapter", "remove", "mine").stderr
     settings_path().write_text('lora = "mine"\n')
-    done = run("adapter", "remove", "mine", "--yes")
+    done = run("lab", "adapter", "remove", "mine", "--yes")
     assert "settings.toml still names it" in done.stderr
     for name in ("broken", "half"):
-        run("adapter", "remove", name, "--yes")
+        run("lab", "adapter", "remove", name, "--yes")
     assert kept_adapters() == []
-    assert "there are none" in run("adapter", "list").stderr
+    assert "there are none" in run("lab", "adapter", "list").stderr
     for what in ("show", "remove"):
-        assert "there is no adapter 'mine'" in run("adapter", what, "mine").stderr
+        assert (
+            "there is no adapter 'mine'" in run("lab", "adapter", what, "mine").stderr
+        )
 
 
 def test_forgetting_a_text_tells_of_adapters_that_may_hold_it(run, letters, adapter):
@@ -164,13 +168,13 @@ def test_forgetting_a_text_tells_of_adapters_that_may_hold_it(run, letters, adap
     done = run("forget", "1", "--yes")
     assert done.exit_code == 0, done.stderr
     words = "the adapter 'mine' was trained on 1 of them, and may hold what they say: "
-    assert words + "'specsteer adapter remove mine' deletes it" in done.stderr
+    assert words + "'specsteer lab adapter remove mine' deletes it" in done.stderr
     assert "other" not in done.stderr
     left = named("mine").about
     assert (set(left.texts), left.forgotten) == ({2}, 1)
     assert (
         "1 of its texts is no longer in your store"
-        in run("adapter", "show", "mine").stdout
+        in run("lab", "adapter", "show", "mine").stdout
     )
     assert (
         "'mine' was trained on 1 of them"
@@ -201,13 +205,23 @@ def test_training_without_its_libraries_says_how_to_add_them(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "models.adapters.training", None)
     # A module that was imported before is an attribute of its package, too.
     monkeypatch.delattr("models.adapters.training", raising=False)
-    result = run("adapter", "train", "--sample")
+    result = run("lab", "adapter", "train", "--sample")
     assert result.exit_code == 1
     assert result.stderr.strip().endswith(f"more libraries: {how_to_add('adapter')}")
 
 
 WORDS = ("otter", "kettle", "ticket", "gate", "drawer", "bean", "ferry", "lamp", "pier")
-TRAIN = ("adapter", "train", "--passes", "2", "--held-out", "2", "--device", "cpu")
+TRAIN = (
+    "lab",
+    "adapter",
+    "train",
+    "--passes",
+    "2",
+    "--held-out",
+    "2",
+    "--device",
+    "cpu",
+)
 
 
 @pytest.fixture
@@ -248,7 +262,9 @@ def test_an_adapter_learns_from_ones_own_texts(run, own_texts, monkeypatch):
     again = run(*TRAIN)
     assert again.exit_code == 1
     assert "--fresh trains it anew" in again.stderr
-    evaluated = run("evaluate", "--lora", "mine", "--queries", "6", "--strength", "1")
+    evaluated = run(
+        "lab", "evaluate", "--lora", "mine", "--queries", "6", "--strength", "1"
+    )
     assert "the adapter mine was trained on 4 of these 6 texts" in evaluated.stderr
 
 

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from edge_app.commands import serve
 from edge_app.commands.app import draft_journals
 from edge_app.config.paired import PairedServer, read_paired, write_paired
 from edge_app.config.settings import (
@@ -27,6 +28,7 @@ from personal_store.database import keys
 
 pytest.importorskip("sqlcipher3")
 WORD = "Quixotzebrim"
+KEY = "k" * 43
 DAY = date(2026, 11, 23)
 
 
@@ -73,6 +75,7 @@ def filled(run, letters):
     SpentToday(spent_path(ledger_path()), WORD, DAY).add(2.5)
     server = PairedServer("https://a:1", WORD, "", "Tess", "laptop")
     write_paired(state_folder(), server)
+    serve.key_path().write_text(f"{KEY}\n")
     journal = draft_journals().begin()
     journal.add(Begun(WriteRequest(Request(WORD, "email", "Ana"))))
     journal.close()
@@ -95,6 +98,8 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passph
     assert "# mine" in filled("store", "settings").stdout
     assert read_profile(profile_path(store_path())).text == WORD
     assert read_paired(state_folder()).token == WORD
+    assert serve.kept_key(serve.key_path(), new=False) == KEY
+    assert KEY.encode() not in serve.key_path().read_bytes()
     assert drafted() == WORD
     assert SpentToday(spent_path(ledger_path()), WORD, DAY).add(1.5) == 4.0
     assert holding(WORD) == []
@@ -105,6 +110,7 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passph
     assert len(holding(WORD)) == 7
     assert SpentToday(spent_path(ledger_path()), WORD, DAY).read() == 4.0
     assert settings_path().read_bytes().startswith(plain)
+    assert serve.key_path().read_text() == f"{KEY}\n"
     assert len(list(read_ledger(ledger_path()))) == 2
     assert drafted() == WORD
 

@@ -21,9 +21,9 @@ def hello() -> None:
 def adding(monkeypatch):
     """Has packages add these entry points."""
 
-    def add(**values):
+    def add(group=installed.COMMANDS, **values):
         found = EntryPoints(
-            EntryPoint(name, value, installed.GROUP) for name, value in values.items()
+            EntryPoint(name, value, group) for name, value in values.items()
         )
         asked = []
 
@@ -46,6 +46,14 @@ def test_an_added_command_is_found(adding):
     adding(hello=f"{__name__}:hello")
     assert run("hello").stdout == "hello\n"
     assert "Say hello." in run("--help").stdout
+
+
+def test_a_command_is_added_to_the_lab(adding):
+    """By a group of entry points of its own; above it, the name is unknown."""
+    adding(installed.LAB, hello=f"{__name__}:hello")
+    assert run("lab", "hello").stdout == "hello\n"
+    assert "Say hello." in run("lab", "--help").stdout
+    assert run("hello").exit_code == 2
 
 
 @pytest.mark.parametrize(

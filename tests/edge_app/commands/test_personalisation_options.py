@@ -10,7 +10,7 @@ from edge_app.service import profiles
 from edge_app.service.profiles import profile_path, read_profile
 from models.files import locate
 
-ALONE = ("write", "--offline", "--max-tokens", "3", "--seed", "1", "--to", "Ana")
+ALONE = ("write", "-v", "--offline", "--max-tokens", "3", "--seed", "1", "--to", "Ana")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_the_settings_choose_unless_the_command_does(
     assert f" ({name}) · " in written(run, *options).stderr
 
 
-@pytest.mark.parametrize("command", [(*ALONE, "x"), ("evaluate", "--sample")])
+@pytest.mark.parametrize("command", [(*ALONE, "x"), ("lab", "evaluate", "--sample")])
 def test_an_unknown_choice_is_refused(run, set_up, command):
     """With the list, from the option as from the settings."""
     words = "there is no personalisation 'x'; choose one of: bm25, noise, none, profile"
@@ -76,7 +76,7 @@ def test_an_unknown_choice_is_refused(run, set_up, command):
 
 def test_the_help_lists_the_choices(run):
     """One line each."""
-    lines = run("write", "--help").stdout.splitlines()
+    lines = run("write", "--help-all").stdout.splitlines()
     for name in available():
         assert sum(line.strip().startswith(f"{name} ") for line in lines) == 1
 
@@ -131,7 +131,7 @@ def test_evaluate_compares_choices(run, tmp_path):
     for name in ("bm25", "recency", "none", "profile"):
         out = tmp_path / f"{name}.json"
         options = ("--strength", "1", "--personalisation", name, "--json", out)
-        result = run("evaluate", tmp_path / "set.jsonl", *options)
+        result = run("lab", "evaluate", tmp_path / "set.jsonl", *options)
         assert result.exit_code == 0, result.stderr
         body = json.loads(out.read_text())
         assert body["settings"]["personalisation"] == name

@@ -216,7 +216,7 @@ COMMANDS = [
     *("exclude 1 --yes", "trash 1 --yes", "trash --list", "forget 1 --yes", "reclean"),
     *("store tidy", "store backup", "store restore --yes", "store raw off"),
     *("store export -", "store merge x.db", "store encrypt", "store decrypt --yes"),
-    *("import mbox {}", "import auto {} --yes", "write hello", "evaluate"),
+    *("import mbox {}", "import auto {} --yes", "write hello", "lab evaluate"),
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`specsteer tune`, from texts to a line in the settings."""
+"""`specsteer lab tune`, from texts to a line in the settings."""
 
 import json
 from dataclasses import replace
@@ -24,7 +24,7 @@ def no_probe(monkeypatch):
 
 def run(*arguments):
     return CliRunner(charset="utf-8").invoke(
-        cli, ["tune", *map(str, arguments)], prog_name="specsteer"
+        cli, ["lab", "tune", *map(str, arguments)], prog_name="specsteer"
     )
 
 

@@ -86,17 +86,51 @@ def lines(text):
     return text.splitlines()
 
 
-def test_stdout_holds_only_the_text_and_stderr_one_line_of_numbers(run, service):
+QUIET = (
+    "done: 6 words, 4 drafted here, 2 from the checker; specsteer sent shows what left"
+)
+
+
+def test_stdout_holds_only_the_text_and_stderr_one_quiet_line(run, service):
     """What is piped on is the text, as it is settled."""
     service(told())
-    result = run("write", "x")
+    for option in ((), ("--json",), ("--plain",)):
+        result = run("write", "x", *option)
+        assert lines(result.stderr) == [QUIET]
+        assert result.exit_code == 0
+    assert run("write", "x").stdout == TEXT + "\n"
+
+
+@pytest.mark.parametrize("option", ["-v", "--verbose"])
+def test_all_figures_are_said_on_request(run, service, option):
+    """In a second line."""
+    service(told())
+    result = run("write", option, "x")
     assert result.stdout == TEXT + "\n"
     assert lines(result.stderr) == [
+        QUIET,
         "kept 1 (50% of the drafted) · redrawn 1 · added 1 · written on this device "
         "alone 1 · sent 300 bytes in 1 round, 200 came back · round trip 20.0 ms · "
-        "8 tokens/s, 0.5 s"
+        "8 tokens/s, 0.5 s",
     ]
-    assert result.exit_code == 0
+
+
+def test_a_text_of_which_nothing_left_says_so(run, service):
+    """It has no checker, and 'specsteer sent' would show nothing."""
+    alone = replace(NUMBERS, bytes_up=0)
+    word = Token(1, "Hullo.", "local")
+    service([Settled((word,)), Finished("end", alone)])
+    assert run("write", "x").stderr == (
+        "done: 1 word, written on this device alone; nothing left it\n"
+    )
+
+
+def test_a_word_of_which_the_checker_wrote_a_piece_is_the_checkers(run, service):
+    """And one that was cut off is counted with the pieces that are there."""
+    pieces = Token(1, "harb", "accepted"), Token(2, "our", "recovered")
+    service([Settled(pieces), Finished("stopped", NUMBERS)])
+    said = run("write", "x").stderr
+    assert said.startswith("stopped: 1 word, 0 drafted here, 1 from the checker; ")
 
 
 def test_nothing_is_underlined_in_a_pipe(run, service):
@@ -174,10 +208,10 @@ def test_what_was_told_of_the_history_is_said_where_it_was_reckoned(run, service
         "unread": 0,
         "blocks": [{"nats": 2.5, "tokens": 3}, {"nats": 0.5, "tokens": 1}],
     }
-    said = run("write", "x").stderr
+    said = run("write", "-v", "x").stderr
     assert said.endswith("told 3.0 of 8 nats of your history\n")
     service([replace(blocks[0], limit=None, exact=False), *told()])
-    said = run("write", "x").stderr
+    said = run("write", "-v", "x").stderr
     assert "told 2.5 nats of your history (an indication: temperature 0)" in said
     service(told())
     body = json.loads(run("write", "--json", "x").stdout)

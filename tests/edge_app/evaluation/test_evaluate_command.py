@@ -1,4 +1,4 @@
-"""`specsteer evaluate`, from files and stores to tables."""
+"""`specsteer lab evaluate`, from files and stores to tables."""
 
 import json
 import subprocess
@@ -16,10 +16,10 @@ from edge_app.evaluation.pair import Pair
 
 @pytest.fixture
 def run():
-    """Calls `specsteer evaluate` in this process; a traceback fails the test."""
+    """Calls `specsteer lab evaluate` in this process; a traceback fails the test."""
 
     def call(*arguments):
-        words = ["evaluate", *map(str, arguments)]
+        words = ["lab", "evaluate", *map(str, arguments)]
         return CliRunner(charset="utf-8").invoke(
             cli, words, prog_name="specsteer", catch_exceptions=False
         )

@@ -12,6 +12,7 @@ from cloud_api.errors import ServerError
 from cloud_api.run import Doorway, _say, check_announce
 from decoding_core.errors import InvalidSettingsError
 from edge_app.commands import doctor
+from edge_app.commands.serve import kept_key
 from edge_app.config.settings import Settings, settings_path, store_path
 from edge_app.config.settings_file import write_method
 from edge_app.decoding.events import Received
@@ -60,6 +61,7 @@ def keep_probe(folder):
 
 
 MAKERS = {
+    "key": lambda folder: kept_key(folder / "serve-key", new=True),
     "store": lambda folder: Store.open(folder / "far" / "down" / "store.db").close(),
     "lock": lambda folder: lock(folder / "store.db"),
     "ledger": lambda folder: write_ledger(folder / "ledger.jsonl"),
@@ -103,6 +105,7 @@ def test_what_is_made_is_private_whatever_the_umask(tmp_path, umask, maker):
         ("results", "bench/x.jsonl"),
         ("settings", "settings.toml.part"),
         ("token", "cloud-token.PID"),
+        ("key", "serve-key"),
     ],
 )
 def test_a_planted_link_leads_nowhere(tmp_path, maker, name):

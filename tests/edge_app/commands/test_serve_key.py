@@ -1,0 +1,61 @@
+"""The key of `specsteer serve`: programs that were given it once go on with it."""
+
+import json
+
+import pytest
+
+from edge_app.commands.serve import kept_key, key_path
+from edge_app.endpoint.server import EndpointServer
+from edge_app.service.service import WritingService
+from models.owner_only import exposure
+
+
+@pytest.fixture
+def started(run, home, monkeypatch):
+    """Starts `specsteer serve`, without models; what it printed."""
+    monkeypatch.setattr(WritingService, "prepare", lambda *_, **__: None)
+    monkeypatch.setattr(EndpointServer, "listen", lambda self: self._on_listening("x"))
+
+    def start(*options):
+        done = run("serve", "--offline", *options)
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)["api_key"]
+
+    return start
+
+
+def test_the_key_stays_until_another_is_wanted(started):
+    """The file is for its owner's eyes alone."""
+    first = started()
+    assert started() == first
+    assert exposure(key_path()) == ""
+    other = started("--new-key")
+    assert other != first
+    assert started() == other
+    assert first not in key_path().read_text()
+
+
+def test_a_key_that_others_could_read_is_closed_to_them(home):
+    """As where somebody copied it with other rights."""
+    key = kept_key(key_path(), new=True)
+    key_path().chmod(0o644)
+    assert kept_key(key_path(), new=False) == key
+    assert exposure(key_path()) == ""
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"short\n", b"\xff" * 43, b"a b" * 20])
+def test_a_file_that_holds_no_key_is_refused(run, home, content):
+    """An empty key would let anybody ask."""
+    key_path().write_bytes(content)
+    done = run("serve", "--offline")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        f"Error: {key_path()} holds no key: 'specsteer serve --new-key' makes another\n"
+    )
+
+
+def test_the_app_in_a_browser_has_no_key(run, home):
+    """Its link opens once."""
+    done = run("serve", "--web", "--new-key")
+    assert done.exit_code == 2
+    assert not key_path().exists()

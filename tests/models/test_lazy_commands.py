@@ -1,0 +1,121 @@
+"""What both programs show of their commands, and what they make of a slip."""
+
+import re
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+
+import cloud_api.cli
+import edge_app.cli
+from edge_app.commands.write import command as write
+from models.lazy_commands import SHOWN, Command, Group
+from tests.command_list import commands
+
+PROGRAMS = {"specsteer": edge_app.cli.cli, "specsteer-cloud": cloud_api.cli.main}
+EVERY = [
+    pytest.param(root, context.command_path.split()[1:], command, id=name)
+    for root, program in PROGRAMS.items()
+    for context, command in commands(program, click.Context(program, info_name=root))
+    for name in (context.command_path,)
+]
+
+
+def run(root, *words):
+    return CliRunner().invoke(PROGRAMS[root], words, prog_name=root)
+
+
+def options_in(text):
+    _, _, listed = text.partition("\nOptions:\n")
+    return re.findall(r"^  (?:-\w, )?(--[\w-]+)", listed, re.MULTILINE)
+
+
+def long_names(command):
+    return [
+        next(name for name in one.opts if name.startswith("--"))
+        for one in command.params
+        if isinstance(one, click.Option)
+    ]
+
+
+@pytest.mark.parametrize(("root", "path", "command"), EVERY)
+def test_help_shows_few_options_and_all_on_request(root, path, command):
+    """Of every command the first eight; its last line says how to see the others."""
+    every = long_names(command)
+    few = run(root, *path, "--help")
+    assert few.exit_code == 0
+    assert options_in(few.stdout)[: len(every[:SHOWN]) + 1] == [
+        *every[:SHOWN],
+        "--help",
+    ]
+    more = len(every) - SHOWN
+    last = few.stdout.strip().splitlines()[-1]
+    assert last.strip().startswith("--help-all ") == (more > 0)
+    if more > 0:
+        assert f"{more} more option" in last
+    everything = run(root, *path, "--help-all")
+    assert everything.exit_code == 0
+    assert options_in(everything.stdout) == [*every, "--help"]
+
+
+def test_what_a_person_needs_to_write():
+    """Eight options; methods and personalisations are for those who want all."""
+    shown = options_in(run("specsteer", "write", "-h").stdout)
+    assert shown == [
+        *("--task", "--to", "--reply-to", "--max-tokens", "--offline", "--sample"),
+        *("--json", "--verbose", "--help", "--help-all"),
+    ]
+    everything = run("specsteer", "write", "--help-all").stdout
+    assert "\nMethods:\n" in everything
+    assert "\nPersonalisations:\n" in everything
+
+
+def test_a_shell_completes_every_option():
+    """Those too that plain help leaves out."""
+    shell = ShellComplete(edge_app.cli.cli, {}, "specsteer", "_SPECSTEER_COMPLETE")
+    proposed = {one.value for one in shell.get_completions(["write"], "--")}
+    assert proposed == {*long_names(write), "--help", "--help-all"}
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("specsteer", "wrtie"), "write"),
+        (("specsteer", "serach", "boat"), "search"),
+        (("specsteer", "lab", "tun"), "tune"),
+        (("specsteer", "models", "chekc", "a", "b"), "check"),
+        (("specsteer-cloud", "devises"), "devices"),
+        (("specsteer", "write", "--ofline", "x"), "--offline"),
+        (("specsteer-cloud", "serve", "--allow-remot"), "--allow-remote"),
+    ],
+)
+def test_a_slip_is_met_with_a_suggestion(words, meant):
+    """Of a command, one of a group, or an option."""
+    done = run(*words)
+    assert done.exit_code == 2
+    assert f"'{meant}'" in done.stderr.partition("Did you mean")[2]
+
+
+def test_a_name_that_is_like_no_other_gets_no_suggestion():
+    """A wrong one would mislead."""
+    assert "Did you mean" not in run("specsteer", "zzzzz").stderr
+
+
+def test_one_option_more_is_in_the_singular():
+    """And a group of such commands lists them below its options."""
+
+    @click.group(cls=Group)
+    def group():
+        """Group."""
+
+    many = [click.Option([f"--o{at}"], help="Some.") for at in range(SHOWN + 1)]
+    group.add_command(Command("one", params=many, callback=lambda **_: None))
+    shown = CliRunner().invoke(group, ["one", "--help"]).stdout
+    assert shown.endswith("  --help-all  Show 1 more option.\n")
+    assert "Commands:\n  one" in CliRunner().invoke(group, ["--help"]).stdout
+
+
+def test_help_all_is_no_value_of_an_option():
+    """A command gets no parameter by it."""
+    assert "help_all" not in {one.name for one in write.params}
