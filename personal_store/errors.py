@@ -10,6 +10,7 @@ StoreError
 `faults` are the errors of SQLite itself, of whichever library opened the store.
 """
 
+import errno
 import sqlite3
 import sys
 
@@ -49,8 +50,12 @@ def faults() -> tuple[type[Exception], ...]:
 
 
 def is_full(error: Exception) -> bool:
-    """Whether SQLite failed because there is no room left."""
-    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    """Whether SQLite or the system failed because the disk has no room, be it for the
+    index of SQLite's log, which every reader shares."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    code = getattr(error, "sqlite_errorcode", None)
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
 def is_no_database(error: Exception) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
+import shutil
+import tempfile
 import tomllib
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -18,6 +22,8 @@ from models.running.settings import EngineSettings
 
 _SEEDS = 1 << 53
 """A seed that nobody can guess: see docs/privacy.md. JSON keeps 53 bits."""
+_ROOM_OF_SAMPLE = 40 << 20
+"""Bytes that an import of the sample letters asks for, about."""
 SETTINGS = "settings"
 """What the file is, where it is sealed."""
 TOKEN_VARIABLE = "SPECSTEER_TOKEN"  # noqa: S105 (a name, no secret)
@@ -127,8 +133,25 @@ def store_path() -> Path:
 
 
 def sample_store_path() -> Path:
-    """Where the sample history lies; it never mixes with the person's own."""
-    return state_folder() / "sample.db"
+    """Where the sample history lies; it never mixes with the person's own. If the disk
+    has no room for it, in memory, for this process alone."""
+    folder = state_folder()
+    return (_in_memory() if _is_full(folder) else folder) / "sample.db"
+
+
+def _is_full(folder: Path) -> bool:
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    return shutil.disk_usage(there).free < _ROOM_OF_SAMPLE
+
+
+@cache
+def _in_memory() -> Path:
+    """A folder that lies in memory where the system has one, and goes with us."""
+    shared = Path("/dev/shm")  # noqa: S108 (the folder in it is new, and our own)
+    where = shared if shared.is_dir() and not _is_full(shared) else None
+    made = tempfile.mkdtemp(prefix="specsteer-", dir=where)
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
 
 
 def allowed_path() -> Path:

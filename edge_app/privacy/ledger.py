@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from decoding_core.errors import CloudUnreachableError
 from edge_app.config.sealed import (
     STORE_NAME,
     DamagedSealError,
@@ -38,6 +40,8 @@ if sys.platform != "win32":
 
 _WHAT = "ledger"
 _DAY = 86_400.0
+_ROOM = 1 << 20
+"""Bytes of disk without which nothing is sent: many times what a text's lines take."""
 _KEPT = ("Sent", "Received", "Verified", "HeldBack", "Reckoned")
 """The events that the ledger keeps: those of bytes, what became of a draft, what stands
 in the place of words that were held back, and what a message cost of the budget."""
@@ -100,6 +104,14 @@ class Ledger:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def check_room(path: Path) -> None:
+    """Raises CloudUnreachableError if the disk has no room to note what a text sends:
+    then nothing may leave."""
+    with suppress(FileNotFoundError):
+        if shutil.disk_usage(path.parent).free < _ROOM:
+            raise CloudUnreachableError("the disk is full: what leaves cannot be noted")
 
 
 def read_ledger(path: Path, store: Path | None = None) -> Iterator[Entry]:

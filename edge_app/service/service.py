@@ -37,7 +37,7 @@ from edge_app.decoding.session import Patience, go_alone
 from edge_app.privacy.budget import Account
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import PrivateIndex, index_of_store
-from edge_app.privacy.ledger import Ledger
+from edge_app.privacy.ledger import Ledger, check_room
 from edge_app.privacy.quoting import QuoteReader, Quotes
 from edge_app.privacy.spent import SpentToday, spent_path
 from edge_app.retrieval import personalisation
@@ -181,6 +181,8 @@ class WritingService:
         try:
             offline = request.offline or not role.uses_generalist
             try:
+                if not offline:
+                    check_room(self._config.ledger)
                 self.prepare(offline=offline, stop=stop)
             except CloudUnreachableError as error:
                 allowed = request.may_go_offline

@@ -14,6 +14,7 @@ from personal_store.errors import (
     StoreError,
     StoreLockedError,
     faults,
+    is_full,
     is_no_database,
 )
 from personal_store.files.private_files import make_private
@@ -42,7 +43,8 @@ def connect_private(path: Path) -> Database:
     except OSError as error:
         raise StoreError(f"The store {path} cannot be opened: {error}.") from error
     except faults() as error:
-        raise StoreError(f"The store {path} cannot be opened: {error}.") from error
+        why = "the disk is full: make room" if is_full(error) else f"{error}"
+        raise StoreError(f"The store {path} cannot be opened: {why}.") from error
 
 
 def holds_own_texts(path: Path) -> bool:
@@ -67,8 +69,8 @@ def connect(path: Path) -> Database:
         while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             try:
                 db.execute("PRAGMA journal_mode = WAL")
-            except faults():
-                if time.monotonic() > deadline:
+            except faults() as error:
+                if is_full(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
         create_tables(db)
@@ -112,10 +114,23 @@ def _ciphered(path: Path, key: str) -> Database:
 
 
 def _readable(library: Any, path: Path, key: str | None) -> Database:
+    try:
+        return _connected(library, path, key, alone=False)
+    except faults() as error:
+        if not is_full(error):
+            raise
+    return _connected(library, path, key, alone=True)
+
+
+def _connected(library: Any, path: Path, key: str | None, *, alone: bool) -> Database:
+    """A connection that can read; `alone`, it locks all others out, and so keeps the
+    index of the log in memory, which a full disk has no room for."""
     connection = library.connect(str(path), timeout=PATIENCE, isolation_level=None)
     try:
         if key is not None:
             connection.execute(keys.pragma(key))
+        if alone:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA user_version").fetchone()
         return Database(connection, execute_plugins=False)
     except BaseException:

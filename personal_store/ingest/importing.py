@@ -90,7 +90,7 @@ def import_source(
     running. Progress is told as (bytes done, bytes in total).
     """
     importer = importers.load(kind)
-    with _translated(path):
+    with _translated(path, ImportReport()):
         sources = importer.sources(path)
     return import_sources(
         store, kind, sources, me=me, mapping=mapping, progress=progress, again=again
@@ -111,12 +111,13 @@ def import_sources(
     `import_source`."""
     importer = importers.load(kind)
     is_mail = isinstance(importer, MailImporter)
-    with _translated(sources[0].path), importing_alone(store.path):
+    report = ImportReport()
+    with _translated(sources[0].path, report), importing_alone(store.path):
         check_room(store.path, sources, is_mail=is_mail)
         size = sum(source.size for source in sources)
         with Readers(processes_for(size)) as readers:
             work = _Import(
-                store, kind, importer, sources, mapping or {}, readers, again
+                store, kind, importer, sources, mapping or {}, readers, again, report
             )
             work.learn_owner(me)
             work.read_all(_Told(progress, size))
@@ -127,7 +128,7 @@ def import_sources(
         work.end()
         work.explain_nothing_own()
         work.name_other_addresses()
-    return work.report
+    return report
 
 
 def find_owner(
@@ -186,7 +187,7 @@ class _Import:
     readers: Readers
     again: bool
     """Whether files are read that have not changed."""
-    report: ImportReport = field(default_factory=ImportReport)
+    report: ImportReport
     before: int = 0
     """The largest id that this import found in the store."""
     newest_before: int = 0
@@ -364,22 +365,42 @@ class _Told:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Faults of files and of SQLite as sentences; what was committed stays."""
+def _translated(path: Path, report: ImportReport) -> Iterator[None]:
+    """Faults of files and of SQLite as sentences, with what was committed, which
+    stays."""
     try:
         yield
     except faults() as error:
         if is_full(error):
-            raise StoreError(
-                "The disk is full. What was imported so far is safe: make room and "
-                "run the same import again."
-            ) from error
+            raise _full_disk(report) from error
         raise StoreError(f"The store cannot be written: {error}.") from error
     except (OSError, *UNREADABLE) as error:
+        if is_full(error):
+            raise _full_disk(report) from error
         raise SourceError(
-            f"{path} cannot be read to its end: {reason_of(error)}. What was imported "
-            "so far is safe; the same import goes on from there."
+            f"{path} cannot be read to its end: {reason_of(error)}. "
+            f"{_committed(report)}; the same import goes on from there."
         ) from error
+
+
+def _full_disk(report: ImportReport) -> StoreError:
+    return StoreError(
+        f"The disk is full. {_committed(report)}: make room and run the same import "
+        "again."
+    )
+
+
+def _committed(report: ImportReport) -> str:
+    """What a run that was broken off has stored."""
+    counts = {
+        "of yours": report.added,
+        "of yours that changed": report.updated,
+        "by others": report.received,
+    }
+    stored = [f"{count:,} {whose}" for whose, count in counts.items() if count]
+    if not stored:
+        return "This run stored no text"
+    return f"This run stored texts, which are safe ({', '.join(stored)})"
 
 
 def remembered(db: Database, names: Sequence[str]) -> dict[str, str]:

@@ -1,6 +1,9 @@
 """50 random kills, 20 full disks, 4 processes at once: nothing lost, nothing twice."""
 
+import json
+import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -162,7 +165,12 @@ with Store.open(Path("{mounted}/store.db")) as store:
     except StoreError as error:
         print("sentence:", error)
     print("stored:", len(list(store.records())), check(store.db))
-END"""
+END
+cat /dev/zero > {mounted}/rest 2> {mounted}/complaint
+export SPECSTEER_HOME={mounted} SPECSTEER_EXTRA_BUFFERS=off
+{sys.executable} -m edge_app.cli status --json
+{sys.executable} -m edge_app.cli write --sample --max-tokens 5 Tea < {os.devnull}
+"""
     sources(tmp_path, 1, 4000)
     done = subprocess.run(
         ["unshare", "-Urm", "sh", "-c", script],
@@ -170,8 +178,13 @@ END"""
     )  # fmt: skip
     if done.returncode and "sentence" not in done.stdout:
         pytest.skip(f"no file system can be mounted here: {done.stderr[-200:]}")
-    assert "sentence: The disk is full" in done.stdout
-    assert done.stdout.rstrip().endswith("[]")
+    sentence, stored, status, text = done.stdout.splitlines()[:4]
+    said = re.search(r"full\..* \((\d+) of yours, (\d+) by others\): make", sentence)
+    own, others = map(int, said.groups())
+    assert stored == f"stored: {own + others} []"
+    assert json.loads(status)["store"]["usable"] == own
+    assert text
+    assert "the disk is full: what leaves cannot be noted" in done.stderr
 
 
 @pytest.mark.slow

@@ -1,9 +1,17 @@
 """One sentence and a sensible exit status for all that can be foreseen."""
 
+import json
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import pytest
 
-from decoding_core.errors import InvalidSettingsError
+from decoding_core.errors import CloudUnreachableError, InvalidSettingsError
+from edge_app.config import settings
 from edge_app.config.settings import Settings, read_settings
+from edge_app.privacy.ledger import check_room
 from models.folders import state_folder
 from personal_store import Store
 
@@ -183,3 +191,52 @@ def test_an_impossible_state_folder_is_an_error_of_ours(monkeypatch):
     monkeypatch.setenv("SPECSTEER_HOME", "/dev/null/x")
     with pytest.raises(InvalidSettingsError, match="cannot be made"):
         state_folder()
+
+
+def on_a_full_disk(*words):
+    """What `specsteer` says in a process whose files may hold three bytes, which the
+    index of a log has when it is empty."""
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3, 3)); "
+        "from edge_app.cli import main; main()"
+    )
+    command = [sys.executable, "-c", script, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_store_is_read_though_the_disk_takes_no_byte_more(run, letters):
+    """Not even the index of the log, which readers share."""
+    told = on_a_full_disk("status", "--json")
+    assert json.loads(told.stdout)["store"]["usable"] == 2
+    assert "pier photos" in on_a_full_disk("search", "pier").stdout
+    refused = on_a_full_disk("exclude", "1", "--yes")
+    assert refused.returncode == 1
+    assert len(refused.stderr.splitlines()) == 2  # the text that is meant, the error
+    assert "Traceback" not in refused.stderr
+    assert json.loads(run("status", "--json").stdout)["store"]["usable"] == 2
+
+
+def test_the_sample_lies_in_memory_if_the_disk_has_no_room(home, monkeypatch):
+    """For this process alone; the disk of a person's own store is not written to."""
+    usage = shutil.disk_usage
+    full = SimpleNamespace(free=1 << 20)
+    monkeypatch.setattr(
+        settings.shutil, "disk_usage", lambda p: full if p == home else usage(p)
+    )
+    path = settings.sample_store_path()
+    assert home not in path.parents
+    assert path == settings.sample_store_path()
+    assert path.parent.stat().st_mode & 0o077 == 0
+    monkeypatch.undo()
+    monkeypatch.setenv("SPECSTEER_HOME", str(home))
+    assert settings.sample_store_path().parent == home
+
+
+def test_nothing_is_sent_that_cannot_be_noted(home, monkeypatch):
+    """The ledger would lack it."""
+    check_room(home / "ledger.jsonl")
+    full = SimpleNamespace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    with pytest.raises(CloudUnreachableError, match="the disk is full"):
+        check_room(home / "ledger.jsonl")

@@ -1,6 +1,7 @@
 """A killed import, run again, ends with the same rows as one that was left alone."""
 
 import random
+import re
 
 import pytest
 
@@ -154,13 +155,20 @@ def test_a_file_that_changed_is_read_from_its_start(tmp_path, monkeypatch):
         assert {r.key for r in one.records()} == {r.key for r in other.records()}
 
 
-def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path):
-    """SQLite's own limit stands in for the disk."""
+def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path, monkeypatch):
+    """SQLite's own limit stands in for the disk. What was committed is counted."""
+    monkeypatch.setattr(importing, "BATCH", 50)
     path = tmp_path / "letters.mbox"
     path.write_bytes(mailbox(many(900)))
     with Store.open(tmp_path / "store.db") as store:
-        store.db.execute("PRAGMA max_page_count = 70")
-        with pytest.raises(importing.StoreError, match="The disk is full"):
+        store.db.execute("PRAGMA max_page_count = 100")
+        with pytest.raises(importing.StoreError, match="The disk is full") as full:
+            import_source(store, "mbox", path)
+        said = re.search(r"safe \((\d+) of yours, (\d+) by others\):", str(full.value))
+        counts = store.counts()
+        assert tuple(map(int, said.groups())) == (counts["own"], counts["received"])
+        assert counts["own"] > 0
+        with pytest.raises(importing.StoreError, match="This run stored no text: make"):
             import_source(store, "mbox", path)
         store.db.execute("PRAGMA max_page_count = 1000000")
         import_source(store, "mbox", path)
