@@ -21,6 +21,7 @@ from edge_app.commands.models_output import (
     echo_check,
     echo_json,
     echo_local,
+    echo_recommendation,
     fitting_pairs,
     gigabytes,
     list_as_object,
@@ -57,7 +58,8 @@ def command() -> None:
     """Find, get, check and choose the pair of models.
 
     A model is named by the catalogue, by 'specsteer models list', or by its path: a
-    GGUF file, or a folder of the transformers engine.
+    GGUF file, or a folder of the transformers engine. 'embedded' is what comes with
+    this program.
 
     \b
         specsteer models list
@@ -71,7 +73,7 @@ def command() -> None:
 @click.option("--all", "every", is_flag=True, help="Also what is no language model.")
 @_AS_JSON
 def list_models(every: bool, as_json: bool) -> None:
-    """Show the models on this machine, which pairs fit, and the catalogue.
+    """Show the pair for this machine, the models on it, which fit, and the catalogue.
 
     Looked through are what came with this program, what it pulled, and the folders of
     Ollama, LM Studio, Hugging Face's libraries and llama.cpp. Only headers are read.
@@ -90,6 +92,7 @@ def list_models(every: bool, as_json: bool) -> None:
     if as_json:
         echo_json(list_as_object(described, pairs, passed_by))
         return
+    echo_recommendation()
     echo_local(described, pairs)
     if every:
         for one, why in passed_by:
@@ -119,7 +122,7 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
     against L, the large one alone), on your own last texts; while there are too few, on
     the sample letters. All runs on this device.
     """
-    paths = resolve(small), resolve(large)
+    paths = resolve(small, "specialist"), resolve(large, "generalist")
     described = _compared(*paths)
     for path in paths:
         _check_pulled(path)
@@ -203,7 +206,7 @@ def use(small: str, large: str, force: bool) -> None:
     """Write a pair into settings.toml; comments and other lines stay."""
     from edge_app.config.settings_file import write_models
 
-    paths = resolve(small), resolve(large)
+    paths = resolve(small, "specialist"), resolve(large, "generalist")
     try:
         described = _compared(*paths)
         needed, memory = pair_memory(*described), machine_memory()

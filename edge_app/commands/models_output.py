@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +13,26 @@ import click
 
 from decoding_core.errors import ContextFullError
 from decoding_core.foreign_text import escaped_json, one_line
-from models.catalogue import HubModel, hub_models, known_pairs
+from models.catalogue import HubModel, KnownPair, hub_models, known_pairs
 from models.local.describing import ModelDescription
 from models.local.finding import FoundModel
 from models.local.memory import (
     LONGEST_TEXT,
     TEXTS_OF_A_SERVER,
+    MachineMemory,
     machine_memory,
     pair_memory,
 )
 from models.local.pulled import folder_of
+from models.running.settings import usable_cores
 
 if TYPE_CHECKING:
     from edge_app.evaluation.pair_check import PairCheck
 
 Rows = list[list[str]]
+_GIGABYTES_A_CORE = 0.65
+"""Weights of a checker that a core reads in about a tenth of a second, which is what a
+block then takes at the least."""
 _MUCH_LARGER = 1.5
 """How many times the small model's file the large one's is in a pair that is shown."""
 
@@ -98,18 +104,20 @@ def echo_catalogue() -> None:
             f"{one.gigabytes:.2f} GB",
             one.licence,
             one.names,
-            "yes" if (folder_of(one.repository) / one.file).is_file() else "",
+            "yes" if _is_here(one) else "",
         ]
         for one in known.values()
     ]
     _echo_table(rows)
     memory = machine_memory()
-    rows, notes = [["pairs of the catalogue", "memory", ""]], [""]
+    rows, notes = [["pairs of the catalogue", "download", "memory", ""]], [""]
     for pair in known_pairs():
         needed = catalogue_memory(known[pair.specialist], known[pair.generalist])
         fit = memory.fit(needed) or ""
         name = f"{pair.specialist}  {pair.generalist}"
-        rows.append([name, gigabytes(needed), fit])
+        lacks = download_bytes(pair)
+        size = gigabytes(lacks) if lacks else "here"
+        rows.append([name, size, gigabytes(needed), fit])
         notes.append(pair.note)
     click.echo("")
     _echo_table(rows, notes)
@@ -117,6 +125,53 @@ def echo_catalogue() -> None:
         "\n'seen': public pages of others name repository and file so. None was "
         "checked\nwith the hub; 'specsteer models pull' says if one is not there."
     )
+
+
+def recommended_pair(memory: MachineMemory, cores: int) -> KnownPair | None:
+    """The pair of the catalogue with the largest checker that fits into the memory that
+    is not used now, and that so many cores read fast enough; None where only the pair
+    that comes with the program does."""
+    known = {one.name: one for one in hub_models()}
+    fitting = [
+        pair
+        for pair in known_pairs()
+        for small, large in [(known[pair.specialist], known[pair.generalist])]
+        if memory.fit(catalogue_memory(small, large)) == "fits"
+        and large.gigabytes <= _GIGABYTES_A_CORE * cores
+    ]
+    return max(fitting, key=lambda pair: known[pair.generalist].gigabytes, default=None)
+
+
+def echo_recommendation() -> None:
+    """The pair for this machine, and how to get it."""
+    memory, cores = machine_memory(), usable_cores()
+    found = recommended_pair(memory, cores)
+    machine = f"this machine ({gigabytes(memory.total)} of memory, {cores} cores)"
+    if found is None:
+        click.echo(f"for {machine}: the pair that came with SpecSteer\n")
+        return
+    names = f"{found.specialist} {found.generalist}"
+    lacks = download_bytes(found)
+    size = f"a download of {gigabytes(lacks)}" if lacks else "here already"
+    click.echo(f"for {machine}: {names}, {size}")
+    commands = ("pull", "use") if lacks else ("use",)
+    for command in commands:
+        click.echo(f"    specsteer models {command} {names}")
+    click.echo()
+
+
+def download_bytes(pair: KnownPair) -> int:
+    """Bytes of a pair's files that are not on this machine, about."""
+    known = {one.name: one for one in hub_models()}
+    return sum(
+        int(one.gigabytes * 1e9)
+        for one in (known[pair.specialist], known[pair.generalist])
+        if not _is_here(one)
+    )
+
+
+def _is_here(model: HubModel) -> bool:
+    return (folder_of(model.repository) / model.file).is_file()
 
 
 def catalogue_memory(small: HubModel, large: HubModel) -> int:
@@ -168,23 +223,26 @@ def echo_check(
         "in brackets 95 % intervals"
     )
     click.echo(
-        f"kept        {_interval(worth.kept, 100, 0, '')} % of drafted tokens, at "
-        f"threshold {threshold:g}"
+        f"kept        {_interval(worth.kept, lambda share: 100 * share, '.0f')} % of "
+        f"drafted tokens, at threshold {threshold:g}"
     )
-    history = _interval(worth.history, 1, 1, "+")
-    steering = _interval(worth.steering, 1, 1, "+")
-    click.echo(f"history     {history} nats per text, which your letters change")
-    click.echo(f"steering    {steering} nats per text, which steering changes")
-    click.echo("less is easier to predict: a negative number is a gain", err=True)
+    a_token = worth.texts / worth.tokens
+    history = _interval(worth.history, lambda nats: exp(-nats * a_token), ".2f")
+    steering = _interval(worth.steering, lambda nats: exp(-nats * a_token), ".2f")
+    click.echo(f"your texts  {history} times as likely to the small one that read them")
+    click.echo(f"together    {steering} times as likely as to the large one alone")
+    click.echo(
+        "how likely each token is of what was really written: above 1 is a gain",
+        err=True,
+    )
 
 
-def _interval(estimate: Any, unit: float, digits: int, sign: str) -> str:
-    shape = f"{sign}.{digits}f"
-    words = format(unit * estimate.value, shape)
+def _interval(estimate: Any, shown: Callable[[float], float], shape: str) -> str:
+    words = format(shown(estimate.value), shape)
     if estimate.low is None:
         return words
-    low, high = (format(unit * end, shape) for end in (estimate.low, estimate.high))
-    return f"{words} ({low} to {high})"
+    low, high = sorted(map(shown, (estimate.low, estimate.high)))
+    return f"{words} ({low:{shape}} to {high:{shape}})"
 
 
 def check_as_object(
@@ -210,10 +268,13 @@ def list_as_object(
     passed_by: Sequence[tuple[FoundModel, str]],
 ) -> dict[str, Any]:
     """What `list` shows, for programs."""
-    memory = machine_memory()
+    memory, cores = machine_memory(), usable_cores()
     known = {one.name: one for one in hub_models()}
+    best = recommended_pair(memory, cores)
     return {
         "memory": asdict(memory),
+        "cores": cores,
+        "recommended": best and [best.specialist, best.generalist],
         "models": [
             {
                 **_description_as_object(about),
@@ -240,6 +301,7 @@ def list_as_object(
         "catalogue pairs": [
             {
                 **asdict(pair),
+                "download": download_bytes(pair),
                 "bytes": (
                     needed := catalogue_memory(
                         known[pair.specialist], known[pair.generalist]

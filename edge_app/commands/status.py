@@ -74,7 +74,7 @@ def _head(summary: Summary, addresses: list[str], settings: Settings) -> Iterato
     yield f"settings    {settings_path() if settings_path().exists() else 'none'}"
     entries = list(read_ledger(ledger_path()))
     total = sum(entry.size for entry in entries)
-    yield f"ledger      {len(entries)} requests, {total:,} bytes left"
+    yield f"ledger      {len(entries)} requests, {total:,} bytes sent"
 
 
 def _store(summary: Summary) -> Iterator[str]:
@@ -83,16 +83,17 @@ def _store(summary: Summary) -> Iterator[str]:
     yield f"on disk     {in_words(summary.bytes)}, {raw}; {kind}"
     backup = f"{summary.backup}, {in_words(summary.backup_bytes)}"
     yield f"backup      {backup if summary.backup else 'none'}"
+    others = f"{summary.received:,}, never imitated"
+    yield f"by others   {others if summary.received else 'none'}"
     put_away = {
-        "by others": summary.received,
         "excluded": summary.excluded,
         "in the trash": summary.trash,
         "forgotten": summary.forgotten,
     }
     named = (f"{number:,} {name}" for name, number in put_away.items() if number)
-    yield f"left out    {', '.join(named) or 'none'}"
+    yield f"put away    {', '.join(named) or 'none'}"
     failed = sum(summary.failed.values())
-    yield f"unreadable  {f'{failed:,} texts' if failed else 'none'}"
+    yield f"unreadable  {f'{failed:,} in what was imported' if failed else 'none'}"
     for reason, times in list(summary.failed.items())[:_REASONS]:
         yield f"            {times:,} x {reason}"
     if summary.behind:

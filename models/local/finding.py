@@ -55,15 +55,16 @@ def found_models() -> list[FoundModel]:
     return list(found.values())
 
 
-def resolve(name: str) -> Path:
+def resolve(name: str, role: str = "") -> Path:
     """The path of a model by a name that commands take: one of the catalogue, one that
-    `found_models` gives, a path, or that of a downloaded repository.
+    `found_models` gives, a path, or that of a downloaded repository. `embedded` is the
+    one of its role that comes with this program.
 
     Raises:
         ModelNotFoundError: there is none; the sentence says what comes near.
     """
     for card in cards():
-        if card.name == name:
+        if name == card.name or (name == "embedded" and role == card.role):
             return card.path
     for known in hub_models():
         if known.name == name:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -96,7 +97,8 @@ def _try_in_child(model: Path) -> Answer:
             child.kill()
             return Answer(False, f"the trial took over {_SECONDS} s")
     if child.returncode < 0:
-        return Answer(False, f"the trial was ended by signal {-child.returncode}")
+        name = signal.Signals(-child.returncode).name
+        return Answer(False, f"they crash on this machine ({name}), nothing needs them")
     if child.returncode:
         last = (complaints.strip().splitlines() or ["no reason given"])[-1]
         return Answer(False, f"the trial failed: {last}")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from edge_app.commands import models as command
+from edge_app.commands import models_output as output
 from edge_app.config.settings import read_settings, settings_path
 from models.files import locate
 from models.local.describing import describe
@@ -148,6 +149,57 @@ def test_a_catalogue_name_means_the_pulled_file(run, files):
     assert read_settings().generalist == str(path)
 
 
+def test_embedded_names_what_comes_with_the_program(run):
+    """Each in its role, as 'specsteer status' calls them; elsewhere it is no name."""
+    settings_path().write_text('specialist = "x"\ngeneralist = "y"\n')
+    assert run("models", "use", "embedded", "embedded").exit_code == 0
+    assert (read_settings().specialist, read_settings().generalist) == ("", "")
+    assert "there is no model embedded" in run("models", "remove", "embedded").stderr
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "cores", "pair"),
+    [
+        (4, 64, None),
+        (25, 1, None),
+        (25, 2, ["smollm2-360m", "smollm2-1.7b"]),
+        (25, 4, ["qwen3-0.6b", "qwen3-4b"]),
+        (16, 8, ["qwen3-0.6b", "qwen3-8b"]),
+        (0, 8, None),
+    ],
+)
+def test_a_pair_is_recommended_for_the_machine(
+    run, files, monkeypatch, gigabytes, cores, pair
+):
+    """The largest that has room now and that its cores read fast enough; where the
+    memory is not known, the one that is here."""
+    memory = MachineMemory(gigabytes * 10**9, gigabytes * 10**9)
+    monkeypatch.setattr(output, "machine_memory", lambda: memory)
+    monkeypatch.setattr(output, "usable_cores", lambda: cores)
+    assert json.loads(run("models", "list", "--json").stdout)["recommended"] == pair
+    said = run("models", "list").stdout.partition("\n\n")[0]
+    if pair is None:
+        assert said.endswith(": the pair that came with SpecSteer")
+    else:
+        assert f": {' '.join(pair)}, a download of " in said
+        assert f"\n    specsteer models pull {' '.join(pair)}\n" in said
+
+
+def test_what_is_here_already_is_not_to_be_downloaded(run, files):
+    """Of a pair of the catalogue, only the other file counts."""
+
+    def download(large):
+        listed = json.loads(run("models", "list", "--json").stdout)
+        (found,) = (x for x in listed["catalogue pairs"] if x["generalist"] == large)
+        return found["download"]
+
+    before = download("qwen3-8b")
+    path = folder_of("Qwen/Qwen3-8B-GGUF") / "Qwen3-8B-Q4_K_M.gguf"
+    path.parent.mkdir(parents=True)
+    files[1].rename(path)
+    assert before - download("qwen3-8b") == pytest.approx(5.03e9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_check_measures_the_embedded_pair_on_the_sample(run, form):
@@ -155,7 +207,12 @@ def test_check_measures_the_embedded_pair_on_the_sample(run, form):
     assert done.exit_code == 0, done.output
     assert "the sample is measured" in done.stderr
     if not form:
-        for words in ("one, of 8,192 tokens", "tokens/s", "nats per text", "threshold"):
+        for words in (
+            "one, of 8,192 tokens",
+            "tokens/s",
+            "times as likely",
+            "threshold",
+        ):
             assert words in done.stdout
         return
     body = json.loads(done.stdout)

@@ -124,7 +124,7 @@ def test_status_as_json(run, texts):
 def test_status_counts_and_draws(run, texts):
     run("trash", "1", "--yes")
     said = run("status").stdout
-    assert "1 by others, 1 in the trash" in said
+    assert "by others   1, never imitated\nput away    1 in the trash" in said
     assert "mbox: mails.mbox  1  ###" in said
     assert "2024  1  ###" in said
 
@@ -294,13 +294,13 @@ def test_import_and_status_count_alike(run, texts):
     said = run("import", "mbox", path)
     assert said.stdout == "added 2, 1 by others, skipped 0, failed 0\n"
     counted = run("status").stdout
-    assert "2 by others" in counted
+    assert "by others   2, never imitated" in counted
     assert "your texts  4 emails" in counted
     again = run("import", "mbox", path, "--again")
     assert again.stdout == "added 0, skipped 3, failed 0\n"
     assert "skipped: 3 already stored" in again.stderr
     run("exclude", "3", "--yes")
-    assert "1 by others, 1 excluded" in run("status").stdout
+    assert "put away    1 excluded" in run("status").stdout
 
 
 def test_all_say_that_a_store_is_untidy_until_it_is_proven(run, texts):
