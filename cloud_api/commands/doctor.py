@@ -13,10 +13,12 @@ from typing import Any
 
 import click
 
+from cloud_api.commands.lists import open_people
 from cloud_api.commands.serve import command as serve
 from cloud_api.commands.serve import models_wanted
 from cloud_api.engine.loading import ModelOptions, StockAddress
 from cloud_api.errors import ServerError
+from cloud_api.people.database import FILE_NAME as PEOPLE_FILE
 from cloud_api.state_lock import state_lock
 from decoding_core.errors import DecodingError, InvalidSettingsError, ModelError
 from decoding_core.foreign_text import one_line
@@ -160,7 +162,12 @@ def _certificate(options: Mapping[str, Any]) -> str:
     """Whether the certificate of files can be shown, and for how long."""
     given = options["tls_certificate"]
     if given is None:
-        return "the server's own, which devices take at pairing; it does not end"
+        said = "the server's own, which devices take at pairing; it does not end"
+        if not (state_folder() / PEOPLE_FILE).exists():  # a look makes none
+            return said
+        with open_people() as people:
+            running = [one for _, one in people.listening() if one]
+        return f"{said}; SHA-256 of its public key: {running[0]}" if running else said
     # OpenSSL is loaded for it, which a server with its own certificate does without.
     from cryptography import x509
 

@@ -90,7 +90,7 @@ async def page(request: Request) -> Response:
     visits: StatusVisits = request.app.state.visits
     caller = visits.caller(request.cookies.get(COOKIE, ""))
     if caller is None:
-        return _shown("enter.html", wrong=False)
+        return _form(request)
     visit = getattr(request.state, VISIT, None)
     if visit is not None:
         now = asyncio.get_running_loop().time()
@@ -115,7 +115,7 @@ async def style() -> Response:
 async def enter(request: Request) -> Response:
     """Exchange the token of the form for a cookie."""
     if not _is_own(request):
-        return _shown("enter.html", 403, wrong=True)
+        return _form(request, 403)
     body = await request.body()
     fields = parse_qs(body[:_LONGEST_FORM].decode("utf-8", "replace"))
     token = fields.get("token", [""])[0].strip()
@@ -125,7 +125,7 @@ async def enter(request: Request) -> Response:
         visit = getattr(request.state, VISIT, None)
         place = "" if visit is None else visit.network
         await asyncio.sleep(visits.authority.refuse(token, place) if token else 0.0)
-        return _shown("enter.html", 401, wrong=True)
+        return _form(request, 401)
     answer = RedirectResponse("/", 303, _HEADERS)
     answer.set_cookie(
         COOKIE,
@@ -152,6 +152,12 @@ async def leave(request: Request) -> Response:
 def _is_own(request: Request) -> bool:
     """Whether a form was sent from this page, or by no browser at all."""
     return request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+
+
+def _form(request: Request, code: int = 200) -> Response:
+    """The form that asks for a token, which says so if one was refused."""
+    secure = request.url.scheme == "https"
+    return _shown("enter.html", code, wrong=code != 200, secure=secure)
 
 
 def _shown(name: str, code: int = 200, /, **values: Any) -> Response:

@@ -56,7 +56,7 @@ _TEXTS_AND_MODELS = (
     ),
     click.option(
         "--personalisation",
-        help="What of the history is read; 'specsteer write --help' lists them. bm25",
+        help="What of the history is read, as for 'specsteer write'. bm25",
     ),
     click.option(
         "--max-tokens",

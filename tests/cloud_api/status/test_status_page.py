@@ -1,13 +1,14 @@
 """The page at `/`, by its HTML and in a browser."""
 
 import os
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from cloud_api.callers import OWNER, Caller, OneToken, Scope
-from cloud_api.status.page import COOKIE, StatusVisits
+from cloud_api.status.page import COOKIE, StatusVisits, _form
 from tests.browsers import browser
 from tests.cloud_api.cloud_fakes import (
     TOKEN,
@@ -56,6 +57,18 @@ def test_without_a_cookie_it_asks_for_a_token_and_tells_nothing(server):
     assert "fake-1" not in answer.text
 
 
+def test_the_form_says_where_the_token_lies(server):
+    """And, where TLS is spoken, why a browser warns of the certificate."""
+    said = " ".join(texts(shown(server).text, "p"))
+    assert "specsteer-cloud devices add NAME --scope status" in said
+    assert "cloud-token" in said
+    assert "certificate" not in said
+    secure = SimpleNamespace(url=SimpleNamespace(scheme="https"))
+    said = " ".join(texts(_form(secure).body.decode(), "p"))
+    assert "specsteer-cloud doctor" in said
+    assert "warned of the certificate" in said
+
+
 def test_a_token_is_exchanged_for_a_cookie_that_scripts_cannot_read(server):
     answer = enter(server)
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
@@ -77,7 +90,7 @@ def test_it_shows_models_load_and_who_writes_without_content(server):
     assert ["owner", "1"] in rows
     figures = dict(zip(texts(html, "dt"), texts(html, "dd"), strict=True))
     assert figures["waiting blocks"] == "0"
-    assert sum(int(figures[name]) for name in ("kept whole", "refused in part")) == 1
+    assert sum(int(figures[name]) for name in ("kept whole", "redrawn in part")) == 1
     assert "specsteer" in texts(html, "footer")[0]
 
 
@@ -167,11 +180,18 @@ def test_a_person_looks_at_it_in_a_browser(server, tmp_path):
         assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
         wide = "document.documentElement.scrollWidth <= innerWidth"
         assert page.run(wide)
+        phone = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+        page.call("Emulation.setDeviceMetricsOverride", **phone)
+        page.picture(tmp_path / "phone.png")
+        assert page.run("innerWidth") == 400
+        assert page.run(wide)
+        labels = "getComputedStyle(document.querySelector('td'), '::before').content"
+        assert page.run(labels) == '"role"'
         page.run("document.querySelector('header button').click()")
         page.shows("document.querySelector('#token') !== null")
         hosts = {urlsplit(url).netloc for url in page.requested()}
         assert hosts == {urlsplit(server.url).netloc}
         assert [one for one in page.complaints() if "favicon" not in one] == []
     if kept := os.environ.get("SPECSTEER_TEST_PICTURES"):
-        for name in ("enter.png", "status.png"):
+        for name in ("enter.png", "status.png", "phone.png"):
             (tmp_path / name).rename(f"{kept}/{name}")
