@@ -47,6 +47,7 @@ class MethodSettings:
     window: Window = "auto"
     """How many blocks may be out; with 1, drafting and verifying take turns."""
     temperature: float = 0.0
+    """0 takes the likeliest token; the higher, the freer the choice."""
     top_p: float = 1.0
     seed: int = 0
     rule: AcceptanceRule | None = None

@@ -34,6 +34,45 @@ from edge_app.config.settings import (
 Provenance = Literal["default", "file", "environment", "option", "pairing"]
 SECRET = ("token", "certificate")
 """Never shown as they are."""
+RESEARCH = "For researchers"
+"""The group of every setting that no other one names."""
+_GROUPS = {
+    "Writing": {
+        "method.strength": "sounding like you",
+        "method.threshold": "keeping your drafts",
+        "method.temperature": "freedom of words",
+        "personalisation": "your texts that are read",
+        "lora": "personal adapter",
+        "lora_scale": "weight of the adapter",
+    },
+    "What leaves this device": {
+        "guard": "names and numbers",
+        "guard_region": "country of phone numbers",
+        "privacy_budget": "most told by a text",
+        "privacy_budget_day": "most told in a day",
+        "ledger_days": "days the ledger is kept",
+    },
+    "The checker": {
+        "server": "address of the server",
+        "token": "token of the server",
+        "token_in_clear": "token without TLS",
+        "certificate": "certificate it shows",
+    },
+    "Models": {
+        "specialist": "model on this device",
+        "generalist": "model of the checker",
+        "threads": "threads of each model",
+        "gpu_layers": "layers on a GPU",
+    },
+    "Looks": {"theme": "colours", "ascii": "plain lines and signs"},
+}
+"""What a person would call each setting, by group, in the order in which they are
+shown."""
+_PLACES = {
+    name: (group, title)
+    for group, titles in _GROUPS.items()
+    for name, title in titles.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +86,16 @@ class Setting:
     value: Any
     default: Any
     said_by: Provenance
+
+    @property
+    def group(self) -> str:
+        """What it belongs to, in a person's words."""
+        return _PLACES.get(self.name, (RESEARCH, ""))[0]
+
+    @property
+    def title(self) -> str:
+        """What a person would call it; the name in the file for researchers."""
+        return _PLACES.get(self.name, ("", self.name))[1]
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -103,8 +152,8 @@ def list_settings(
     options: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> list[Setting]:
-    """All settings but the tables of keys, in the order of their classes. `options` are
-    those that the command line gave.
+    """All settings but the tables of keys: by group, those for researchers last and in
+    the order of their classes. `options` are those that the command line gave.
 
     Raises:
         InvalidSettingsError, StoreLockedError: as `read_settings` does.
@@ -140,7 +189,8 @@ def list_settings(
             if name == "method.seed":
                 default = None  # another one at each start
             found.append(Setting(name, help_, kinds[field.name], value, default, by))
-    return found
+    order = {name: at for at, name in enumerate(_PLACES)}
+    return sorted(found, key=lambda one: order.get(one.name, len(order)))
 
 
 _PAIRED = ("server", "token", "certificate")

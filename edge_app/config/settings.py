@@ -41,6 +41,7 @@ class Settings:
     server: str = ""
     """Address of a verifier server; empty: one is started on this machine."""
     token: str = field(default="", repr=False)
+    """What `server` asks for; the variable SPECSTEER_TOKEN wins."""
     token_in_clear: bool = False
     """Send the token also where the address is not encrypted."""
     certificate: str = field(default="", repr=False)
@@ -49,6 +50,7 @@ class Settings:
     specialist: str = ""
     """Path of a GGUF file or of a model's folder; empty: the embedded model."""
     generalist: str = ""
+    """The same for the server that is started on this machine."""
     engine: str = "auto"
     """What runs the models: llama_cpp, transformers; auto: by their files."""
     device: str = "auto"

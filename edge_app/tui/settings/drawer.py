@@ -51,7 +51,8 @@ class SettingsDrawer(Drawer):
         super().__init__()
         self._preferences = preferences
         self._every: list[Setting] = []
-        self._listed: list[Setting] = []
+        self._listed: list[Setting | None] = []
+        """What each line of the list is; None: the heading of a group."""
         self._query = ""
         self._changing: Setting | None = None
 
@@ -170,23 +171,30 @@ class SettingsDrawer(Drawer):
     def _list(self) -> None:
         options = self.query_one(OptionList)
         at = options.highlighted or 0
-        self._listed = [
-            one
-            for one in self._every
-            if self._query in f"{one.name} {one.help}".casefold()
-        ]
-        lines = []
-        for one in self._listed:
+        lines: list[Option] = []
+        self._listed, group = [], ""
+        for one in self._every:
+            searched = f"{one.group} {one.title} {one.name} {one.help}"
+            if self._query not in searched.casefold():
+                continue
+            if one.group != group:
+                group = one.group
+                lines.append(Option(Text(group, "bold"), disabled=True))
+                self._listed.append(None)
             value = one_line(one.shown())
             value = value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…"
-            line = Text(f"{one.name:<{_NAMES}} {value}")
+            line = Text(f"{one.title:<{_NAMES}} {value}")
             by = "" if one.said_by == "default" else f"  {one.said_by}"
             line.append(by, "dim")
             line.stylize("bold" if by else "", 0, _NAMES)
             lines.append(Option(line))
+            self._listed.append(one)
         options.clear_options()
         options.add_options(lines)
-        options.highlighted = min(at, len(lines) - 1) if lines else None
+        at = min(at, len(lines) - 1)
+        if lines and self._listed[at] is None:  # a setting follows each heading
+            at += 1
+        options.highlighted = at if lines else None
 
     def _chosen(self) -> Setting | None:
         at = self.query_one(OptionList).highlighted

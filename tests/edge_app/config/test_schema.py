@@ -1,5 +1,7 @@
 """The list of settings comes from the classes that hold them."""
 
+from itertools import groupby
+
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
@@ -32,6 +34,23 @@ def test_each_says_what_it_is_for_and_who_says_so(tmp_path):
     assert every["method.threshold"].parsed(" ") is None
     with pytest.raises(InvalidSettingsError, match="must be a number or auto, not 'x'"):
         every["method.threshold"].parsed("x")
+
+
+def test_they_stand_in_groups_in_a_persons_words_researchers_last(tmp_path):
+    """Each group once, each setting under a title of its own."""
+    every = list_settings(tmp_path / "settings.toml", environment={})
+    assert list(dict.fromkeys(one.group for one in every)) == [
+        *("Writing", "What leaves this device", "The checker", "Models", "Looks"),
+        "For researchers",
+    ]
+    assert [group for group, _ in groupby(every, lambda one: one.group)] == list(
+        dict.fromkeys(one.group for one in every)
+    )
+    titles = [one.title for one in every]
+    assert len({*titles}) == len(titles)
+    own = [one for one in every if one.group != "For researchers"]
+    assert all(len(one.title) <= 24 and "_" not in one.title for one in own)
+    assert {"method.candidates", "cadence"} <= {*titles}
 
 
 def test_a_secret_is_never_shown(tmp_path, monkeypatch):

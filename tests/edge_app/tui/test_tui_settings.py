@@ -137,7 +137,7 @@ def test_settings_are_changed_checked_and_kept(tmp_path):
 
     def choose(name):
         options = app.screen.query_one(OptionList)
-        names = [one.name for one in app.screen._listed]
+        names = [one and one.name for one in app.screen._listed]
         options.highlighted = names.index(name)
 
     async def steps(pilot):
@@ -162,7 +162,10 @@ def test_settings_are_changed_checked_and_kept(tmp_path):
         await pilot.press("enter")
         assert "from the next start on" in said(app, "#result")
         await pilot.press("delete", "slash", *"guard", "enter")
-        assert {"guard", "guard_region"} <= {one.name for one in app.screen._listed}
+        shown = {one.name for one in app.screen._listed if one}
+        assert {"guard", "guard_region"} <= shown
+        headings = [one for one in app.screen._listed if one is None]
+        assert len(headings) == len({one.group for one in app.screen._listed if one})
         await pilot.press("escape")
         assert app.screen is app.page
         app.theme = "nord"
