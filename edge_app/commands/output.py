@@ -33,7 +33,7 @@ _WORTH_A_WORD = 0.01
 _BY_CHECKER = ("recovered", "bonus")
 _BROKEN_OFF = {
     "full": "there is no more room in the model",
-    "refused": "the server refused every draft; a lower --threshold refuses fewer",
+    "refused": "the checker kept no draft here; a lower --threshold keeps more",
 }
 BOLD, UNDERLINED, CYAN, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[36m", "\x1b[0m"
 

@@ -88,7 +88,7 @@ def _tell(report: Report) -> None:
         click.echo()
     click.echo(report.public)
     click.echo(
-        f"{report.held_back} of {report.words} words stay on this device, in "
+        f"{report.held_back} of {report.words} words are held back, in "
         f"{len(report.found)} spans · {report.block_ms:.2f} ms a block of 8 words, "
         f"{report.slowest_ms:.2f} at most",
         err=True,

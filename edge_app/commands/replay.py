@@ -138,7 +138,7 @@ def _words(event: Event) -> str:
         case Verified():
             refused = _quoted("".join(event.refused))
             kept = f"kept {event.accepted} of {event.drafted}"
-            return f"{kept}, refused {refused}" if event.refused else kept
+            return f"{kept}, not kept {refused}" if event.refused else kept
         case Settled(tokens):
             return "settled " + ", ".join(
                 f"{_quoted(''.join(token.text for token in run))} {origin}"

@@ -136,14 +136,14 @@ def plain(sending: Sending, detokenize: Detokenize | None) -> dict[str, Any]:
 
 def _verdict(sending: Sending) -> str | None:
     if sending.void:
-        return "none: it stood behind a refused word"
+        return "none: it stood behind a redrawn word"
     if sending.drafted is None or sending.kept is None:
         return None
     if not sending.drafted:
         return "a word was drawn"
     if sending.kept == sending.drafted:
-        return "all drafted tokens stay"
-    return f"{sending.kept} of {sending.drafted} drafted tokens stay"
+        return "all drafted tokens kept"
+    return f"{sending.kept} of {sending.drafted} drafted tokens kept"
 
 
 def last_text(found: Sequence[Sending]) -> Iterator[Sending]:

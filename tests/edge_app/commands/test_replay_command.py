@@ -76,7 +76,7 @@ def test_in_a_pipe_a_tape_is_a_line_per_event(tape):
         "sent 96 bytes: block",
         "received 44 bytes: verdict",
     ]
-    assert "kept 2 of 5, refused “ home made me”" in told
+    assert "kept 2 of 5, not kept “ home made me”" in told
     assert "settled “ pier at” accepted, “ Whitby” recovered" in told
     assert told[-1].startswith("finished: end")
     assert lines[1].startswith("    0.01 s  read 3 texts: email to Ana, 2024-08-19")

@@ -251,7 +251,7 @@ def test_a_full_model_is_said(run, service):
 def test_a_place_where_all_is_refused_is_said(run, service):
     """With what helps."""
     service(told("refused"))
-    assert "a lower --threshold refuses fewer" in run("write", "x").stderr
+    assert "a lower --threshold keeps more" in run("write", "x").stderr
 
 
 @pytest.mark.parametrize(

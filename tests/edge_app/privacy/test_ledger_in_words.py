@@ -68,9 +68,9 @@ def test_each_message_says_what_its_bytes_say(path):
     found = [in_words(one, detokenize) for one in last_text(sendings(path))]
     assert found[0]["request"] == " please thank Ana"
     assert found[0]["padding"].endswith("bytes that say nothing")
-    assert found[1] == {"drafted": " her blue", "verdict": "all drafted tokens stay"}
-    assert found[2]["verdict"] == "1 of 3 drafted tokens stay"
-    assert found[3]["verdict"] == "none: it stood behind a refused word"
+    assert found[1] == {"drafted": " her blue", "verdict": "all drafted tokens kept"}
+    assert found[2]["verdict"] == "1 of 3 drafted tokens kept"
+    assert found[3]["verdict"] == "none: it stood behind a redrawn word"
     assert found[4] == {"settled": " off", "drafted": " Port Erin"}
     assert "of the person" not in path.read_text()  # refused words are not kept twice
 
