@@ -78,7 +78,7 @@ def test_a_wheel_that_is_installed_runs(tmp_path, home):
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["version"] in run("--version")
-    assert "where-time-goes" in run("lab", "bench", "--help")
+    assert "latency" in run("lab", "bench", "--help")
     assert run("demo").strip()
     where = "import edge_app; print(edge_app.__file__)"
     lies = subprocess.check_output([*program, where], text=True, cwd=tmp_path)
