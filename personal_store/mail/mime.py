@@ -48,6 +48,8 @@ _MOST_LINES = 100_000
 _SAMPLE = 4_096
 _WIDE = 40
 """Letters of a line that prose does not write without a blank."""
+_LONG_WORD = 12
+"""Signs per blank that prose does not exceed."""
 
 _VALUE = r'"[^"\\]*+"|[^\s;"\\<>()]++'
 _PARAMETER = re.compile(rf";\s*+([\w-]++)\s*+=\s*+({_VALUE})", re.ASCII)
@@ -293,6 +295,11 @@ def _from_base64(body: bytes, *, is_text: bool) -> bytes:
         whole = binascii.a2b_base64(packed, strict_mode=True)
         if not is_text or _is_text(whole):
             return whole
+    letters = _STRAY.sub(b"", packed)
+    if is_text and len(packed) - len(letters) <= len(packed) // 50:
+        whole = _loosely(letters)
+        if _is_text(whole):
+            return whole
     lines = [line.strip() for line in body.splitlines()[:_MOST_LINES]]
     said = [(line, _STRAY.sub(b"", line)) for line in lines]
     pure = [letters for line, letters in said if line and letters == line]
@@ -338,7 +345,9 @@ def _from_base64(body: bytes, *, is_text: bool) -> bytes:
         goes_on, gap = taken and len(letters) == wide >= _WIDE, False
     if not runs or (refused and wide < _WIDE):
         return body  # it is no base64, whatever its header says
-    return b"".join(map(_loosely, runs))
+    decoded = b"".join(map(_loosely, runs))
+    prose = body.strip().count(b" ") > len(body) // _LONG_WORD
+    return body if prose and _is_text(body) and not _is_text(decoded) else decoded
 
 
 def _loosely(letters: bytes | bytearray) -> bytes:

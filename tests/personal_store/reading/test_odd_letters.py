@@ -81,10 +81,12 @@ THIRDS = [TEXT.encode()[at : at + 97] for at in range(0, 300, 97)]
         BASE64[:30] + b"\xa0*" + BASE64[30:],
         wrapped(TEXT.encode(), 62),
         wrapped(TEXT.encode(), 1000) + FOOTER,
+        wrapped(TEXT.encode(), 1000)[:30] + b"!\n " + wrapped(TEXT.encode(), 1000)[30:],
     ],
     ids=[
         *("footer", "unpadded", "word below", "above", "words below", "pieces"),
         *("unpadded pieces", "glued", "signs", "blank", "stray", "narrow", "one line"),
+        "stray in one line",
     ],
 )
 def test_broken_base64_gives_the_whole_text_and_no_other(body):
@@ -100,8 +102,12 @@ def test_broken_base64_of_any_charset(charset):
     assert own(letter(body, f"text/plain; charset={charset}", "base64")) == text
 
 
-def test_a_text_that_only_claims_to_be_base64_stays():
-    assert own(letter(TEXT.encode(), encoding="base64")) == TEXT
+LINE = "Hello Ben, this was never encoded at all, though its header says so."
+
+
+@pytest.mark.parametrize("text", [TEXT, LINE])
+def test_a_text_that_only_claims_to_be_base64_stays(text):
+    assert own(letter(text.encode(), encoding="base64")) == text
 
 
 @pytest.mark.parametrize(
