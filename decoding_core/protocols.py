@@ -24,7 +24,7 @@ class Engine(Protocol):
 
     @property
     def tokens(self) -> list[int]:
-        """What it has read; not to be changed."""
+        """What it has read, or a part from its beginning; not to be changed."""
 
     @property
     def position(self) -> int:

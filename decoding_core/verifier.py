@@ -306,15 +306,42 @@ def common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
     return next((i for i, (left, right) in pairs if left != right), size)
 
 
+def start_of_reading(
+    read: Sequence[int], token_ids: Sequence[int], rows: int, *, alone: bool = False
+) -> int:
+    """From where an engine that has `read` a text must read for the last `rows` rows of
+    logits of another.
+
+    Unless it may be read `alone`, a single token is read with the one before it: the
+    kernels for one token give other last bits than those for several, and how a text is
+    cut is to change none.
+    """
+    start = min(common_prefix(read, token_ids), len(token_ids) - rows)
+    if alone:
+        return start
+    if start == len(token_ids) - 1:
+        start -= 1
+    return start if start > 1 or start == len(token_ids) else 0
+
+
 def read_text(engine: Engine, token_ids: Sequence[int], rows: int = 1) -> Floats:
     """Logits (rows, V) after each of the last `rows` tokens of a text; the engine reads
     on from where it begins to differ from what was read. Raises what
     `Engine.evaluate` does."""
     wanted = list(token_ids)
-    start = min(common_prefix(engine.tokens, wanted), len(wanted) - rows)
+    start = start_of_reading(engine.tokens, wanted, rows)
     if start < engine.position:
         engine.rollback(start)
     return engine.evaluate(wanted[start:], rows)
+
+
+def hold_text(engine: Engine, token_ids: Sequence[int]) -> None:
+    """Have an engine hold a text and nothing behind it. Raises what `Engine.evaluate`
+    does."""
+    if common_prefix(engine.tokens, token_ids) < len(token_ids):
+        read_text(engine, token_ids)
+    elif len(token_ids) < engine.position:
+        engine.rollback(len(token_ids))
 
 
 class BlockReader:

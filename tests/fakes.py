@@ -61,6 +61,33 @@ class HashEngine:
         self.rollback(0)
 
 
+class WidthEngine(HashEngine):
+    """As llama.cpp does, gives a token that is read alone other figures than one that
+    is read with others."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.alone: list[bool] = []
+
+    @property
+    def tokens(self):
+        return self.read[: (*self.alone, True).index(True)]
+
+    def evaluate(self, token_ids: Sequence[int], rows: int = 1):
+        self.alone += [len(token_ids) == 1] * len(token_ids)
+        return super().evaluate(token_ids, rows)
+
+    def logits(self):
+        size = len(self.read)
+        key = f"{self.name}:{self.read[-self.memory :]}"
+        key += f"{self.alone[:size][-self.memory :]}"
+        return _normal(key, self.spread, self.size)
+
+    def rollback(self, position):
+        super().rollback(position)
+        del self.alone[position:]
+
+
 class TableEngine(HashEngine):
     """Always prefers the next token of a script, by its position in the text."""
 

@@ -32,7 +32,7 @@ from typing import Literal
 from cloud_api.engine.models import Models, Opened, ReadingCounts
 from decoding_core.messages import Verdict
 from decoding_core.protocols import BatchEngine, Reading, Rows
-from decoding_core.verifier import common_prefix, evaluate_rows
+from decoding_core.verifier import evaluate_rows, start_of_reading
 
 SIZES = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Tokens of a prompt that one step may read."""
@@ -88,6 +88,8 @@ class Round:
     """How many of a row's likeliest tokens its verdict is made of; None: not known."""
     asked: tuple[int, ...] = ()
     """The tokens that it looks up besides."""
+    alone: bool = False
+    """Whether its text comes token by token, and a token may be read alone."""
     user: str = ""
     """Whose text it is."""
     device: str = ""
@@ -114,9 +116,9 @@ class SlotCache:
     def __len__(self) -> int:
         return len(self._read)
 
-    def start(self, token_ids: tuple[int, ...], rows: int) -> int:
+    def start(self, token_ids: tuple[int, ...], rows: int, alone: bool) -> int:
         """From where the model must read to give the last `rows` rows of logits."""
-        return min(common_prefix(self._read, token_ids), len(token_ids) - rows)
+        return start_of_reading(self._read, token_ids, rows, alone=alone)
 
     def prepare(
         self,
@@ -124,10 +126,12 @@ class SlotCache:
         rows: int,
         candidates: int | None = None,
         asked: Sequence[int] = (),
+        *,
+        alone: bool = False,
     ) -> Reading:
         """Roll back to where the cache and `token_ids` differ; what is then to be
         read. Call `advance` when it was read."""
-        start = self.start(token_ids, rows)
+        start = self.start(token_ids, rows, alone)
         if start < len(self._read):
             self._model.rollback(self._number, start)
             self._counts.held -= len(self._read) - start
@@ -212,11 +216,11 @@ class Turn:
     @property
     def rest(self) -> int:
         """How many tokens of the round are still to be read."""
-        ids, rows = self.round.token_ids, self.round.rows
-        start = self.slot.generalist.start(ids, rows)
+        wanted = self.round.token_ids, self.round.rows, self.round.alone
+        start = self.slot.generalist.start(*wanted)
         if self.round.uses_base:
-            start = min(start, self.slot.base.start(ids, rows))
-        return len(ids) - start
+            start = min(start, self.slot.base.start(*wanted))
+        return len(wanted[0]) - start
 
     def cut(self, chunk: int) -> None:
         """Read so many of its tokens alone, and give no logits yet."""
@@ -537,14 +541,14 @@ def read_turns(
     cache in that model."""
     texts, readings, started = [], [], time.perf_counter()
     for turn, cache in turns:
-        ids, rows = turn.round.token_ids, turn.round.rows
+        ids, rows, alone = turn.round.token_ids, turn.round.rows, turn.round.alone
         candidates, asked = turn.round.candidates, turn.round.asked
         if turn.chunk is not None:
             # Up to where the rows of logits begin; a model always gives one.
-            end = min(cache.start(ids, rows) + turn.chunk, len(ids) - rows)
+            end = min(cache.start(ids, rows, alone) + turn.chunk, len(ids) - rows)
             ids, rows, candidates, asked = ids[:end], 1, 0, ()
         texts.append(ids)
-        readings.append(cache.prepare(ids, rows, candidates, asked))
+        readings.append(cache.prepare(ids, rows, candidates, asked, alone=alone))
     logits = evaluate_rows(model, readings)
     for (_, cache), ids in zip(turns, texts, strict=True):
         cache.advance(ids)

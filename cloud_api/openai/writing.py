@@ -216,6 +216,7 @@ class GeneralistTexts:
             key=(0, 0, text.count),
             position=len(token_ids),
             candidates=text.candidates,
+            alone=True,
             user=text.caller.user,
             device=text.caller.device,
         )

@@ -546,6 +546,7 @@ def round_of(
         whole=count if role.decides else 0,
         candidates=role.terms.candidates,
         asked=block.drafted,
+        alone=not role.draft_limit,
         user=session.owner.user,
         device=session.owner.device,
     )

@@ -34,7 +34,12 @@ from decoding_core.residual import (
 )
 from decoding_core.sampling import Draw, Floats, Use, likeliest
 from decoding_core.settings import START, Threshold
-from decoding_core.verifier import RunningThreshold, VerifierRole, read_text
+from decoding_core.verifier import (
+    RunningThreshold,
+    VerifierRole,
+    common_prefix,
+    hold_text,
+)
 from edge_app.decoding.draw_account import DrawAccount, Judged
 from edge_app.decoding.events import Choice, Place
 from models.never_drawn import NeverDrawn
@@ -52,7 +57,11 @@ class Draft:
 
 
 class Drafter:
-    """Drafts on from the text, token by token; its engine has never read the last."""
+    """Drafts on from the text, token by token; its engine has never read the last.
+
+    The engine reads each token of the text alone, and what stood before it at once: a
+    token that is drawn again is read as it was the first time, to the last bit.
+    """
 
     def __init__(
         self,
@@ -73,7 +82,8 @@ class Drafter:
         self._draw = draw
         self._shares_noise = shares_noise
         self._after: Floats | None = None
-        self._follows = False  # whether the engine has read all but the last token
+        self._given: int | None = None  # tokens of the text that stood at the start
+        self._alone: list[int] = []  # what the engine has read token by token
         self.token_ids: list[int] = []
         """All that is drafted after the text."""
         self.logits: list[Floats] = []
@@ -117,14 +127,9 @@ class Drafter:
         Without a draft, index 0 is what follows the text."""
         if index < len(self.logits):
             return self.logits[index]
-        if self._after is None and self._follows and self.token_ids:
-            self._after = self._engine.evaluate([self.token_ids[-1]])[0]
+        if self._after is None:
+            self._after = self._read(text_ids)
             self._after[self.never_at(text_ids, index)] = -np.inf
-        elif self._after is None:
-            token_ids = [*self._prompt, *text_ids, *self.token_ids]
-            self._after = read_text(self._engine, token_ids)[0]
-            self._after[self.never_at(text_ids, index)] = -np.inf
-            self._follows = True
         return self._after
 
     def never_at(self, text_ids: Sequence[int], index: int) -> NDArray[np.intp]:
@@ -133,6 +138,23 @@ class Drafter:
             return np.empty(0, np.intp)
         before = [*text_ids, *self.token_ids[:index]]
         return np.asarray(self._never(before), np.intp)
+
+    def _read(self, text_ids: Sequence[int]) -> Floats:
+        """Logits (V,) after the text and all that is drafted."""
+        if self._given is None:
+            self._given = len(text_ids)
+            self._prompt += text_ids
+            hold_text(self._engine, self._prompt[:-1])
+        start = len(self._prompt) - 1
+        wanted = [self._prompt[-1], *text_ids[self._given :], *self.token_ids]
+        known = min(common_prefix(self._alone, wanted), len(wanted) - 1)
+        if known < len(self._alone):
+            self._engine.rollback(start + known)
+            del self._alone[known:]
+        for token in wanted[known:]:
+            logits = self._engine.evaluate([token])[0]
+            self._alone.append(token)
+        return logits
 
     def weighed(
         self, index: int, token: int, row: Candidates | None, refused: int | None = None
@@ -172,14 +194,14 @@ class Drafter:
         """Forget all that is drafted but the first `length` tokens."""
         if length < len(self.token_ids):
             del self.token_ids[length:], self.logits[length:], self.confidences[length:]
-            self._after, self._follows = None, False
+            self._after = None
 
     def settle(self, kept: int, *, replaced: bool) -> None:
         """The first `kept` drafted tokens are text now; unless another token follows
         them there, what is drafted behind them stays."""
         if replaced:
             self.cut(kept)
-            self._after, self._follows = None, False
+            self._after = None
         del self.token_ids[:kept], self.logits[:kept], self.confidences[:kept]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decoding_core.errors import StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.protocols import Method, Verifier
-from decoding_core.verifier import common_prefix, read_text, role_of
+from decoding_core.verifier import common_prefix, hold_text, read_text, role_of
 from edge_app.decoding.draw_account import DrawAccount
 from edge_app.decoding.events import (
     Emit,
@@ -114,7 +114,7 @@ class TextJob:
                 # The specialist reads its prompt while the server is asked and reads
                 # its own. What goes wrong here goes wrong again in the loop.
                 if verifier.local or role.uses_specialist:
-                    readers.submit(read_text, engine, prompts.private_ids[:-1])
+                    readers.submit(hold_text, engine, prompts.private_ids[:-1])
                 opened = session.open()
             generalist = "" if opened is None else opened.generalist
             self.emit(Opened(generalist or "this device alone", not generalist))

@@ -367,9 +367,11 @@ class LlamaContext(TextSlots):
         silent = len(ids) - reading.rows
         start = 0
         while start < len(ids):
-            if self._batch.count == _BATCH:
+            if self._batch.count > _BATCH - 3:
                 self._decode()
             end = min(len(ids), start + _BATCH - self._batch.count)
+            if end == len(ids) - 1:
+                end -= 1  # no token of several is decoded alone
             self._batch.add(
                 reading.slot,
                 position + start,

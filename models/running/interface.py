@@ -197,6 +197,7 @@ class TextSlots(ABC):
         self._open = True
         self._lock = threading.Lock()
         self._tokens: list[list[int]] = [[] for _ in range(slots)]
+        self._together = [0] * slots
 
     @property
     def name(self) -> str:
@@ -217,8 +218,9 @@ class TextSlots(ABC):
         return len(self._tokens[slot])
 
     def tokens(self, slot: int) -> list[int]:
-        """What a slot has read; not to be changed."""
-        return self._tokens[slot]
+        """What a slot has read, up to the first token that it read alone: whoever reads
+        several at once must read that one again, for the same last bits."""
+        return self._tokens[slot][: self._together[slot]]
 
     def use_threads(self, single: int, several: int) -> None:
         """Set how many threads read a single token, and how many several at once."""
@@ -250,6 +252,7 @@ class TextSlots(ABC):
                 )
             self._forget(slot, position)
             del self._tokens[slot][position:]
+            self._together[slot] = min(self._together[slot], position)
 
     def interrupt(self) -> None:
         """Abort a long evaluation, from another thread."""
@@ -278,7 +281,10 @@ class TextSlots(ABC):
                     self._forget(reading.slot, len(self._tokens[reading.slot]))
                 raise
             for reading in readings:
-                self._tokens[reading.slot].extend(reading.token_ids)
+                tokens, slot = self._tokens[reading.slot], reading.slot
+                if self._together[slot] == len(tokens) and len(reading.token_ids) > 1:
+                    self._together[slot] += len(reading.token_ids)
+                tokens.extend(reading.token_ids)
 
     def _check(self, reading: Reading) -> None:
         """Raise what speaks against a reading before the engine sees it."""
@@ -321,7 +327,7 @@ class SlotEngine:
 
     @property
     def tokens(self) -> list[int]:
-        """What it has read; not to be changed."""
+        """What it has read, up to the first token that it read alone."""
         return self.slots.tokens(self.slot)
 
     @property

@@ -324,7 +324,7 @@ def test_what_was_read_ahead_is_taken_back_before_a_text_that_is_written():
     again = Asked("writing", (1, 2, 3, 4))
     run(scheduler, again)
 
-    assert [r.token_ids for r in models.generalist.calls[-1]] == [(4,)]
+    assert [r.token_ids for r in models.generalist.calls[-1]] == [(3, 4)]
 
 
 def test_a_text_that_ends_is_read_no_further():
@@ -393,7 +393,7 @@ def test_a_server_that_is_away_is_nobodys_fault():
     again = Asked("one", (1, 2, 3), key=(0, 1))
     run(scheduler, again)
     assert again.result == NOTHING
-    assert models.generalist.calls[-1][0].token_ids == (3,)
+    assert models.generalist.calls[-1][0].token_ids == (1, 2, 3)
 
 
 def refusing(name, token_ids, key, kept=0):

@@ -1,4 +1,5 @@
 import threading
+from itertools import product
 
 import pytest
 
@@ -19,7 +20,7 @@ from edge_app.decoding.events import (
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
-from tests.fakes import DyingVerifier, HashEngine, TableEngine
+from tests.fakes import DyingVerifier, HashEngine, TableEngine, WidthEngine
 from tests.seeds import seeds
 
 PRIVATE, PUBLIC = (11, 12, 13, 1, 2), (1, 2)
@@ -132,6 +133,37 @@ def test_a_text_that_is_given_goes_on_as_it_did(method, length):
     whole = hashed(settings, max_tokens=60, end_ids=()).run()
     rest = hashed(settings, max_tokens=60, end_ids=(), given_ids=whole[:length])
     assert rest.run() == whole[length:]
+
+
+@pytest.mark.parametrize(
+    "method", ["steering", "lossless", "coupled", "speculative", "rejection"]
+)
+def test_how_a_text_was_read_changes_no_token(method):
+    """Whatever the specialist had read before, however long the blocks were, and though
+    the server lost all that it had read: with models that give a token other figures
+    alone than among others."""
+    ahead = [(), ((11, 12), (13, 1)), (PRIVATE, (5,)), (PRIVATE[:-1], (2,), (5, 6))]
+
+    class Forgetting(EngineVerifier):
+        def verify(self, block):
+            if block.round % self.every == 0:
+                for engine in self.models:
+                    engine.rollback(0)
+            return super().verify(block)
+
+    texts = set()
+    for length, window, every, pieces in product((1, 4), (1, 3), (3, 99), ahead):
+        models = [WidthEngine(name) for name in ("small", "large", "base")]
+        for piece in pieces:
+            models[0].evaluate(piece)
+        settings = MethodSettings(
+            method=method, temperature=1.0, draft_length=length, window=window
+        )
+        verifier = Forgetting(*models[1:])
+        verifier.every, verifier.models = every, models[1:]
+        writing = Writing(settings, models[0], verifier, max_tokens=30, end_ids=())
+        texts.add(tuple(writing.run()))
+    assert len(texts) == 1
 
 
 def test_never_agreeing_redraws_every_token():

@@ -1,5 +1,6 @@
 """Whatever happens between device and server, the text is the one of a quiet day."""
 
+import random
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -65,7 +66,8 @@ class Run:
     patience: Patience = field(default_factory=Patience)
     may_go_offline: bool = True
     timing: int = 0
-    """Chooses when an answer that is there has come."""
+    """Chooses when an answer that is there has come, and for how long is drafted on
+    until then: no clock decides, so that whatever fails fails again."""
     account: Account | None = None
     """Counts what leaves."""
 
@@ -106,7 +108,13 @@ class Run:
             end_ids=self.ends,
             account=self.account,
         )
-        for _ in self.loop.blocks():
+        patience = random.Random(self.timing)
+        self.loop._has_time = lambda: patience.random() < 0.7
+        self.epochs = []  # in which each token was drawn
+        epoch = session.epoch
+        for block in self.loop.blocks():
+            self.epochs += [epoch] * len(block.token_ids)
+            epoch = session.epoch
             self.now += 1.0
 
     @property

@@ -56,9 +56,9 @@ class Recount:
 
     def __init__(self, run):
         self.settings, self.draw = run.settings, run.settings.draw()
-        self.origins = run.origins
+        self.origins, self.epochs = run.origins, run.epochs
         self.total, self.places = 0.0, []
-        self._drafts, self._texts, self._redrawn = set(), set(), set()
+        self._drafts, self._redrawn = set(), set()
         text = []
         for message in run.server.left:
             if isinstance(message, DraftBlock):
@@ -78,12 +78,11 @@ class Recount:
                 if place not in self._redrawn:
                     self._redrawn.add(place)
                     self._count(self._redraw(before, token), place)
-            elif (before, token) not in self._texts:
-                self._drafted(text[:place], token, "alone")
+            else:  # drawn alone, or in a block that has left
+                self._drafted(before, token, self.epochs[place])
 
     def _drafted(self, text, token, epoch):
         before = tuple(text)
-        self._texts.add((before, token))
         if (epoch, before) in self._drafts:
             return
         self._drafts.add((epoch, before))
@@ -115,6 +114,7 @@ class Recount:
     st.sampled_from(["steering", "rejection"]),
     st.sampled_from([Patience(), ALONE]),
     st.integers(0, 5),
+    st.integers(0, 99),
     st.booleans(),
 )
 @example(
@@ -122,9 +122,20 @@ class Recount:
     method="steering",
     patience=Patience(),
     seed=0,
+    timing=0,
     limited=False,
 )
-def test_each_draw_that_left_counts_once(disturbances, method, patience, seed, limited):
+@example(  # what was drafted before a refusal is drawn again, alone, and is the same
+    disturbances={4: ["repeat the block"], 11: ["restart"]},
+    method="rejection",
+    patience=ALONE,
+    seed=2,
+    timing=0,
+    limited=False,
+)
+def test_each_draw_that_left_counts_once(
+    disturbances, method, patience, seed, timing, limited
+):
     """Through restarts, lost frames and answers, resyncs, texts that go on alone and
     come back, and refused drafts; against the bytes that left."""
     events = []
@@ -132,7 +143,7 @@ def test_each_draw_that_left_counts_once(disturbances, method, patience, seed, l
     limits = PrivacyLimits(text=1e6) if limited else None
     account = account_of(settings, limits, events)
     run = Run(
-        settings, disturbances, 30, patience=patience, timing=seed, account=account
+        settings, disturbances, 30, patience=patience, timing=timing, account=account
     )
     recount = Recount(run)
     assert account.tokens == len(recount.places)

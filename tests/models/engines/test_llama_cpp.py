@@ -107,6 +107,52 @@ def test_rows_find_their_texts_when_a_pass_takes_several_batches(context, model)
     assert (context.position(1), context.position(2)) == (300, 400)
 
 
+@pytest.mark.parametrize("extra_buffers", [False, None])
+def test_blocks_of_any_size_have_the_same_bits_and_so_do_steps(extra_buffers):
+    """And steps have them whatever the prompt was cut into: all else that promises a
+    text for a seed stands on this. Also where a batch of llama.cpp's ends, and beside
+    other texts."""
+    settings = EngineSettings(extra_buffers=extra_buffers)
+    for role in ("specialist", "generalist"):
+        model = LlamaModel(locate(role), settings)
+        context = LlamaContext(model, 3, 1024)
+        sequence, ids = context.sequence(), (ids_of(model, 200) * 3)[:560]
+
+        def read(size, start, end, sequence=sequence, ids=ids):
+            rows = []
+            while start < end:
+                stop = end if end - start - size < 2 else start + size
+                rows.append(sequence.evaluate(ids[start:stop], stop - start))
+                start = stop
+            return np.concatenate(rows)
+
+        blocks, steps = [], []
+        for size in (513, 2, 7, 8, 64):
+            sequence.rollback(0)
+            blocks.append(read(size, 0, 513)[400:])
+            steps.append([sequence.evaluate([token])[0] for token in ids[513:525]])
+        beside = [Reading(slot, ids[:513], 113) for slot in (1, 2)]
+        blocks += context.evaluate([Reading(0, ids[500:], 9), *beside])[1:]
+        for some in (blocks, steps):
+            for other in some[1:]:
+                np.testing.assert_array_equal(other, some[0])
+        context.close()
+        model.close()
+
+
+def test_what_was_read_alone_is_not_among_the_tokens_to_go_on_from(context):
+    """Who reads several at once reads it again."""
+    sequence = context.sequence()
+    sequence.evaluate([5, 6, 7])
+    assert sequence.tokens == [5, 6, 7]
+    sequence.evaluate([8])
+    sequence.evaluate([9, 10])
+    assert (sequence.tokens, sequence.position) == ([5, 6, 7], 6)
+    sequence.rollback(3)
+    sequence.evaluate([8, 9])
+    assert sequence.tokens == [5, 6, 7, 8, 9]
+
+
 def test_exact_blocks_equal_single_steps_bit_for_bit(exact_model):
     """Q8_0 on CPU, flash attention off, and never a decode of a single token."""
     context = LlamaContext(exact_model, 1, 512)
