@@ -6,6 +6,7 @@
 # make check   format, lint, types, contracts, tests with their coverage
 # make coverage  the tests, and which lines and branches none of them passes
 # make soak    the tests RUNS times, beside BUSY processes that only compute
+# make test-cpus  the tests RUNS times, here five, with llama.cpp built for each of CPUS
 # make lint    format, lint, types, contracts
 # make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
 # make mutants plant errors in the code, one at a time: how many do the tests notice?
@@ -31,7 +32,7 @@ LETTER ?= Thank Ana for the photos. Say yes to the weekend of the 14th.
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
-.PHONY: run test engines slow soak check coverage lint format models mutants bench docs tape pictures film screens clean setup setup-dev
+.PHONY: run test engines slow soak test-cpus check coverage lint format models mutants bench docs tape pictures film screens clean setup setup-dev
 .PHONY: setup-train setup-torch vllm
 
 run: setup
@@ -51,6 +52,22 @@ slow: setup-dev
 
 soak: setup-dev
 	@$(BIN)/python -m tests.soak --runs $(RUNS) --busy $(BUSY)
+
+# A processor that lacks a kind runs the others: make test-cpus CPUS="baseline avx2".
+CPUS ?= baseline avx2 avx512
+FLAGS_baseline = $(foreach set,SSE42 AVX AVX2 FMA F16C BMI2,-DGGML_$(set)=OFF)
+FLAGS_avx512 = $(foreach set,AVX512 AVX512_VBMI AVX512_VNNI AVX512_BF16,-DGGML_$(set)=ON)
+
+test-cpus: RUNS = 5
+test-cpus: setup-dev $(CPUS:%=build/cpus/%/.ready)
+	@$(BIN)/python -m tests.soak --runs $(RUNS) --busy $(BUSY) $(CPUS:%=build/cpus/%)
+
+# Some minutes each. pip would keep a build under its version and take it for the next.
+build/cpus/%/.ready: $(VENV)/.runtime
+	CMAKE_ARGS="-DGGML_NATIVE=OFF $(FLAGS_$*)" $(BIN)/python -m pip install --quiet \
+	  --no-deps --no-cache-dir --no-binary llama-cpp-python --upgrade --target $(@D) \
+	  $$(grep -o 'llama-cpp-python==[0-9.]*' pyproject.toml)
+	@touch $@
 
 check: lint coverage
 

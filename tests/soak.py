@@ -2,6 +2,7 @@
 
     make soak                    twenty times, and nothing else runs
     make soak RUNS=5 BUSY=2      beside two processes that only compute
+    make test-cpus               five times with llama.cpp built for each processor
 
 Prints a line a run and a summary; the status is 1 if any run failed. The output of
 failed runs stays in a folder that is named.
@@ -10,6 +11,7 @@ failed runs stays in a folder that is named.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -49,24 +51,32 @@ def busy(count: int) -> Iterator[None]:
             loop.wait()
 
 
-def run(command: Sequence[str], output: Path) -> Run:
-    """Run the suite once; what it prints goes to a file."""
-    began = time.perf_counter()
+def run(command: Sequence[str], output: Path, build: Path | None = None) -> Run:
+    """Run the suite once, with the packages in `build` before others of their name;
+    what it prints goes to a file."""
+    began, variables = time.perf_counter(), dict(os.environ)
+    if build is not None:
+        path = [str(build.absolute()), *filter(None, [variables.get("PYTHONPATH")])]
+        variables["PYTHONPATH"] = os.pathsep.join(path)
     with output.open("wb") as file:
-        status = subprocess.run(command, cwd=ROOT, stdout=file, stderr=file).returncode
+        status = subprocess.run(
+            command, cwd=ROOT, stdout=file, stderr=file, env=variables
+        ).returncode
     seconds = time.perf_counter() - began
     lines = output.read_text("utf-8", errors="replace").splitlines()
     failed = tuple(x for x in lines if x.startswith(("FAILED ", "ERROR ")))
     return Run(seconds, status, failed)
 
 
-def soak(runs: int, command: Sequence[str] = SUITE) -> int:
+def soak(runs: int, command: Sequence[str] = SUITE, build: Path | None = None) -> int:
     """Run the suite so many times, told as it goes; how many runs failed."""
+    if build is not None:
+        print(f"with {build}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="soak-"))
     done = []
     for number in range(1, runs + 1):
         output = folder / f"{number}.log"
-        done.append(run(command, output))
+        done.append(run(command, output, build))
         last = done[-1]
         said = "passed" if last.status == 0 else f"FAILED, see {output}"
         print(f"{number:3} of {runs}  {last.seconds:6.1f} s  {said}", flush=True)
@@ -90,9 +100,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--busy", type=int, default=0, help="processes beside it")
+    parser.add_argument("builds", type=Path, nargs="*", help="packages to run it with")
     options = parser.parse_args()
     with busy(options.busy):
-        sys.exit(bool(soak(options.runs)))
+        builds = options.builds or [None]
+        sys.exit(any([soak(options.runs, build=build) for build in builds]))
 
 
 if __name__ == "__main__":

@@ -38,3 +38,14 @@ def test_nothing_stays_of_runs_that_passed(tmp_path, monkeypatch, capsys):
         assert soak(1, [sys.executable, "-c", ""]) == 0
     assert "1 of 1 passed" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_build_comes_before_other_packages_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "before"))
+    for name in ("before", "build"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "json.py").write_text(f"here = {name!r}")
+    command = [sys.executable, "-c", "import json; assert json.here == 'build'"]
+    assert soak(1, command) == 1
+    assert soak(1, command, tmp_path / "build") == 0

@@ -184,9 +184,9 @@ class Serve(Command):
 @click.option(
     "--exact",
     is_flag=True,
-    help="Decode so that a text comes out the same however it is cut into blocks and "
-    "however often it is read anew; slower, for Q4_0, Q5_0 and Q8_0 on CPUs and with "
-    "--sessions 1.",
+    help="Give single tokens the same figures as blocks, so that a seed repeats a text "
+    "of a method that drafts nothing too, however often it is read anew; slower, for "
+    "F16, Q8_0, Q5_0 and Q4_0 on x86 CPUs and with --sessions 1.",
 )
 @click.option(
     "--announce",

@@ -113,7 +113,11 @@ class _Write(Command):
 @click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("-v", "--verbose", is_flag=True, help="Say all figures, too.")
-@click.option("--seed", type=int, help="The same number gives the same text again.")
+@click.option(
+    "--seed",
+    type=int,
+    help="The same number gives the same text again, on the same machine.",
+)
 @click.option("--no-history", is_flag=True, help="Do not read your own texts.")
 @click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
 @click.option(

@@ -151,6 +151,7 @@ class Drafter:
         if known < len(self._alone):
             self._engine.rollback(start + known)
             del self._alone[known:]
+        logits: Floats
         for token in wanted[known:]:
             logits = self._engine.evaluate([token])[0]
             self._alone.append(token)

@@ -53,7 +53,8 @@ class EngineSettings:
     a cache of its own for each text."""
     exact: bool = False
     """Never decode a single token, so that a block and single steps give the same
-    bits (Q8_0 on CPU). Each single step then costs about that of two tokens."""
+    bits (F16, Q8_0, Q5_0 and Q4_0 on x86). Each single step then costs about that of
+    two tokens."""
 
     @property
     def thread_count(self) -> int:

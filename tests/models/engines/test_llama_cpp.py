@@ -1,6 +1,7 @@
 """What llama.cpp alone does; what every engine must is in test_conformance.py."""
 
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.protocols import Reading
+from models.engines import llama_cpp
 from models.engines.llama_cpp import LlamaContext, LlamaModel
 from models.files import locate
 from models.running.settings import EngineSettings
@@ -107,37 +109,33 @@ def test_rows_find_their_texts_when_a_pass_takes_several_batches(context, model)
     assert (context.position(1), context.position(2)) == (300, 400)
 
 
-@pytest.mark.parametrize("extra_buffers", [False, None])
-def test_blocks_of_any_size_have_the_same_bits_and_so_do_steps(extra_buffers):
+@pytest.mark.parametrize(
+    "role", ["specialist", pytest.param("generalist", marks=pytest.mark.slow)]
+)
+def test_blocks_of_any_size_have_the_same_bits_and_so_do_steps(role, monkeypatch):
     """And steps have them whatever the prompt was cut into: all else that promises a
     text for a seed stands on this. Also where a batch of llama.cpp's ends, and beside
     other texts."""
-    settings = EngineSettings(extra_buffers=extra_buffers)
-    for role in ("specialist", "generalist"):
-        model = LlamaModel(locate(role), settings)
-        context = LlamaContext(model, 3, 1024)
-        sequence, ids = context.sequence(), (ids_of(model, 200) * 3)[:560]
-
-        def read(size, start, end, sequence=sequence, ids=ids):
-            rows = []
-            while start < end:
-                stop = end if end - start - size < 2 else start + size
-                rows.append(sequence.evaluate(ids[start:stop], stop - start))
-                start = stop
-            return np.concatenate(rows)
-
-        blocks, steps = [], []
-        for size in (513, 2, 7, 8, 64):
-            sequence.rollback(0)
-            blocks.append(read(size, 0, 513)[400:])
-            steps.append([sequence.evaluate([token])[0] for token in ids[513:525]])
-        beside = [Reading(slot, ids[:513], 113) for slot in (1, 2)]
-        blocks += context.evaluate([Reading(0, ids[500:], 9), *beside])[1:]
-        for some in (blocks, steps):
-            for other in some[1:]:
-                np.testing.assert_array_equal(other, some[0])
-        context.close()
-        model.close()
+    monkeypatch.setattr(llama_cpp, "_BATCH", 32)
+    model = LlamaModel(locate(role))
+    context = LlamaContext(model, 3, 256)
+    sequence, ids = context.sequence(), ids_of(model, 60)
+    blocks, steps = [], []
+    for size in (33, 2, 3, 8):
+        sequence.rollback(0)
+        ends = [*range(size, 32, size), 33]
+        parts = [ids[i:j] for i, j in pairwise((0, *ends))]
+        blocks.append(np.concatenate([sequence.evaluate(x, len(x)) for x in parts]))
+        steps.append([sequence.evaluate([token])[0] for token in ids[33:39]])
+    for slot in range(3):
+        context.rollback(slot, 0)
+    beside = [Reading(slot, ids[:33], 33) for slot in (1, 2)]
+    blocks += context.evaluate([Reading(0, ids[20:], 9), *beside])[1:]
+    context.close()
+    model.close()
+    for some in (blocks, steps):
+        for other in some[1:]:
+            np.testing.assert_array_equal(other, some[0])
 
 
 def test_what_was_read_alone_is_not_among_the_tokens_to_go_on_from(context):
