@@ -104,7 +104,7 @@ def main() -> None:
     options = parser.parse_args()
     with busy(options.busy):
         builds = options.builds or [None]
-        sys.exit(any([soak(options.runs, build=build) for build in builds]))
+        sys.exit(bool(sum(soak(options.runs, build=build) for build in builds)))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class Server:
     def start(self):
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "cloud_api", "serve", "--exact"),
+                *(sys.executable, "-m", "cloud_api", "serve"),
                 *("--sessions", "1", "--port", str(self._port)),
             ],
             stdout=subprocess.PIPE,

@@ -23,15 +23,8 @@ REQUEST = WriteRequest(BRIEF, settings=SETTINGS, max_tokens=12)
 
 
 @pytest.fixture
-def exact(config):
-    """The configuration, with models whose numbers do not depend on what is read at
-    once."""
-    return replace(config, engine=replace(config.engine, exact=True))
-
-
-@pytest.fixture
-def service(exact):
-    service = WritingService(exact)
+def service(config):
+    service = WritingService(config)
     yield service
     service.close()
 
@@ -56,14 +49,14 @@ def read_ahead(service, request=REQUEST, stop=None):
     service.read_ahead(request, stop or threading.Event())
 
 
-def test_a_text_that_was_read_ahead_begins_at_once(exact, service, connections, read):
+def test_a_text_that_was_read_ahead_begins_at_once(config, service, connections, read):
     """It is the text that it would have been, no server heard of it before, and the
     ledger holds nothing of it."""
-    undisturbed = WritingService(exact)
+    undisturbed = WritingService(config)
     tokens, alone = write(undisturbed, read)
     undisturbed.close()
     connections.clear()
-    exact.ledger.unlink()
+    config.ledger.unlink()
 
     service.prepare(offline=True)
     read.clear()
@@ -71,7 +64,7 @@ def test_a_text_that_was_read_ahead_begins_at_once(exact, service, connections, 
     assert sum(read) >= alone - 1 > 2 * _PIECE
     assert max(read) <= _PIECE
     assert not connections
-    assert not list(read_ledger(exact.ledger))
+    assert not list(read_ledger(config.ledger))
     again, before = write(service, read)
     assert again == tokens
     assert before <= 2
@@ -139,19 +132,19 @@ def test_nothing_is_read_before_the_models_are_there(service, read):
     assert not read
 
 
-def test_no_profile_is_written_ahead(exact, service, read):
+def test_no_profile_is_written_ahead(config, service, read):
     """One that is there is read, with all else."""
     request = replace(REQUEST, personalisation="profile")
     service.prepare(offline=True)
     read.clear()
     read_ahead(service, request)
-    path = profile_path(exact.store)
+    path = profile_path(config.store)
     assert not read
     assert not path.exists()
     keep_profile(
         path,
         Profile(
-            "Tess is brief.", (1,), 1, str(exact.specialist), "2026-01-01T00:00:00"
+            "Tess is brief.", (1,), 1, str(config.specialist), "2026-01-01T00:00:00"
         ),
     )
     read_ahead(service, request)
