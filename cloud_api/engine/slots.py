@@ -109,6 +109,7 @@ class SlotCache:
         self._number = number
         self._counts = counts
         self._read: tuple[int, ...] = ()
+        self._together = 0  # how many of them, from the first, were read with others
         self.count = 0
         """How many tokens the model has read for the slot's holder, those that were
         rolled back too."""
@@ -118,7 +119,8 @@ class SlotCache:
 
     def start(self, token_ids: tuple[int, ...], rows: int, alone: bool) -> int:
         """From where the model must read to give the last `rows` rows of logits."""
-        return start_of_reading(self._read, token_ids, rows, alone=alone)
+        read = self._read if alone else self._read[: self._together]
+        return start_of_reading(read, token_ids, rows, alone=alone)
 
     def prepare(
         self,
@@ -136,11 +138,14 @@ class SlotCache:
             self._model.rollback(self._number, start)
             self._counts.held -= len(self._read) - start
             self._read = self._read[:start]
+            self._together = min(self._together, start)
         return Reading(self._number, token_ids[start:], rows, candidates, asked)
 
     def advance(self, token_ids: tuple[int, ...]) -> None:
         """Note that the model has read `token_ids`."""
         read = len(token_ids) - len(self._read)
+        if self._together == len(self._read) and (read > 1 or not self._read):
+            self._together += read
         self.count += read
         self._counts.tokens += read
         self._counts.held += read
@@ -150,7 +155,7 @@ class SlotCache:
         """Forget the text, before another session takes the slot or after a fault."""
         self._model.rollback(self._number, 0)
         self._counts.held -= len(self._read)
-        self._read = ()
+        self._read, self._together = (), 0
 
 
 class Slot:

@@ -327,6 +327,21 @@ def test_what_was_read_ahead_is_taken_back_before_a_text_that_is_written():
     assert [r.token_ids for r in models.generalist.calls[-1]] == [(3, 4)]
 
 
+def test_a_token_is_read_alone_only_where_all_of_its_text_are():
+    """And again, with others, where the text goes on in blocks: its figures are those
+    of a single token."""
+    models = fake_models()
+    scheduler = Scheduler(models)
+    steps = [Asked("a", (1, 2, *range(3, n)), key=(0, n)) for n in (4, 5, 6)]
+    for step in steps:
+        step.round.alone = True
+    blocks = [Asked("a", tuple(range(1, n)), key=(0, n)) for n in (7, 8, 10)]
+    for asked in (*steps, *blocks):
+        run(scheduler, asked)
+    read = [list(call[0].token_ids) for call in models.generalist.calls]
+    assert read == [[1, 2, 3], [4], [5], [4, 5, 6], [6, 7], [8, 9]]
+
+
 def test_a_text_that_ends_is_read_no_further():
     models = fake_models(context_length=4000)
     scheduler = Scheduler(models)
