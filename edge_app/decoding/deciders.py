@@ -142,9 +142,9 @@ class Drafter:
     def _read(self, text_ids: Sequence[int]) -> Floats:
         """Logits (V,) after the text and all that is drafted."""
         if self._given is None:
-            self._given = len(text_ids)
-            self._prompt += text_ids
-            hold_text(self._engine, self._prompt[:-1])
+            prompt = [*self._prompt, *text_ids]
+            hold_text(self._engine, prompt[:-1])
+            self._prompt, self._given = prompt, len(text_ids)
         start = len(self._prompt) - 1
         wanted = [self._prompt[-1], *text_ids[self._given :], *self.token_ids]
         known = min(common_prefix(self._alone, wanted), len(wanted) - 1)
