@@ -80,13 +80,6 @@ def test_what_really_loads(module, strangers):
     assert done.stdout.split() == []
 
 
-def test_files_stay_small():
-    """The App, the client, the command line and the loop are where projects grow."""
-    lengths = {path: len(path.read_text().splitlines()) for path in SOURCES}
-    assert [path for path, length in lengths.items() if length > 700] == []
-    assert sorted(lengths.values())[len(lengths) // 2] <= 130
-
-
 def test_no_mail_of_anybody_is_in_the_repository():
     """Only the sample history and small made-up cases may look like a mailbox."""
     listed = subprocess.run(

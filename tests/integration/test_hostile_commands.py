@@ -118,7 +118,7 @@ CASES = {
     ("me", "remove"): ["~{hostile}@example.org"],
     ("me", "suggest"): [""],
     ("exclude",): ["--words photos", "--words photos --yes", "~--kind {hostile}"],
-    ("trash",): ["--words photos --yes", "1", "--list", "--restore 4"],
+    ("trash",): ["--words photos --yes", "1", "--list", "--restore 3"],
     ("forget",): ["--words photos", "1 --yes", "~--source {hostile}", "--everything"],
     ("reclean",): ["~", "~--all", "--{hostile}"],
     ("store", "backup"): [""],
@@ -207,7 +207,7 @@ def prepared(tmp_path_factory):
         for arguments in (
             ("import", "mbox", names["mbox"], "--me", ME),
             ("import", "jsonl", names["jsonl"]),
-            ("trash", "4", "--yes"),
+            ("trash", "3", "--yes"),
             ("exclude", "2", "--yes"),
             ("store", "backup"),
             ("me", "add", f"{HOSTILE}@example.org"),

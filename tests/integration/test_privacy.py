@@ -153,9 +153,9 @@ def test_a_profile_never_leaves(service, socket_bytes, tmp_path, monkeypatch):
     read, told = [], "Flibbertzog always writes of her Grumblewick."
     build = PromptBuilder.build
 
-    def recording(self, request, passages, background, max_tokens):
+    def recording(self, request, passages, background, max_tokens, **more):
         read.append(background)
-        return build(self, request, passages, background, max_tokens)
+        return build(self, request, passages, background, max_tokens, **more)
 
     monkeypatch.setattr(PromptBuilder, "build", recording)
     monkeypatch.setattr(profiles, "_summary_of", lambda _: Summary(told, (1,)))

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 import unicodedata
 
 import pytest
@@ -13,6 +12,7 @@ from edge_app.privacy.guard.history import index_of, index_of_store
 from edge_app.privacy.guard.spans import Scanner
 from models.prompts import Request
 from personal_store import Store, import_source
+from tests.waiting import no_hang
 
 LETTERS = (
     "Hi Ana,\n\nZoltan's number is 0176 5512 334, he moved to 12 Harbour Lane. Dr. "
@@ -81,7 +81,9 @@ def test_forms(text, span, kind):
     if span == 0:  # all behind the word and its preposition
         span = re.split(r"born on the |geboren am |née le |nació el ", text)[1]
         span = re.split(r"[,.]", span)[0]
-    assert (span, kind or "bank account") in spans
+    # What is held goes over no end of a line.
+    for part in span.split("\n"):
+        assert (part, kind or "bank account") in spans
 
 
 @pytest.mark.parametrize(
@@ -231,10 +233,9 @@ def test_odd_texts_take_no_time():
         "一",
         "가 ",
     ):
-        started = time.thread_time()
-        Scanner(ABROAD).scan(f"x@ {odd * 100}!?")
-        index_of((odd * 300,), "")
-        assert time.thread_time() - started < 5.0  # of seconds, not of centuries
+        with no_hang():
+            Scanner(ABROAD).scan(f"x@ {odd * 100}!?")
+            index_of((odd * 300,), "")
 
 
 def test_what_the_request_says_may_leave():

@@ -39,7 +39,7 @@ from edge_app.transport.problems import error_of, error_of_signal
 from edge_app.verifiers import cloud
 from edge_app.verifiers.cloud import CloudVerifier
 from tests.fakes import verdict_on
-from tests.waiting import PATIENCE, moments
+from tests.waiting import PATIENCE, let_pass, moments
 
 TERMS = MethodSettings(draft_length=2).terms()
 FRAMES = role_of(TERMS).frames
@@ -239,7 +239,7 @@ def stale(server, peer):
 
 def break_off(server, peer):
     """A line that is lost each time, only just before it would be too slow."""
-    server.over.wait(0.2)
+    let_pass(0.2)
 
 
 def ask(connection):

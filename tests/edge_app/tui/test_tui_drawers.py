@@ -14,6 +14,7 @@ from edge_app.tui.screens.import_letters import guess_kind
 from edge_app.tui.screens.sent import hex_dump
 from edge_app.tui.widgets.path_input import complete
 from edge_app.tui.words.words_differ import differences
+from tests.mailboxes import mailbox, message
 
 
 @pytest.mark.slow
@@ -101,7 +102,7 @@ def test_letters_are_read_while_writing_goes_on(tmp_path):
     fake = gated_service()
     app = make_app(fake, tmp_path)
     box = tmp_path / "mine.mbox"
-    box.touch()
+    box.write_bytes(mailbox([message("I come at six.", sender="me@example.org")]))
 
     async def steps(pilot):
         await pilot.press("ctrl+o")
@@ -110,6 +111,8 @@ def test_letters_are_read_while_writing_goes_on(tmp_path):
         assert "there is no" in said(app, "#result")
         app.screen.query_one("#path", Input).value = str(box)
         app.screen.query_one("#me", Input).value = "me@example.org, b@c.example"
+        await pilot.press("enter")  # looks
+        await until(pilot, lambda: "enter reads this" in said(app, "#result"))
         await pilot.press("enter")
         await until(pilot, lambda: app.writing.importing is not None)
         await pilot.press("escape")
