@@ -52,11 +52,14 @@ class Request:
     task: str = "email"
     recipient: str = ""
     """Whom an email is for, or what a review is of; may be empty."""
+    tone: str = ""
+    """How it is to be written, as an adjective; may be empty."""
 
 
 def public_messages(request: Request) -> list[Message]:
     """Messages without any private context: all that the server ever reads."""
-    instruction = f"Write {with_article(request.task)}"
+    kind = f"{request.tone} {request.task}".strip()
+    instruction = f"Write {with_article(kind)}"
     instruction += f"{_about(request.task, request.recipient)}."
     return [Message("user", without_controls(f"{instruction}\n{request.text.strip()}"))]
 

@@ -159,6 +159,16 @@ def test_the_request_reads_the_same_in_both_prompts():
     )
 
 
+def test_a_tone_is_an_adjective_of_what_is_asked_for():
+    """In both prompts, and no thing to say."""
+    request = Request("Good soup.", "review", "Harbour Cafe", "polite but firm")
+    (asked,) = public_messages(request)
+    assert asked.content == (
+        "Write a polite but firm review of Harbour Cafe.\nGood soup."
+    )
+    assert private_messages(request, [], "Friday")[1:] == [asked]
+
+
 def test_without_history_both_prompts_are_one():
     """And notes alone are private, too."""
     request = Request("Good soup.", "review", "Harbour Cafe")

@@ -1,7 +1,9 @@
 """How a draft is to be written: its tone, the stars of a review, and whose words win.
 
-A tone and stars become sentences of the request, which the checker reads too. Strength
-and threshold are settings of the method; the person moves two sliders that have words.
+The checker reads the tone and the stars too. A tone is an adjective of what is asked
+for, as in `Write a warm email`: of a sentence, a small model would make a thing to say,
+and the search in the person's texts a word to look for. Strength and threshold are
+settings of the method; the person moves two sliders that have words.
 """
 
 from __future__ import annotations
@@ -11,16 +13,8 @@ from dataclasses import dataclass, replace
 from decoding_core.settings import MethodSettings
 from models.prompts import Request
 
-TONES = {
-    "": "as you write",
-    "warm": "Write warmly.",
-    "formal": "Write formally.",
-    "brief": "Keep it brief.",
-    "cheerful": "Write cheerfully.",
-    "plain": "Use plain words.",
-    "firm": "Be polite and firm.",
-}
-"""Each tone with the sentence that asks for it."""
+TONES = ("", "warm", "formal", "brief", "cheerful", "plain", "polite but firm")
+"""Adjectives of what is asked for; empty: as the person writes."""
 MOST_STARS = 5
 
 THRESHOLDS = (0.01, 0.1, 0.3, 0.5, 0.7, 1.0, 2.0)
@@ -69,14 +63,13 @@ class Style:
                 raise ValueError("no such place of a slider")
 
     def request(self, brief: Request) -> Request:
-        """The brief with the sentences that the style adds."""
+        """The brief with the tone, and with a sentence that names the stars."""
         parts = [brief.text]
         if self.stars and brief.task == "review":
             plural = "" if self.stars == 1 else "s"
             parts.append(f"I give it {self.stars} star{plural} of {MOST_STARS}.")
-        if self.tone:
-            parts.append(TONES[self.tone])
-        return replace(brief, text="\n".join(part for part in parts if part.strip()))
+        text = "\n".join(part for part in parts if part.strip())
+        return replace(brief, text=text, tone=self.tone)
 
     def settings(self, usual: MethodSettings) -> MethodSettings:
         """The settings with both sliders where they stand."""

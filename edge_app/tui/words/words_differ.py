@@ -11,15 +11,21 @@ Change = Literal["same", "gone", "new"]
 
 def differences(before: str, after: str) -> list[tuple[str, Change]]:
     """Pieces that make up both texts: without `new` the first, without `gone` the
-    second."""
+    second. One word that two changes have between them changes with them: two sentences
+    share an `is`, and word by word neither could be read."""
     old, new = _words(before), _words(after)
     pieces: list[tuple[str, Change]] = []
+    gone = come = ""
     matcher = SequenceMatcher(None, old, new, autojunk=False)
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag == "equal":
-            pieces.append(("".join(new[j1:j2]), "same"))
+    codes = matcher.get_opcodes()
+    for at, (tag, i1, i2, j1, j2) in enumerate(codes):
+        same = "".join(new[j1:j2])
+        if tag == "equal" and (at in (0, len(codes) - 1) or len(same.split()) > 1):
+            pieces += [(gone, "gone"), (come, "new"), (same, "same")]
+            gone = come = ""
             continue
-        pieces += [("".join(old[i1:i2]), "gone"), ("".join(new[j1:j2]), "new")]
+        gone, come = gone + "".join(old[i1:i2]), come + same
+    pieces += [(gone, "gone"), (come, "new")]
     return [(text, change) for text, change in pieces if text]
 
 

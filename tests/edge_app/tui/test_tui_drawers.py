@@ -70,6 +70,25 @@ def test_compare_shows_what_differs():
     assert "".join(t for t, change in pieces if change != "gone") == "I fly kites."
 
 
+def test_other_sentences_are_not_told_apart_word_by_word():
+    """A word or a gap that both have does not part what is struck from what is new."""
+    pieces = differences("So I can come, if it is easy.", "So It is all here to see.")
+    assert pieces == [
+        ("So ", "same"),
+        ("I can come, if it is easy", "gone"),
+        ("It is all here to see", "new"),
+        (".", "same"),
+    ]
+    assert differences("a b c d e", "a x c d y") == [
+        ("a ", "same"),
+        ("b", "gone"),
+        ("x", "new"),
+        (" c d ", "same"),
+        ("e", "gone"),
+        ("y", "new"),
+    ]
+
+
 def test_kinds_are_guessed_from_paths():
     assert guess_kind("~/Mail/Sent.mbox") == "mbox"
     assert guess_kind("takeout/Reviews.json") == "google_reviews"

@@ -63,12 +63,12 @@ def answering():
     return made
 
 
-def test_a_style_becomes_sentences_and_settings():
+def test_a_style_becomes_words_of_the_request_and_settings():
     style = Style("warm", 4, THRESHOLDS[1], STRENGTHS[-1])
     brief = Request("Good soup.", "review", "Harbour Cafe")
-    text = "Good soup.\nI give it 4 stars of 5.\nWrite warmly."
-    assert style.request(brief) == replace(brief, text=text)
-    assert style.request(REQUEST).text == REQUEST.text + "\nWrite warmly."
+    text = "Good soup.\nI give it 4 stars of 5."
+    assert style.request(brief) == replace(brief, text=text, tone="warm")
+    assert style.request(REQUEST) == replace(REQUEST, tone="warm")
     settings = style.settings(MethodSettings())
     assert (settings.threshold, settings.strength) == (0.1, 2.5)
     assert Style().request(brief) == brief
@@ -90,13 +90,13 @@ def test_style_and_letter_reach_the_service_and_stay_with_the_draft(tmp_path):
     with writing_at(fake) as writing:
         writing.journals = journals
         writing.begin_anew()
-        writing.restyle(Style("firm", threshold=THRESHOLDS[0]))
+        writing.restyle(Style(TONES[-1], threshold=THRESHOLDS[0]))
         writing.answer(LETTERS[0])
         writing.ask(REQUEST)
         writing.draft(REQUEST)
         settle(writing, lambda: not writing.service_busy)
     (request,) = fake.requests
-    assert request.brief.text.endswith(TONES["firm"])
+    assert request.brief == replace(REQUEST, tone=TONES[-1])
     assert (request.settings.threshold, request.reply_to) == (THRESHOLDS[0], 7)
     ((kept,), _) = journals.kept()
     assert kept.draft.style == writing.style
@@ -273,7 +273,8 @@ def test_keys_ask_for_a_review_with_stars_and_a_style_is_previewed(tmp_path):
         await pilot.press("p")
         note = app.screen.query_one(".note", Static)
         await until(pilot, lambda: "Struck" in str(note.render()))
-        assert fake.requests[1].brief.text.endswith("4 stars of 5.\nWrite warmly.")
+        assert fake.requests[1].brief.text.endswith("4 stars of 5.")
+        assert fake.requests[1].brief.tone == "warm"
         await pilot.press("r", "escape")
         assert app.writing.style == Style(stars=4)
 
@@ -320,7 +321,7 @@ def test_stars_are_kept_when_the_page_is_drawn_before_it_hears_of_them(tmp_path)
 
 @pytest.mark.parametrize(
     ("text", "whole"),
-    [("See you on Sun", "See you on"), ("One\ntw", "One"), ("Hel", ""), ("", "")],
+    [("See you on Sun", "See you on"), ("On.\n\ntw", "On."), ("Hel", ""), ("", "")],
 )
 def test_a_beginning_ends_with_a_whole_word(text, whole):
     assert _whole_words(text) == whole

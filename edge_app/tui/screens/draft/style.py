@@ -66,7 +66,7 @@ class StyleDrawer(Drawer):
 
     def contents(self) -> Iterable[Widget]:
         """The steps, and what the preview shows."""
-        yield Steps("tone", "Tone", ["as you write", *list(TONES)[1:]], 0)
+        yield Steps("tone", "Tone", ["as you write", *TONES[1:]], 0)
         if self._brief.task == "review":
             stars = ["none named"]
             stars += [
@@ -120,7 +120,7 @@ class StyleDrawer(Drawer):
         usual = self.writing.settings
         threshold = usual.threshold if style.threshold is None else style.threshold
         strength = usual.strength if style.strength is None else style.strength
-        self.query_one("#tone", Steps).move_to(list(TONES).index(style.tone))
+        self.query_one("#tone", Steps).move_to(TONES.index(style.tone))
         for stars in self.query("#stars").results(Steps):
             stars.move_to(style.stars)
         number = 0.5 if threshold == "auto" else threshold
@@ -136,7 +136,7 @@ class StyleDrawer(Drawer):
         at, style = event.at, self.writing.style
         match event.steps.id:
             case "tone":
-                style = replace(style, tone=list(TONES)[at])
+                style = replace(style, tone=TONES[at])
             case "stars":
                 style = replace(style, stars=at)
             case "threshold":
@@ -210,7 +210,7 @@ class StyleDrawer(Drawer):
 def _whole_words(text: str) -> str:
     """What stands before the last gap: a word that is cut there says nothing."""
     words = text.rstrip()
-    return words[: max(words.rfind(" "), words.rfind("\n"), 0)]
+    return words[: max(words.rfind(" "), words.rfind("\n"), 0)].rstrip()
 
 
 def _nearest(steps: tuple[float, ...], number: float) -> int:
