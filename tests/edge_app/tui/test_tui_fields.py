@@ -69,7 +69,8 @@ def drawn(app: SpecSteerApp) -> str:
 
 
 async def fill(pilot: Pilot, text: str, *, field: Input | TextArea) -> None:
-    """Paste a text in the place of what a field holds, type on, and press Enter."""
+    """Paste a text in the place of what a field holds, type on, and press Enter, as
+    fast as a terminal may send it."""
     app = pilot.app
     field.focus()
     await pilot.pause()
@@ -78,7 +79,8 @@ async def fill(pilot: Pilot, text: str, *, field: Input | TextArea) -> None:
     else:
         field.select_all()
     app.post_message(Paste(text))
-    await pilot.press("left", "x", "backspace", "end", "backspace", "enter")
+    for key in ("left", "x", "backspace", "end", "backspace", "enter"):
+        app.simulate_key(key)
     await pilot.pause()
     assert dangers(drawn(app)) == [], field
 

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from textual._context import active_app
@@ -110,42 +109,35 @@ def play(app: SpecSteerApp, steps: Steps, size: tuple[int, int] = (80, 24)) -> N
 
 
 async def settled(*_seconds: float) -> None:
-    """Wait until the app has done all that it was asked: no widget has a message left
-    twice in a row, and no key waits for its turn."""
+    """Wait until the app has done all that it was asked: twice in a row every widget
+    waits for a message, and no key waits for its turn. They are looked at, not asked:
+    answers of all would cost more than what most keys do."""
     app, quiet = active_app.get(), 0
     await others_go_on(_MOMENT)
     for _ in moments("the app does not settle", pause=0):
         if quiet == 2 or app._exit or not app.is_running:
             return  # an app that ends leaves messages behind
+        await others_go_on(0.001)
         nodes = [one for each in app.screen_stack for one in each.walk_children()]
         pumps = [app, *app.screen_stack, *nodes]
-        done = set[MessagePump]()
-
-        def end(pump: MessagePump, done: set[MessagePump] = done) -> None:
-            done.add(pump)
-
-        asked = [pump for pump in pumps if pump.call_later(end, pump)]
-        ended = partial(_have_ended, asked, done)
-        await until_true(ended, "a widget does not end its work", pause=0.001)
         keys = getattr(app, "_keys", None)
         idle = keys is None or not (keys._following or keys._waiting)
-        left = any(_has_messages(pump) for pump in pumps if pump.is_running)
-        quiet = quiet + 1 if idle and not left and not _is_behind(app) else 0
+        busy = not all(_waits(pump) for pump in pumps if pump.is_running)
+        quiet = quiet + 1 if idle and not busy and not _is_behind(app) else 0
 
 
-def _have_ended(asked: list[MessagePump], done: set[MessagePump]) -> bool:
-    return all(pump in done or not pump.is_running for pump in asked)
+def _waits(pump: MessagePump) -> bool:
+    """Whether it has nothing to do before another message comes."""
+    held = pump._pending_message is not None or pump.message_queue_size
+    waiters = pump._message_queue.ready_event._waiters
+    waiting = any(not one.done() for one in waiters)
+    return waiting and not held and not pump._next_callbacks
 
 
 def _is_behind(app: App) -> bool:
     """Whether the screen has something to lay out, to draw or to do after that."""
     top = app.screen
     return bool(top._layout_required or top._dirty_widgets or top._callbacks)
-
-
-def _has_messages(pump: MessagePump) -> bool:
-    held = pump._pending_message is not None
-    return held or bool(pump.message_queue_size or pump._next_callbacks)
 
 
 async def until(pilot: Pilot, true: Callable[[], bool]) -> None:
