@@ -74,7 +74,6 @@ def test_every_screen_is_calm(tmp_path):
             "ctrl+p",
         ):
             await pilot.press(key)
-            await pilot.pause()
             seen.append(screen(app))
             if key == "f3":
                 app.screen.query_one(DataTable).move_cursor(row=0)
@@ -151,8 +150,9 @@ def test_the_gate_keeps_the_width_of_a_row(tmp_path):
     play(app, steps)
 
 
-def test_what_is_copied_is_no_command(tmp_path):
-    """Pasted into a shell, an escape sequence would be one."""
+def test_what_is_copied_or_saved_is_no_command(tmp_path):
+    """Pasted into a shell, an escape sequence would be one; what the page could not
+    show is in no file either."""
     app = make_app(hostile_service(), tmp_path)
 
     async def steps(pilot):
@@ -163,16 +163,6 @@ def test_what_is_copied_is_no_command(tmp_path):
         assert dangers(app.clipboard) == []
         app.copy_to_clipboard(HOSTILE)  # as from a field that is selected
         assert dangers(app.clipboard) == []
-
-    play(app, steps)
-
-
-def test_the_letter_is_saved_as_it_was_seen(tmp_path):
-    """What the page could not show is in no file either."""
-    app = make_app(hostile_service(), tmp_path)
-
-    async def steps(pilot):
-        await drafted(pilot)
         await pilot.press("ctrl+s")
         app.screen.query_one("#path").value = str(tmp_path / "letter.txt")
         await pilot.press("enter")
