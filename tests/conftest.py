@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 from models.running.settings import default_threads
 
-EXAMPLES = 25
+EXAMPLES = 15
 """Of each property in the fast tests; other ones in each run."""
 # `--hypothesis-profile=thorough` looks long for what so few examples do not show.
 settings.register_profile("project", deadline=None, max_examples=EXAMPLES)

@@ -338,7 +338,7 @@ def test_ends_by_confidence_waste_fewer_drafts_and_less_time():
     assert quick < 1.03 * slow
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.floats(1e-6, 1.0), max_size=30),
     st.sampled_from(["auto", 5]),

@@ -307,7 +307,7 @@ devices = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 3), st.lists(devices, max_size=8))
 def test_every_block_of_every_device_is_answered(slots, devices):
     home = Household(slots, devices).write()

@@ -182,7 +182,7 @@ def name_of(decision):
 
 TestLossyNetwork = LossyNetwork.TestCase
 TestLossyNetwork.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None
+    max_examples=15, stateful_step_count=30, deadline=None
 )
 
 

@@ -242,7 +242,7 @@ def test_two_days_of_a_month_are_likelier_than_two_years(tmp_path):
     assert Chat.of(of_file(path)).order == "ymd"
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=30)
 @given(st.dates(datetime(2009, 1, 1).date(), datetime(2028, 12, 31).date()))
 def test_days_of_other_calendars(day):
     """Written by another rule than they are read."""

@@ -276,7 +276,7 @@ def test_a_document_is_no_archive(store, tmp_path):
         import_source(store, "mbox", tmp_path / "a.docx")
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(st.data())
 def test_no_bytes_stop_the_documents(tmp_path_factory, data):
     """Damaged zips, and damaged XML in whole ones."""

@@ -232,7 +232,7 @@ def test_the_checks_below_see_something(tmp_path):
 
 
 @settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -74,7 +74,7 @@ def test_a_killed_import_goes_on(tmp_path):
     """Killed again and again, each time before its end; or once, when all was stored
     and answers were compared with what they answer."""
     path = tmp_path / "letters.mbox"
-    path.write_bytes(mailbox(letters(300)))
+    path.write_bytes(mailbox(letters(120)))
     steps, clean = steps_of(tmp_path, path)
 
     for name, places in (("often", (0.3, 0.5)), ("late", (0.995,))):

@@ -81,7 +81,7 @@ def is_subsequence(lines, of):
     return all(line in remaining for line in lines)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(BODIES)
 @example("\x85\u2028a")
 def test_cleaning_again_changes_nothing(body):

@@ -139,7 +139,7 @@ TOKENS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(TOKENS, max_size=12).map("".join))
 @example('text/plain; charset="utf-8"; format=flowed')
 @example("text/plain; name*=utf-8''Gr%C3%BC%C3%9Fe.txt")

@@ -251,7 +251,7 @@ TEXTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(texts=TEXTS, gone=st.sets(st.integers(0, 7)), hidden=st.sets(st.integers(0, 7)))
 def test_index_and_counts_follow_every_change(texts, gone, hidden):
     """After imports, exclusions and deletions, in stores of any size from none on."""

@@ -220,12 +220,12 @@ def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
                 words = 300 if number % 2 else 20
                 yield Example(Request("draft"), [], " ".join(["x" * 49] * words))
 
-    drafted = replace(MIXTURE, plain_rows=120, drafted=0.5)
+    drafted = replace(MIXTURE, plain_rows=60, drafted=0.5)
     made = mixture.build(None, Words(), drafted, Drafter())
     of_drafts = (made["plain"] == Words().ids("x" * 49)[0]).sum(axis=1) > 20
     assert of_drafts.mean() == pytest.approx(0.5, abs=0.15)
     assert sum(histories) / len(histories) == pytest.approx(0.85, abs=0.1)
-    assert made["plain"].shape == (120, 201)
+    assert made["plain"].shape == (60, 201)
 
 
 def test_a_cut_keeps_whole_paragraphs():
