@@ -89,7 +89,13 @@ def evidence(seen, favoured, most=10_000, top_p=1.0):
     return evidence_of(Small(), {"it": view}, (favoured,))["it"]
 
 
-METHODS = ["steering", "lossless", "rejection", "speculative", "lightcosteer"]
+METHODS = [
+    *("steering", "lossless"),
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("rejection", "speculative", "lightcosteer")
+    ),
+]
 
 
 def found(favoured, seed, writer, **options):
@@ -113,9 +119,9 @@ def test_at_temperature_0_it_is_found_too():
 
 def test_drafts_of_the_base_are_found_by_chance():
     """They were drawn without a history, whoever's is guessed."""
-    hits = [found(1 + n % 8, 100 + n, 0) for n in range(64)]
-    # By chance 8 of 64; more than 20 are found once in a hundred thousand runs.
-    assert sum(hits) <= 20
+    hits = [found(1 + n % 8, 100 + n, 0) for n in range(32)]
+    # By chance 4 of 32; more than 13 are found once in a hundred thousand runs.
+    assert sum(hits) <= 13
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -123,7 +129,7 @@ def test_evidence_is_a_likelihood_ratio(method):
     """Without a history the ratio P/B has mean 1, over drafts, refusals and redraws: an
     attacker who left one out, or counted one twice, would be off."""
     ratios = []
-    for seed in range(400):
+    for seed in range(150):
         seen = written(0, seed, tokens=4, method=method)
         ratios.append(np.exp(evidence(seen, 3).sum()))
     error = np.std(ratios) / np.sqrt(len(ratios))

@@ -18,7 +18,7 @@ from tests.exact import check_frequencies, cut
 from tests.fakes import HashEngine
 from tests.seeds import seeds
 
-WORDS, SEEDS = 17, 500
+WORDS, SEEDS = 17, 300
 
 
 def engines(seed=""):
@@ -115,8 +115,11 @@ EMITTED = [
 ]
 
 NAMES = [" ".join(map(str, changes.values())) for changes, _ in EMITTED]
-REPEATING = ("lossless 2.0 6", "lossless 0.8", "generalist", "contrast 1.5 0.0")
-"""The same methods again, otherwise set: they are counted by the slow tests."""
+REPEATING = (
+    *("lossless 2.0 6", "lossless 0.8", "generalist", "contrast 1.5 0.0"),
+    *("costeer", "lightcosteer"),
+)
+"""The same methods or rules again, otherwise set: the slow tests count them."""
 
 
 @pytest.mark.parametrize(
@@ -129,7 +132,7 @@ REPEATING = ("lossless 2.0 6", "lossless 0.8", "generalist", "contrast 1.5 0.0")
     ],
 )
 def test_the_first_two_tokens_follow_their_distribution(changes, target):
-    """Of 500 seeds; see `farthest` for the bound. The second token is counted where
+    """Of 300 seeds; see `farthest` for the bound. The second token is counted where
     the first is the likeliest one. It comes from the same draft or from another block,
     in turns or drafted while the first was out."""
     firsts, seconds = [], []
@@ -152,7 +155,7 @@ def test_the_first_two_tokens_follow_their_distribution(changes, target):
     assert likeliest != END
 
 
-@seeds(6, 12)
+@seeds(3, 12)
 @pytest.mark.parametrize("method", available())
 @pytest.mark.parametrize(
     "temperature", [pytest.param(0.0, marks=pytest.mark.slow), 0.8]

@@ -78,7 +78,7 @@ def events_of(service, request):
 @pytest.mark.parametrize("service", ["placeholder"], indirect=True)
 def test_what_the_guard_holds_back_is_not_told(service):
     """And all that was drawn and left is, in the first text that holds both."""
-    for seed in range(50):
+    for seed in (4, *range(50)):  # one that tells both with these weights
         events = events_of(
             service,
             WriteRequest(

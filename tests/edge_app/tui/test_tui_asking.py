@@ -30,7 +30,7 @@ def asking():
     ("keys", "answer"),
     [
         (("enter",), "no"),
-        (("escape",), "no"),
+        pytest.param(("escape",), "no", marks=pytest.mark.slow),
         (("f7",), "once"),
         (("down", "down", "enter"), "always"),
     ],
