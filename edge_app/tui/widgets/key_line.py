@@ -25,12 +25,16 @@ _ROOMY = 100
 class KeyLine(Footer):
     """Keys with their ranks as classes, which the style sheet hides."""
 
+    _shown: object = None
+    """The keys as they stand there."""
+
     def compose(self) -> ComposeResult:
         """Textual's keys, ranked."""
         keys: Iterable[Widget] = super().compose()
         for key in keys:
             if isinstance(key, FooterKey):
-                key.add_class(f"-rank{_RANKS.get(key.action, 0)}")
+                # It has no styles yet that this could change.
+                key.add_class(f"-rank{_RANKS.get(key.action, 0)}", update=False)
             yield key
 
     def on_mount(self) -> None:
@@ -42,7 +46,19 @@ class KeyLine(Footer):
         """Show the keys that are bound now, whether the window has the focus or not."""
         self._bindings_ready = True
         if self.is_attached and screen is self.screen:
-            self.call_after_refresh(self.recompose)
+            self.call_after_refresh(self._show_keys)
+
+    async def _show_keys(self) -> None:
+        """Make the line anew if other keys are to stand there: nearly every key that is
+        pressed asks for that."""
+        keys = [
+            (one.binding, self.app.get_key_display(one.binding), one.enabled)
+            for one in self.screen.active_bindings.values()
+            if one.binding.show
+        ]
+        if keys != self._shown:
+            self._shown = keys
+            await self.recompose()
 
     def on_resize(self) -> None:
         """Put keys closer together where there is little room."""
