@@ -92,7 +92,11 @@ class Run:
     "length", [8, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4))]
 )
 @pytest.mark.parametrize(
-    ("threshold", "bonus"), [(0.02, False), (0.5, False), (4.0, False), (0.5, True)]
+    ("threshold", "bonus"),
+    [
+        *((0.5, False), (0.5, True)),
+        *(pytest.param(one, False, marks=pytest.mark.slow) for one in (0.02, 4.0)),
+    ],
 )
 def test_the_formula_counts_what_the_models_read(length, threshold, bonus):
     """Token by token, prompts and refused drafts too, in the real loop, in turns."""
@@ -116,7 +120,16 @@ def test_the_formula_counts_what_the_models_read(length, threshold, bonus):
     assert (both - server) / 6 == pytest.approx(small, rel=0.04)
 
 
-@pytest.mark.parametrize("method", ["steering", "rejection", "costeer", "lossless"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        *("steering", "lossless"),
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ("rejection", "costeer")
+        ),
+    ],
+)
 def test_bytes_are_those_of_the_loop(method):
     """Frames of a text that was really written, over encode and decode."""
     settings = MethodSettings(
