@@ -148,7 +148,7 @@ def strip_line(writing: Writing) -> Text:
     if variant is None or not variant.sent:
         parts = [nothing_sent(writing)]
     else:
-        parts = [f"{_figure(variant)} of {whose(writing)} sent"]
+        parts = [f"left: {_figure(variant)}"]
         parts += [held_back(variant)] if variant.held else []
     if variant is not None:
         count = len(variant.sources)

@@ -26,7 +26,7 @@ def next_step(writing: Writing, *, samples: bool) -> str:
         flip = f"{key_of('earlier')}/{key_of('later')} flip versions"
         return f"{flip} · {key_of('compare')} compares · {key_of('sent')} what left"
     then = f"{key_of('import')} your letters" if samples else f"{key_of('save')} save"
-    return f"edit anything · {key_of('again')} another version · {then}"
+    return f"edit anything · {key_of('again')} again · {then}"
 
 
 def starting(writing: Writing) -> str:

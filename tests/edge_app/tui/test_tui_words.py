@@ -58,7 +58,7 @@ def test_your_letters_are_the_persons_own(samples):
     name = "Tess's sample letters" if samples else "your letters"
     card = said["sent_card"].replace("\n", " ")
     assert card.startswith(f"{name}: 2 stock phrases, 0 facts your request")
-    assert said["strip_line"].startswith(f"2 stock phrases, 0 facts of {name} sent")
+    assert said["strip_line"].startswith("left: 2 stock phrases, 0 facts · ")
     assert ("your" in before) is not samples
     assert not any("your letters" in text for text in said.values()) or not samples
 
