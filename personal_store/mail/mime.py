@@ -185,7 +185,7 @@ class Part:
 
 def message_of(raw: bytes) -> Part:
     """The message; nothing but its headers is read for now."""
-    return _part(with_plain_ends(raw), _PLAIN)
+    return _part(with_plain_ends(raw).lstrip(b"\r\n"), _PLAIN)
 
 
 def with_plain_ends(raw: bytes) -> bytes:
@@ -343,9 +343,11 @@ def _from_base64(body: bytes, *, is_text: bool) -> bytes:
         else:
             runs.append(bytearray(letters))
         goes_on, gap = taken and len(letters) == wide >= _WIDE, False
-    if not runs or (refused and wide < _WIDE):
+    if not runs:
         return body  # it is no base64, whatever its header says
     decoded = b"".join(map(_loosely, runs))
+    if refused and wide < _WIDE and not (wide >= _LONG_WORD and _is_text(decoded)):
+        return body
     prose = body.strip().count(b" ") > len(body) // _LONG_WORD
     return body if prose and _is_text(body) and not _is_text(decoded) else decoded
 

@@ -248,7 +248,7 @@ def _ends_message(buffer: bytes, at: int, dated: bool, *, last: bool) -> bool:
     while buffer[at : at + 1] in (b"\r", b"\n"):
         at += 1
     if at >= len(buffer):
-        return last and at == len(buffer)
+        return last and at <= len(buffer) + 2  # whose last line end may be lost
     begins = buffer.startswith(_CANDIDATE, at - 1)
     return begins and _begins_message(buffer, at, dated)
 

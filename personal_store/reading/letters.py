@@ -130,7 +130,7 @@ def read_letter(
     text until somebody cleans it (raw_bodies.py).
     """
     try:
-        message = message_of(raw if envelope else unescaped(raw))
+        message = message_of(unescaped(raw))
         mail = headers_of(message, folder)
         sender = sender_of(mail)
         labels = labels_of(mail)

@@ -130,6 +130,17 @@ def test_awkward_mails_are_own_texts(store, tmp_path):
     ]
 
 
+def test_a_mark_of_a_second_mailbox_goes_too(store, tmp_path):
+    mail = message("Hello.\n\n>From here on it rained.\n\nSo it did.")
+    path = write(tmp_path, mailbox([mail]))
+    assert b"\n>>From here" in path.read_bytes()
+
+    import_source(store, "mbox", path, me=[ME])
+
+    (record,) = store.records()
+    assert record.text == "Hello.\n\nFrom here on it rained.\n\nSo it did."
+
+
 def test_what_is_no_writing_is_skipped(store, tmp_path):
     """Spam, trash, drafts, automatic answers, invitations answered, no own words."""
     calendar = "Content-Type: text/calendar; method=REPLY"

@@ -166,6 +166,13 @@ def test_a_true_length_holds_a_message_together(name, last, change):
     assert contents(change(data)) == [change(one) for one in (first, *others)]
 
 
+@pytest.mark.parametrize("lost", [1, 2])
+def test_the_last_line_end_of_a_mailbox_may_be_lost(lost):
+    data = ENVELOPE + with_length(FORWARDED) + b"\n"
+
+    assert contents(data[:-lost]) == [with_length(FORWARDED)[:-1]]
+
+
 @pytest.mark.parametrize(
     "wrong", [-200, -40, -3, 3, 40, 400, 4_000, 10_000_000, -len(FORWARDED)]
 )

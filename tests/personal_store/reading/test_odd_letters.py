@@ -93,6 +93,13 @@ def test_broken_base64_gives_the_whole_text_and_no_other(body):
     assert own(letter(body, encoding="base64")) == TEXT
 
 
+@pytest.mark.parametrize("above", [b"[External]", b"[External] Not from us.\n"])
+def test_a_short_letter_in_base64_below_a_notice(above):
+    body = above + b"\n" + wrapped(b"See you at the well, Per.")
+
+    assert own(letter(body, encoding="base64")) == "See you at the well, Per."
+
+
 @pytest.mark.parametrize("charset", ["latin-1", "iso-2022-jp", "koi8-r", "gb18030"])
 def test_broken_base64_of_any_charset(charset):
     said = {"iso-2022-jp": "井戸に水が戻りました。", "koi8-r": "В колодце есть вода."}
@@ -149,6 +156,7 @@ ENDS = {
     "one header of windows": lambda raw: raw.replace(b"\n", b"\r\n").replace(
         b"the well\r", b"the well\r\r"
     ),
+    "blank lines above": lambda raw: b"\r\n\n" + raw,
     "body alone": lambda raw: HEAD + raw[len(HEAD) :].replace(b"\n", b"\r\r\n"),
 }
 
