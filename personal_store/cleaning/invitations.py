@@ -16,6 +16,7 @@ _HINTS = (
     *("teams", "zoom", "webex", "meet.google", "google meet", "tel.meet", "gotomeet"),
     *("google.com/calendar", "calendar.google", "meet.jit.si", "jitsi", "skype"),
     *("lync", "whereby", "chime.aws", "bluejeans", "ringcentral", "*~*~*~"),
+    "goto.com",
 )
 """One of them stands in every block; most mails have none."""
 

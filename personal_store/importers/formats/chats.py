@@ -64,7 +64,11 @@ _BUDDHIST = 543
 _MARK = "\u200e"
 _NAMED = re.compile(r"([^:\n]{1,80}):(?:\s|$)(.*)", re.DOTALL)
 _FILE = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} \([^()\n]+\)\s*$", re.M)
-_BRACKETS = re.compile(rf"\A<[^<>\n]+>|[{MARKS}]+<[^<>\n]+>|\s<[^<>\n]{{8,60}}>\Z")
+_BRACKETS = re.compile(
+    rf"\A<[^<>\n]+>|[{MARKS}]+<[^<>\n]+>|\s<[^<>\n]{{8,60}}>\Z"
+    # below or behind a caption; where one writes to the left such a mark is common
+    rf"|(?<![\u0590-\u08ff] )(?<=\s)\u200e[^\W\d_][^\n<>?!,:]{{3,30}}\Z"
+)
 _WHO = r"[^\n?!]{1,60}"
 _GONE = (
     rf"this message was deleted(?: by (?:an admin|admin {_WHO}))?|null|message deleted"
@@ -184,9 +188,10 @@ _NOTICE = re.compile(
 )
 """What the program itself says under somebody's name, on Android without a mark."""
 _CHOICE = re.compile(
-    rf"[{MARKS}]*([^\W\d_]{{2,20}})[:：].*[(（][{MARKS}]*\d+ ?[^()\d\n]{{1,20}}[)）]\s*"
+    rf"[{MARKS}]*([^\W\d_]{{2,20}})\s?[:：].*"
+    rf"[(（][{MARKS}]*\d+ ?[^()\d\n]{{1,20}}[)）]\s*"
 )
-_HEADING = re.compile(rf"[{MARKS}]*[^\W\d_]{{2,20}}[:：]\s*")
+_HEADING = re.compile(rf"[{MARKS}]*[^\W\d_]{{2,20}}\s?[:：]\s*")
 _QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
 _HEAD_LINES = 40
 

@@ -258,6 +258,7 @@ You can also dial in using your phone.
 United States: +1 (571) 317-3122
 
 Access Code: 123-456-789"""
+GOTO_NEW = GOTO.replace("global.gotomeeting.com/join", "meet.goto.com")
 JITSI = """Tess Field is inviting you to a meeting.
 
 Join the meeting:

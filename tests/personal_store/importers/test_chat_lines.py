@@ -104,6 +104,13 @@ def test_several_lines_are_one_message(tmp_path):
         ("\u200eIMG-1.jpg (file attached)", ""),
         ("\u200e<attached: 1.jpg>", ""),
         ("The new keel \u200e<attached: 1.jpg>", "The new keel"),
+        ("The new keel \u200eimage omitted", "The new keel"),
+        ("קיל חדש \u200ekeel", "קיל חדש keel"),
+        (
+            "SONDAGE\u00a0:\nQuel jour\u00a0?\nOPTION\u00a0: lundi (1 vote)\n"
+            "OPTION\u00a0: mardi (0 vote)",
+            "Quel jour\u00a0?",
+        ),
         ("It floats <This message was edited>", "It floats"),
         ("It floats \u200e<Diese Nachricht wurde bearbeitet>", "It floats"),
         ("This message was deleted", ""),
