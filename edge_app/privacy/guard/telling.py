@@ -140,7 +140,7 @@ _ILLNESS = re.compile(
     r"colite|crohn|co?eliac|zoliak|celiach|h[iy]poth?[iy]r|schilddrus|tarczyc|psoria|luszczyc|e[ck]z[ec]m|glau[ck]om|cataract|katarakt|"
     r"endometrio|miscarr|fehlgeburt|aborto|poron|pregnan|schwanger|enceinte|embaraz|incinta|gravid|zwanger|ciaz|"
     r"p?neumon|lungenentz|polmonit|tuber[ck]ul|lupus|fibrom|osteop|[cz]irr?h?o[sz]|gallst|insulin|ch[ei]mi?o|quimio|"
-    r"kemoth|disorder|syndrom|gout|gicht|gotta|clots?|dial[yi]s|dializ|biops|herpes|[ck]hlamyd|s[iy](?:ph|f)il|gonor|al[ck]oh?oli|ptsd|fertil|infertil|ivf)\w{0,8}"
+    r"kemoth|disorder|syndrom|gout|gicht|gotta|clots?|dial[yi]s|dializ|biops|herpes|[ck]hlamyd|s[iy](?:ph|f)il|gonor|al[ck]oh?oli|ptsd|fertil|infertil|ivf|\w{3,}(?:osis|itis|idos[ei]))\w{0,8}"
 )
 NEAR = 45
 """Characters between a word that tells and what it tells of."""

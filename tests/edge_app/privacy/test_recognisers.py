@@ -205,6 +205,7 @@ def test_a_name_of_another_script_that_the_request_says_may_leave():
         ("The clinic found gallstones.", "So it is gallstones.", "gallstones"),
         ("Sie ist krank, es ist Epilepsie.", "Ja, Epilepsie.", "Epilepsie"),
         ("Elle souffre d'un ulcère.", "Oui, un ulcère.", "ulcère"),
+        ("The clinic says it is sarcoidosis.", "Sarcoidosis it is.", "Sarcoidosis"),
         ("The safe word is yellow kettle.", "Say yellow kettle.", "yellow kettle"),
         ("Say “kettle”: that is the password.", "So, kettle.", "kettle"),
         ("Das Kennwort lautet kalter Mond.", "Kalter Mond, sagt er.", "Kalter Mond"),
