@@ -39,7 +39,7 @@ def _nothing(value: object) -> object:
 
 
 # Limits stand before the function, so that they stand in the description, too.
-Count = Annotated[int, Field(ge=1, lt=1 << 31), BeforeValidator(whole_number)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(whole_number)]
 One = Annotated[int, Field(ge=1, le=1), BeforeValidator(whole_number)]
 Seed = Annotated[
     int,

@@ -72,6 +72,7 @@ RIGHT = {
     "usage": chat(stream=True, stream_options={"include_usage": True, "more": 1}),
     "usage that is null": chat(stream=True, stream_options={"include_usage": None}),
     "more than there is room for": chat(max_tokens=100_000, stop=[" ", "e", "a", "\n"]),
+    "far more": chat(max_tokens=1 << 70, stop=[" ", "e", "a", "\n"]),
 }
 HALF = "\ud83d"
 WRONG = {
