@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import click
 from decoding_core.foreign_text import one_line
 from edge_app.commands.import_reports import show_report
 from edge_app.commands.progress import Progress
-from edge_app.service.import_plan import AUTO, joined, plan
+from edge_app.service.import_plan import AUTO, joined, plan, planned
 from models.asking import confirm
 from personal_store import ImportReport, Store, import_source
 from personal_store.errors import SourceError, StoreBusyError
@@ -43,7 +43,11 @@ def import_everything(store: Store, path: Path, owner: Owner, *, agreed: bool) -
     """Show the plan, ask, and import one kind after the other."""
     discovery = discover(path, mine=owner.mine)
     click.echo(f"In {path}:")
-    for line in plan(discovery):
+    lines: Iterable[str] = plan(discovery)
+    if discovery.found and not agreed:  # who is asked has to know whose it is
+        seen = planned(discovery, owner.me, store.identities())
+        lines = filter(None, (*seen.lines, seen.problem))
+    for line in lines:
         click.echo(f"  {one_line(line)}")
     if not discovery.found:
         hint = "add --mine if you wrote all of it, or name a kind"

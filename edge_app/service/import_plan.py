@@ -54,6 +54,14 @@ def look(
         files = len({source.path for source in sources})
         size = sum(source.size for source in sources)
         discovery = Discovery((Found(kind, sources, files, size),))
+    return planned(discovery, me, known)
+
+
+def planned(
+    discovery: Discovery, me: Sequence[str] = (), known: Sequence[str] = ()
+) -> Plan:
+    """What an import of all that was found would read, and whom it would take for
+    the owner; raises StoreError and OSError."""
     owners, problems = list[str](), list[str]()
     for found in discovery.found:
         try:

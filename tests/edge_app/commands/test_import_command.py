@@ -115,6 +115,22 @@ def test_what_does_not_say_who_wrote_it_needs_a_word(run, tmp_path):
     assert "--mine is for auto" in wrong.stderr
 
 
+def test_whose_mail_it_takes_it_for_is_said_before_it_asks(run, tmp_path):
+    letter = (
+        "From x@y Sun Mar  3 09:20:00 2024\nX-Gmail-Labels: Sent\n"
+        "From: Tess <tess@example.org>\nTo: ben@example.org\n\nThe pier is open.\n\n"
+    )
+    (tmp_path / "mail.mbox").write_text(letter)
+
+    asked = run("import", "auto", tmp_path)
+    named = run("import", "auto", tmp_path, "--me", "tess@example.net")
+
+    assert "mbox: 1 mail\n" in asked.stdout
+    assert "taking tess@example.org for you, because it sent the sent" in asked.stdout
+    assert "taking tess@example.net for you, as you say" in named.stdout
+    assert "your texts  none" in run("status").stdout
+
+
 @pytest.mark.parametrize("answer", [True, False])
 def test_on_a_terminal_it_asks(run, takeout, monkeypatch, answer):
     monkeypatch.setattr(import_auto, "_is_terminal", lambda: True)
