@@ -9,6 +9,7 @@ computed over the whole file before it takes its name.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -62,6 +64,10 @@ _SECONDS = 30.0
 """For an answer of the hub; the library waits without end. Files have its own limit."""
 _LEAST = 1000
 """Bytes that come in as many seconds, if more are to be waited for."""
+_MOST_TOLD = 16 << 20
+"""Bytes of what a hub tells of a repository."""
+_room: ContextVar[float] = ContextVar("_room", default=math.inf)
+"""Bytes that an answer may have now."""
 _SPARE = 256 << 20
 """Bytes of the disk that stay free."""
 _MOST_FILES = 10_000
@@ -336,15 +342,19 @@ class _PacedBackend:
 
 
 class _PacedStream:
-    """A connection whose answers come with `_LEAST` bytes in `_SECONDS`, or end."""
+    """A connection whose answers come with `_LEAST` bytes in `_SECONDS`, or end, as do
+    those that are longer than `_room`."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
-        self._since, self._came = time.monotonic(), 0
+        self._since, self._came, self._answer = time.monotonic(), 0, 0
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         data: bytes = self._inner.read(max_bytes, timeout)
         self._came += len(data)
+        self._answer += len(data)
+        if self._answer > _room.get():
+            raise _library().errors.HTTPError("it says too much")
         now = time.monotonic()
         if now > self._since + _SECONDS:
             if self._came < _LEAST:
@@ -354,7 +364,7 @@ class _PacedStream:
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._inner.write(buffer, timeout)
-        self._since, self._came = time.monotonic(), 0
+        self._since, self._came, self._answer = time.monotonic(), 0, 0
 
     def start_tls(self, *args: Any, **options: Any) -> _PacedStream:
         return _PacedStream(self._inner.start_tls(*args, **options))
@@ -444,6 +454,7 @@ def _listing(hub: Any, repository: str, file: str) -> _Listing:
     """What the hub tells of a repository; of a mirror that tells of none, the file that
     is asked for. Raises what the library raises."""
     api = hub.HfApi(endpoint=hub_address(), token=_token(), headers=_NAMED)
+    before = _room.set(_MOST_TOLD)
     try:
         info = api.model_info(repository, files_metadata=True, timeout=_SECONDS)
     except hub.errors.RepositoryNotFoundError as error:
@@ -451,6 +462,8 @@ def _listing(hub: Any, repository: str, file: str) -> _Listing:
             raise
         names = _all_parts(file)
         return _Listing("main", [HubFile(name, -1, "", "") for name in names])
+    finally:
+        _room.reset(before)
     card = info.card_data or {}
     files = [_hub_file(one) for one in (info.siblings or [])[:_MOST_FILES]]
     return _Listing(

@@ -59,6 +59,8 @@ class SmallHub:
         """Nothing is answered about repositories until `go_on` is set."""
         self.drips = ""
         """Answers about paths that begin so come byte by byte."""
+        self.burst = b" "
+        """What comes at a time in place of a byte."""
         self.terse = False
         """The list of files holds their names alone."""
         self.silent = False
@@ -124,9 +126,11 @@ class Handler(BaseHTTPRequestHandler):
     def drip(self):
         self.close_connection = True
         with suppress(OSError):
-            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n")
+            burst = self.server.hub.burst
+            length = 5000 * len(burst)
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length)
             while not self.server.hub.go_on.is_set():
-                self.wfile.write(b" ")
+                self.wfile.write(burst)
                 let_pass(0.01)
 
     def may(self, name):

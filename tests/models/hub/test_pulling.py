@@ -3,8 +3,11 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import suppress
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner
@@ -17,7 +20,7 @@ from models.hub import pulling
 from models.local.describing import describe
 from models.local.pulled import folder_of, pulled_folder, read_note
 from tests.models.hub.small_hub import REVISION, lfs, model_bytes, small_hub
-from tests.waiting import PATIENCE, ROOT, wait_until
+from tests.waiting import PATIENCE, ROOT, let_pass, wait_until
 
 REPOSITORY, FILE = "maker/Tiny-GGUF", "tiny-q4_0.gguf"
 
@@ -236,6 +239,36 @@ def test_a_hub_that_drips_is_left(hub, monkeypatch, path):
     done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
     assert not hub.go_on.is_set()
     hub.go_on.set()
+    assert "hardly answers" in sentence(done)
+
+
+def test_a_hub_that_tells_without_end_is_left(hub, monkeypatch):
+    monkeypatch.setattr(pulling, "_MOST_TOLD", 1 << 20)
+    hub.has(REPOSITORY, {FILE: b"GGUF"})
+    hub.drips, hub.burst = "/api/", b" " * (1 << 18)
+    done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
+    assert not hub.go_on.is_set()
+    hub.go_on.set()
+    assert "hardly answers" in sentence(done)
+
+
+def test_a_greeting_that_drips_is_left(monkeypatch):
+    """That of an encrypted connection has its time as a whole."""
+    monkeypatch.setattr(pulling, "_SECONDS", 0.3)
+
+    def greet(listening):
+        with suppress(OSError), listening.accept()[0] as peer:
+            peer.sendall(b"\x16\x03\x03\x20\x00\x02\x00\x1f\xfc\x03\x03")
+            while True:
+                peer.sendall(b"\0")
+                let_pass(0.01)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        greeting = Thread(target=greet, args=(listening,), daemon=True)
+        greeting.start()
+        done = specsteer("pull", f"{REPOSITORY}/{FILE}", "--yes")
     assert "hardly answers" in sentence(done)
 
 
