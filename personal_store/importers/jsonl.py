@@ -1,6 +1,7 @@
 """JSON lines, or one JSON list: fields are named with --map, or guessed."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,7 +17,10 @@ from personal_store.records import ImportFailure, Item, ReadOptions
 from personal_store.text.charset import decode
 
 _DEEPEST = 4
-_TELEGRAM = b'"date_unixtime"'
+_TELEGRAM = re.compile(
+    rb'"date_unixtime"|"from_id"\s*:|"about"\s*:\s*"Here is the data you requested'
+)
+"""Of a chat, an older one, and an export of all of them."""
 
 
 def sources(path: Path) -> list[Source]:
@@ -73,7 +77,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
 
 def _sample(source: Source) -> list[dict[str, Any]]:
-    if _TELEGRAM in source.head():
+    if _TELEGRAM.search(source.head()):
         raise SourceError(
             f"{source.name} is a chat of Telegram, in which others write too: there is "
             "no importer for it."

@@ -219,6 +219,22 @@ def test_a_chat_of_telegram_is_refused_with_a_sentence(store, tmp_path, name, in
         import_source(store, "jsonl", path)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"messages": [{"from": "Ben", "from_id": 7, "text": "His words."}]},
+        {"about": "Here is the data you requested. Remember: ...", "chats": {}},
+    ],
+    ids=["older", "all chats"],
+)
+def test_other_exports_of_telegram_are_refused_too(store, tmp_path, said):
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(said))
+
+    with pytest.raises(SourceError, match="Telegram, in which others write too"):
+        import_source(store, "jsonl", path)
+
+
 @pytest.mark.parametrize("kind", ["text", "markdown"])
 @pytest.mark.parametrize("indent", [None, 1])
 def test_data_of_a_program_is_no_document(store, tmp_path, kind, indent):
