@@ -146,6 +146,7 @@ _COLOR = re.compile(
     r"#([0-9a-f]{6}|[0-9a-f]{3})\b|rgba?\(\s*((?:\d{1,3}\s*,\s*){2}\d{1,3})\s*\)"
     r"|\b(?:white|black|transparent|gr[ae]y|silver|red|blue|yellow|green)\b"
 )
+_MAY_HIDE = re.compile("none|mso-hide|opacity|overflow|position|indent", re.IGNORECASE)
 _SIMPLE = re.compile(r"[\w.#-]+")
 _MAX_RULES = 1_000
 
@@ -274,7 +275,7 @@ def _hidden_by_rules(tree: LexborHTMLParser) -> frozenset[int]:
         for rule in css.split("}")[:_MAX_RULES]:
             selectors, brace, style = rule.rpartition("{")
             nested = bool(brace) and (nested or "{" in selectors)
-            if nested or "none" not in style or not _is_gone(_declared(style)):
+            if nested or not _MAY_HIDE.search(style) or not _is_gone(_declared(style)):
                 continue
             for selector in map(str.strip, selectors.split(",")):
                 if _SIMPLE.fullmatch(selector):

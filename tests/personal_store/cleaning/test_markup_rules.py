@@ -148,6 +148,8 @@ def test_the_page_says_what_it_cut():
         '<div style="position:absolute;left:-9999px">x</div>',
         '<p style="text-indent:-9999px">x</p>',
         "<style>/* a */ .a, .b {display:none !important}</style><p class=b>x</p>",
+        "<style>.a {max-height:0; overflow:hidden}</style><p class=a>x</p>",
+        "<style>#a{Opacity:0}</style><p id=a>x</p>",
     ],
 )
 def test_what_html_hides_is_not_read(hidden):
