@@ -49,6 +49,10 @@ _JAPANESE_NAMED = re.compile(
     rf"({_HAN}{{1,7}}|{_KATAKANA}{{2,12}}(?:[・=＝ ]{_KATAKANA}{{2,12}}){{0,2}}"
     rf"|{_HIRAGANA}{{2,12}})[ 　]?(?={_JAPANESE_TITLE})"
 )
+_JAPANESE_GREETED = re.compile(
+    rf"^[ 　]*({_HAN}{{2,4}}|{_KATAKANA}{{2,12}}|{_HIRAGANA}{{2,6}})へ[、，,！!]?[ 　]*$",
+    re.MULTILINE,
+)
 _HAN_RUN = re.compile(rf"{_HAN}{{2,}}")
 _DOTTED = re.compile(rf"{_KATAKANA}{{2,12}}(?:[・=＝]{_KATAKANA}{{2,12}})+")
 
@@ -143,7 +147,7 @@ def names_in(text: str) -> Iterator[str]:
     of letters."""
     if text.isascii():
         return
-    text = unicodedata.normalize("NFC", text)
+    text = unicodedata.normalize("NFKC", text)  # narrow kana are wide ones, too
     if KANA.search(text):
         yield from _japanese(text)
     else:
@@ -206,6 +210,8 @@ def _japanese(text: str) -> Iterator[str]:
             yield from (shown[-size:] + title for size in (2, 3) if len(shown) >= size)
             if 3 <= len(shown) <= 4:
                 yield shown
+    for found in _JAPANESE_GREETED.finditer(text):
+        yield from parts_of(found[1])
     for found in _DOTTED.finditer(text):
         yield from (found[0], *re.split(r"[・=＝]", found[0]))
     for found in _HAN_RUN.finditer(text):
