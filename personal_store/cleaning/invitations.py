@@ -145,7 +145,7 @@ def _kind(line: str, written: str) -> str:
     if _RULE.fullmatch(line):
         return "rule"
     said = _URL.sub(" ", written.replace("US", "")).strip()  # the country
-    ours = bool(_I.search(said) or _OURS.search(bare_line(said)))
+    ours = _says_we(said)
     if not ours and len(said) < 3 * _QUIET and _DIAL.fullmatch(_URL.sub("", line)):
         return "dial"
     few = not ours and len(said) <= _QUIET and len(said.split()) <= 14
@@ -177,7 +177,9 @@ def _blocks(lines: list[str], kinds: list[str]) -> Iterator[range]:
                 first -= 1
             yield range(first, index + 1)
         elif _CALENDAR_END.fullmatch(bare_line(line).strip()):
-            ends = [i for i in range(index, len(lines)) if _is_calendars(lines[i])]
+            below = range(index, len(lines))
+            own = next((i for i in below if _says_we(lines[i])), len(lines))
+            ends = [i for i in below if i < own and _is_calendars(lines[i])]
             yield range(index, max(ends, default=index) + 1)
     last = -1
     for index, kind in enumerate(kinds):
@@ -241,6 +243,10 @@ def _end(lines: list[str], kinds: list[str], first: int, last: int) -> int:
         elif kinds[below] not in ("", "quiet", "rule", "head"):
             break
     return end
+
+
+def _says_we(said: str) -> bool:
+    return bool(_I.search(said) or _OURS.search(bare_line(said)))
 
 
 def _is_calendars(line: str) -> bool:

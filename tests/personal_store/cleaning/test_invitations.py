@@ -409,6 +409,15 @@ def test_own_words_right_above_a_block_stay(own):
     assert clean_text(text).text == own
 
 
+def test_own_words_between_two_marks_of_a_calendar_stay():
+    link = "To join the video meeting, click this link: https://meet.google.com/abc-d"
+
+    assert drop_invitations(["~~//~~", "I write this.", link]) == [
+        "I write this.",
+        link,
+    ]
+
+
 LINES = st.sampled_from(
     sorted({line for block in BLOCKS.values() for line in block.split("\n")})
 )
