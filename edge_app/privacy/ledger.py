@@ -86,9 +86,15 @@ class Ledger:
                 _prune(path, time.time() - keep_days * _DAY, key)
         self._file = _open_shared(path)
         self._seal = None if key is None else Seal(key, salt_of(_last_line(path)))
+        self._left = False
+        """Whether anything left since it was opened."""
 
     def add(self, event: Event) -> None:
-        """Keep the event if it tells of what was sent."""
+        """Keep the event if it tells of what was sent.
+
+        Raises:
+            OSError: the disk refuses the line, and something left.
+        """
         name = type(event).__name__
         if name in _KEPT:
             line = to_json(event)
@@ -99,11 +105,23 @@ class Ledger:
                 line = json.dumps(body)
             if self._seal is not None:
                 line = self._seal.closed(line.encode(), _WHAT)
-            self._file.write(line + "\n")
+            self._left = self._left or name == "Sent"
+            with self._needed():
+                self._file.write(line + "\n")
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with self._needed():
+            self._file.close()
+
+    @contextmanager
+    def _needed(self) -> Iterator[None]:
+        """A full disk ends no text of which nothing left."""
+        try:
+            yield
+        except OSError:
+            if self._left:
+                raise
 
 
 def check_room(path: Path) -> None:

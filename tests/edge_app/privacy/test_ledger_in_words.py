@@ -2,7 +2,9 @@
 quote a text."""
 
 import json
-from contextlib import closing
+import os
+from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 
@@ -122,3 +124,22 @@ def test_while_a_text_is_written_nothing_is_dropped(path):
         assert len(list(read_ledger(path))) == 5
         ledger.add(opening("please"))
     assert len(list(read_ledger(path))) == 6
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_ends_a_text_only_if_something_left(tmp_path):
+    """What stayed here may go without a line; what left may not."""
+
+    def full():
+        ledger = Ledger(tmp_path / "ledger.jsonl")
+        os.dup2(disk.fileno(), ledger._file.fileno())
+        return ledger
+
+    with Path("/dev/full").open("w") as disk:
+        with closing(full()) as ledger:
+            ledger.add(verdict(2, 1))
+        ledger = full()
+        with pytest.raises(OSError, match="No space left"):
+            ledger.add(opening("please"))
+        with suppress(OSError):
+            ledger.close()
