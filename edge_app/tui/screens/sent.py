@@ -87,15 +87,13 @@ class SentDrawer(Drawer):
             went = what_went(variant)
             parts = [
                 f"{in_common(writing, variant)}. {went[0].upper()}{went[1:]} went in "
-                f"{len(variant.sent)} messages of {size}. The server can read them. A "
-                f"stock phrase is {PHRASE_WORDS} words in a row or more that tell "
-                f"little.{quotes_of(variant)}{told_of(variant)}"
+                f"{_messages(len(variant.sent))} of {size}. The server can read all of "
+                f"it. A stock phrase is {PHRASE_WORDS} words in a row or more that "
+                f"tell little.{quotes_of(variant)}{told_of(variant)}"
             ]
         others = len(traffic.sent) - len(variant.sent if variant is not None else ())
         if others:
-            parts.append(
-                f"{others} more messages are of other versions and previews of it."
-            )
+            parts.append(f"Other versions and previews of it took {_messages(others)}.")
         return "\n".join(parts)
 
     @on(DataTable.RowHighlighted)
@@ -162,6 +160,10 @@ def told_of(variant: Variant) -> str:
         for one in reversed(variant.held)
     )
     return f"\n{held_back(variant)}:{''.join(list(named)[:_NAMED])}"
+
+
+def _messages(count: int) -> str:
+    return f"{count} message{'' if count == 1 else 's'}"
 
 
 def in_words(sent: Sent) -> str:

@@ -97,9 +97,10 @@ class DraftView(ScrollView, can_focus=True):
         # Keep the last row in view; pages are turned by a part at a time.
         rows, height = len(self._starts), self.scrollable_content_region.height
         bottom = self.virtual_size.height
-        if rows > bottom or rows < bottom - height:
-            turn = int(height * self.PAGE_TURN)
-            bottom = rows + turn if rows > height else height
+        if rows <= height:
+            bottom = height
+        elif rows > bottom or rows < bottom - height:
+            bottom = rows + int(height * self.PAGE_TURN)
         self.virtual_size = Size(self.scrollable_content_region.width, bottom)
         if self.following:
             self.scroll_end(animate=False, immediate=True)

@@ -22,6 +22,11 @@ class PageText(TextArea):
         """Note whether undoing goes on."""
         self._undoing = self._undoing and event.key == "ctrl+z"
 
+    def on_resize(self) -> None:
+        """Be laid out anew once more: this width may wrap to another height, and what
+        is asked for in the middle of a layout is dropped."""
+        self.call_after_refresh(self.refresh, layout=True)
+
     def action_undo(self) -> None:
         """Undo; nothing else is done by the same key next."""
         self._undoing = True

@@ -13,6 +13,11 @@ UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
 KEYPAD_DOWN, KEYPAD_RIGHT, KEYPAD_LEFT = "\x1bOB", "\x1bOC", "\x1bOD"
 F7, F9, F12 = "\x1b[18~", "\x1b[20~", "\x1b[24~"
 
+MAIL = (
+    "From - Sat Mar 02 10:00:00 2024\nFrom: Tess <tess@example.org>\n"
+    "To: Ana <ana@example.org>\nSubject: tea\nX-Gmail-Labels: Sent\n\nTea is up.\n"
+)
+
 
 def alt(letter: str) -> str:
     """What Alt makes of a letter."""
@@ -52,7 +57,8 @@ TABLE = [
     ("reply", alt("r"), "No letter by others is here"),
     ("closed", KEYPAD_DOWN + DELETE, "not No letter by others is here"),
     ("import", ctrl("o").decode(), "file or folder"),
-    ("reads", "sent.mbox" + ENTER, "10 letters of sent.mbox read"),
+    ("looks", "sent.mbox" + ENTER, "enter reads this"),
+    ("reads", ENTER, "10 letters of sent.mbox read"),
     ("closed", ESC, "not file or folder"),
     ("new", ctrl("n").decode() + "Another thing", "Another thing"),
     ("both", ctrl("l").decode(), "(2 versions)"),  # they are read in a thread
@@ -105,10 +111,34 @@ def test_typing_is_taken_wherever_the_cursor_is_and_dialogs_show_their_keys(star
     assert terminal.end() == 0
 
 
+def test_a_phone_shows_the_brief_its_hint_and_the_keys_of_a_dialog_whole(
+    start, tmp_path
+):
+    """From the first picture on; and a toast leaves the keys of a dialog free."""
+    (tmp_path / "sent.mbox").write_text(MAIL)
+    terminal = start("fake.reading.set()", size=(45, 30))
+    terminal.until("drafts it")
+    terminal.until("Thank Ana for the photos. Say yes to the")
+    assert terminal.screen.find("These are Tess's")[0] == 4
+    terminal.send(ctrl("j"))
+    terminal.until("edit anything")
+    terminal.until("your letters")
+    terminal.send(ctrl("o"))
+    terminal.until("file or folder")
+    terminal.send("sent.mbox" + ENTER)
+    terminal.until("enter reads this")
+    terminal.send(ENTER)
+    terminal.until("▌ 10 letters of sent.mbox read")
+    terminal.until("enter looks, then reads")
+    terminal.until("reading goes on")
+    terminal.send(ESC + ctrl("q").decode())
+    assert terminal.end() == 0
+
+
 @pytest.mark.slow
 def test_every_screen_works_by_legacy_keys(start, tmp_path):
     """Row by row: the keys, and what they bring to the screen, or take from it."""
-    (tmp_path / "sent.mbox").write_text("From x\n\nx\n")
+    (tmp_path / "sent.mbox").write_text(MAIL)
     terminal = start("fake.reading.set()", size=(120, 36))
     draft(terminal)
     terminal.send(ctrl("r"))
