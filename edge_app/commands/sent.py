@@ -77,7 +77,8 @@ def _line(sending: Sending) -> str:
         when = f"{datetime.fromtimestamp(entry.time).astimezone():%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError, OSError):
         when = "at no known time   "  # somebody edited the ledger
-    ids = f"{len(entry.token_ids)} token ids" if entry.token_ids else ""
+    count = len(entry.token_ids)
+    ids = f"{count} token id{'' if count == 1 else 's'}" if count else ""
     told = "" if sending.nats is None else f"  {sending.nats:.2f} nats"
     line = f"{when}  {entry.url}  {entry.what:7}{entry.size:7,} B  {ids}"
     return f"{line}{told}".rstrip()

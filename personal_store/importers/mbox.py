@@ -35,7 +35,7 @@ def sources(path: Path) -> list[Source]:
     if path.is_file() and not found[0].member:
         head = found[0].head(4096)
         if not looks_like_mailbox(head):
-            hint = "its first line does not start with 'From '"
+            hint = "its first line is not 'From ', a sender and a date"
             if parse_headers(head).headers.get("from"):
                 hint = "it looks like a single message, which 'import eml' reads"
             raise SourceError(f"{found[0].path} is not an mbox file: {hint}.")

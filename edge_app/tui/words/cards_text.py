@@ -148,7 +148,8 @@ def strip_line(writing: Writing) -> Text:
     if variant is None or not variant.sent:
         parts = [nothing_sent(writing)]
     else:
-        parts = [f"left: {_figure(variant)}"]
+        figure = _figure(variant)
+        parts = [figure if variant.quoted is None else f"left: {figure}"]
         parts += [held_back(variant)] if variant.held else []
     if variant is not None:
         count = len(variant.sources)
