@@ -70,7 +70,7 @@ def listed() -> str:
     """The whole page."""
     parts = [BEGINNING]
     for name, program in PROGRAMS.items():
-        context = click.Context(program, info_name=name)
+        context = click.Context(program, info_name=name, **program.context_settings)
         parts += [described(*found) for found in commands(program, context)]
     return "\n".join(parts)
 

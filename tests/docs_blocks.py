@@ -112,7 +112,7 @@ def _before_the_shell(words: list[str]) -> list[str]:
 def complaint(words: list[str]) -> str:
     """What the commands say against a line; empty: nothing. Nothing is executed."""
     command, arguments = PROGRAMS[words[0]], words[1:]
-    context = click.Context(command, info_name=words[0])
+    context = click.Context(command, info_name=words[0], **command.context_settings)
     while True:
         try:
             given, rest, _ = command.make_parser(context).parse_args(arguments)

@@ -17,7 +17,9 @@ PROGRAMS = {"specsteer": edge_app.cli.cli, "specsteer-cloud": cloud_api.cli.main
 EVERY = [
     pytest.param(root, context.command_path.split()[1:], command, id=name)
     for root, program in PROGRAMS.items()
-    for context, command in commands(program, click.Context(program, info_name=root))
+    for context, command in commands(
+        program, click.Context(program, info_name=root, **program.context_settings)
+    )
     for name in (context.command_path,)
 ]
 

@@ -121,7 +121,7 @@ def test_another_key_works_and_every_word_names_it(tmp_path):
         assert "Again has ^Y" in said(app, "#result")
         await pilot.press("escape", "ctrl+r")
         await pilot.press("f2", "escape")
-        assert "^Y another version" in said(app, "#hint")
+        assert "^Y again" in said(app, "#hint")
         app.page.brief.focus_text()
 
     play(app, steps)

@@ -97,14 +97,15 @@ HEADERS = st.lists(
 
 @settings(deadline=None)
 @given(HEADERS, st.sampled_from([b"\n", b"\r\n"]))
+@example([b"", b"From: a@example.org"], b"\n")
 @example([b"From: a@example.org", b"From somebody Mon Mar 12", b"To: b"], b"\n")
 @example([b"From: a@example.org", b"X-Old: one\rX-Mac: two", b"To: b"], b"\n")
 @example([b"From: a@example.org", b" two", b"X-Old: one\rX-Mac: two"], b"\r\n")
 def test_broken_headers_are_read_as_the_library_reads_them(lines, ending):
-    """Once their lines end alike."""
+    """Once their lines end alike, and without blank lines above them."""
     raw = ending.join([*lines, b"", b"The text.", b""])
 
-    plain = with_plain_ends(raw)
+    plain = with_plain_ends(raw).lstrip(b"\r\n")
     assert message_of(raw).headers == headers_of(library(plain))
 
 
