@@ -13,13 +13,14 @@ SCHEMA = 8
 
 
 def create_tables(db: Database) -> None:
-    """Create the tables of a new store; several processes may try at the same time.
+    """Create the tables of a new store, or add what a store of the schema before lacks;
+    several processes may try at the same time.
 
     Raises:
         StoreTooNewError: the store has another schema.
     """
     found = version(db)
-    if found not in (0, SCHEMA):
+    if found not in (0, SCHEMA - 1, SCHEMA):
         raise StoreTooNewError(
             f"The store has schema {found}, and this SpecSteer reads schema {SCHEMA}: "
             "update SpecSteer, or point it to another store."
@@ -27,7 +28,12 @@ def create_tables(db: Database) -> None:
     if found == SCHEMA:
         return
     with immediate(db):
-        if version(db) == 0:  # no other process was faster
+        if version(db) == SCHEMA - 1:  # no other process was faster
+            db.execute(
+                "ALTER TABLE record ADD COLUMN sender_name TEXT NOT NULL DEFAULT ''"
+            )
+            db.execute(f"PRAGMA user_version = {SCHEMA}")
+        elif version(db) == 0:
             for statement in _TABLES.strip().split(";\n"):
                 db.execute(statement)
             db.execute(

@@ -11,6 +11,7 @@ from personal_store.database.schema import SCHEMA
 from personal_store.files.private_files import put_in_place, shred
 from personal_store.search.derived import check
 from tests.mailboxes import mailbox, message
+from tests.personal_store.stores import content, fill
 from tests.waiting import at_once
 
 
@@ -77,6 +78,21 @@ def test_a_newer_store_is_refused(tmp_path):
 
     with pytest.raises(StoreTooNewError, match="update SpecSteer"):
         Store.open(tmp_path / "store.db")
+
+
+def test_a_store_without_the_names_of_senders_gets_them(tmp_path):
+    """As the schema before had it; nothing else of it changes."""
+    with Store.open(tmp_path / "store.db") as store:
+        fill(store, tmp_path)
+        there = content(store)
+        store.db.execute("ALTER TABLE record DROP COLUMN sender_name")
+        store.db.execute(f"PRAGMA user_version = {SCHEMA - 1}")
+
+    for _ in range(2):
+        with Store.open(tmp_path / "store.db") as store:
+            assert content(store) == there
+            names = store.db.execute("SELECT DISTINCT sender_name FROM record")
+            assert names.fetchall() == [("",)]
 
 
 @pytest.mark.parametrize("content", [b"this is no database, but long enough " * 9])
