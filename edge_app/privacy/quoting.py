@@ -68,8 +68,13 @@ class Quotes:
         self._scanner = Scanner(index)
         asked = words_of(f"{request.recipient}\n{request.text}")
         self._asked = {word.folded for word in asked}
-        rows = {row for letter in letters for row in _rows(body_of(letter))}
-        self._rows = rows.difference(_rows(request.text))
+        bodies, ends = set[Run](), set[Run]()
+        for letter in letters:
+            body = _rows(body_of(letter))
+            bodies |= body
+            ends |= _rows(letter) - body
+        # What closes one letter is no phrase where another goes on below it.
+        self._rows = bodies - ends - _rows(request.text)
         self._phrases: list[list[str]] = []
         self._telling: list[list[str]] = []
         """Runs of words that tell something, as the guard finds them."""
