@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from decoding_core.errors import InvalidSettingsError
+from decoding_core.foreign_text import one_line
 from edge_app.config.settings import store_path
 from models.lazy_commands import Command
 from personal_store.errors import StoreError
 
 _MOST = 50
 """Completions that a terminal shows at once."""
+_PLAIN = re.compile(r"[\w/][\w.+@/:-]*")
+"""What a shell inserts into the line without a meaning of its own: addresses and names
+come from mail and files, and `$(...)` in one would be executed."""
 
 
 @click.command("completion", cls=Command)
@@ -53,8 +58,10 @@ def people(
             with Store.open(path) as store:
                 for name, address in store.correspondents():
                     words = f"{name} {address}".casefold().split()
-                    if address and any(word.startswith(begun) for word in words):
-                        item = CompletionItem(address, help=name or None)
+                    if not _PLAIN.fullmatch(address):
+                        continue
+                    if any(word.startswith(begun) for word in words):
+                        item = CompletionItem(address, help=one_line(name) or None)
                         found.setdefault(address, item)
     return list(found.values())[:_MOST]
 
@@ -66,7 +73,8 @@ def models(
     del ctx, param
     from models.local.finding import found_models
 
-    names = [one.name for one in found_models() if one.name.startswith(typed)]
+    every = (one.name for one in found_models() if _PLAIN.fullmatch(one.name))
+    names = [name for name in every if name.startswith(typed)]
     if names:
         return [CompletionItem(name) for name in names[:_MOST]]
     return [CompletionItem(typed, type="file")]

@@ -124,7 +124,13 @@ def test_commands_and_their_values_are_completed():
     with Store.open(store_path()) as store:
         mail = store_path().with_name("letters.mbox")
         anna = '"Lee, Anna" <anna@example.org>'
-        mail.write_bytes(mailbox([message(to=anna), message(to="lee@x.org", number=2)]))
+        letters = [message(to=anna), message(to="lee@x.org", number=2)]
+        # A shell would execute these where it inserts them.
+        letters += [
+            message(to=f"Lee <{address}>", number=number)
+            for number, address in enumerate(("lee$(id)@x.org", "lee`id`@x.org"), 3)
+        ]
+        mail.write_bytes(mailbox(letters))
         import_source(store, "mbox", mail, me=[ME])
     assert completed("write", "--to", "lee") == {"anna@example.org", "lee@x.org"}
     assert completed("write", "--to", "bo") == set()
