@@ -7,7 +7,9 @@
 # make coverage  the tests, and which lines and branches none of them passes
 # make soak    the tests RUNS times, beside BUSY processes that only compute
 # make test-cpus  the tests RUNS times, here five, with llama.cpp built for each of CPUS
-# make lint    format, lint, types, contracts
+# make lint    format, lint, types, contracts, lines
+# make lines   the lines of each package beside what it may have
+# make trail   which files a block and a mail pass through
 # make models  train the embedded pair again (SCALE=tiny for a trial of minutes)
 # make mutants plant errors in the code, one at a time: how many do the tests notice?
 # make docs    the pages as a site in build/site, drawn and listed anew
@@ -33,7 +35,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --quiet --editable
 MAKEFLAGS += --no-print-directory
 
 .PHONY: run test engines slow soak test-cpus check coverage lint format models mutants bench docs tape pictures film screens clean setup setup-dev
-.PHONY: setup-train setup-torch vllm
+.PHONY: lines trail setup-train setup-torch vllm
 
 run: setup
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/specsteer; else $(BIN)/specsteer demo; fi
@@ -51,7 +53,7 @@ slow: setup-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 soak: setup-dev
-	@$(BIN)/python -m tests.soak --runs $(RUNS) --busy $(BUSY)
+	@$(BIN)/python -m tools.soak --runs $(RUNS) --busy $(BUSY)
 
 # A processor that lacks a kind runs the others: make test-cpus CPUS="baseline avx2".
 CPUS ?= baseline avx2 avx512
@@ -60,7 +62,7 @@ FLAGS_avx512 = $(foreach set,AVX512 AVX512_VBMI AVX512_VNNI AVX512_BF16,-DGGML_$
 
 test-cpus: RUNS = 5
 test-cpus: setup-dev $(CPUS:%=build/cpus/%/.ready)
-	@$(BIN)/python -m tests.soak --runs $(RUNS) --busy $(BUSY) $(CPUS:%=build/cpus/%)
+	@$(BIN)/python -m tools.soak --runs $(RUNS) --busy $(BUSY) $(CPUS:%=build/cpus/%)
 
 # Some minutes each. pip would keep a build under its version and take it for the next.
 build/cpus/%/.ready: $(VENV)/.runtime
@@ -83,6 +85,13 @@ lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m tools.budget
+
+lines: setup-dev
+	@$(BIN)/python -m tools.budget
+
+trail: setup-dev
+	@$(BIN)/python -m tools.trail
 
 format: setup-dev
 	$(BIN)/ruff format .
@@ -92,16 +101,13 @@ models: setup-train
 	$(BIN)/python -m models.training all --scale $(SCALE)
 
 mutants: setup-dev
-	nice $(BIN)/python -m tests.mutants $(MUTANTS)
+	nice $(BIN)/python -m tools.mutants $(MUTANTS)
 
 bench: setup
 	$(BIN)/specsteer lab bench $(BENCH)
 
-# What is generated first, then the site; a broken link or a warning ends it.
+# A broken link or a warning ends it.
 docs: setup-dev $(VENV)/.docs
-	$(BIN)/python -m tests.file_list
-	$(BIN)/python -m tests.command_list
-	$(BIN)/python -m tests.house_picture
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "the site is in build/site" >&2
 
@@ -117,7 +123,7 @@ pictures: setup
 	$(BIN)/python -m edge_app.tui.picture $(TAPE) docs/app-phone.svg --size 45x30
 
 film: setup-dev
-	$(BIN)/python -m tests.film $(TAPE) docs/film.svg --cast build/film.cast
+	$(BIN)/python -m tools.film $(TAPE) docs/film.svg --cast build/film.cast
 
 screens: setup-dev
 	SPECSTEER_SCREENS=write $(BIN)/python -m pytest -n auto -m slow \

@@ -8,12 +8,17 @@ are no pages: their names stay, their links go.
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+from tools import house_picture  # noqa: E402
+from tools.pages import GENERATED  # noqa: E402
+
 BESIDE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -25,10 +30,13 @@ _LINK = re.compile(r"(!?\[[^\]]*\])\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Take the files beside the folder in."""
+    """Take the files beside the folder in, and the pages written from the code."""
     for path, name in BESIDE.items():
         text = (ROOT / path).read_text("utf-8")
         files.append(File.generated(config, name, content=text))
+    for name, write in GENERATED.items():
+        files.append(File.generated(config, name, content=write()))
+    files.append(File.generated(config, "house.svg", content=house_picture.drawn()))
     return files
 
 

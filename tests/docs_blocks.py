@@ -20,8 +20,7 @@ PAGES = [
     *(
         path
         for path in sorted((ROOT / "docs").glob("*.md"))
-        # commands.md is generated; the log names the commands of its days.
-        if path.name not in ("commands.md", "log.md")
+        if path.name != "log.md"  # it names the commands of its days
     ),
     *sorted((ROOT / "docs" / "adr").glob("*.md")),
 ]

@@ -19,7 +19,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.commands.write import command as write
 from edge_app.config.settings import Settings
 from personal_store import importers
-from tests import command_list, file_list, glossary, house_picture
+from tools import budget, house_picture, pages
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs"
@@ -129,25 +129,23 @@ def test_every_relative_link_leads_to_a_file(path):
             assert anchor in anchors(target), f"{path.name} links to {link}"
 
 
-def test_the_list_of_files_is_that_of_the_tree():
-    """It is written by `python -m tests.file_list`."""
-    assert file_list.PAGE.read_text("utf-8") == file_list.listed()
+def test_what_is_generated_says_something_of_each_thing():
+    """Each file and class has a sentence; each command is there with its options."""
+    assert "| `loop.py` | The loop of one text" in pages.files()
+    assert "| `--server URL`" in pages.commands()
+    for page in (pages.files(), pages.classes()):
+        assert "|  |" not in page
 
 
-def test_the_tables_of_options_are_those_of_the_commands():
-    """They are written by `python -m tests.command_list`."""
-    assert command_list.PAGE.read_text("utf-8") == command_list.listed()
+def test_the_picture_of_the_house_has_every_package():
+    drawn = house_picture.drawn()
+    assert all(f">{name}</text>" in drawn for name, _, _ in house_picture.PACKAGES)
 
 
-def test_the_picture_of_the_house_is_drawn_from_the_imports():
-    """It is drawn by `python -m tests.house_picture`."""
-    assert house_picture.PICTURE.read_text("utf-8") == house_picture.drawn()
-
-
-def test_the_glossary_has_every_class():
-    """It is written by `python -m tests.glossary`."""
-    assert glossary.written() == glossary.table()
-    assert all(about for _, _, about in glossary.classes())
+def test_the_lines_are_within_the_budget(capsys):
+    with pytest.raises(SystemExit) as ended:
+        budget.main()
+    assert ended.value.code == 0, capsys.readouterr().out
 
 
 def test_the_site_leads_to_every_page():
@@ -156,9 +154,9 @@ def test_the_site_leads_to_every_page():
     beside = re.findall(
         r'": "([\w-]+\.md)"', (ROOT / "docs" / "site_hooks.py").read_text("utf-8")
     )
-    pages = [p.relative_to(ROOT / "docs").as_posix() for p in FOLDER.rglob("*.md")]
+    written = [p.relative_to(ROOT / "docs").as_posix() for p in FOLDER.rglob("*.md")]
     named = re.findall(r"^ *- (\S+\.md)$", site, re.MULTILINE)
-    assert sorted(named) == sorted([*pages, *beside])
+    assert sorted(named) == sorted([*written, *pages.GENERATED, *beside])
 
 
 def test_the_site_is_built_without_a_warning(tmp_path):
@@ -198,3 +196,10 @@ def test_every_page_is_in_the_index(path):
     """But for the index itself."""
     if path.name != "index.md":
         assert f"({path.name})" in page("index.md")
+
+
+def test_the_files_that_the_architecture_names_are_there():
+    """Those with a folder before them, and those of no made-up NAME."""
+    named = re.findall(r"`([a-z_]+/[\w/]+\.py)`", page("architecture.md"))
+    real = {file for file in named if not re.search("[A-Z]", file)}
+    assert sorted(file for file in real if not (ROOT / file).is_file()) == []

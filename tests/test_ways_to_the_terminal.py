@@ -5,7 +5,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from tests.sources import parsed
+from tools.sources import parsed
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = (

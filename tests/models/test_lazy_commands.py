@@ -11,13 +11,13 @@ import cloud_api.cli
 import edge_app.cli
 from edge_app.commands.write import command as write
 from models.lazy_commands import SHOWN, Command, Group
-from tests.command_list import commands
+from tools.pages import below
 
 PROGRAMS = {"specsteer": edge_app.cli.cli, "specsteer-cloud": cloud_api.cli.main}
 EVERY = [
     pytest.param(root, context.command_path.split()[1:], command, id=name)
     for root, program in PROGRAMS.items()
-    for context, command in commands(
+    for context, command in below(
         program, click.Context(program, info_name=root, **program.context_settings)
     )
     for name in (context.command_path,)

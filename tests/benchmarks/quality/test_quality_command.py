@@ -18,6 +18,7 @@ from edge_app.cli import cli
 from edge_app.commands import installed
 from personal_store.extras import how_to_add
 from tests.models.running.test_llama_reranker import write_reranker
+from tools import pages
 
 ROOT = Path(module.__file__).parents[2]
 FEW = ("--max-tokens", "5", "--threads", "1", "--passages", "1")
@@ -322,11 +323,9 @@ def test_over_a_socket_the_texts_are_the_same(run, walks, tmp_path):
         assert served["up"] > plain["up"] or plain["up"] == 0
 
 
-@pytest.mark.parametrize("option", [one.opts[0] for one in module.command.params])
-def test_every_option_is_explained(option):
+def test_every_option_is_explained():
     """In the list of all commands, under this one."""
-    page = (ROOT / "docs" / "commands.md").read_text("utf-8")
-    of_quality = page.partition("\n## specsteer lab bench quality\n")[2].partition(
-        "\n## "
-    )[0]
-    assert re.search(rf"^\| `{option}[ `].*\w", of_quality, re.MULTILINE)
+    of_quality = pages.commands().partition("\n## specsteer lab bench quality\n")[2]
+    of_quality = of_quality.partition("\n## ")[0]
+    for option in (one.opts[0] for one in module.command.params):
+        assert re.search(rf"^\| `{option}[ `].*\w", of_quality, re.MULTILINE), option

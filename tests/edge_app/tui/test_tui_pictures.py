@@ -16,7 +16,7 @@ from tui_tapes import REQUEST, letter_recording
 
 from edge_app.tui.picture import picture
 from tests.hostile import dangers
-from tests.screen_rows import Look, Row, rows
+from tools.screen_rows import Look, Row, rows
 
 SIZES = [(200, 55), (120, 36), (80, 24), (60, 20), (45, 30), (40, 12)]
 FAST = (80, 24)

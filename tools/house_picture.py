@@ -1,6 +1,4 @@
-"""Draws docs/house.svg: the rooms of each package and who imports whom.
-
-python -m tests.house_picture
+"""The picture of the site: the rooms of each package and who imports whom.
 
 An arrow is left out where others say the same: where A imports B and B imports C, none
 goes from A to C. Training is no part of the program: what it alone imports is no arrow
@@ -16,10 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.sources import parsed
+from tools.sources import parsed
 
 ROOT = Path(__file__).parent.parent
-PICTURE = ROOT / "docs" / "house.svg"
 PACKAGES = (
     ("benchmarks", 0, 0),
     ("edge_app", 0, 1),
@@ -240,7 +237,3 @@ def _arrow(one: Box, other: Box, more: str) -> str:
         to_x, to_y = other.x + (0 if left else other.width), other.y + other.height / 2
         curve = f"{(x + to_x) / 2:.0f},{y:.0f} {(x + to_x) / 2:.0f},{to_y:.0f}"
     return f'<path d="M{x:.0f},{y:.0f} C{curve} {to_x:.0f},{to_y:.0f}"{more}/>'
-
-
-if __name__ == "__main__":
-    PICTURE.write_text(drawn(), "utf-8")

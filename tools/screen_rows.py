@@ -33,6 +33,7 @@ class Row:
 
     @property
     def text(self) -> str:
+        """The characters without their looks."""
         return "".join(text for text, _ in self.pieces)
 
 

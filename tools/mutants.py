@@ -1,8 +1,8 @@
 """Plants errors in the code, one at a time, and counts those that no test notices.
 
     make mutants                              a sample of 200, seed 1
-    python -m tests.mutants --sample 0        every one (hours)
-    python -m tests.mutants --only cloud_api  places whose path begins so
+    python -m tools.mutants --sample 0        every one (hours)
+    python -m tools.mutants --only cloud_api  places whose path begins so
 
 An error is one changed operator, number, condition, slice or statement within a
 function. First the tests run once, each line noting which of them pass through it; then

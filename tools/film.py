@@ -1,6 +1,6 @@
 """A film of the app, drawn from a tape of a real run.
 
-    python -m tests.film TAPE docs/film.svg --cast build/film.cast
+    python -m tools.film TAPE docs/film.svg --cast build/film.cast
 
 The app plays the tape at the pace at which it was recorded, but for pauses, by a clock
 that stands still while a frame is drawn: a film is the same on every machine. The SVG
@@ -25,8 +25,8 @@ from decoding_core.foreign_text import gate_output
 from edge_app.service.tape import Tape, events_of, read_tape
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.recording import RecordedService
-from tests.screen_rows import Look, Row, rows
 from tests.waiting import PATIENCE, until_true
+from tools.screen_rows import Look, Row, rows
 
 FRAME = 1 / 8  # seconds
 LONGEST_PAUSE = 0.5

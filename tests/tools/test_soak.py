@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.soak import busy, soak
+from tools.soak import busy, soak
 
 FAILS_AT_TWO = """
 import sys

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from edge_app.service.tape import Recorded, Tape
-from tests.film import cast, schedule, shoot, svg
+from tools.film import cast, schedule, shoot, svg
 
-sys.path.insert(0, str(Path(__file__).parent / "edge_app" / "tui"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "edge_app" / "tui"))
 from tui_tapes import REQUEST, letter_recording
 
 SIZE = (100, 30)

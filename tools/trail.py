@@ -1,9 +1,10 @@
 """Which modules take part while one block is drafted, checked and shown, and while one
 mail is stored: those of ours that execute a function meanwhile.
 
-    python -m tests.trail [--write]
+    make trail
 
-With --write both lists go into docs/architecture.md, between their markers.
+Counted are the modules, and the moves between files: how often a function is entered
+from a function of another file of ours, foreign code between them left out.
 
 The block is one in the middle of a text: `specsteer write` over a real socket, with the
 embedded pair, and the server in the same process, so that one trace sees both.
@@ -21,7 +22,6 @@ at the end.
 from __future__ import annotations
 
 import os
-import re
 import sys
 import tempfile
 import threading
@@ -31,11 +31,9 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from tests.file_list import first_sentence
+from tools.pages import first_sentence
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "architecture.md"
-MARKED = r"<!-- trail: {name} -->(.*?)<!-- end of the trail -->"
 PACKAGES = (
     *("cloud_api", "decoding_core", "edge_app", "models"),
     "personal_store",
@@ -57,10 +55,14 @@ Tess
 
 
 class Trail:
-    """Modules of ours in the order in which they first execute a function."""
+    """Modules of ours in the order in which they first execute a function.
+
+    Also how often a function is entered from another of them.
+    """
 
     def __init__(self) -> None:
         self.modules: list[str] = []
+        self.moves = 0
         self.on = False
         self._known: dict[CodeType, str | None] = {}
 
@@ -78,14 +80,25 @@ class Trail:
         del argument
         if not self.on or event != "call":
             return
-        self._meet(frame.f_code)
+        entered = self._meet(frame.f_code)
+        caller = frame.f_back
+        while entered and caller is not None:
+            before = self._module(caller.f_code)
+            if before is not None:
+                self.moves += before != entered
+                break
+            caller = caller.f_back
 
-    def _meet(self, code: CodeType) -> None:
+    def _module(self, code: CodeType) -> str | None:
         if code not in self._known:
             self._known[code] = _module_of(code)
-        module = self._known[code]
+        return self._known[code]
+
+    def _meet(self, code: CodeType) -> str | None:
+        module = self._module(code)
         if module is not None and module not in self.modules:
             self.modules.append(module)
+        return module
 
 
 def _module_of(code: CodeType) -> str | None:
@@ -111,8 +124,8 @@ def traced() -> Iterator[Trail]:
         threading.setprofile(None)
 
 
-def of_a_block(folder: Path) -> list[str]:
-    """The modules of one block in mid-text, on the device and on the server."""
+def of_a_block(folder: Path) -> Trail:
+    """The trail of one block in mid-text, on the device and on the server."""
     from click.testing import CliRunner
 
     from cloud_api.engine.loading import ModelOptions, load_models
@@ -133,21 +146,21 @@ def of_a_block(folder: Path) -> list[str]:
                 trail.on = count == 3  # from one block that was shown to the next
 
         options = ModelOptions(locate("generalist"), locate("specialist"))
-        Output.add = add  # type: ignore[method-assign]
+        Output.add = add
         try:
             with running(lambda: load_models(options)) as server:
                 at = ("--server", server.url, "--token", TOKEN, "--token-in-clear")
                 words = ("write", *at, "--sample", "--max-tokens", "60", "Thank Ana.")
                 done = CliRunner().invoke(cli, words, catch_exceptions=False)
         finally:
-            Output.add = shown  # type: ignore[method-assign]
+            Output.add = shown
     if done.exit_code or count < 4:
         raise SystemExit(f"no text was written: {done.output}")
-    return trail.modules
+    return trail
 
 
-def of_a_mail(folder: Path) -> list[str]:
-    """The modules that read and store the third of five mails of a mailbox."""
+def of_a_mail(folder: Path) -> Trail:
+    """The trail of reading and storing the third of five mails of a mailbox."""
     from personal_store import Store, import_source
     from personal_store.importers import mbox
     from personal_store.ingest import importing
@@ -169,59 +182,27 @@ def of_a_mail(folder: Path) -> list[str]:
             trail.on = False
 
         mbox.letters, importing.BATCH = letters, 1
-        ImportRun.commit = committed  # type: ignore[method-assign]
+        ImportRun.commit = committed
         try:
             import_source(store, "mbox", mailbox, me=["tess@example.org"])
             rows = store.db.execute("SELECT author, cleaning FROM record").fetchall()
         finally:
             mbox.letters, importing.BATCH = handed_over, batch
-            ImportRun.commit = commit  # type: ignore[method-assign]
+            ImportRun.commit = commit
     if len(rows) != 5 or any(not author or cleaning < 1 for author, cleaning in rows):
         raise SystemExit(f"five own mails were not stored: {rows}")
-    return trail.modules
-
-
-def path_of(module: str) -> str:
-    """The file of a module, from the folder of the project."""
-    return f"{module.replace('.', '/')}.py"
-
-
-def as_table(modules: list[str]) -> str:
-    """What stands between the markers: each file with the first sentence it says."""
-    rows = [
-        f"| {number} | `{path_of(module)}` | {first_sentence(ROOT / path_of(module))} |"
-        for number, module in enumerate(modules, 1)
-    ]
-    return "\n".join(["", "| | file | what |", "|---|---|---|", *rows, ""])
-
-
-def written(name: str) -> list[str]:
-    """The files that the page names for one of the two."""
-    found = MARKED.format(name=name)
-    (part,) = re.findall(found, PAGE.read_text("utf-8"), re.DOTALL)
-    return re.findall(r"^\| \d+ \| `([^`]+)` ", part, re.MULTILINE)
-
-
-def write(name: str, modules: list[str]) -> None:
-    """Put a list into the page."""
-    text = PAGE.read_text("utf-8")
-    begin, end = f"<!-- trail: {name} -->", "<!-- end of the trail -->"
-    before, _, rest = text.partition(begin)
-    _, _, after = rest.partition(end)
-    table = as_table(modules)
-    PAGE.write_text(f"{before}{begin}\n{table}\n{end}{after}", "utf-8")
+    return trail
 
 
 def main() -> None:
-    """Print both lists."""
+    """Print both trails: each file with the first sentence of its docstring."""
     for name, found in (("one block", of_a_block), ("one mail", of_a_mail)):
         with tempfile.TemporaryDirectory() as folder:
-            modules = found(Path(folder))
-        print(f"{name}: {len(modules)} modules")
-        for module in modules:
-            print(f"  {module}")
-        if "--write" in sys.argv[1:]:
-            write(name, modules)
+            trail = found(Path(folder))
+        print(f"{name}: {len(trail.modules)} modules, {trail.moves} moves")
+        for module in trail.modules:
+            file = f"{module.replace('.', '/')}.py"
+            print(f"  {file:45} {first_sentence(ROOT / file)}")
 
 
 if __name__ == "__main__":
