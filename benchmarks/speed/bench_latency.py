@@ -21,8 +21,7 @@ from decoding_core.errors import StoppedError
 from decoding_core.settings import MethodSettings
 from edge_app import sample
 from edge_app.decoding.events import Event, Settled
-from edge_app.service.configuration import ServiceConfig
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.tui.app import SpecSteerApp
 from models.files import locate

@@ -1,23 +1,176 @@
-"""`specsteer` without a command: the terminal app."""
+"""`specsteer` without a command: the terminal app, and the service behind it.
+
+The libraries of the service take a fifth of a second to import, and the app paints its
+page without them.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from decoding_core.errors import DecodingError, ModelError, StoppedError
+from decoding_core.foreign_text import one_line
 from edge_app import sample
-from edge_app.commands.first_run import Arrivals, FirstRun
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
-from edge_app.service.late import LateService, writing_service
+from edge_app.decoding.events import Emit, Notice, Opened, Received, Sent
+from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.tui.app import SpecSteerApp, run_app
 from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.recording import RecordedService, by_the_clock, read_recording
 from edge_app.tui.settings.preferences import Preferences
 from models.folders import state_folder
+from models.local.pulled import PullUnderWay, pulls_under_way
 from models.prompts import Request
 from personal_store.database import keys
 from personal_store.database.connecting import holds_own_texts
+from personal_store.ingest.guards import in_words
+
+if TYPE_CHECKING:
+    from edge_app.service.service import WritingService
+else:
+    WritingService = object  # imported by the first call
+
+LABEL = "a recorded run: no model can run here yet"
+_SILENT = 60.0
+"""Seconds without a byte after which a pull counts as stopped."""
+
+
+def writing_service(config: ServiceConfig) -> WritingService:
+    """Import and make the writing service."""
+    from edge_app.service.service import WritingService
+
+    return WritingService(config)
+
+
+class LazyService(WritingService):
+    """A writing service that the first call imports and makes; `server_ended` and
+    `close` make none."""
+
+    def __init__(self, make: Callable[[], WritingService]) -> None:
+        self._make = make
+        self._making = threading.Lock()
+        self._closed = threading.Event()
+        self._service: WritingService | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """A public method of the service, which is made now; calls from other threads
+        wait. A service that is made after `close` is closed at once and loads no
+        model."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._made(), name)
+
+    def _made(self) -> WritingService:
+        with self._making:
+            if self._service is None:
+                self._service = self._make()
+                if self._closed.is_set():
+                    self._service.close()
+            return self._service
+
+    def server_ended(self) -> bool:
+        """Whether the server that was started here has ended."""
+        return self._service is not None and self._service.server_ended()
+
+    def close(self) -> None:
+        """Close the service, now or as soon as it is made."""
+        self._closed.set()
+        if self._service is not None:
+            self._service.close()
+
+
+class FirstRun(LazyService):
+    """The service while models may be missing: until they load, a recording answers the
+    sample's request, and the missing model is the error of all others."""
+
+    def __init__(
+        self,
+        make: Callable[[], WritingService],
+        pace: Callable[[object], None] = by_the_clock,  # type: ignore[assignment]
+    ) -> None:
+        """`make` raises ModelError if a model is missing; `pace` waits before each
+        recorded event."""
+        super().__init__(make)
+        self._pace = pace
+        self._problem: DecodingError = ModelError("no model was loaded")
+        self._ready = False
+
+    def prepare(self, **_: Any) -> str:
+        """Load the models; the verifier's name, or `LABEL` if they cannot be loaded."""
+        try:
+            name = self._made().prepare()
+        except StoppedError:
+            raise
+        except DecodingError as error:
+            self._problem = error
+            return LABEL
+        self._ready = True
+        return name
+
+    def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
+        """Write a text, or play the recording if its request is asked for.
+
+        Raises:
+            DecodingError: no model can run, and nothing is recorded for this request.
+        """
+        if not self._ready:
+            self.prepare()  # what was missing may be there now
+        if self._ready:
+            self._made().write(request, emit, stop)
+            return
+        if request.brief.text.strip() != sample.REQUEST:
+            raise self._problem
+        why = f"This is {LABEL} ({self._problem})"
+        emit(Notice(f"{why}; 'specsteer doctor' says more"))
+        events = [
+            replace(event, verifier="a recorded run")
+            if isinstance(event, Opened)
+            else event
+            for event in read_recording(sample.RECORDED)
+            if not isinstance(event, Sent | Received)  # nothing is sent now
+        ]
+        RecordedService([events], self._pace).write(request, emit, stop)
+
+
+class Arrivals:
+    """Progress of the models that another window pulls on this machine."""
+
+    def __init__(
+        self,
+        look: Callable[[], Sequence[PullUnderWay]] = pulls_under_way,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._look, self._clock = look, clock
+        self._first: dict[str, tuple[float, int]] = {}
+
+    def in_words(self) -> str:
+        """How far the first pull is, or where it stopped; empty if there is none."""
+        for pull in self._look():
+            name = one_line(pull.repository)
+            far = f"{in_words(pull.done)} of {in_words(pull.total)}"
+            if pull.done >= pull.total:
+                return f"{name} is here, and is being checked"
+            if pull.silent > _SILENT:
+                again = f"'specsteer models pull {name}' goes on"
+                return f"the pull of {name} stopped at {far}: {again}"
+            now = self._clock()
+            since, before = self._first.setdefault(name, (now, pull.done))
+            left = ""
+            if now > since and pull.done > before:
+                seconds = (pull.total - pull.done) * (now - since)
+                seconds /= pull.done - before
+                minutes = f"about {seconds / 60:.0f} min left"
+                left = ", less than a minute left" if seconds < 60 else f", {minutes}"
+            return f"{name} is on its way: {far}{left}"
+        return ""
 
 
 def draft_journals() -> JournalFolder:
@@ -28,15 +181,14 @@ def draft_journals() -> JournalFolder:
 
 
 def open_app(lora: str | None = None) -> None:
-    """Open the app, with the adapter of that name or path where one is given, and not
-    that of the settings; ends the process with its exit code."""
+    """Open the app with the adapter of that name or path, by default the settings';
+    ends the process with the app's exit code."""
     settings = read_settings()
-
     configured = partial(service_config, settings, lora=lora, may_sample=True)
     has_letters = holds_own_texts(store_path())
     first = None if has_letters else Request(sample.REQUEST, "email", sample.RECIPIENT)
     if has_letters:  # what is missing is said before the app opens
-        service = LateService(partial(writing_service, configured()))
+        service = LazyService(partial(writing_service, configured()))
     else:
         service = FirstRun(lambda: writing_service(configured()))
     app = SpecSteerApp(

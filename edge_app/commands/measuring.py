@@ -27,7 +27,7 @@ from personal_store import Store
 if TYPE_CHECKING:
     from edge_app.evaluation.cases import Case
     from edge_app.evaluation.pair import Measured, Measuring, Pair
-    from edge_app.service.configuration import ServiceConfig
+    from edge_app.service.requests import ServiceConfig
 
 STOPPED = 130
 """Exit status of a run that was stopped."""

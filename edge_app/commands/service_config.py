@@ -17,7 +17,7 @@ from edge_app.config.settings import (
 )
 from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.guard.allowed import keep_allowed, read_allowed
-from edge_app.service.configuration import ServiceConfig
+from edge_app.service.requests import ServiceConfig
 from edge_app.transport.addresses import is_this_machine
 from edge_app.transport.shape import Cadence
 from models.files import find, locate

@@ -1,24 +1,20 @@
-"""What a person asks for, and the interface of the service that writes it.
-
-The command line and the terminal app know the service by this interface alone.
-"""
+"""What a person asks for, and what the writing service works with."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal
 
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import GuardMode
-from edge_app.decoding.events import Emit, HeldBack, Source
+from edge_app.decoding.events import HeldBack, Source
 from edge_app.privacy.budget import PrivacyLimits
+from edge_app.retrieval import personalisation
 from models.prompts import Request
-
-if TYPE_CHECKING:
-    from personal_store.ingest.unfinished import Unfinished
+from models.running.adapter import PersonalAdapter
+from models.running.settings import EngineSettings
 
 MayLeave = Literal["no", "once", "always"]
 """What a person says of what the guard found: it stays on the device, it leaves in this
@@ -75,71 +71,43 @@ class Letter(Source):
     subject: str = ""
 
 
-class Service(Protocol):
-    """Everything the app needs; all calls may block and may run in any thread."""
+@dataclass(frozen=True, slots=True)
+class ServiceConfig:
+    """What a writing service works with."""
 
-    def prepare(self) -> str:
-        """Load the models and reach or start the server; a short description such as
-        `own server`. Called once, before the first `write`; raises DecodingError."""
-
-    def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Write a text; `emit` is called with all that happens, `Finished` last, from
-        this thread. Raises DecodingError."""
-
-    def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
-        """Have the specialist read what it would for `request`, before it is asked for;
-        nothing is sent, told or kept, and the next `write` begins sooner. Raises
-        DecodingError, also once `stop` is set."""
-
-    def server_ended(self) -> bool:
-        """Whether the server that was started here has ended; sends nothing."""
-
-    def counts(self) -> dict[str, int]:
-        """How many own texts of each kind the store holds."""
-
-    def correspondents(self) -> list[str]:
-        """Everybody who can be written to, as `Name <address>`, the latest first."""
-
-    def identities(self) -> list[str]:
-        """The addresses and names that are known to be the owner's."""
-
-    def own_address(self, answered: int | None = None) -> str:
-        """The owner's address to write a mail from, or to answer a received one; empty
-        if it is unknown."""
-
-    def search(self, query: str, limit: int = 20) -> list[Source]:
-        """Own texts that match, best first; their whole text is the excerpt."""
-
-    def texts(self, record_ids: Sequence[int]) -> list[Source]:
-        """The own texts of these records that the store still has."""
-
-    def search_received(self, query: str, limit: int = 20) -> list[Letter]:
-        """The same of what others wrote to the person."""
-
-    def thread(self, record_id: int) -> list[Letter]:
-        """A received text with all that stands in its thread, the oldest first."""
-
-    def references(self, record_id: int) -> list[str]:
-        """Identifiers of a received mail and of those that it answers, the oldest
-        first, as they came."""
-
-    def import_letters(
-        self,
-        kind: str,
-        path: Path,
-        me: Sequence[str],
-        progress: Callable[[int, int], None],
-    ) -> str:
-        """Read a mailbox or other export into the store; the closing sentence.
-        Raises StoreError."""
-
-    def unfinished_import(self) -> Unfinished | None:
-        """The last import that was begun and is not finished, nor running; the same
-        `import_letters` goes on with it."""
-
-    def leave_import(self, asked: Unfinished) -> None:
-        """Offer this import no more; what was read of it stays."""
-
-    def close(self) -> None:
-        """End the server that was started, and free the models; never waits for one
-        that is loading."""
+    specialist: Path
+    generalist: Path
+    store: Path
+    ledger: Path
+    server: str = ""
+    """Address of a server; empty: one is started with the first online text."""
+    token: str = field(default="", repr=False)
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    sample_store: Path | None = None
+    """Where sample letters are read from while the store holds none of one's own."""
+    personalisation: str = personalisation.USUAL
+    """What of the history is read where a request does not say."""
+    reranker: Path | None = None
+    """A GGUF reranker that chooses among the texts found."""
+    adapter: PersonalAdapter | None = None
+    """A LoRA that the specialist wears; no base and no server is given it."""
+    token_in_clear: bool = False
+    """Whether `token` may be sent to `server` without encryption."""
+    certificate: str = field(default="", repr=False)
+    """The only certificate, as PEM, that is taken at `server`; empty: any for which an
+    authority vouches that this machine knows."""
+    ledger_days: float = 0.0
+    """How long the ledger keeps what was sent; 0: for ever."""
+    cadence: float = 0.0
+    """Milliseconds between two rounds; 0: each leaves when it is ready."""
+    privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
+    """How much may be told of the history where a request does not say."""
+    guard: GuardMode = "placeholder"
+    """What becomes of what must not leave, where a request does not say."""
+    guard_region: str = ""
+    """Country of national telephone numbers; empty: it is taken from the texts."""
+    allowed: tuple[str, ...] = ()
+    """Phrases that the guard lets leave."""
+    allow_always: Callable[[str], None] | None = None
+    """Keeps a phrase that the person allows for good; None: it is allowed as long as
+    the service lives."""

@@ -52,7 +52,6 @@ from edge_app.service.answering import (
     notes_on,
     received,
 )
-from edge_app.service.configuration import ServiceConfig
 from edge_app.service.import_plan import import_noted
 from edge_app.service.languages import word_on_languages
 from edge_app.service.profiles import (
@@ -62,7 +61,7 @@ from edge_app.service.profiles import (
     profile_path,
     summariser,
 )
-from edge_app.service.requests import Letter, MayLeave, WriteRequest
+from edge_app.service.requests import Letter, MayLeave, ServiceConfig, WriteRequest
 from edge_app.service.text_job import TextJob, never_drawn
 from edge_app.transport.addresses import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, TextIO, cast
+from typing import TYPE_CHECKING, ClassVar, TextIO, cast
 
 from rich.console import Console, RenderableType
 from textual import events, on
@@ -29,7 +29,6 @@ from decoding_core.foreign_text import GatedStream, legible
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import read_settings
 from edge_app.decoding.events import Emit
-from edge_app.service.requests import Service
 from edge_app.tui import themes
 from edge_app.tui.drafts import Writing
 from edge_app.tui.gate import ForeignText
@@ -55,6 +54,9 @@ from edge_app.tui.widgets.title_line import TitleLine
 from models.prompts import Request
 from personal_store.errors import StoreError
 
+if TYPE_CHECKING:
+    from edge_app.service.service import WritingService
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 SYNC_SECONDS = 1.0
@@ -78,7 +80,7 @@ class SpecSteerApp(App[None]):
 
     def __init__(
         self,
-        service: Service,
+        service: WritingService,
         *,
         save_folder: Path,
         first_request: Request | None = None,

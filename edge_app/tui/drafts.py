@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import (
@@ -24,7 +25,7 @@ from edge_app.decoding.events import (
     Source,
     Verified,
 )
-from edge_app.service.requests import Service, WriteRequest
+from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal.draft import Draft, asked
 from edge_app.tui.journal.entries import (
     Begun,
@@ -71,6 +72,9 @@ from edge_app.tui.variant import Variant
 from edge_app.tui.words.meters import Traffic
 from models.prompts import Request
 
+if TYPE_CHECKING:
+    from edge_app.service.service import WritingService
+
 AGAIN_TEMPERATURE = 0.7
 """Used for another version when the settings leave nothing to chance."""
 ANEW_TEMPERATURE = 1.0
@@ -99,7 +103,7 @@ class Writing:
 
     def __init__(
         self,
-        service: Service,
+        service: WritingService,
         settings: MethodSettings,
         ledger: Emit | None = None,
         clock: Callable[[], float] = time.monotonic,

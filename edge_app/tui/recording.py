@@ -42,7 +42,10 @@ from edge_app.decoding.events import (
 from edge_app.service.requests import Letter, WriteRequest
 
 if TYPE_CHECKING:
+    from edge_app.service.service import WritingService
     from personal_store.ingest.unfinished import Unfinished
+else:
+    WritingService = object  # no model takes part
 
 _PLAIN = {
     kind.__name__: kind
@@ -120,7 +123,7 @@ def by_the_clock(event: Event) -> None:
 
 
 @dataclass
-class RecordedService:
+class RecordedService(WritingService):
     """A service that answers each request with the next recorded run."""
 
     recordings: Sequence[Sequence[Event]]
@@ -133,7 +136,7 @@ class RecordedService:
     played_all: bool = False
     closed: bool = False
 
-    def prepare(self) -> str:
+    def prepare(self, **_: Any) -> str:
         """The server's name; no model is loaded."""
         return self.server
 

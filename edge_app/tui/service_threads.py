@@ -13,11 +13,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from decoding_core.errors import DecodingError, StoppedError
 from edge_app.decoding.events import Emit, Event, HeldBack
-from edge_app.service.requests import MayLeave, Service, WriteRequest
+from edge_app.service.requests import MayLeave, WriteRequest
 from edge_app.tui.outcomes import (
     Asked,
     Counted,
@@ -36,6 +36,9 @@ from edge_app.tui.outcomes import (
 )
 from edge_app.tui.variant import Variant
 from personal_store.errors import StoreError
+
+if TYPE_CHECKING:
+    from edge_app.service.service import WritingService
 
 _T = TypeVar("_T")
 _MOMENT = 0.2  # seconds; a load that can be given up is given up within one tensor
@@ -59,7 +62,7 @@ def in_thread(work: Callable[[], _T]) -> Future[_T]:
 class ServiceThreads:
     """Calls the service in threads, which put their outcomes into `inbox`."""
 
-    def __init__(self, service: Service, ledger: Emit | None = None) -> None:
+    def __init__(self, service: WritingService, ledger: Emit | None = None) -> None:
         self.inbox: deque[Outcome] = deque()
         self._service = service
         self._ledger = ledger

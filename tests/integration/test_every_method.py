@@ -13,8 +13,7 @@ from edge_app.cli import cli
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Sent, Settled, SourcesFound
 from edge_app.privacy.ledger import read_ledger
-from edge_app.service.configuration import ServiceConfig
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.service.text_job import TextJob
 from edge_app.verifiers.cloud import CloudVerifier

@@ -15,9 +15,8 @@ from edge_app.decoding.events import Sent, Settled, SourcesFound
 from edge_app.privacy.ledger import read_ledger
 from edge_app.retrieval.context import PromptBuilder
 from edge_app.service import profiles
-from edge_app.service.configuration import ServiceConfig
 from edge_app.service.profiles import Summary
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.transport import client
 from edge_app.transport.shape import SIZES

@@ -17,8 +17,7 @@ from edge_app.decoding.events import (
     Settled,
     Verified,
 )
-from edge_app.service.configuration import ServiceConfig
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.service.text_job import TextJob
 from edge_app.transport.child_server import ChildServer

@@ -10,7 +10,7 @@ import pytest
 from decoding_core.errors import ModelError
 from decoding_core.settings import MethodSettings
 from edge_app import sample
-from edge_app.commands.first_run import LABEL, Arrivals, FirstRun
+from edge_app.commands.app import LABEL, Arrivals, FirstRun
 from edge_app.decoding.events import (
     Finished,
     Notice,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from edge_app.service.configuration import ServiceConfig
+from edge_app.service.requests import ServiceConfig
 from edge_app.verifiers import cloud
 from models.engines.llama_cpp import LlamaContext
 from models.files import locate

@@ -17,8 +17,7 @@ from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.in_words import sendings
 from edge_app.privacy.ledger import read_ledger
 from edge_app.privacy.spent import SpentToday, read_spent, spent_path
-from edge_app.service.configuration import ServiceConfig
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.verifiers import cloud
 from models.files import locate

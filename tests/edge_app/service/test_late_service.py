@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from decoding_core.errors import StoppedError
-from edge_app.service.configuration import ServiceConfig
-from edge_app.service.late import LateService, writing_service
+from edge_app.commands.app import LazyService, writing_service
+from edge_app.service.requests import ServiceConfig
 
 HEAVY = {
     "edge_app.service.service",
@@ -51,10 +51,10 @@ app.open_app()
 """
 
 
-def service(folder: Path) -> LateService:
+def service(folder: Path) -> LazyService:
     nowhere = folder / "nowhere"
     config = ServiceConfig(nowhere, nowhere, folder / "store.db", nowhere)
-    return LateService(partial(writing_service, config))
+    return LazyService(partial(writing_service, config))
 
 
 def test_the_page_is_painted_without_what_comes_later(home):

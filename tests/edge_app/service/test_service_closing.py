@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from decoding_core.errors import DecodingError, StoppedError
-from edge_app.service.configuration import ServiceConfig
+from edge_app.service.requests import ServiceConfig
 from edge_app.service.service import WritingService
 from models.engines.llama_cpp import LlamaModel
 from models.files import locate

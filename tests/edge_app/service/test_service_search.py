@@ -2,7 +2,7 @@
 
 import json
 
-from edge_app.service.configuration import ServiceConfig
+from edge_app.service.requests import ServiceConfig
 from edge_app.service.service import WritingService
 from personal_store import Store, import_source
 

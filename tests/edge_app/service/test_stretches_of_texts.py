@@ -8,8 +8,7 @@ import pytest
 
 from edge_app.decoding.events import Given, Settled
 from edge_app.service.answering import notes_on
-from edge_app.service.configuration import ServiceConfig
-from edge_app.service.requests import WriteRequest
+from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from models.files import locate
 from models.prompts import Request

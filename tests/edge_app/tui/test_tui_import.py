@@ -9,8 +9,8 @@ from tui_helpers import gated_service, make_app, play, said, until
 from tui_tapes import REQUEST
 
 from decoding_core.errors import StoppedError
-from edge_app.service.configuration import ServiceConfig
-from edge_app.service.late import writing_service
+from edge_app.service.requests import ServiceConfig
+from edge_app.service.service import WritingService
 from edge_app.tui.widgets.path_input import dropped
 from personal_store.ingest.unfinished import Unfinished
 from tests.waiting import wait_until
@@ -215,7 +215,7 @@ def test_the_service_reads_whatever_it_finds(tmp_path):
     """And an import that was stopped goes on where it was."""
     path = mailbox(tmp_path)
     nowhere = tmp_path / "none.gguf"
-    service = writing_service(
+    service = WritingService(
         ServiceConfig(nowhere, nowhere, tmp_path / "store.db", nowhere)
     )
     told = []

@@ -16,7 +16,7 @@ from tests.mailboxes import mailbox, many
 IMPORT = """
 import sys
 from pathlib import Path
-from edge_app.service.configuration import ServiceConfig
+from edge_app.service.requests import ServiceConfig
 from edge_app.service.service import WritingService
 from personal_store.ingest import importing, unfinished
 importing.BATCH, unfinished._EVERY = 20, 0
