@@ -160,8 +160,8 @@ _MEASURE = re.compile(
     r"lbs?|oz|px|pt|gb|mb|kb|tb|ghz|mhz|hz|x|k|c|f|l|ml|v|w|kw|kwh|d|er|ish|bit|fps))\Z",
     re.IGNORECASE,
 )
-_GAP = r"[\s.\-/>]{0,3}"
-_HEAD = rf"(?<![A-Za-z0-9])(?:[A-Z]{{2}}{_GAP}|[A-Za-z]{{2}})\d{{2}}"
+_GAP = r"[\s.\-/>_]{0,3}"
+_HEAD = rf"(?<![A-Za-z0-9])[A-Za-z]{{2}}{_GAP}\d{{2}}"
 _IBAN = re.compile(rf"(?=({_HEAD}(?:{_GAP}[A-Za-z0-9]){{11,30}})(?![A-Za-z0-9]))")
 _GROUPS_OF_IBAN = re.compile(
     r"[A-Za-z]{2}\d{2}(?:[\s\-.]?[A-Za-z0-9]{4}){2,7}(?:[\s\-.]?[A-Za-z0-9]{1,3})?\b"
