@@ -13,8 +13,8 @@ import ssl
 from datetime import UTC, datetime
 from pathlib import Path
 
+from base.owner_only import create
 from cloud_api.errors import ServerError
-from models.owner_only import create
 
 _NAME = "SpecSteer household server"
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from base.owner_only import may_be_swapped, write_whole
 from cloud_api import logs
 from cloud_api.app import create_app
 from cloud_api.connections import WAITING, HttpConnection, VerifierServer
@@ -26,7 +27,6 @@ from cloud_api.people.admission import Admission, Tls
 from cloud_api.settings import DoorLimits, ServerSettings
 from cloud_api.tls import first_byte
 from decoding_core.foreign_text import one_line
-from models.owner_only import may_be_swapped, write_whole
 
 _OTHER_FILES = 64
 """Descriptors for what is no connection, or one that is about to be closed."""

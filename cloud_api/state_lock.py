@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from base.locks import lock
+from base.owner_only import open_private
 from cloud_api.errors import ServerError
-from models.owner_only import open_private
 
 FILE_NAME = "cloud.lock"
 
@@ -27,24 +28,18 @@ def state_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
         ServerError: another process holds it, and both may not.
     """
     path = folder / FILE_NAME
-    try:
-        import fcntl
-    except ImportError:  # Windows: nobody is kept out
-        yield
-        return
     handle = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
-        how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         try:
-            fcntl.flock(handle, how | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            lock(handle, shared=shared)
+        except OSError as error:
             raise ServerError(
                 f"another server works from {folder} already{_holder(handle)}; stop "
                 "that one, or let SPECSTEER_HOME name another folder"
             ) from error
         if not shared:
             os.ftruncate(handle, 0)
-            os.pwrite(handle, b"%d\n" % os.getpid(), 0)
+            os.write(handle, b"%d\n" % os.getpid())
         yield
     finally:
         os.close(handle)
@@ -52,5 +47,5 @@ def state_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
 
 def _holder(handle: int) -> str:
     """Which process wrote its number into the lock file, in words."""
-    written = os.pread(handle, 20, 0).strip()
+    written = os.read(handle, 20).strip()
     return f" (process {int(written)})" if written.isdigit() else ""

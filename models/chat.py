@@ -21,8 +21,8 @@ from datetime import date
 from functools import lru_cache
 from typing import TypedDict
 
+from base import python_child
 from decoding_core.errors import ModelError
-from models import python_child
 from models.prompts import Message
 from models.thinking import MARKS, closing, mentions
 

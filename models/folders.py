@@ -13,9 +13,9 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
+from base.owner_only import close_to_others, make_folder
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
-from models.owner_only import close_to_others, make_folder
 
 WRITER_VARIABLE = "SPECSTEER_WRITER"
 WRITERS = "writers"

@@ -11,6 +11,7 @@ import personal_store
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
+    "base",
     "benchmarks",
     "cloud_api",
     "decoding_core",
@@ -94,8 +95,8 @@ def test_no_mail_of_anybody_is_in_the_repository():
 
 
 def test_one_place_starts_processes():
-    """Isolated from the current folder; the store has a copy, as it stands alone.
-    Training, which no program imports, asks git for what the pair was."""
+    """Isolated from the current folder. Training, which no program imports, asks git
+    for what the pair was."""
     starting = re.compile(
         r"multiprocessing|ProcessPool|Popen\(|subprocess\.(run|call|check_\w+)\("
         r"|os\.(exec|spawn|posix_spawn|system|popen|fork)"
@@ -104,10 +105,9 @@ def test_one_place_starts_processes():
         str(p.relative_to(ROOT)) for p in SOURCES if starting.search(p.read_text())
     }
     asks_git = "models/training/start/before.py"
-    children = {"models/python_child.py", "personal_store/python_child.py"}
     # Programs of the person's own, which the app is asked to call.
     outside = {f"edge_app/tui/terminal/{name}.py" for name in ("clipboard", "editor")}
-    assert found == {*children, asks_git, *outside}
+    assert found == {"base/python_child.py", asks_git, *outside}
 
 
 def test_every_program_leaves_the_current_folder():
@@ -120,15 +120,6 @@ def test_every_program_leaves_the_current_folder():
     found = [first.match(code) for code in codes]
     assert None not in found
     assert len({match[1] for match in found if match}) == 1
-
-
-@pytest.mark.parametrize("name", ["python_child.py", "owner_only.py"])
-def test_what_the_store_carries_a_copy_of(name):
-    """It stands alone: docs/adr/0019-copies-of-what-stands-below.md."""
-    copies = {
-        (ROOT / folder / name).read_text() for folder in ("models", "personal_store")
-    }
-    assert len(copies) == 1
 
 
 def test_the_store_offers_what_it_names():

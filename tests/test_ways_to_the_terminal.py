@@ -9,7 +9,7 @@ from tools.sources import parsed
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
-    *("benchmarks", "cloud_api", "decoding_core", "edge_app", "models"),
+    *("base", "benchmarks", "cloud_api", "decoding_core", "edge_app", "models"),
     "personal_store",
 )
 AROUND = {

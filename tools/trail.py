@@ -35,7 +35,7 @@ from tools.pages import first_sentence
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = (
-    *("cloud_api", "decoding_core", "edge_app", "models"),
+    *("base", "cloud_api", "decoding_core", "edge_app", "models"),
     "personal_store",
 )
 MAIL = """From - Sat Mar 02 10:00:00 2024

@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from base import python_child
 from benchmarks.privacy.conditions import Condition
 from benchmarks.privacy.device import Device, Text, WritingOptions
 from benchmarks.privacy.worlds import Writer, invented_writers
@@ -34,7 +35,6 @@ from decoding_core.messages import OpenSession
 from decoding_core.sampling import Floats
 from edge_app.privacy.decoded import decoded
 from edge_app.transport.client import Connection
-from models import python_child
 from models.running.settings import EngineSettings
 
 _SIZE = 1 << 16

@@ -6,7 +6,6 @@ was at, and nothing else.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -17,8 +16,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from base.locks import lock
+from base.owner_only import make_folder, open_private
 from decoding_core.errors import InvalidSettingsError
-from models.owner_only import make_folder, open_private
 
 Body = dict[str, Any]
 
@@ -45,6 +45,7 @@ _DECIDES = (
     "edge_app/retrieval/personalisation/*.py",
     "edge_app/service/profiles.py",
     "edge_app/service/text_job.py",
+    "base/*.py",
     "models/*.py",
     "models/engines/*.py",
     "models/running/*.py",
@@ -81,7 +82,7 @@ class Cache:
                 f"results cannot be kept in {path.parent}; --cache names another folder"
             ) from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self._file)
         except OSError as error:
             os.close(self._file)
             raise InvalidSettingsError(

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
+from base import python_child
 from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED
 from benchmarks.store.prose import Prose
 from edge_app.commands.progress import Progress
-from models import python_child
 from models.lazy_commands import Command
 from personal_store import Store
 from personal_store.database.transactions import immediate

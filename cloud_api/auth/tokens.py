@@ -9,8 +9,8 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
+from base.owner_only import close_to_others, create
 from decoding_core.errors import InvalidSettingsError
-from models.owner_only import close_to_others, create
 
 FILE_NAME = "cloud-token"
 PREFIX = "specsteer_"

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from base.owner_only import exposure
 from cloud_api.commands.lists import open_people
 from cloud_api.commands.serve import command as serve
 from cloud_api.commands.serve import models_wanted
@@ -24,7 +25,6 @@ from decoding_core.errors import DecodingError, InvalidSettingsError, ModelError
 from decoding_core.foreign_text import one_line
 from models.folders import state_folder
 from models.lazy_commands import Command
-from models.owner_only import exposure
 
 _PRIVATE = ("cloud*", "people*", "engine-*")
 """What is the server's in the state folder, which may hold other things as well."""

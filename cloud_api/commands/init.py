@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from base.owner_only import write_whole
 from cloud_api.settings_file import FILE_NAME, read_file
 from decoding_core.errors import InvalidSettingsError
 from models.files import find
 from models.folders import state_folder
 from models.lazy_commands import Command
-from models.owner_only import write_whole
 
 _FILE = """\
 # Settings of `specsteer-cloud serve`; docs/household-server.md has them all.

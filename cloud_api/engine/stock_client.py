@@ -8,16 +8,13 @@ Foreign exceptions become ours in this module.
 from __future__ import annotations
 
 import json
-import socket
 import threading
-import time
-from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import httpcore
 
+from base.bounded_http import LARGEST_HEAD, TOO_LONG, TOO_SLOW, BoundedBackend, Line
 from decoding_core.errors import (
     CloudBusyError,
     EngineError,
@@ -29,10 +26,8 @@ from decoding_core.foreign_text import one_line
 SECONDS = 50.0
 """For one exchange from its first byte to its last; a device waits a minute."""
 _CONNECT_SECONDS = 3.0
-_POLL_SECONDS = 0.25
 _RETRY_SECONDS = 1.0
 _MOST_CONNECTIONS = 8
-_CHUNK = 64 << 10
 _SMALL = 1 << 20
 """Bytes of an answer that holds no rows: names, limits, errors."""
 _LONGEST_DETAIL = 300
@@ -99,10 +94,12 @@ class StockClient:
             self._headers["Authorization"] = f"Bearer {key}"
         self._seconds = seconds
         self._stop = threading.Event()
-        self._bounds = _Bounds(self._stop)
+        self._of_thread = _LineOfThread(self._stop)
         self._pool = httpcore.ConnectionPool(
             max_connections=_MOST_CONNECTIONS,
-            network_backend=_BoundedBackend(httpcore.SyncBackend(), self._bounds),
+            network_backend=BoundedBackend(
+                httpcore.SyncBackend(), lambda: self._of_thread.line
+            ),
         )
 
     def get(self, path: str) -> dict[str, Any]:
@@ -134,8 +131,9 @@ class StockClient:
         headers: dict[bytes | str, bytes | str] = dict(self._headers)
         if content:
             headers["Content-Type"] = "application/json"
+        line = self._of_thread.line
+        line.allow(LARGEST_HEAD + size, self._seconds)
         try:
-            self._bounds.begin(self._seconds)
             with self._pool.stream(
                 method,
                 self.url + path,
@@ -143,18 +141,16 @@ class StockClient:
                 content=content,
                 extensions={"timeout": {"connect": _CONNECT_SECONDS}},
             ) as response:
-                read = bytearray()
-                for chunk in response.iter_stream():
-                    read += chunk
-                    if len(read) > size:
-                        self._say("sends more than its answer can hold")
-        except _TooSlowError as error:
-            raise CloudBusyError(
-                f"the {self.role}'s server takes more than {self._seconds:g} seconds "
-                "to answer",
-                _RETRY_SECONDS,
-            ) from error
+                read = response.read()
         except (*_BROKEN, OSError) as error:
+            if line.complaint == TOO_LONG:
+                self._say(TOO_LONG)
+            if line.complaint == TOO_SLOW:
+                raise CloudBusyError(
+                    f"the {self.role}'s server takes more than {self._seconds:g} "
+                    "seconds to answer",
+                    _RETRY_SECONDS,
+                ) from error
             if self._stop.is_set():
                 raise StoppedError("stopped while waiting for a server") from error
             away = isinstance(error, httpcore.ConnectError | httpcore.ConnectTimeout)
@@ -163,7 +159,7 @@ class StockClient:
                 + ("does not answer" if away else "broke the connection off"),
                 _RETRY_SECONDS,
             ) from error
-        return self._read(response.status, bytes(read))
+        return self._read(response.status, read)
 
     def _read(self, status: int, content: bytes) -> dict[str, Any]:
         """The object in the body of an answer, or what its status demands."""
@@ -210,92 +206,8 @@ def _no_number(name: str) -> float:
     raise ValueError(name)
 
 
-class _TooSlowError(Exception):
-    """An exchange was not over in time."""
-
-
-class _Bounds:
-    """Until when the exchange of each thread may last."""
+class _LineOfThread(threading.local):
+    """The bounds of the exchange that a thread has under way."""
 
     def __init__(self, stop: threading.Event) -> None:
-        self._stop = stop
-        self._of_thread = threading.local()
-
-    def begin(self, seconds: float) -> None:
-        """Bound the exchange that this thread begins."""
-        self._of_thread.deadline = time.monotonic() + seconds
-
-    def left(self) -> float:
-        """Seconds that the exchange has left; raises where it has none, or all ends."""
-        if self._stop.is_set():
-            raise httpcore.ReadError("stopped")
-        left: float = self._of_thread.deadline - time.monotonic()
-        if left <= 0.0:
-            raise _TooSlowError
-        return left
-
-
-class _BoundedStream(httpcore.NetworkStream):
-    """A connection whose every wait ends: with its exchange, or when all stops."""
-
-    def __init__(self, inner: httpcore.NetworkStream, bounds: _Bounds) -> None:
-        self._inner = inner
-        self._bounds = bounds
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        del timeout  # an exchange as a whole has one
-        while True:
-            wait = min(_POLL_SECONDS, self._bounds.left())
-            try:
-                return self._inner.read(min(max_bytes, _CHUNK), wait)
-            except httpcore.ReadTimeout:
-                continue
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        del timeout
-        for start in range(0, len(buffer), _CHUNK):
-            # What was written in half cannot be written again, so this is one wait.
-            self._inner.write(buffer[start : start + _CHUNK], self._bounds.left())
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def start_tls(
-        self, ssl_context: Any, server_hostname: str | None = None, timeout: Any = None
-    ) -> httpcore.NetworkStream:
-        wait = timeout or _CONNECT_SECONDS
-        # That is for each piece of a greeting; the connection ends when all is over.
-        line = self._inner.get_extra_info("socket")
-        over = threading.Timer(min(wait, self._bounds.left()), _shut, [line])
-        over.start()
-        try:
-            inner = self._inner.start_tls(ssl_context, server_hostname, wait)
-        finally:
-            over.cancel()
-        return _BoundedStream(inner, self._bounds)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
-
-
-def _shut(line: socket.socket) -> None:
-    with suppress(OSError):  # it is closed by now
-        line.shutdown(socket.SHUT_RDWR)
-
-
-class _BoundedBackend(httpcore.NetworkBackend):
-    def __init__(self, inner: httpcore.NetworkBackend, bounds: _Bounds) -> None:
-        self._inner = inner
-        self._bounds = bounds
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        wait = timeout or _CONNECT_SECONDS
-        inner = self._inner.connect_tcp(host, port, wait, local_address, socket_options)
-        return _BoundedStream(inner, self._bounds)
+        self.line = Line(stop)

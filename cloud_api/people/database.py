@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from base.owner_only import close_to_others, create
 from cloud_api.callers import OWNER
 from cloud_api.errors import PeopleError
-from models.owner_only import close_to_others, create
 
 FILE_NAME = "people.db"
 BACKUP_NAME = "people-backup.db"

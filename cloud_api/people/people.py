@@ -18,13 +18,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from base.owner_only import write_whole
 from cloud_api.auth.tokens import FILE_NAME as TOKEN_FILE
 from cloud_api.auth.tokens import check_token, digest_of, make_token
 from cloud_api.callers import OWNER, Scope
 from cloud_api.errors import PeopleError
 from cloud_api.people import database
 from decoding_core.foreign_text import one_line
-from models.owner_only import write_whole
 
 OWNER_NAME = OWNER.user
 """The user whom the server makes at its first start."""

@@ -24,14 +24,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from base.locks import lock
+from base.owner_only import make_folder, write_whole
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from models.folders import state_folder
-from models.owner_only import make_folder, write_whole
 from models.running.adapter import ADAPTER_FILE
-
-if sys.platform != "win32":
-    import fcntl
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ABOUT, _CHECKPOINT = "adapter.json", "training.pt"
@@ -149,7 +147,7 @@ def training_alone(adapter: KeptAdapter) -> Iterator[None]:
         handle = os.open(adapter.folder, os.O_RDONLY)
         try:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(handle)
             except OSError as error:
                 raise InvalidSettingsError(
                     f"the adapter '{adapter.name}' is being trained by another process"

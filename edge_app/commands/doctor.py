@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import click
 
+from base.owner_only import exposure
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.folders import state_folder
 from models.lazy_commands import Command
-from models.owner_only import exposure
 from personal_store import Store
 from personal_store.errors import StoreError
 from personal_store.lifecycle.forgetting import UNTIDY, is_untidy

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from base.locks import lock
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.config.settings import store_path
@@ -20,9 +21,6 @@ from models.lazy_commands import Command
 from personal_store.database import keys
 from personal_store.files.private_files import shred
 from personal_store.ingest.guards import in_words
-
-if sys.platform != "win32":
-    import fcntl
 
 _OURS = (
     ("store.db*", "your letters"),
@@ -132,7 +130,7 @@ def check_free(folder: Path) -> None:
         for path in paths:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(handle)
             except OSError as error:
                 raise InvalidSettingsError(
                     f"{what}: end it first, then purge"

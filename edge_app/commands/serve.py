@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
+from base.owner_only import close_to_others
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import build
@@ -26,7 +27,6 @@ from edge_app.config.settings import GuardMode, read_settings, store_path
 from edge_app.service.requests import WriteRequest
 from models.folders import state_folder
 from models.lazy_commands import Command
-from models.owner_only import close_to_others
 from models.prompts import TASKS, Request
 
 PORT = 8777

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.owner_only import write_whole
+from base.owner_only import write_whole
 from personal_store.database import keys
 from personal_store.database.connecting import connect_as_it_is
 from personal_store.errors import StoreLockedError

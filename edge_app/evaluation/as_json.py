@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from base.owner_only import write_whole
 from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES
 from edge_app.evaluation.pair import Measured, Measuring
 from edge_app.evaluation.report import NATS_PER_BIT, Group
-from models.owner_only import write_whole
 
 Object = dict[str, Any]
 

@@ -12,7 +12,6 @@ import base64
 import json
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from base.locks import is_at, lock
+from base.owner_only import open_to_append
 from decoding_core.errors import CloudUnreachableError
 from edge_app.config.sealed import (
     STORE_NAME,
@@ -31,12 +32,8 @@ from edge_app.config.sealed import (
     salt_of,
 )
 from edge_app.decoding.events import Event, to_json
-from models.owner_only import open_to_append
 from personal_store.database import keys
 from personal_store.errors import StoreBusyError
-
-if sys.platform != "win32":
-    import fcntl
 
 _WHAT = "ledger"
 _DAY = 86_400.0
@@ -277,13 +274,10 @@ def _open_shared(path: Path) -> IO[str]:
     place."""
     while True:
         file = open_to_append(path)
-        if sys.platform == "win32":
-            return file
-        fcntl.flock(file, fcntl.LOCK_SH)
+        lock(file, shared=True, wait=True)
         # Another may have been put in its place between the two.
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return file
+        if is_at(file, path):
+            return file
         file.close()
 
 
@@ -291,12 +285,11 @@ def _open_shared(path: Path) -> IO[str]:
 def _alone(path: Path) -> Iterator[None]:
     """Hold the ledger alone; raises StoreBusyError where a text is being written."""
     with open_to_append(path) as file:
-        if sys.platform != "win32":
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise StoreBusyError(
-                    f"A text is being written, and {path} with it: try again when it "
-                    "is done."
-                ) from error
+        try:
+            lock(file)
+        except OSError as error:
+            raise StoreBusyError(
+                f"A text is being written, and {path} with it: try again when it is "
+                "done."
+            ) from error
         yield

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
+from base.locks import lock
+from base.owner_only import open_to_append
 from decoding_core.errors import InvalidSettingsError
 from edge_app.config.sealed import STORE_NAME, read_file, write_file
-from models.owner_only import open_to_append
-
-if sys.platform != "win32":
-    import fcntl
 
 SPENT = "sum of what was told each day"
 """What the file is, where it is sealed."""
@@ -96,7 +93,6 @@ class SpentToday:
 def _locked(path: Path) -> Iterator[None]:
     """Wait until no other process writes the file; the system lets go of it when this
     one ends, however that happens."""
-    with open_to_append(path.with_suffix(".lock")) as lock:
-        if sys.platform != "win32":
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with open_to_append(path.with_suffix(".lock")) as file:
+        lock(file, wait=True)
         yield

@@ -20,9 +20,9 @@ from typing import IO, Any, Self, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
+from base.owner_only import create
 from decoding_core.errors import DecodingError
 from edge_app.decoding.events import Event, Finished, Received, Sent, to_json
-from models.owner_only import create
 from models.prompts import TASKS, Request
 
 FORMAT = 1

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
 
+from base import python_child
 from decoding_core.errors import (
     CloudBusyError,
     CloudError,
@@ -24,7 +25,6 @@ from decoding_core.errors import (
     StoppedError,
 )
 from edge_app.transport.client import Connection
-from models import python_child
 from models.running.settings import EngineSettings
 from models.running.threads import threads_beside
 

@@ -1,10 +1,7 @@
 """The connection to a verifier server: the only place where the device opens one.
 
-Everything handed to the socket is told to `emit`. Bytes are counted where httpx writes,
-below HTTP and WebSocket framing; under TLS it is the count before encryption. Every
-wait on the line is short and repeated, so that it ends when the person stops, when the
-answer as a whole takes too long (also one that comes byte by byte), and when more bytes
-come than the answer can have. Foreign exceptions become ours here and nowhere else.
+Everything handed to the socket is reported to `emit`, with the bytes that a bounded
+line counts. Foreign exceptions become ours here and nowhere else.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ import queue
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -32,6 +29,7 @@ from httpx_ws import (
 from wsproto.events import Event, Message
 from wsproto.utilities import ProtocolError
 
+from base.bounded_http import LARGEST_HEAD, TOO_SLOW, BoundedBackend, Line
 from decoding_core.errors import (
     CertificateError,
     CloudError,
@@ -57,9 +55,7 @@ _REST_SECONDS = 15.0
 """For the rest of an answer, once a part of it is there."""
 _WORD_SECONDS = 10.0
 """After which the person is told what is waited for."""
-_WRITE_SECONDS = 15.0
 _POLL_SECONDS = 0.05
-_LARGEST_HEAD = 128 << 10
 _LARGEST_BODY = 64 << 10
 """Of answers in JSON: names, problems, limits. What is longer is none of ours."""
 _CONTROL_BYTES = 16 << 10
@@ -74,139 +70,6 @@ _BROKEN = (
     httpcore.TimeoutException,
     ProtocolError,
 )
-_TOO_SLOW = "takes too long to answer"
-
-
-class Line:
-    """Bytes since the start, and what bounds the wait for the next ones."""
-
-    def __init__(self, stop: threading.Event | None = None) -> None:
-        self.up = self.down = 0
-        self.complaint = ""
-        """Why the line was given up, where it was."""
-        self._stop = stop or threading.Event()
-        self._may_stop = True
-        self._deadline: float | None = None
-        self._most_down: int | None = None
-
-    def attach(self, stop: threading.Event) -> None:
-        """End waits when another `stop` is set."""
-        self._stop = stop
-
-    def allow(
-        self, size: int, seconds: float | None = None, *, may_stop: bool = True
-    ) -> None:
-        """From now on take so many bytes, in so many seconds."""
-        self.complaint = ""
-        self._may_stop = may_stop
-        self._deadline = None if seconds is None else time.monotonic() + seconds
-        self._most_down = self.down + size
-
-    def check(self) -> None:
-        """Raise httpcore.ReadError where nothing more is to be waited for."""
-        if self._may_stop and self._stop.is_set():
-            raise httpcore.ReadError("stopped")
-        if self._deadline is not None and time.monotonic() > self._deadline:
-            self._give_up(_TOO_SLOW)
-        if self._most_down is not None and self.down > self._most_down:
-            self._give_up("sends more than its answer can hold")
-
-    def wait_for(
-        self, connect: Callable[[], httpcore.NetworkStream]
-    ) -> httpcore.NetworkStream:
-        """What `connect` returns or raises, called in a thread: looking up a name and
-        shaking hands cannot be broken off, only left alone."""
-        result: queue.SimpleQueue[httpcore.NetworkStream | Exception] = (
-            queue.SimpleQueue()
-        )
-
-        def put_result() -> None:
-            try:
-                result.put(connect())
-            except Exception as error:  # noqa: BLE001 - raised in the other thread
-                result.put(error)
-
-        threading.Thread(target=put_result, name="connect", daemon=True).start()
-        while True:
-            try:
-                found = result.get(timeout=_POLL_SECONDS)
-            except queue.Empty:
-                self.check()
-                continue
-            if isinstance(found, Exception):
-                raise found
-            return found
-
-    def _give_up(self, complaint: str) -> None:
-        self.complaint = complaint
-        raise httpcore.ReadError(complaint)
-
-
-class _WatchedStream(httpcore.NetworkStream):
-    def __init__(self, inner: httpcore.NetworkStream, line: Line) -> None:
-        self._inner = inner
-        self._line = line
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        end = None if timeout is None else time.monotonic() + timeout
-        while True:
-            self._line.check()
-            try:
-                data = self._inner.read(max_bytes, _POLL_SECONDS)
-            except httpcore.ReadTimeout:
-                if end is not None and time.monotonic() > end:
-                    raise
-                continue
-            self._line.down += len(data)
-            self._line.check()
-            return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        # Counted first: of what fails in the middle, a part may have left.
-        self._line.up += len(buffer)
-        for start in range(0, len(buffer), _CHUNK):
-            if start:
-                self._line.check()
-            part = buffer[start : start + _CHUNK]
-            self._inner.write(part, _WRITE_SECONDS if timeout is None else timeout)
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> httpcore.NetworkStream:
-        inner = self._line.wait_for(
-            lambda: self._inner.start_tls(ssl_context, server_hostname, timeout)
-        )
-        return _WatchedStream(inner, self._line)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
-
-
-class _WatchedBackend(httpcore.NetworkBackend):
-    def __init__(self, inner: httpcore.NetworkBackend, line: Line) -> None:
-        self._inner = inner
-        self._line = line
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        stream = self._line.wait_for(
-            lambda: self._inner.connect_tcp(
-                host, port, timeout, local_address, socket_options
-            )
-        )
-        return _WatchedStream(stream, self._line)
 
 
 def watched_transport(
@@ -232,7 +95,7 @@ def watched_transport(
     known = certificate or not url.startswith("https:")
     transport = httpx.HTTPTransport(verify=context if known else True)
     pool = transport._pool
-    pool._network_backend = _WatchedBackend(pool._network_backend, line)
+    pool._network_backend = BoundedBackend(pool._network_backend, lambda: line)
     return transport
 
 
@@ -365,7 +228,7 @@ class Connection:
         if isinstance(body, dict):
             names = ("text_ids", "settled", "drafted")
             ids = tuple(token for name in names for token in body.get(name, ()))
-        self._line.allow(_LARGEST_HEAD + _LARGEST_BODY, seconds, may_stop=may_stop)
+        self._line.allow(LARGEST_HEAD + _LARGEST_BODY, seconds, may_stop=may_stop)
         with (
             self._translated(),
             self._sent(what, ids, content),
@@ -449,7 +312,7 @@ class Connection:
         does."""
         if self._socket is not None:
             return self._socket
-        self._line.allow(_LARGEST_HEAD, _REQUEST_SECONDS)
+        self._line.allow(LARGEST_HEAD, _REQUEST_SECONDS)
         with self._translated(), self._sent("stream", (), b""):
             self._socket = self._exits.enter_context(
                 connect_ws(
@@ -485,7 +348,7 @@ class Connection:
             if now > until or (begun is not None and now > begun + _REST_SECONDS):
                 # An answer that comes now would be taken for the next one.
                 self.disconnect()
-                raise ConnectionSlowError(f"the server at {self.url} {_TOO_SLOW}")
+                raise ConnectionSlowError(f"the server at {self.url} {TOO_SLOW}")
 
     @contextmanager
     def _broken_is_lost(self) -> Iterator[None]:
@@ -517,11 +380,11 @@ class Connection:
             self._raise_if_stopped(error)
             if complaint := self._line.complaint:
                 kind = (
-                    CloudSlowError if complaint == _TOO_SLOW else CloudUnreachableError
+                    CloudSlowError if complaint == TOO_SLOW else CloudUnreachableError
                 )
                 raise kind(f"the server at {self.url} {complaint}") from error
             if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
-                raise CloudSlowError(f"the server at {self.url} {_TOO_SLOW}") from error
+                raise CloudSlowError(f"the server at {self.url} {TOO_SLOW}") from error
             raise _no_answer(error, self.url, pinned=self._pinned) from error
 
     @contextmanager
@@ -560,12 +423,12 @@ def certificate_at(url: str, stop: threading.Event | None = None) -> str:
         CloudUnreachableError: there is no answer.
     """
     address, line = httpx.URL(_checked(url)), Line(stop)
-    line.allow(_LARGEST_HEAD, _REQUEST_SECONDS)
+    line.allow(LARGEST_HEAD, _REQUEST_SECONDS)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
-        backend = _WatchedBackend(httpcore.SyncBackend(), line)
+        backend = BoundedBackend(httpcore.SyncBackend(), lambda: line)
         host, port = address.host, address.port or 443
         raw = backend.connect_tcp(host, port, _CONNECT_SECONDS)
         try:

@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from base.owner_only import create, make_folder
 from edge_app.decoding.events import Sent, to_json
 from edge_app.retrieval.naming import parted
-from models.owner_only import create, make_folder
 from models.prompts import Request
 
 _LONGEST_STEM = 120

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from base.owner_only import create
 from decoding_core.errors import ModelError, ModelNotFoundError
 from decoding_core.foreign_text import one_line
 from models.adapters.lora import (
@@ -26,7 +27,6 @@ from models.adapters.lora import (
     unpermuted,
 )
 from models.gguf_header import FLOAT, STRING, GGUFLayout, TensorInfo, read_layout
-from models.owner_only import create
 
 _NUMBERS: dict[int, np.dtype[Any]] = {
     0: np.dtype("<f4"),

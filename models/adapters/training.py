@@ -33,10 +33,10 @@ import peft
 import torch
 import transformers
 
+from base.owner_only import write_whole
 from decoding_core.errors import InvalidSettingsError, ModelError, StoppedError
 from models.adapters.lora import ARCHITECTURES, TARGETS, Heads, Lora
 from models.adapters.recipe import AdapterRecipe, Ids, Lesson
-from models.owner_only import write_whole
 
 _CLIP = 1.0
 _WARM_UP = 5

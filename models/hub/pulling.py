@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +26,8 @@ from types import ModuleType
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from base.locks import lock
+from base.owner_only import make_folder, open_private
 from decoding_core.errors import ChecksumError, InvalidSettingsError, ModelError
 from decoding_core.foreign_text import one_line
 from models.local.describing import is_later_part, part_names
@@ -38,10 +41,6 @@ from models.local.pulled import (
     sha256_of,
     write_note,
 )
-from models.owner_only import make_folder, open_private
-
-if sys.platform != "win32":
-    import fcntl
 
 PACKAGE = "huggingface_hub>=1,<2"
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
@@ -306,71 +305,58 @@ def _library() -> Any:
             f"'{sys.executable} -P -m pip install \"{PACKAGE}\"' adds it"
         ) from error
     huggingface_hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # if loaded before
-    _pace()
+    _bound()
     return huggingface_hub
 
 
 @cache
-def _pace() -> None:
-    """Have the library's connections end where hardly any bytes come: its own limits
-    begin anew with each of them."""
+def _bound() -> None:
+    """Bound the library's connections: its own limits begin anew with each byte;
+    `test_a_hub_that_drips_is_left` fails when their place in the library moves."""
     from huggingface_hub.utils import _http
 
-    def paced() -> Any:
+    from base.bounded_http import TOO_SLOW, BoundedBackend, Line
+
+    class HubLine(Line):
+        """Ends an answer of which fewer than `_LEAST` bytes come in `_SECONDS`, or
+        more than `_room` in all."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._asked, self._since, self._before = -1, 0.0, 0
+
+        def check(self) -> None:
+            now, room = time.monotonic(), _room.get()
+            if self.up != self._asked:
+                self._asked, self._since, self._before = self.up, now, self.down
+                self.allow(room)
+            elif now > self._since + _SECONDS:
+                if self.down - self._before < _LEAST:
+                    self.give_up(TOO_SLOW)
+                self._since, self._before = now, self.down
+            super().check()
+
+        def give_up(self, complaint: str) -> None:
+            # The library would try again after an error of its connections.
+            raise _library().errors.HTTPError(complaint)
+
+    class OfThread(threading.local):
+        def __init__(self) -> None:
+            self.line = HubLine()
+
+    of_thread = OfThread()
+
+    def bounded() -> Any:
         client = _http.default_client_factory()
         for transport in (client._transport, *client._mounts.values()):
             if transport is not None:
                 pool = transport._pool
-                pool._network_backend = _PacedBackend(pool._network_backend)
+                pool._network_backend = BoundedBackend(
+                    pool._network_backend, lambda: of_thread.line
+                )
         return client
 
-    _http.set_client_factory(paced)
-
-
-class _PacedBackend:
-    """What opens connections; `test_a_hub_that_drips_is_left` fails when its place in
-    the library moves."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    def connect_tcp(self, *args: Any, **options: Any) -> _PacedStream:
-        return _PacedStream(self._inner.connect_tcp(*args, **options))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-
-class _PacedStream:
-    """A connection whose answers come with `_LEAST` bytes in `_SECONDS`, or end, as do
-    those that are longer than `_room`."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self._since, self._came, self._answer = time.monotonic(), 0, 0
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data: bytes = self._inner.read(max_bytes, timeout)
-        self._came += len(data)
-        self._answer += len(data)
-        if self._answer > _room.get():
-            raise _library().errors.HTTPError("it says too much")
-        now = time.monotonic()
-        if now > self._since + _SECONDS:
-            if self._came < _LEAST:
-                raise _library().errors.HTTPError("it takes too long")
-            self._since, self._came = now, 0
-        return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, timeout)
-        self._since, self._came, self._answer = time.monotonic(), 0, 0
-
-    def start_tls(self, *args: Any, **options: Any) -> _PacedStream:
-        return _PacedStream(self._inner.start_tls(*args, **options))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+    _http.set_client_factory(bounded)
 
 
 def _token() -> str | bool:
@@ -593,10 +579,8 @@ def _check_room(folder: Path, missing: Sequence[HubFile], begun: int) -> None:
 def _lock(file: IO[bytes], target: Path) -> None:
     """Take the file for this process alone; raises ModelError if another has it. The
     system lets go of it when the process ends, however that happens."""
-    if sys.platform == "win32":
-        return
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file)
     except OSError as error:
         raise ModelError(
             f"another pull of {target.name} is running; wait until it has ended"

@@ -17,10 +17,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from base.owner_only import make_folder, write_whole
 from decoding_core.errors import ChecksumError, ModelError
 from models.folders import machine_folder
 from models.local.describing import part_names
-from models.owner_only import make_folder, write_whole
 
 NOTE = "pulled.json"
 _CHUNK = 8 << 20

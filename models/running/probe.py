@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
+from base import python_child
+from base.owner_only import write_whole
 from decoding_core.sampling import Floats
-from models import python_child
 from models.files import locate
 from models.folders import machine_folder
-from models.owner_only import write_whole
 from models.running.settings import EngineSettings
 
 OVERRIDE = "SPECSTEER_EXTRA_BUFFERS"

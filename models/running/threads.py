@@ -15,9 +15,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from base.owner_only import write_whole
 from decoding_core.errors import InvalidSettingsError
 from models.folders import machine_folder
-from models.owner_only import write_whole
 from models.running.interface import TextSlots
 from models.running.probe import machine_and_build
 from models.running.settings import default_threads, usable_cores

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from base.owner_only import create, make_folder
 from personal_store.errors import StoreError
-from personal_store.owner_only import create, make_folder
 
 _CHUNK = 1 << 20
 

@@ -7,24 +7,16 @@ is ever left locked by a process that was killed.
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from base.locks import lock
+from base.owner_only import open_private
 from personal_store.errors import StoreBusyError, StoreError
 from personal_store.files.files import Source
-from personal_store.owner_only import open_private
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-_FAR = 1 << 20
-"""Where Windows locks a byte: locked bytes cannot be read by others there."""
 
 TIMES = 3
 """Room that a text takes: itself, its search terms, and the log before they settle."""
@@ -40,7 +32,7 @@ def importing_alone(store: Path) -> Iterator[None]:
     handle = open_private(store.with_name(store.name + ".lock"), os.O_RDWR | os.O_CREAT)
     with os.fdopen(handle, "r+", encoding="utf-8") as file:
         try:
-            _take(file)
+            lock(file)
         except OSError as error:
             raise StoreBusyError(
                 f"Another import into this store is running{_since(file)}: wait until "
@@ -82,19 +74,6 @@ def _since(file: IO[str]) -> str:
     today = began.date() == datetime.now().astimezone().date()
     when = f"{began:%H:%M:%S}" if today else f"{began:%Y-%m-%d %H:%M}"
     return f" since {when} (process {process})"
-
-
-if sys.platform == "win32":
-
-    def _take(file: IO[str]) -> None:
-        file.seek(_FAR)
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        file.seek(0)
-
-else:
-
-    def _take(file: IO[str]) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def check_room(store: Path, sources: Sequence[Source], *, is_mail: bool) -> None:

@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import IO
 
-from personal_store import python_child
+from base import python_child
 from personal_store.errors import StoreError
 from personal_store.reading.letters import Letter, read_now
 from personal_store.records import Item

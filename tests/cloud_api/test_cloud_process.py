@@ -15,13 +15,13 @@ import pytest
 from click.testing import CliRunner
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from base.owner_only import write_whole
 from cloud_api import run
 from cloud_api.cli import main
 from cloud_api.engine.models import Models
 from cloud_api.run import is_loopback
 from decoding_core import wire_json
 from decoding_core.messages import Kind, Problem
-from models.owner_only import write_whole
 from tests.cloud_api.cloud_fakes import (
     HEADERS,
     TOKEN,

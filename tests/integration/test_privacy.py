@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 
+from base import bounded_http
 from decoding_core.messages import FrameFormat
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Sent, Settled, SourcesFound
@@ -18,7 +19,6 @@ from edge_app.service import profiles
 from edge_app.service.profiles import Summary
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
-from edge_app.transport import client
 from edge_app.transport.shape import SIZES
 from models.files import locate
 from models.prompts import Request
@@ -34,13 +34,13 @@ REST = ("costeer", "coupled", "generalist", "rejection", "steering")
 def socket_bytes(monkeypatch):
     """Every buffer that is handed to the socket."""
     buffers = []
-    write = client._WatchedStream.write
+    write = bounded_http.BoundedStream.write
 
     def recording(self, buffer, timeout=None):
         buffers.append(bytes(buffer))
         write(self, buffer, timeout)
 
-    monkeypatch.setattr(client._WatchedStream, "write", recording)
+    monkeypatch.setattr(bounded_http.BoundedStream, "write", recording)
     return buffers
 
 

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 COPIED = (
-    *("benchmarks", "cloud_api", "decoding_core", "edge_app", "models"),
+    *("base", "benchmarks", "cloud_api", "decoding_core", "edge_app", "models"),
     "personal_store",
 )
 

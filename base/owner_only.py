@@ -1,10 +1,8 @@
-"""Files and folders for the eyes of their owner alone.
+"""Files and folders that only their owner can read.
 
-Whatever the umask, files are made 0600 and folders 0700, those above them that lack
-included. Nothing is written through a link or into a file of somebody else: in a folder
-where others may write, either could have been planted.
-
-The store stands alone, so it carries a copy of this file. A test holds both equal.
+Whatever the umask, files get mode 0600 and folders 0700, missing parents included.
+Nothing is written through a link or into another user's file: in a folder where others
+may write, either could have been planted.
 """
 
 import errno
@@ -15,22 +13,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # absent on Windows
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe without a reader is refused
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder where there is none; `mkdir` itself would make those above it as
-    the umask says."""
-    lacking = [path]
-    while not lacking[-1].parent.exists():
-        lacking.append(lacking[-1].parent)
-    for folder in reversed(lacking):
+    """Make a folder and its missing parents; `mkdir` makes those as umask says."""
+    missing = [path]
+    while not missing[-1].parent.exists():
+        missing.append(missing[-1].parent)
+    for folder in reversed(missing):
         folder.mkdir(0o700, exist_ok=True)
 
 
 def open_private(path: Path, flags: int) -> int:
-    """`os.open`, but a file that is made is private, and a link is not followed."""
+    """`os.open` that makes private files and follows no link."""
     try:
         return os.open(path, flags | _NO_LINK, 0o600)
     except OSError as error:
@@ -40,14 +37,13 @@ def open_private(path: Path, flags: int) -> int:
 
 
 def create(path: Path) -> IO[bytes]:
-    """A new private file, to be written; raises FileExistsError if the name is taken,
-    be it by a link."""
+    """Create a private file to write; raises FileExistsError for a name in use."""
     handle = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     return os.fdopen(handle, "wb")
 
 
 def open_to_append(path: Path) -> IO[str]:
-    """A private file, made or added to; raises OSError if it is not the owner's own."""
+    """Open or create a private file to append to; raises OSError if it is not ours."""
     handle = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _AT_ONCE)
     try:
         found = os.fstat(handle)
@@ -64,8 +60,7 @@ def open_to_append(path: Path) -> IO[str]:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put a private file in place, whole or not at all; it takes the place of a link of
-    that name."""
+    """Replace a file or link by a private file, completely or not at all."""
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         with create(fresh) as file:
@@ -78,18 +73,18 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def close_to_others(path: Path) -> None:
-    """Take all rights of others on a folder or file of ours away."""
+    """Remove all rights of other users from a folder or file of ours."""
     found = path.stat()
     if os.name == "posix" and _is_ours(found) and found.st_mode & 0o077:
         path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
 
 
 def exposure(path: Path) -> str:
-    """What others can do with a file or folder, as the end of a sentence about it;
-    empty where they can do nothing. Raises OSError if nothing is there."""
+    """What other users can do with a file or folder, as the end of a sentence; empty
+    if nothing. Raises OSError if the path does not exist."""
     found = path.stat()
     if os.name != "posix":
-        return ""  # rights are told otherwise there
+        return ""  # Windows keeps rights elsewhere
     if not _is_ours(found):
         return f"belongs to another user (number {found.st_uid})"
     if found.st_mode & 0o022:
@@ -98,8 +93,8 @@ def exposure(path: Path) -> str:
 
 
 def may_be_swapped(folder: Path) -> bool:
-    """Whether somebody else could put another file in the place of one in this folder.
-    Folders such as /tmp, where each may remove only what is theirs, are safe."""
+    """Whether another user can replace a file in this folder; false for folders such
+    as /tmp, whose sticky bit lets users remove only their own files."""
     found = folder.stat()
     if os.name != "posix":
         return False

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models import python_child
+from base import python_child
 from tests.waiting import PATIENCE
 
 

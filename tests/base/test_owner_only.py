@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from models import owner_only
-from models.folders import state_folder
-from models.owner_only import (
+from base import owner_only
+from base.owner_only import (
     close_to_others,
     create,
     exposure,
@@ -19,6 +18,7 @@ from models.owner_only import (
     open_to_append,
     write_whole,
 )
+from models.folders import state_folder
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)

@@ -1,11 +1,9 @@
-"""Python processes of ours, kept apart from the folder and the environment we run in.
+"""Isolated Python child processes.
 
-A plain `python -m` searches the current folder first: a `json.py` lying there would be
-executed in place of the library's, and could read every variable. A process of ours is
-started isolated (`-I`), works in the folder of this code, imports what this process
-imports, and is given a short list of variables. Secrets go through its pipe.
-
-The store stands alone, so it carries a copy of this file. A test holds both equal.
+A plain `python -m` searches the current folder first: a `json.py` there would run in
+place of the library's, and could read every variable. Our children are started isolated
+(`-I`), work in the folder of this code, import what this process imports, and get a
+short list of variables. Secrets go through their pipe.
 """
 
 import os
@@ -17,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 _FOLDER = Path(__file__).absolute().parent
+# Looked up now: the name may be relative to a folder that is left later.
 _PYTHON = Path(sys.executable).absolute() if sys.executable else Path()
-"""Looked up now: the name may be relative to a folder that is left later."""
 _START = """\
 import sys
 from importlib import import_module
@@ -48,11 +46,8 @@ _KEPT_BEGINNINGS = (
 def start(
     entry: str, *arguments: str, more: Mapping[str, str] | None = None, **streams: Any
 ) -> subprocess.Popen[Any]:
-    """Start a process that calls `package.module:function`, with `arguments` as its
-    `sys.argv[1:]`; its exit status is what the function returns.
-
-    `more` are variables besides those that every child has; `streams` is for Popen.
-    """
+    """Start a process that exits with what `package.module:function` returns, with
+    `arguments` as its `sys.argv[1:]` and `more` variables; Popen takes `streams`."""
     path = _search_path()
     flags = ["-I", "-X", "utf8", *["-B"] * sys.dont_write_bytecode]
     return subprocess.Popen(
@@ -64,8 +59,8 @@ def start(
 
 
 def environment() -> dict[str, str]:
-    """The variables that a child is given: what Python and llama.cpp need, and what is
-    declared here of ours. Never a passphrase or a token."""
+    """The variables of a child: those that Python, llama.cpp and we need by name;
+    never a passphrase or a token."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -82,8 +77,8 @@ def environment() -> dict[str, str]:
 
 
 def _search_path() -> list[str]:
-    """Where this process imports from, but for the current folder, unless it is that of
-    our own code."""
+    """Where this process imports from, without the current folder unless it holds our
+    code."""
     try:
         here = Path.cwd()
     except OSError:  # it was removed

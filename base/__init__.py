@@ -1,0 +1,1 @@
+"""What every package needs of the system: private files, children, locks, bounds."""
