@@ -16,7 +16,6 @@ CLASSES_OF = (
     "decoding_core",
     "edge_app/service",
     "edge_app/decoding",
-    "edge_app/verifiers",
     "edge_app/retrieval",
     "cloud_api",
 )

@@ -12,8 +12,7 @@ from benchmarks.content.requests import Asked
 from benchmarks.pair.pair import Pair
 from benchmarks.quality.cache import Cache, code_id, key_of, sha256_of
 from decoding_core.settings import MethodSettings
-from edge_app.retrieval.context import PromptBuilder, Prompts
-from edge_app.retrieval.passages import Searchable, find_passages
+from edge_app.retrieval.context import PromptBuilder, Prompts, Searchable, find_passages
 from models.folders import state_folder
 
 SAMPLE_HABITS: Mapping[str, Mapping[str, Sequence[str]]] = {

@@ -25,12 +25,12 @@ from edge_app.decoding.events import (
     emit_to,
 )
 from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.on_device import verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.evaluation.likelihood import Readers
 from edge_app.retrieval.context import Prompts
 from edge_app.service.profiles import Summarise, summariser
 from edge_app.service.text_job import as_read
-from edge_app.verifiers.on_device import verifier_of
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
 from models.synthetic_writers.examples import Example

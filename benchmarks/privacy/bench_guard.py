@@ -13,7 +13,7 @@ from benchmarks.privacy.secrets import Planted, planted
 from decoding_core.foreign_text import one_line
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.table import aligned
-from edge_app.privacy.guard.checking import Report, check
+from edge_app.privacy.guard.gate import Report, check
 from edge_app.privacy.guard.history import index_of
 from models.lazy_commands import Command
 from personal_store import Passage

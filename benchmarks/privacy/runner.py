@@ -29,8 +29,7 @@ from decoding_core.sampling import Floats
 from edge_app.evaluation.likelihood import Readers, read
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import index_of
-from edge_app.retrieval.context import PromptBuilder
-from edge_app.retrieval.passages import find_passages
+from edge_app.retrieval.context import PromptBuilder, find_passages
 from models.running.settings import EngineSettings
 from personal_store import Passage
 
@@ -42,7 +41,6 @@ _DECIDES = (
     "edge_app/privacy/**/*.py",
     "edge_app/retrieval/*.py",
     "edge_app/service/*.py",
-    "edge_app/verifiers/*.py",
     "models/engines/llama_cpp.py",
     "models/synthetic_writers/*",
 )

@@ -16,8 +16,8 @@ from typing import Literal
 from decoding_core.errors import MessageError
 from decoding_core.messages import DraftBlock, OpenSession, Terms
 from decoding_core.verifier import role_of
-from edge_app.privacy.decoded import SentMessage, decoded
 from edge_app.privacy.ledger import Entry
+from edge_app.privacy.reading import SentMessage, decoded
 
 Origin = Literal["draft", "redraw", "other"]
 Ids = tuple[int, ...]

@@ -33,7 +33,7 @@ from benchmarks.privacy.worlds import Writer, invented_writers
 from decoding_core.errors import CloudBusyError, CloudUnreachableError, StoppedError
 from decoding_core.messages import OpenSession
 from decoding_core.sampling import Floats
-from edge_app.privacy.decoded import decoded
+from edge_app.privacy.reading import decoded
 from edge_app.transport.client import Connection
 from models.running.settings import EngineSettings
 

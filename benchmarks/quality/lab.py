@@ -16,8 +16,7 @@ from benchmarks.quality.query import Query, Room
 from benchmarks.quality.sweep import RERANKED, Arm
 from benchmarks.quality.wire import framed, over_socket
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import LONGEST_CONTEXT, Prompts
-from edge_app.retrieval.passages import RetrievalContext
+from edge_app.retrieval.context import LONGEST_CONTEXT, Prompts, RetrievalContext
 from edge_app.service.profiles import Profiler
 from edge_app.transport.child_server import ChildServer
 from models.running.loading import load_reranker

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from decoding_core.errors import ContextFullError
-from edge_app.retrieval.context import Prompts
-from edge_app.retrieval.passages import RetrievalQuery, Retrieved, Searchable
+from edge_app.retrieval.context import Prompts, RetrievalQuery, Retrieved, Searchable
 from models.chat import ChatTemplate, prompt_ids
 from models.excerpts import Tokenize
 from models.prompts import Message

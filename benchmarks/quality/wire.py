@@ -31,7 +31,7 @@ from decoding_core.wire_json import (
 )
 from edge_app.decoding.events import Emit, Received, Sent
 from edge_app.transport.child_server import ChildServer
-from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.transport.verifier import CloudVerifier
 
 _PLACE = "in-process"
 

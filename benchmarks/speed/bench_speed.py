@@ -420,7 +420,7 @@ def contestants(
         for label, settings in every:
             method = build(settings)
             if name == "costeer-loop":
-                assert isinstance(method, costeer.Method)
+                assert isinstance(method, costeer.CoSteer)
                 size = pair.orders[0].vocabulary_size
                 method = looped_costeer.Method(method.strength, size)
             role = role_of(settings.terms(), method)

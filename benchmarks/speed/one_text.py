@@ -32,7 +32,7 @@ from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import VerifierSession
 from edge_app.retrieval.context import Prompts
 from edge_app.service.text_job import as_read
-from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.transport.verifier import CloudVerifier
 
 Span = tuple[float, float]
 

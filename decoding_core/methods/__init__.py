@@ -1,19 +1,19 @@
-"""Decoding methods: one per file, found by the file's name.
+"""Decoding methods, found by their names.
 
 Other packages add theirs by entry points of the group `specsteer.methods`; each leads
-to a class like the `Method` of a file here.
+to a class like those of the files here.
 """
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
-from decoding_core.errors import UnknownMethodError
-from decoding_core.messages import Terms
+from decoding_core.errors import DecodingError, UnknownMethodError
+from decoding_core.messages import Candidates, Terms
 from decoding_core.protocols import Method
+from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 
 if TYPE_CHECKING:
@@ -22,10 +22,26 @@ if TYPE_CHECKING:
 GROUP = "specsteer.methods"
 
 
-@cache
+_OWN = {
+    "contrast": "contrast:Contrast",
+    "costeer": "costeer:CoSteer",
+    "coupled": "lossless:Coupled",
+    "generalist": "generalist:Generalist",
+    "generalist_with_history": "generalist:GeneralistWithHistory",
+    "lightcosteer": "costeer:LightCoSteer",
+    "lossless": "lossless:Lossless",
+    "rejection": "rejection:Rejection",
+    "specialist": "specialist:Specialist",
+    "specialist_without_history": "specialist:SpecialistWithoutHistory",
+    "speculative": "generalist:Speculative",
+    "steering": "steering:Steering",
+}
+"""File and class of each method of this package; imported when it is asked for."""
+
+
 def own() -> tuple[str, ...]:
-    """Names of the methods of this package, from the listing of this folder."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    """Names of the methods of this package."""
+    return tuple(_OWN)
 
 
 def entry_points(group: str, **wanted: Any) -> EntryPoints:
@@ -39,7 +55,7 @@ def entry_points(group: str, **wanted: Any) -> EntryPoints:
 @cache
 def available() -> tuple[str, ...]:
     """Names of all methods, those of other packages too."""
-    return tuple(sorted({*own(), *entry_points(group=GROUP).names}))
+    return tuple(sorted({*_OWN, *entry_points(group=GROUP).names}))
 
 
 def build(settings: MethodSettings) -> Method:
@@ -49,7 +65,7 @@ def build(settings: MethodSettings) -> Method:
         UnknownMethodError: there is no such method, or it cannot be loaded.
         InvalidSettingsError: the method cannot work with these settings.
     """
-    if settings.method not in own() and settings.method not in available():
+    if settings.method not in _OWN and settings.method not in available():
         names = ", ".join(available())
         raise UnknownMethodError(
             f"there is no method '{settings.method}'; choose one of: {names}"
@@ -63,8 +79,9 @@ def summary(name: str) -> str:
 
 
 def _class(name: str) -> Any:
-    if name in own():
-        return import_module(f"{__name__}.{name}").Method
+    if name in _OWN:
+        file, _, found = _OWN[name].partition(":")
+        return getattr(import_module(f"{__name__}.{file}"), found)
     (entry, *_) = entry_points(group=GROUP, name=name)
     try:
         return entry.load()
@@ -95,3 +112,56 @@ def build_for_server(terms: Terms) -> Method:
             costeer_eta=terms.costeer_eta,
         )
     )
+
+
+class BaseMethod:
+    """What most methods have in common: the specialist drafts with the history,
+    generalist and base are compared; a method overrides what differs."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    drafts: ClassVar[bool] = True
+    drafts_again: ClassVar[bool] = False
+    needs_specialist: ClassVar[bool] = True
+    needs_base: ClassVar[bool] = True
+    needs_generalist: ClassVar[bool] = True
+    shares_noise: ClassVar[bool] = False
+    reads_history: ClassVar[Literal["specialist", "nobody", "generalist"]] = (
+        "specialist"
+    )
+
+    @classmethod
+    def from_settings(cls, settings: MethodSettings) -> Self:
+        """The method with the given parameters; here it has none."""
+        return cls()
+
+    @property
+    def takes_bonus(self) -> bool:
+        """No."""
+        return False
+
+    @property
+    def delta_weight(self) -> float:
+        """The method's own strength; 0 where the delta plays no part."""
+        return float(getattr(self, "strength", 0.0))
+
+    def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
+        """An error: the server does not decide unless a method says how."""
+        raise DecodingError(f"the server verifies nothing in the {self.name} method")
+
+    def target(self, specialist: Floats, row: Candidates) -> Floats:
+        """An error: nothing is drawn from a row unless a method says how."""
+        raise DecodingError(f"nothing is drawn from a row in the {self.name} method")
+
+    def bonus(self, specialist: Floats, row: Candidates) -> Floats:
+        """The target, as at every other position."""
+        return self.target(specialist, row)
+
+    def bonus_waits(self, likeliest: int, row: Candidates) -> bool:
+        """False: a bonus is always drawn from the candidates."""
+        return False
+
+    def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
+        """None: not known."""
+        return None

@@ -20,8 +20,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from decoding_core.base import BaseMethod
 from decoding_core.messages import Candidates
+from decoding_core.methods import BaseMethod
 from decoding_core.methods.steering import log_steered
 from decoding_core.sampling import TIED, Floats, log_softmax
 from decoding_core.settings import MethodSettings
@@ -37,7 +37,7 @@ def plausible(specialist: Floats, share: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Method(BaseMethod):
+class Contrast(BaseMethod):
     """Exact sampling of the contrast of specialist and base."""
 
     strength: float = 1.0
@@ -49,7 +49,7 @@ class Method(BaseMethod):
     needs_generalist: ClassVar[bool] = False
 
     @classmethod
-    def from_settings(cls, settings: MethodSettings) -> Method:
+    def from_settings(cls, settings: MethodSettings) -> Contrast:
         """The method with the given parameters."""
         return cls(settings.strength, settings.plausibility)
 

@@ -12,16 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from decoding_core.base import BaseMethod
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.messages import STRENGTH_LIMIT, Candidates
+from decoding_core.methods import BaseMethod
 from decoding_core.methods.steering import steered
 from decoding_core.residual import truncation_bound
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 
-STEPS = 20
-"""The papers' T."""
+STEPS, LIGHT_STEPS = 20, 1
+"""The papers' T, of CoSteer and of LightCoSteer."""
 
 
 def steps_as_strength(
@@ -57,7 +57,7 @@ def looped_strength(settings: MethodSettings, steps: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Method(BaseMethod):
+class CoSteer(BaseMethod):
     """Step-by-step steering with CoSteer's strength."""
 
     strength: float = steps_as_strength(STEPS)
@@ -68,7 +68,7 @@ class Method(BaseMethod):
     drafts: ClassVar[bool] = False
 
     @classmethod
-    def from_settings(cls, settings: MethodSettings) -> Method:
+    def from_settings(cls, settings: MethodSettings) -> CoSteer:
         """The method; the strength counts as the paper's beta."""
         return cls(looped_strength(settings, settings.costeer_steps))
 
@@ -79,3 +79,19 @@ class Method(BaseMethod):
     def truncation_bound(self, specialist: Floats, row: Candidates) -> float | None:
         """The bound of `residual.truncation_bound`, at this strength."""
         return truncation_bound(specialist, row, self.strength)
+
+
+@dataclass(frozen=True, slots=True)
+class LightCoSteer(CoSteer):
+    """Step-by-step steering with the strength of one step, beta / (lambda + 1 / eta),
+    which is 0.476190 times beta unless set otherwise."""
+
+    strength: float = steps_as_strength(LIGHT_STEPS)
+
+    name: ClassVar[str] = "lightcosteer"
+    summary: ClassVar[str] = "every token is steered, 1 step; a trip each"
+
+    @classmethod
+    def from_settings(cls, settings: MethodSettings) -> LightCoSteer:
+        """The method; the strength counts as the paper's beta."""
+        return cls(looped_strength(settings, LIGHT_STEPS))

@@ -14,15 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from decoding_core.base import BaseMethod
 from decoding_core.errors import InvalidSettingsError
+from decoding_core.methods import BaseMethod
 from decoding_core.methods.steering import clipped_share
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Method(BaseMethod):
+class Rejection(BaseMethod):
     """Exact sampling of the clipped target."""
 
     name: ClassVar[str] = "rejection"
@@ -32,7 +32,7 @@ class Method(BaseMethod):
     needs_specialist: ClassVar[bool] = False
 
     @classmethod
-    def from_settings(cls, settings: MethodSettings) -> Method:
+    def from_settings(cls, settings: MethodSettings) -> Rejection:
         """The method; raises InvalidSettingsError at temperature 0."""
         if settings.temperature == 0.0:
             raise InvalidSettingsError(

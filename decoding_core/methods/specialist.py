@@ -10,13 +10,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from decoding_core.base import BaseMethod
+from decoding_core.methods import BaseMethod
 from decoding_core.sampling import Floats
-from decoding_core.settings import MethodSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Method(BaseMethod):
+class Specialist(BaseMethod):
     """A baseline, and what writing offline means."""
 
     name: ClassVar[str] = "specialist"
@@ -26,11 +25,15 @@ class Method(BaseMethod):
     needs_base: ClassVar[bool] = False
     needs_generalist: ClassVar[bool] = False
 
-    @classmethod
-    def from_settings(cls, settings: MethodSettings) -> Method:
-        """The method; it has no parameters of its own."""
-        return cls()
-
     def acceptance(self, generalist: Floats, base: Floats, threshold: float) -> Floats:
         """Every token is kept."""
         return np.ones_like(generalist)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialistWithoutHistory(Specialist):
+    """The base alone, on the device: `specialist` less what the history adds."""
+
+    name: ClassVar[str] = "specialist_without_history"
+    summary: ClassVar[str] = "the small model alone; no history"
+    reads_history: ClassVar[Literal["specialist", "nobody", "generalist"]] = "nobody"

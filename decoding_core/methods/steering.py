@@ -16,8 +16,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from decoding_core.base import BaseMethod
 from decoding_core.messages import AcceptanceRule, Candidates
+from decoding_core.methods import BaseMethod
 from decoding_core.sampling import TIED, Floats, log_softmax
 from decoding_core.settings import BonusFrom, MethodSettings
 
@@ -46,7 +46,7 @@ def clipped_share(log_ratio: Floats, threshold: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Method(BaseMethod):
+class Steering(BaseMethod):
     """SpecSteer with its published variants as flags."""
 
     strength: float = 1.0
@@ -58,7 +58,7 @@ class Method(BaseMethod):
     decided_by: ClassVar[Literal["server", "device", "nobody"]] = "server"
 
     @classmethod
-    def from_settings(cls, settings: MethodSettings) -> Method:
+    def from_settings(cls, settings: MethodSettings) -> Steering:
         """The method with the given parameters."""
         return cls(settings.strength, settings.acceptance_rule, settings.bonus_from)
 

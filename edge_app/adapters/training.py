@@ -25,8 +25,12 @@ from edge_app.evaluation.bootstrap import Resamples
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.pair import end_of_turn
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import LONGEST_CONTEXT, PromptBuilder
-from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery
+from edge_app.retrieval.context import (
+    LONGEST_CONTEXT,
+    PromptBuilder,
+    RetrievalContext,
+    RetrievalQuery,
+)
 from models.adapters.gguf_lora import write_lora
 from models.adapters.recipe import AdapterRecipe, Lesson
 from models.running.interface import Model

@@ -15,9 +15,8 @@ from edge_app.config.settings import (
     settings_path,
     store_path,
 )
-from edge_app.privacy.guard.allowed import ALLOWED
-from edge_app.privacy.ledger import reseal
-from edge_app.privacy.spent import SPENT, spent_path
+from edge_app.privacy.guard.gate import ALLOWED
+from edge_app.privacy.ledger import SPENT, reseal, spent_path
 from models.folders import state_folder
 
 

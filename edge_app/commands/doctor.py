@@ -155,7 +155,7 @@ def _store(_: Settings) -> str:
 def _server(settings: Settings) -> str:
     from decoding_core.versions import SPOKEN, versions_in, which_to_update
     from edge_app.commands.service_config import service_config
-    from edge_app.transport.addresses import check_token_goes_safely
+    from edge_app.transport import check_token_goes_safely
     from edge_app.transport.client import Connection
 
     chosen = service_config(settings)

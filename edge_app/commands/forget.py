@@ -95,9 +95,8 @@ def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
     if not path.exists():
         return
     # The formats of the wire take a moment to load.
-    from edge_app.privacy.in_words import sendings
     from edge_app.privacy.ledger import redact
-    from edge_app.privacy.quoting import RUN, quoting, runs_of
+    from edge_app.privacy.reading import RUN, quoting, runs_of, sendings
 
     found = sendings(path, store_path())
     said = [one for one in found if one.message.says is not None]

@@ -142,7 +142,7 @@ def measuring_of(
     """What is measured of each text; raises InvalidSettingsError for what cannot be."""
     # llama.cpp takes 0.2 s to load, which --help does without.
     from edge_app.evaluation.pair import Measuring
-    from edge_app.retrieval.passages import PASSAGES
+    from edge_app.retrieval.context import PASSAGES
 
     for strength in strengths:
         MethodSettings(strength=strength)  # checks it

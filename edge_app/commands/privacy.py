@@ -16,8 +16,7 @@ from edge_app.config.settings import (
     sample_store_path,
     store_path,
 )
-from edge_app.privacy.guard.allowed import keep_allowed, read_allowed
-from edge_app.privacy.guard.checking import Report, check
+from edge_app.privacy.guard.gate import Report, check, keep_allowed, read_allowed
 from edge_app.privacy.guard.history import index_of_store
 from models.lazy_commands import Group
 from models.prompts import Request

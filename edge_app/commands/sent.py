@@ -11,14 +11,14 @@ import click
 from decoding_core.foreign_text import one_line
 from edge_app.commands.vocabularies import detokenizers
 from edge_app.config.settings import ledger_path, store_path
-from edge_app.privacy.in_words import (
+from edge_app.privacy.ledger import read_spent, spent_path
+from edge_app.privacy.reading import (
     Sending,
     in_words,
     last_text,
     plain,
     sendings,
 )
-from edge_app.privacy.spent import read_spent, spent_path
 from models.lazy_commands import Command
 
 

@@ -16,10 +16,9 @@ from edge_app.config.settings import (
     store_path,
 )
 from edge_app.privacy.budget import PrivacyLimits
-from edge_app.privacy.guard.allowed import keep_allowed, read_allowed
+from edge_app.privacy.guard.gate import keep_allowed, read_allowed
 from edge_app.service.requests import ServiceConfig
-from edge_app.transport.addresses import is_this_machine
-from edge_app.transport.shape import Cadence
+from edge_app.transport import Cadence, is_this_machine
 from models.files import find, locate
 from models.folders import state_folder
 from models.running.adapter import PersonalAdapter

@@ -9,7 +9,7 @@ import click
 
 from decoding_core.errors import DecodingError, EngineError
 from edge_app.config.settings import read_settings
-from edge_app.privacy.in_words import Detokenize
+from edge_app.privacy.reading import Detokenize
 
 
 @contextmanager

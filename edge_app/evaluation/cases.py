@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from decoding_core.errors import DecodingError
-from edge_app.retrieval.passages import Searchable
+from edge_app.retrieval.context import Searchable
 from models.prompts import Request
 from personal_store import Passage
 from personal_store.search.ranking import Entry, Hit, Wanted

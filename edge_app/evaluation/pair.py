@@ -11,9 +11,10 @@ from edge_app.evaluation.cases import Case
 from edge_app.evaluation.likelihood import Readers, read
 from edge_app.evaluation.speed import Speed, speed_of
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import LONGEST_CONTEXT, PromptBuilder
-from edge_app.retrieval.passages import (
+from edge_app.retrieval.context import (
+    LONGEST_CONTEXT,
     PASSAGES,
+    PromptBuilder,
     Reranker,
     RetrievalContext,
     RetrievalQuery,

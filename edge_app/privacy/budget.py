@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from decoding_core.errors import (
     InvalidSettingsError,
     StoppedError,
 )
+from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
 from decoding_core.mixture import (
     Probabilities,
     Reference,
@@ -33,11 +35,11 @@ from decoding_core.mixture import (
     reference,
     reference_of,
 )
-from decoding_core.protocols import Engine
+from decoding_core.protocols import Engine, Verifier
 from decoding_core.sampling import Draw, Floats
 from decoding_core.verifier import VerifierRole, read_text
 from edge_app.decoding.draw_account import Judged
-from edge_app.decoding.events import Emit, Notice, Reckoned
+from edge_app.decoding.events import Emit, Event, Notice, Reckoned, Sent
 from edge_app.decoding.gate import PublicText
 from models.never_drawn import NeverDrawn
 
@@ -446,3 +448,59 @@ class Account:
 
 def _log(probability: float) -> float:
     return math.log(max(float(probability), _LEAST))
+
+
+class CountingVerifier:
+    """Stands before the one at the socket; changes nothing.
+
+    What is handed to the verifier inside has left, unless that fails. Then it has left
+    if bytes of it did, of which `hear` is told.
+    """
+
+    local = False
+
+    def __init__(self, inner: Verifier, account: Account) -> None:
+        self._inner = inner
+        self._account = account
+        self._left = False
+
+    def hear(self, event: Event) -> None:
+        """A reader of the events of the socket."""
+        if isinstance(event, Sent) and event.what in ("open", "block"):
+            self._left = True
+
+    def open(self, request: OpenSession) -> SessionOpened:
+        """Begin a text; raises what the verifier inside raises."""
+        self._account.open(request.prompt_ids)
+        with self._counted(0, request.text_ids):
+            return self._inner.open(request)
+
+    def submit(self, block: DraftBlock) -> None:
+        """Hand the block on; raises what the verifier inside raises."""
+        with self._counted(block.position, (*block.settled, *block.drafted)):
+            self._inner.submit(block)
+
+    def collect(self) -> Verdict:
+        """The verdict of the verifier inside; raises what that raises."""
+        return self._inner.collect()
+
+    def ready(self) -> bool:
+        """Whether the verdict of the verifier inside is there."""
+        return self._inner.ready()
+
+    def close(self) -> None:
+        """End the text."""
+        self._inner.close()
+
+    @contextmanager
+    def _counted(self, position: int, token_ids: tuple[int, ...]) -> Iterator[None]:
+        self._left = False
+        self._account.before_leaving(position, token_ids)
+        try:
+            yield
+            self._left = True
+        finally:
+            if self._left:
+                self._account.leave(position, token_ids)
+            else:
+                self._account.stayed()

@@ -1,4 +1,4 @@
-"""The private and the public prompt of a request.
+"""Which own texts are read for a request, and the private and the public prompt.
 
 This is the only module that joins the writer's history to a prompt. The public prompt
 holds the request alone; it is all that the server reads besides the draft.
@@ -6,16 +6,222 @@ holds the request alone; it is all that the server reads besides the draft.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Protocol
 
 from decoding_core.errors import ContextFullError
 from edge_app.decoding.events import Source
-from edge_app.retrieval.naming import called, readdressed
+from edge_app.retrieval.naming import called, parted, readdressed
 from models.chat import ChatTemplate, prompt_ids
 from models.excerpts import PromptPacker, Tokenize
 from models.prompts import Request, public_messages
 from personal_store import Passage
+
+PASSAGES = 5
+"""How many texts are looked for."""
+RERANKED = 4
+"""So many times as many are found first where a reranker chooses among them."""
+
+
+class Searchable(Protocol):
+    """Own texts that can be searched: the store, or a part of a history."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        kind: str | None = None,
+        recipient: str | None = None,
+        excluded: Collection[int] = (),
+        distinctive_only: bool = False,
+    ) -> list[Passage]:
+        """Texts that share words with the query, best first;
+        `distinctive_only` leaves out words of more than half of the texts."""
+
+    def recent(
+        self,
+        *,
+        limit: int = 5,
+        kind: str | None = None,
+        recipient: str | None = None,
+        excluded: Collection[int] = (),
+    ) -> list[Passage]:
+        """The newest texts, those to the same recipient and of this kind first."""
+
+    def kinds(self) -> Mapping[int, str]:
+        """The kind of each text by its id, in a fixed order."""
+
+    def matching(self, query: str) -> Mapping[int, float]:
+        """BM25 by id of every text that shares distinctive words with the query."""
+
+    def passage(self, record_id: int) -> Passage | None:
+        """One text, whole; None where it has gone."""
+
+
+class Reranker(Protocol):
+    """Scores texts by reading each beside the request."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """How well each text answers the query, as a logit; higher is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalQuery:
+    """Which texts are to be found, and how many."""
+
+    request: Request
+    limit: int = PASSAGES
+    excluded: frozenset[int] = frozenset()
+    """Texts that must not be read."""
+    seed: int = 0
+    """Of what is left to chance."""
+
+    @property
+    def words(self) -> str:
+        """The words to look for."""
+        name, address = parted(self.request.recipient)
+        return f"{name or address} {self.request.text}"
+
+    def shuffled(self, kinds: Mapping[int, str]) -> list[int]:
+        """The ids of all texts but the excluded, in an order that the seed and the
+        request give: the same again for the same history."""
+        left = [record_id for record_id in kinds if record_id not in self.excluded]
+        Random(f"{self.seed}\0{self.words}").shuffle(left)
+        return left
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What the specialist reads besides the request."""
+
+    passages: Sequence[Passage] = ()
+    """Best first."""
+    notes: str = ""
+    """Such as a written profile; it never leaves the device."""
+
+    def beside(self, background: str) -> str:
+        """The notes together with those that the person gave."""
+        return "\n\n".join(part for part in (self.notes, background) if part.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalContext:
+    """What a personalisation may work with besides the texts."""
+
+    profile: Callable[[Searchable, Collection[int]], str]
+    """The written profile of these texts, less the excluded ones."""
+    reranker: Reranker | None = None
+
+
+def find_passages(
+    texts: Searchable,
+    request: Request,
+    *,
+    limit: int = PASSAGES,
+    excluded: frozenset[int] = frozenset(),
+) -> list[Passage]:
+    """Up to `limit` texts for a request: those that match, best first, then the newest
+    of its kind."""
+    found = texts.search(
+        RetrievalQuery(request).words,
+        limit=limit,
+        kind=request.task,
+        recipient=request.recipient or None,
+        excluded=excluded,
+        distinctive_only=True,
+    )
+    missing = limit - len(found)
+    if missing:
+        taken = excluded | {passage.record_id for passage in found}
+        found += texts.recent(limit=missing, kind=request.task, excluded=taken)
+    return found
+
+
+def _by_words(
+    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
+) -> Retrieved:
+    """The texts of `find_passages`; with a reranker, those of more that it puts first.
+
+    Source: the retrieval of LaMP, which both papers use.
+    """
+    reranker = context.reranker
+    limit = query.limit * (1 if reranker is None else RERANKED)
+    found = find_passages(texts, query.request, limit=limit, excluded=query.excluded)
+    if reranker is None or not found:
+        return Retrieved(found)
+    scores = reranker.scores(query.words, [passage.text for passage in found])
+    reranked = []
+    for passage, logit in zip(found, scores, strict=True):
+        score = math.exp(-math.log1p(math.exp(-logit))) if logit > -700 else 0.0
+        reranked.append(replace(passage, score=score, score_parts={"reranker": score}))
+    return Retrieved(sorted(reranked, key=lambda one: -one.score)[: query.limit])
+
+
+def _with_profile(
+    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
+) -> Retrieved:
+    """The best matches, and what the specialist wrote about its writer as notes: see
+    `edge_app.service.profiles`.
+
+    Source: PAG, as in OPPU (`gen_profile.py`, `--add_profile`).
+    """
+    profile = context.profile(texts, query.excluded)
+    notes = f"About the writer:\n{profile}" if profile else ""
+    return replace(_by_words(texts, query, context), notes=notes)
+
+
+def _worst(
+    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
+) -> Retrieved:
+    """The lowest BM25 scores first; of equal ones, other kinds first, then as the seed
+    decides: a test of robustness against a history that does not fit."""
+    del context
+    fits, kinds = texts.matching(query.words), texts.kinds()
+    ids = query.shuffled(kinds)
+    ids.sort(key=lambda i: (fits.get(i, 0.0), kinds[i] == query.request.task))
+    return _first_of(texts, ids, query.limit)
+
+
+def _by_chance(
+    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
+) -> Retrieved:
+    """Any texts, those of the kind that was asked for before all others."""
+    del context
+    kinds = texts.kinds()
+    ids = query.shuffled(kinds)
+    ids.sort(key=lambda record_id: kinds[record_id] != query.request.task)
+    return _first_of(texts, ids, query.limit)
+
+
+def _newest(
+    texts: Searchable, query: RetrievalQuery, context: RetrievalContext
+) -> Retrieved:
+    """The newest, those of the kind that was asked for first: a baseline of LaMP."""
+    del context
+    kind, excluded = query.request.task, query.excluded
+    return Retrieved(texts.recent(limit=query.limit, kind=kind, excluded=excluded))
+
+
+def _first_of(texts: Searchable, ids: Sequence[int], limit: int) -> Retrieved:
+    """The first `limit` of these texts that still exist."""
+    found = (texts.passage(record_id) for record_id in ids[:limit])
+    return Retrieved([passage for passage in found if passage is not None])
+
+
+Finder = Callable[[Searchable, RetrievalQuery, RetrievalContext], Retrieved]
+FINDERS: dict[str, Finder] = {
+    "bm25": _by_words,
+    "noise": _worst,
+    "none": lambda *_: Retrieved(),
+    "profile": _with_profile,
+    "random": _by_chance,
+    "recency": _newest,
+}
+"""How each choice of `edge_app.retrieval.personalisation` finds what is read."""
 
 LONGEST_CONTEXT = 8192
 """Tokens of a specialist's context at most, however many the model could read."""

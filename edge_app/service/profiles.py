@@ -20,10 +20,10 @@ from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from edge_app.config.sealed import DamagedSealError, read_file, write_file
 from edge_app.decoding.events import Event, Settled, SourcesFound
-from edge_app.retrieval.passages import Searchable
+from edge_app.decoding.on_device import OfflineVerifier
+from edge_app.retrieval.context import Searchable
 from edge_app.service.requests import WriteRequest
 from edge_app.service.text_job import TextJob
-from edge_app.verifiers.on_device import OfflineVerifier
 from models.prompts import Request
 from models.running.interface import Model, TextSlots
 from personal_store import Passage

@@ -33,16 +33,21 @@ from edge_app.decoding.events import (
     emit_to,
 )
 from edge_app.decoding.gate import PublicText
+from edge_app.decoding.on_device import OfflineVerifier, RememberedRows, verifier_of
 from edge_app.decoding.session import Patience, go_alone
-from edge_app.privacy.budget import Account
+from edge_app.privacy.budget import Account, CountingVerifier
 from edge_app.privacy.guard.gate import GuardGate
 from edge_app.privacy.guard.history import PrivateIndex, index_of_store
-from edge_app.privacy.ledger import Ledger, check_room
-from edge_app.privacy.quoting import QuoteReader, Quotes
-from edge_app.privacy.spent import SpentToday, spent_path
+from edge_app.privacy.ledger import Ledger, SpentToday, check_room, spent_path
+from edge_app.privacy.reading import QuoteReader, Quotes
 from edge_app.retrieval import personalisation
-from edge_app.retrieval.context import LONGEST_CONTEXT, title
-from edge_app.retrieval.passages import RetrievalContext, RetrievalQuery, Retrieved
+from edge_app.retrieval.context import (
+    LONGEST_CONTEXT,
+    RetrievalContext,
+    RetrievalQuery,
+    Retrieved,
+    title,
+)
 from edge_app.sample.filling import make_ready
 from edge_app.service.answering import (
     addressed_brief,
@@ -63,12 +68,9 @@ from edge_app.service.profiles import (
 )
 from edge_app.service.requests import Letter, MayLeave, ServiceConfig, WriteRequest
 from edge_app.service.text_job import TextJob, never_drawn
-from edge_app.transport.addresses import check_token_goes_safely, is_this_machine
+from edge_app.transport import check_token_goes_safely, is_this_machine
 from edge_app.transport.child_server import ChildServer
-from edge_app.verifiers.cloud import CloudVerifier
-from edge_app.verifiers.counting import CountingVerifier
-from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
-from edge_app.verifiers.remembered import RememberedRows
+from edge_app.transport.verifier import CloudVerifier
 from models.never_drawn import NeverDrawn
 from models.running.interface import Model, TextScorer, TextSlots
 from models.running.loading import load_model, load_reranker

@@ -45,7 +45,7 @@ def check_reranker(path: Path) -> None:
 
 
 class LlamaReranker(TextScorer):
-    """Scores texts by a reranker; satisfies `edge_app.retrieval.passages.Reranker`."""
+    """Scores texts by a reranker; satisfies `edge_app.retrieval.context.Reranker`."""
 
     def __init__(self, path: Path, settings: EngineSettings | None = None) -> None:
         """Load the reranker at `path`.

@@ -7,7 +7,7 @@ from cloud_api import cli
 from cloud_api.engine.models import Models
 from decoding_core import wire_json
 from decoding_core.verifier import EngineVerifier, VerifierHere
-from edge_app.verifiers.on_device import EdgeBaseVerifier
+from edge_app.decoding.on_device import EdgeBaseVerifier
 from tests.cloud_api.cloud_fakes import (
     BASE,
     GENERALIST,

@@ -9,12 +9,10 @@ from decoding_core import methods
 from decoding_core.errors import DecodingError, InvalidSettingsError, UnknownMethodError
 from decoding_core.methods import (
     contrast,
-    coupled,
     generalist,
     lossless,
     rejection,
     specialist,
-    speculative,
     steering,
 )
 from decoding_core.residual import truncation_bound
@@ -54,9 +52,9 @@ def draws(top_p=1.0, temperature=1.0):
 @given(logprobs, logprobs, logprobs, strengths)
 def test_the_target_is_the_steered_one(small, large, base, strength):
     """Equation 8, for any strength and in every method that steers."""
-    for module in (steering, lossless, coupled):
+    for kind in (steering.Steering, lossless.Lossless, lossless.Coupled):
         assert_allclose(
-            module.Method(strength).target(small, row_of(large, base)),
+            kind(strength).target(small, row_of(large, base)),
             steered(small, large, base, strength),
             atol=1e-9,
         )
@@ -67,7 +65,7 @@ def test_stochastic_steering_emits_its_mixture(small, large, base, threshold, to
     """A * S*min(L/B, threshold)/norm + (1 - A) * T, exactly, T being that of the test
     above. Top-p cuts S and T, which are drawn from, and not the rule."""
     draw, row = draws(top_p), row_of(large, base)
-    method = steering.Method(rule="stochastic")
+    method = steering.Steering(rule="stochastic")
     ratio = np.exp(large - base)
     drafts = draw.distribution(np.exp(small))
     target = draw.distribution(method.target(small, row))
@@ -84,7 +82,7 @@ def test_stochastic_steering_is_exact_above_the_largest_ratio(small, large, base
     """Then what is emitted is T itself."""
     threshold = float(np.exp(large - base).max())
     assert_allclose(
-        emitted(steering.Method(rule="stochastic"), small, large, base, threshold),
+        emitted(steering.Steering(rule="stochastic"), small, large, base, threshold),
         steered(small, large, base, 1.0),
         atol=1e-9,
     )
@@ -98,7 +96,7 @@ def test_greedy_steering_keeps_what_lies_above(small, large, base, threshold):
     keep = ratio > np.log(threshold) + TIED
     kept = np.exp(small) * keep
     expected = kept + (1 - kept.sum()) * steered(small, large, base, 1.0)
-    found = emitted(steering.Method(), small, large, base, threshold)
+    found = emitted(steering.Steering(), small, large, base, threshold)
     assert_allclose(found, expected, atol=1e-9)
 
 
@@ -106,7 +104,7 @@ def test_greedy_steering_keeps_what_lies_above(small, large, base, threshold):
 @given(logprobs, logprobs, logprobs)
 def test_threshold_zero_is_the_specialist(rule, small, large, base):
     """Everything is kept."""
-    found = emitted(steering.Method(rule=rule), small, large, base, 0.0)
+    found = emitted(steering.Steering(rule=rule), small, large, base, 0.0)
     assert_allclose(found, np.exp(small), atol=1e-9)
 
 
@@ -116,7 +114,7 @@ def test_an_endless_threshold_is_steering_token_by_token(
     rule, small, large, base, strength
 ):
     """Nothing is kept, so every token is drawn from T."""
-    method = steering.Method(strength, rule)
+    method = steering.Steering(strength, rule)
     found = emitted(method, small, large, base, 1e15)
     assert_allclose(found, steered(small, large, base, strength), atol=1e-9)
 
@@ -125,8 +123,8 @@ def test_an_endless_threshold_is_steering_token_by_token(
 def test_equality_refuses(base, threshold, by):
     """The greedy rule keeps only above the threshold, whatever the last bits say."""
     large = base + np.log(threshold) + np.array(by[:SIZE]) * np.spacing(np.float32(16))
-    assert not steering.Method().acceptance(large, base, threshold).any()
-    assert steering.Method().acceptance(large + 0.001, base, threshold).all()
+    assert not steering.Steering().acceptance(large, base, threshold).any()
+    assert steering.Steering().acceptance(large + 0.001, base, threshold).all()
 
 
 @given(logprobs, st.sampled_from([0.1, 0.5, 1.0]), st.integers(-3, 3))
@@ -134,7 +132,7 @@ def test_a_plausible_token_is_one_whatever_its_last_bits(small, share, by):
     """One that has the least share of the likeliest, more or less."""
     small = np.append(small, small.max() + np.log(share))
     small[-1] += by * np.spacing(np.float32(16))
-    target = contrast.Method(0.0, share).target(small, row_of(small, small))
+    target = contrast.Contrast(0.0, share).target(small, row_of(small, small))
     assert target[-1] > 0
 
 
@@ -143,7 +141,7 @@ def test_a_plausible_token_is_one_whatever_its_last_bits(small, share, by):
 def test_a_stricter_threshold_never_keeps_more(rule, large, base, one, other):
     """Acceptance falls as the threshold rises."""
     low, high = sorted((one, other))
-    method = steering.Method(rule=rule)
+    method = steering.Steering(rule=rule)
     strict = method.acceptance(large, base, high)
     assert (strict <= method.acceptance(large, base, low) + 1e-12).all()
 
@@ -166,14 +164,14 @@ def test_without_history_the_target_is_the_generalist(large, base, strength, ids
 def test_bonus_flags(small, large, base):
     """Steered, or the generalist's own; unless one is asked for there is none."""
     row = row_of(large, base)
-    assert not steering.Method().takes_bonus
-    assert steering.Method(bonus_from="generalist").takes_bonus
-    unsteered = steering.Method(bonus_from="generalist").bonus(small, row)
+    assert not steering.Steering().takes_bonus
+    assert steering.Steering(bonus_from="generalist").takes_bonus
+    unsteered = steering.Steering(bonus_from="generalist").bonus(small, row)
     assert_allclose(unsteered, np.exp(large), atol=1e-9)
     target = steered(small, large, base, 1.0)
-    assert_allclose(steering.Method().bonus(small, row), target, atol=1e-9)
-    for module in (lossless, coupled, rejection):
-        assert not module.Method().takes_bonus
+    assert_allclose(steering.Steering().bonus(small, row), target, atol=1e-9)
+    for kind in (lossless.Lossless, lossless.Coupled, rejection.Rejection):
+        assert not kind().takes_bonus
 
 
 @given(logprobs, logprobs, logprobs, strengths, top_ps)
@@ -181,7 +179,7 @@ def test_lossless_emits_the_target(small, large, base, strength, top_p):
     """Whatever the specialist drafts, at any strength and any top-p, which cuts both
     the drafts and the target."""
     draw, row = draws(top_p), row_of(large, base)
-    target = draw.distribution(lossless.Method(strength).target(small, row))
+    target = draw.distribution(lossless.Lossless(strength).target(small, row))
     drafts = draw.distribution(np.exp(small))
     assert_allclose(emitted_by_device(target, drafts, row), target, atol=1e-9)
     if top_p == 1.0:
@@ -194,7 +192,7 @@ def test_lossless_emits_the_cut_target(small, large, base, strength, ids):
     """With any candidates: exactly T cut to them, and no farther from T than its own
     bound, which is the mass outside of them or more."""
     row = row_of(large, base, ids, strength)
-    method = lossless.Method(strength)
+    method = lossless.Lossless(strength)
     whole = steered(small, large, base, strength)
     found = emitted_by_device(method.target(small[ids], row), np.exp(small), row)
     assert_allclose(found, cut(whole, ids), atol=1e-9)
@@ -238,7 +236,7 @@ def test_the_bound_of_a_large_vocabulary_is_never_too_small(edge, seed, strength
 def test_lossless_keeps_as_much_as_any_rule_can(small, large, base, strength, ids):
     """1 - TV(S, T) of all drafts."""
     row = row_of(large, base, ids, strength)
-    target = lossless.Method(strength).target(small[ids], row)
+    target = lossless.Lossless(strength).target(small[ids], row)
     wide = np.zeros(SIZE)
     wide[ids] = target
     kept = np.minimum(np.exp(small), wide).sum()
@@ -250,7 +248,7 @@ def test_speculative_decoding_emits_the_generalist(small, large, ids, top_p):
     """Whatever the specialist drafts; its bound is the mass outside."""
     draw = draws(top_p)
     row = row_of(large, np.zeros(SIZE), ids)
-    method = speculative.Method()
+    method = generalist.Speculative()
     target = draw.distribution(method.target(np.zeros(len(ids)), row))
     drafts = draw.distribution(np.exp(small))
     expected = np.zeros(SIZE)
@@ -266,7 +264,7 @@ def test_speculative_decoding_emits_the_generalist(small, large, ids, top_p):
 def test_at_temperature_zero_a_device_keeps_the_likeliest(small, large, base, strength):
     """Draft and target are then one token each."""
     draw, row = draws(temperature=0.0), row_of(large, base)
-    target = draw.distribution(lossless.Method(strength).target(small, row))
+    target = draw.distribution(lossless.Lossless(strength).target(small, row))
     found = emitted_by_device(target, draw.distribution_of(small)[np.arange(SIZE)], row)
     assert found.argmax() == target.argmax()
     assert found.max() == 1.0
@@ -276,13 +274,13 @@ def test_at_temperature_zero_a_device_keeps_the_likeliest(small, large, base, st
 def test_baselines(small, large, base):
     """The generalist ignores the device; the specialist ignores the server."""
     assert_allclose(
-        generalist.Method().target(small, row_of(large, base)), np.exp(large)
+        generalist.Generalist().target(small, row_of(large, base)), np.exp(large)
     )
-    assert specialist.Method().acceptance(large, base, 0.5).all()
+    assert specialist.Specialist().acceptance(large, base, 0.5).all()
     with pytest.raises(DecodingError, match="nothing is drawn"):
-        specialist.Method().target(small, row_of(large, base))
+        specialist.Specialist().target(small, row_of(large, base))
     with pytest.raises(DecodingError, match="verifies nothing in the lossless"):
-        lossless.Method().acceptance(large, base, 0.5)
+        lossless.Lossless().acceptance(large, base, 0.5)
 
 
 def contrasted(small, base, strength, share):
@@ -307,7 +305,7 @@ def test_the_contrast_is_emitted_exactly(small, base, strength, share, top_p):
     assume(off_the_edge(np.append(small, small.max() + np.log(share or 1.0))))
     assume(off_the_edge(contrasted_logs))
     row = row_of(np.zeros(SIZE), base)
-    method, draw = contrast.Method(strength, share), draws(top_p)
+    method, draw = contrast.Contrast(strength, share), draws(top_p)
     target = draw.distribution(method.target(small - 3.0, row))
     found = emitted_by_device(target, draw.distribution(np.exp(small)), row)
     expected = contrasted(small, base, strength, share)
@@ -319,8 +317,8 @@ def test_the_contrast_is_emitted_exactly(small, base, strength, share, top_p):
 def test_without_history_the_contrast_is_the_specialist(small, base, strength):
     """Nothing to steer by; and so it is at strength 0, whatever the base thinks."""
     for method, other in (
-        (contrast.Method(strength, 0.0), small),
-        (contrast.Method(0.0, 0.0), base),
+        (contrast.Contrast(strength, 0.0), small),
+        (contrast.Contrast(0.0, 0.0), base),
     ):
         found = method.target(small, row_of(small, other))
         assert_allclose(found, np.exp(small), atol=1e-9)
@@ -331,7 +329,7 @@ def test_the_contrast_at_temperature_zero_is_that_of_the_paper(small, base, weig
     """CoPe's argmax of log S - a log B among the plausible, at strength a / (1 - a)."""
     scores = small - weight * base
     scores[small < small.max() + np.log(0.1)] = -np.inf
-    found = contrast.Method(weight / (1 - weight)).target(small, row_of(base, base))
+    found = contrast.Contrast(weight / (1 - weight)).target(small, row_of(base, base))
     assert_allclose(scores[found.argmax()], scores.max(), atol=1e-9)
 
 
@@ -343,7 +341,7 @@ def test_the_coupled_method_keeps_only_what_the_target_draws(
     drawn."""
     assume(off_the_edge(large + small - base))
     settings = MethodSettings(method="coupled", temperature=1.0, seed=seed, top_p=top_p)
-    probs = coupled.Method().target(small, row_of(large, base))
+    probs = lossless.Coupled().target(small, row_of(large, base))
     with np.errstate(divide="ignore"):
         drawn = settings.draw().coupled(np.log(probs), 4)
         again = settings.draw().coupled(log_softmax(np.log(probs) + 3.0), 4)

@@ -36,7 +36,7 @@ def emitted(small, keep):
 def test_rejection_emits_the_clipped_target(seed, threshold):
     """S * min(L/B, threshold) / norm at every position, whatever the block length."""
     small, large, base = chains(seed)
-    keep = rejection.Method().acceptance(np.log(large), np.log(base), threshold)
+    keep = rejection.Rejection().acceptance(np.log(large), np.log(base), threshold)
     clipped = small * np.minimum(large / base, threshold)
     clipped /= clipped.sum(-1, keepdims=True)
     expected = clipped[SIZE][:, None] * clipped[:SIZE]
@@ -48,7 +48,7 @@ def test_above_the_largest_ratio_it_is_the_steered_target(seed):
     """T at strength 1."""
     small, large, base = chains(seed)
     threshold = (large / base).max()
-    keep = rejection.Method().acceptance(np.log(large), np.log(base), threshold)
+    keep = rejection.Rejection().acceptance(np.log(large), np.log(base), threshold)
     target = small * large / base
     target /= target.sum(-1, keepdims=True)
     expected = target[SIZE][:, None] * target[:SIZE]

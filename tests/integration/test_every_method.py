@@ -12,12 +12,12 @@ from decoding_core.verifier import EngineVerifier
 from edge_app.cli import cli
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Sent, Settled, SourcesFound
+from edge_app.decoding.on_device import EdgeBaseVerifier
 from edge_app.privacy.ledger import read_ledger
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
 from edge_app.service.text_job import TextJob
-from edge_app.verifiers.cloud import CloudVerifier
-from edge_app.verifiers.on_device import EdgeBaseVerifier
+from edge_app.transport.verifier import CloudVerifier
 from models.engines.llama_cpp import LlamaContext
 from models.files import locate
 from models.prompts import Request

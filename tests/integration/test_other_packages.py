@@ -6,13 +6,13 @@ import pytest
 
 from decoding_core import methods
 from decoding_core.errors import UnknownMethodError
-from decoding_core.methods.specialist import Method as SpecialistMethod
+from decoding_core.methods.specialist import Specialist as SpecialistMethod
 from decoding_core.settings import MethodSettings
 from personal_store import Store, import_source, importers
 from personal_store.errors import UnknownImporterError
 
 ADDED = """
-from decoding_core.methods.specialist import Method as Ours
+from decoding_core.methods.specialist import Specialist as Ours
 from personal_store.importers import text
 
 sources, read = text.sources, text.read

@@ -19,7 +19,7 @@ from edge_app.service import profiles
 from edge_app.service.profiles import Summary
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
-from edge_app.transport.shape import SIZES
+from edge_app.transport import SIZES
 from models.files import locate
 from models.prompts import Request
 from models.running.settings import EngineSettings

@@ -10,8 +10,7 @@ from benchmarks.quality.query import Query, Room
 from benchmarks.quality.sets.files import File, Row
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.eval_files import read_files
-from edge_app.retrieval.context import PromptBuilder, Prompts
-from edge_app.retrieval.passages import RetrievalQuery
+from edge_app.retrieval.context import PromptBuilder, Prompts, RetrievalQuery
 
 
 def is_history(row: Row) -> bool:

@@ -17,7 +17,7 @@ from decoding_core.sampling import Floats, log_softmax
 
 
 @dataclass(frozen=True, slots=True)
-class Method(costeer.Method):
+class Method(costeer.CoSteer):
     """CoSteer, which also goes T times over the vocabulary.
 
     The device has the generalist's opinion of K candidates and not of all V tokens. So
@@ -33,7 +33,7 @@ class Method(costeer.Method):
             (3, self.vocabulary), np.float32
         )
         loop(large, base, small, costeer.STEPS)
-        return costeer.Method.target(self, specialist, row)
+        return costeer.CoSteer.target(self, specialist, row)
 
 
 def loop(large: Floats, base: Floats, small: Floats, steps: int) -> Floats:

@@ -18,8 +18,7 @@ from typing import Literal
 
 from stdnum import iban, luhn
 
-from edge_app.privacy.guard.telling import BIRTH, MONEY, NEAR, births
-from edge_app.privacy.guard.words import common_words, fold
+from edge_app.privacy.guard.words import BIRTH, MONEY, NEAR, births, common_words, fold
 
 Kind = Literal[
     "person",

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import codecs
+import re
+import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
 
+from edge_app.config.sealed import read_file, write_file
 from edge_app.config.settings import GuardMode
 from edge_app.decoding.events import HeldBack
 from edge_app.decoding.gate import Piece
-from edge_app.privacy.guard.formats import Span
+from edge_app.privacy.guard.formats import Kind, Span
 from edge_app.privacy.guard.history import PrivateIndex
 from edge_app.privacy.guard.spans import Scanner
-from edge_app.privacy.guard.stand_ins import StandIns, tokens_of
+from edge_app.privacy.guard.words import Word, words_of
 from models.running.interface import Vocabulary
 
 Ask = Callable[[HeldBack], bool]
@@ -140,3 +146,184 @@ class GuardGate:
         if self._answers.get(key):
             return Piece(length)
         return Piece(length, ids, held)
+
+
+FIRST_NAMES = (
+    *("Alex", "Sam", "Robin", "Chris", "Kim", "Jamie", "Pat", "Charlie", "Taylor"),
+    *("Jordan", "Morgan", "Casey", "Riley", "Jesse", "Quinn", "Avery", "Dana", "Lee"),
+)
+LAST_NAMES = ("Smith", "Jones", "Brown", "Miller", "Wilson", "Clark", "Hall", "Young")
+NEUTRAL = "..."
+_TYPED: dict[Kind, str] = {
+    "address": "1 Main Street",
+    "email": "someone@example.com",
+    "phone": "+00 000",
+    "card": "0000 0000",
+    "bank account": "XX00 0000",
+    "id": "X00",
+    "number": "000",
+    "link": "https://example.com",
+    "date": "1 January 2000",
+    "amount": "100",
+    "word": "something",
+    "phrase": "...",
+}
+LONGEST = 12
+"""Tokens of a stand-in at most."""
+
+
+class StandIns:
+    """Chooses stand-ins; the same one wherever the same is held back in a text."""
+
+    def __init__(self, index: PrivateIndex, *, typed: bool, seed: int) -> None:
+        """`typed`: it is of the kind of what it stands for; else it is neutral. Names
+        depend on the seed, which stays on the device: else they would tell a little of
+        what they stand for. They depend on nothing else, so that a text that is
+        drafted again has the same."""
+        self._typed = typed
+        self._key = seed.to_bytes(8, "little", signed=False)
+        # None that the request or the history speaks of, who would be two people then.
+        self._first = self._names(FIRST_NAMES, index)
+        self._last = self._names(LAST_NAMES, index)
+
+    def choose(self, shown: str, kind: Kind) -> str:
+        """What stands in for a span that reads `shown`."""
+        if not self._typed:
+            return NEUTRAL
+        stand_in = _TYPED.get(kind, "")
+        if kind == "person":
+            stand_in = self._person(shown)
+        if kind == "word" and shown[:1].isupper():
+            stand_in = stand_in.capitalize()
+        return stand_in
+
+    def _person(self, shown: str) -> str:
+        """A common name of the same shape: of one or two words, behind the same title,
+        with the same ending."""
+        title = re.match(r"((?:Mr|Mrs|Ms|Miss|Dr|Prof|Herr|Frau)\.?) ", shown)
+        ending = re.search(r"['’]s?\Z", shown)
+        body = shown[title.end() if title else 0 : ending.start() if ending else None]
+        parts = words_of(body)
+        name = self._one_of(self._last if title else self._first, parts[:1])
+        if not title and len(parts) > 1:
+            name += f" {self._one_of(self._last, parts[1:])}"
+        if shown[:1].islower():  # not of a script without capitals
+            name = name.lower()
+        return f"{title[0] if title else ''}{name}{ending[0] if ending else ''}"
+
+    def _one_of(self, names: Sequence[str], parts: Sequence[Word]) -> str:
+        words = " ".join(word.folded for word in parts).encode()
+        number = blake2b(words, digest_size=4, key=self._key).digest()
+        return names[int.from_bytes(number, "little") % len(names)]
+
+    @staticmethod
+    def _names(names: tuple[str, ...], index: PrivateIndex) -> list[str]:
+        return [
+            name
+            for name in names
+            if not index.is_public(name.lower()) and name.lower() not in index.literals
+        ] or list(names)
+
+
+def tokens_of(text: str, vocabulary: Vocabulary) -> tuple[int, ...]:
+    """The tokens of a stand-in as it stands in the middle of a text: some tokenizers
+    put a space of their own before what they are given."""
+    ids = vocabulary.tokenize(text)
+    if text.startswith(" ") and vocabulary.detokenize(ids) != text:
+        without = vocabulary.tokenize(text[1:])
+        if vocabulary.detokenize(without) == text:
+            ids = without
+    return tuple(ids[:LONGEST])
+
+
+_BLOCK = 8
+"""Words of a block whose time is taken, about as many as one holds."""
+_CHARACTERS = 240
+"""Characters before a block that are read with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A span of the text."""
+
+    start: int
+    end: int
+    kind: str
+    reason: str
+    text: str
+    stand_in: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the guard would do with a text."""
+
+    found: tuple[Found, ...]
+    public: str
+    """The text as the server would read it."""
+    words: int
+    held_back: int
+    """How many of the words."""
+    block_ms: float
+    """Median time of the guard over a block of eight words."""
+    slowest_ms: float
+
+
+_FIRST = "Call 07700 900123 by 3 May 1990; DE89 3704 0044 0532 0130 00; a@b.org"
+"""Looked at before the time is taken: libraries read their tables when they meet the
+first number of a kind, once in a process."""
+
+
+def check(text: str, index: PrivateIndex, *, typed: bool = True) -> Report:
+    """What the guard would do with a text that is drafted with this private index."""
+    scanner = Scanner(index)
+    stand_ins = StandIns(index, typed=typed, seed=0)
+    words = words_of(text)
+    scanner.scan(_FIRST, final=True)
+    spans = scanner.scan(text, final=True).spans
+    times = []
+    for first in range(0, len(words), _BLOCK):
+        begin, end = words[first].start, words[min(first + _BLOCK, len(words)) - 1].end
+        context = max(0, begin - _CHARACTERS)
+        started = time.thread_time()
+        scanner.scan(text[context:end], begin - context)
+        times.append(1000 * (time.thread_time() - started))
+    found, public, position, held = [], "", 0, 0
+    for span in spans:
+        shown = text[span.start : span.end]
+        stand_in = stand_ins.choose(shown, span.kind)
+        found.append(
+            Found(span.start, span.end, span.kind, span.reason, shown, stand_in)
+        )
+        public += text[position : span.start] + stand_in
+        position = span.end
+        held += len(words_of(shown))
+    times.sort()
+    return Report(
+        tuple(found),
+        public + text[position:],
+        len(words),
+        held,
+        round(times[len(times) // 2], 3) if times else 0.0,
+        round(times[-1], 3) if times else 0.0,
+    )
+
+
+ALLOWED = "list of allowed phrases"
+"""What the file is, where it is sealed."""
+
+
+def read_allowed(path: Path, store: Path) -> tuple[str, ...]:
+    """The phrases, in the order in which they were allowed; none where there is no
+    file. Raises StoreLockedError as `sealed.read_file` does."""
+    if not path.exists():
+        return ()
+    lines = read_file(path, ALLOWED, store).decode("utf-8", "replace").splitlines()
+    return tuple(line for line in map(str.strip, lines) if line)
+
+
+def keep_allowed(path: Path, phrases: tuple[str, ...], store: Path) -> None:
+    """Keep these phrases and no others, for their owner's eyes alone, and under the
+    store's key where it has one."""
+    data = "".join(f"{phrase}\n" for phrase in phrases).encode()
+    write_file(path, data, ALLOWED, store)

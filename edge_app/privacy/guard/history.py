@@ -18,14 +18,9 @@ from edge_app.privacy.guard.names import (
     names_in,
     parts_of,
 )
-from edge_app.privacy.guard.telling import (
+from edge_app.privacy.guard.words import (
     ILL,
     OPENS,
-    is_illness,
-    of_illness,
-    secret_words,
-)
-from edge_app.privacy.guard.words import (
     RUN,
     Word,
     common_words,
@@ -33,8 +28,11 @@ from edge_app.privacy.guard.words import (
     given_names,
     is_common,
     is_common_phrase,
+    is_illness,
     is_in_dictionary,
     is_unspaced,
+    of_illness,
+    secret_words,
     stems_of,
     told_by,
     words_of,

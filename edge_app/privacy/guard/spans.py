@@ -17,8 +17,8 @@ from edge_app.privacy.guard.history import (
     PrivateIndex,
     is_name_here,
 )
-from edge_app.privacy.guard.telling import NEAR
 from edge_app.privacy.guard.words import (
+    NEAR,
     NO_BLANKS,
     RUN,
     Word,

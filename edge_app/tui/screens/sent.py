@@ -17,7 +17,7 @@ from textual.widgets import DataTable, Static
 from decoding_core.foreign_text import legible, one_line
 from decoding_core.messages import DraftBlock, OpenSession
 from edge_app.decoding.events import Sent
-from edge_app.privacy.quoting import PHRASE_WORDS
+from edge_app.privacy.reading import PHRASE_WORDS
 from edge_app.tui.drafts import Writing
 from edge_app.tui.saving import PathError, export_sent
 from edge_app.tui.screens.drawer import Drawer
@@ -188,8 +188,8 @@ def said_by(traffic: Traffic, number: int) -> dict[str, str]:
     """What a sent message said, part by part: its bytes, read as a server reads them,
     with the words of this device."""
     # The formats of the wire: the first paint does without.
-    from edge_app.privacy.decoded import decoded
     from edge_app.privacy.ledger import Entry
+    from edge_app.privacy.reading import decoded
 
     begun = max(
         (at for at in range(number + 1) if traffic.sent[at].what == "open"), default=0

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.query import Room
-from edge_app.retrieval.passages import Retrieved, best
+from edge_app.retrieval.context import Retrieved, best
 from models.chat import ChatTemplate
 
 DATA = Path(__file__).parent / "data"

@@ -17,8 +17,7 @@ from edge_app.config.settings import (
 )
 from edge_app.config.settings_file import write_method
 from edge_app.decoding.events import Sent
-from edge_app.privacy.ledger import Ledger, read_ledger
-from edge_app.privacy.spent import SpentToday, spent_path
+from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
 from edge_app.service.profiles import Profile, keep_profile, profile_path, read_profile
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.journal.entries import Begun

@@ -18,7 +18,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.commands import doctor
 from edge_app.config.settings import Settings
 from edge_app.transport.client import Connection
-from edge_app.verifiers.cloud import CloudVerifier
+from edge_app.transport.verifier import CloudVerifier
 from tests.fakes import verdict_on
 
 SESSION = {"session_id": "s", "generalist": "g", "base": "b"}

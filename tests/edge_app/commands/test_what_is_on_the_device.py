@@ -11,8 +11,7 @@ import pytest
 from decoding_core.foreign_text import one_line
 from edge_app.config.settings import ledger_path
 from edge_app.decoding.events import Received, Sent
-from edge_app.privacy.ledger import Ledger, read_ledger
-from edge_app.privacy.spent import SpentToday, spent_path
+from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
 
 
 def entry(what="open", size=10, payload=b"\x00\x01", token_ids=(5, 6)):

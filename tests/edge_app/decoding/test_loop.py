@@ -18,8 +18,8 @@ from edge_app.decoding.events import (
     Verified,
 )
 from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.on_device import OfflineVerifier, verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.verifiers.on_device import OfflineVerifier, verifier_of
 from tests.fakes import DyingVerifier, HashEngine, TableEngine, WidthEngine
 from tests.seeds import seeds
 

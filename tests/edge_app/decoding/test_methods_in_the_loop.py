@@ -11,8 +11,8 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, RunningThreshold, role_of
 from edge_app.decoding.events import Drafted, Verified
 from edge_app.decoding.loop import MOST_REFUSALS
-from edge_app.verifiers.counting import CountingVerifier
-from edge_app.verifiers.on_device import verifier_of
+from edge_app.decoding.on_device import verifier_of
+from edge_app.privacy.budget import CountingVerifier
 from tests.edge_app.decoding.test_loop import END, PRIVATE, PUBLIC, Writing, reference
 from tests.exact import check_frequencies, cut
 from tests.fakes import HashEngine

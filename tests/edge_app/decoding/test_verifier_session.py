@@ -30,11 +30,10 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from edge_app.decoding.events import EventEmitter, Notice
 from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.on_device import EdgeBaseVerifier
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.privacy.budget import Account
-from edge_app.verifiers.cloud import CloudVerifier
-from edge_app.verifiers.counting import CountingVerifier
-from edge_app.verifiers.on_device import EdgeBaseVerifier
+from edge_app.privacy.budget import Account, CountingVerifier
+from edge_app.transport.verifier import CloudVerifier
 from tests.edge_app.decoding.losing_server import (
     DISTURBANCES,
     LOSING,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from edge_app.evaluation.cases import CasesError, History
 from edge_app.evaluation.held_out import earlier, held_out
-from edge_app.retrieval.passages import find_passages
+from edge_app.retrieval.context import find_passages
 from models.prompts import Request
 from personal_store import Store, import_source
 from personal_store.search.ranking import Entry

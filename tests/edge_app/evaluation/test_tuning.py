@@ -38,7 +38,7 @@ def test_what_is_emitted_costs_what_the_method_gives_it(threshold):
             )
         )
         for number, strength in enumerate(STRENGTHS):
-            method = steering.Method(strength, "stochastic")
+            method = steering.Steering(strength, "stochastic")
             keep = method.acceptance(large, base, threshold)
             target = steered(small, large, base, strength)
             out = emitted_by_server(keep, np.exp(small), row_of(large, base), target)

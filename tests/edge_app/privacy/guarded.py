@@ -11,16 +11,13 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import EventEmitter, HeldBack, Notice, Tally
 from edge_app.decoding.gate import PublicText
 from edge_app.decoding.loop import decode_loop
+from edge_app.decoding.on_device import EdgeBaseVerifier, RememberedRows
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.privacy.budget import Account, PrivacyLimits
-from edge_app.privacy.guard.gate import GuardGate
+from edge_app.privacy.budget import Account, CountingVerifier, PrivacyLimits
+from edge_app.privacy.guard.gate import _TYPED, FIRST_NAMES, LAST_NAMES, GuardGate
 from edge_app.privacy.guard.history import index_of
-from edge_app.privacy.guard.stand_ins import _TYPED, FIRST_NAMES, LAST_NAMES
 from edge_app.privacy.guard.words import words_of
-from edge_app.verifiers.cloud import CloudVerifier
-from edge_app.verifiers.counting import CountingVerifier
-from edge_app.verifiers.on_device import EdgeBaseVerifier
-from edge_app.verifiers.remembered import RememberedRows
+from edge_app.transport.verifier import CloudVerifier
 from models.running.interface import Vocabulary
 from tests.edge_app.decoding.losing_server import Hurried, LosingServer
 from tests.fakes import HashEngine

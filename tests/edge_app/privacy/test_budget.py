@@ -19,11 +19,14 @@ from decoding_core.verifier import EngineVerifier, role_of
 from edge_app.decoding.draw_account import Judged
 from edge_app.decoding.events import HeldBack, Notice, Reckoned
 from edge_app.decoding.gate import Piece, PublicText
+from edge_app.decoding.on_device import EdgeBaseVerifier, RememberedRows
 from edge_app.decoding.session import Patience
-from edge_app.privacy.budget import DECIDED_ANEW, Account, PrivacyLimits
-from edge_app.verifiers.counting import CountingVerifier
-from edge_app.verifiers.on_device import EdgeBaseVerifier
-from edge_app.verifiers.remembered import RememberedRows
+from edge_app.privacy.budget import (
+    DECIDED_ANEW,
+    Account,
+    CountingVerifier,
+    PrivacyLimits,
+)
 from tests.edge_app.decoding.losing_server import DISTURBANCES
 from tests.edge_app.decoding.test_loop import Writing
 from tests.edge_app.decoding.test_methods_in_the_loop import FixedEngine, emission

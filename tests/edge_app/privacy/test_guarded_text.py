@@ -14,7 +14,7 @@ from decoding_core.methods import build
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from edge_app.privacy.budget import PrivacyLimits
-from edge_app.privacy.guard.stand_ins import tokens_of
+from edge_app.privacy.guard.gate import tokens_of
 from tests.edge_app.decoding.losing_server import DISTURBANCES
 from tests.edge_app.decoding.test_verifier_session import METHODS, spread
 from tests.edge_app.privacy import guarded

@@ -13,9 +13,8 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
 from decoding_core.wire_json import open_to_json
 from edge_app.decoding.events import Sent, Verified
-from edge_app.privacy.in_words import in_words, last_text, sendings
 from edge_app.privacy.ledger import Ledger, read_ledger, redact
-from edge_app.privacy.quoting import quoting, runs_of
+from edge_app.privacy.reading import in_words, last_text, quoting, runs_of, sendings
 
 TEXT = "<s> please thank Ana her blue boat sank off Port Erin yesterday again"
 WORDS = TEXT.split()

@@ -10,7 +10,7 @@ from decoding_core.verifier import role_of
 from decoding_core.wire_json import open_to_json
 from edge_app.decoding.events import Quoted, Sent
 from edge_app.privacy.guard.history import index_of
-from edge_app.privacy.quoting import QuoteReader, Quotes, body_of
+from edge_app.privacy.reading import QuoteReader, Quotes, body_of
 from models.prompts import Request
 
 TERMS = MethodSettings().terms()

@@ -6,8 +6,8 @@ import unicodedata
 
 import pytest
 
-from edge_app.privacy.guard.checking import check
 from edge_app.privacy.guard.formats import spans_of
+from edge_app.privacy.guard.gate import check
 from edge_app.privacy.guard.history import index_of, index_of_store
 from edge_app.privacy.guard.spans import Scanner
 from models.prompts import Request

@@ -14,12 +14,11 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Finished, HeldBack, Notice, Reckoned
 from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.guard.gate import GuardGate
-from edge_app.privacy.in_words import sendings
-from edge_app.privacy.ledger import read_ledger
-from edge_app.privacy.spent import SpentToday, read_spent, spent_path
+from edge_app.privacy.ledger import SpentToday, read_ledger, read_spent, spent_path
+from edge_app.privacy.reading import sendings
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
-from edge_app.verifiers import cloud
+from edge_app.transport import verifier as cloud
 from models.files import locate
 from models.prompts import Request
 from models.running.settings import EngineSettings

@@ -16,7 +16,7 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier, VerifierHere, role_of
 from edge_app.decoding.events import EventEmitter
 from edge_app.decoding.loop import decode_loop
-from edge_app.verifiers.on_device import EdgeBaseVerifier
+from edge_app.decoding.on_device import EdgeBaseVerifier
 from tests.fakes import HashEngine, opened_session, verdict_on
 
 SIZE, PRIVATE, PUBLIC = 17, (11, 12, 13, 1, 2), (1, 2)

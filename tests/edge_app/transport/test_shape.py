@@ -8,8 +8,8 @@ import pytest
 from base.bounded_http import Line
 from cloud_api.certificate import make_certificate
 from decoding_core.errors import InvalidSettingsError, StoppedError
+from edge_app.transport import SIZES, Cadence, padded
 from edge_app.transport.client import watched_transport
-from edge_app.transport.shape import SIZES, Cadence, padded
 
 
 @pytest.mark.parametrize("size", [2, 4095, 4096, 4097, 70_000, 2 << 20])

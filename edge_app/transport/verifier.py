@@ -41,13 +41,13 @@ from decoding_core.messages import (
 from decoding_core.verifier import BlocksOut, VerifierRole, role_of
 from decoding_core.wire_json import open_to_json, opened_from_json
 from edge_app.decoding.events import Emit
+from edge_app.transport import Cadence
 from edge_app.transport.client import (
     Connection,
     ConnectionLostError,
     ConnectionSlowError,
+    error_of_signal,
 )
-from edge_app.transport.problems import error_of_signal
-from edge_app.transport.shape import Cadence
 from models.running.interface import shown_token, token_list_id
 
 _MOST_SOCKETS = 3  # broken in succession over one block: then the server counts as gone

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoding_core.verifier import read_text
-from edge_app.verifiers import remembered
-from edge_app.verifiers.remembered import RememberedRows
+from edge_app.decoding import on_device
+from edge_app.decoding.on_device import RememberedRows
 from tests.fakes import HashEngine
 
 
@@ -30,7 +30,7 @@ def test_what_is_remembered_is_what_would_be_computed(readings):
 
 def test_no_row_is_computed_twice(monkeypatch):
     """And no more are kept than are needed."""
-    monkeypatch.setattr(remembered, "_KEPT", 4)
+    monkeypatch.setattr(on_device, "_KEPT", 4)
     engine = HashEngine("x")
     shared = RememberedRows(engine)
     for end in range(2, 9):

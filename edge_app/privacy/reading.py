@@ -1,25 +1,220 @@
-"""What the messages of a text quote of the history: words in a row, names and numbers.
+"""What the bytes in the ledger say: openings and blocks, as a server reads them.
 
-Tokens are read where they stood: behind the text that the server had then, refused
-drafts too. A run may span several messages.
+The ledger keeps what was handed to the socket. Here it is read back by the formats of
+the wire alone, and by nothing that the device knew besides, so that whoever holds the
+same bytes gets the same words.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
-from decoding_core.messages import DraftBlock, OpenSession
-from decoding_core.verifier import common_prefix
+from decoding_core.errors import DecodingError
+from decoding_core.messages import SETTLED_LIMIT, DraftBlock, FrameFormat, OpenSession
+from decoding_core.verifier import common_prefix, role_of
+from decoding_core.wire_json import open_from_json
 from edge_app.decoding.events import Emit, Event, Quoted, Sent
-from edge_app.privacy.decoded import by_text, decoded
 from edge_app.privacy.guard.history import PrivateIndex
 from edge_app.privacy.guard.spans import BEGINS, Scanner
 from edge_app.privacy.guard.words import words_of
-from edge_app.privacy.in_words import Detokenize, Sending
-from edge_app.privacy.ledger import Entry
-from models.prompts import Request
+from edge_app.privacy.ledger import Body, Entry, entry_of, read_lines
+from models.prompts import Request, with_article
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """One sending and what it says."""
+
+    entry: Entry
+    says: OpenSession | DraftBlock | None = None
+    """None where it holds no message, or none that can be read."""
+    padding: int = 0
+    """Bytes at the end of the message that say nothing."""
+
+
+def decoded(entries: Iterable[Entry]) -> Iterator[SentMessage]:
+    """Each sending with the message in its payload. A frame is read by the terms of the
+    opening before it; what cannot be read is passed on without a message."""
+    frames: FrameFormat | None = None
+    for entry in entries:
+        said: OpenSession | DraftBlock | None = None
+        padding, payload = 0, entry.payload
+        try:
+            if entry.what == "open":
+                frames = None
+                said = open_from_json(json.loads(payload))
+                frames = replace(role_of(said.terms).frames, version=said.version)
+                padding = len(payload) - len(payload.rstrip(b" "))
+            elif entry.what == "block" and frames is not None:
+                said = frames.decode_block(payload)
+                used = len(said.settled) + len(said.drafted)
+                padding = 4 * (frames.draft_limit + SETTLED_LIMIT - used)
+        except (DecodingError, ValueError, KeyError, TypeError, RecursionError):
+            said = None
+        yield SentMessage(entry, said, padding)
+
+
+def by_text(messages: Iterable[SentMessage]) -> Iterator[list[SentMessage]]:
+    """The messages of one text after the other; what was sent before the first opening
+    is of none. An opening with a text belongs to the text before it, which went on with
+    it after a loss."""
+    found: list[SentMessage] = []
+    for message in messages:
+        opens = message.entry.what == "open"
+        goes_on = isinstance(message.says, OpenSession) and message.says.text_ids
+        if opens and found and not goes_on:
+            yield found
+            found = []
+        if opens or found:
+            found.append(message)
+    if found:
+        yield found
+
+
+Detokenize = Callable[[Sequence[int]], str]
+
+
+@dataclass(slots=True)
+class Sending:
+    """One sending, and all that the ledger tells of it."""
+
+    message: SentMessage
+    vocabulary_id: str = ""
+    """Of the text that it belongs to."""
+    drafted: int | None = None
+    """How many tokens its verdict was about; None: none is known."""
+    kept: int | None = None
+    """How many of them stayed."""
+    void: bool = False
+    """Whether it stood behind a refused token, and was not verified."""
+    stand_ins: list[tuple[str, str]] = field(default_factory=list)
+    """Kinds of words that were held back before it, and what was sent for them."""
+    nats: float | None = None
+    """What its tokens told of the history, where that was reckoned."""
+
+    @property
+    def entry(self) -> Entry:
+        """The line of the ledger."""
+        return self.message.entry
+
+
+def sendings(path: Path, store: Path | None = None) -> list[Sending]:
+    """All sendings of a ledger, oldest first; raises as `read_ledger` does."""
+    tellings: list[tuple[int, Body]] = []
+    entries: list[Entry] = []
+    for number, body in read_lines(path, store):
+        entry = entry_of(body, number)
+        if entry is not None:
+            entries.append(entry)
+        else:
+            tellings.append((len(entries), body))
+    found = [Sending(message) for message in decoded(entries)]
+    vocabulary = ""
+    for sending in found:
+        if isinstance(sending.message.says, OpenSession):
+            vocabulary = sending.message.says.vocabulary_id
+        sending.vocabulary_id = vocabulary
+    _tell(found, tellings)
+    return found
+
+
+def _tell(found: Sequence[Sending], tellings: Iterable[tuple[int, Body]]) -> None:
+    """Note what other lines tell of the sendings before them. Verdicts come in the
+    order of the blocks; a refusal voids those that are out."""
+    waiting: deque[Sending] = deque()
+    done = 0
+    for before, body in tellings:
+        for sending in found[done:before]:
+            if sending.entry.what == "open":
+                waiting.clear()
+            elif sending.entry.what == "block":
+                waiting.append(sending)
+        done = before
+        match body:
+            case {"event": "Verified", "drafted": int(drafted), "accepted": int(kept)}:
+                if waiting:
+                    verified = waiting.popleft()
+                    verified.drafted, verified.kept = drafted, kept
+                if kept < drafted:
+                    for sending in waiting:
+                        sending.void = True
+                    waiting.clear()
+            case {"event": "HeldBack", "kind": str(kind), "stand_in": str(words)}:
+                if before < len(found):
+                    found[before].stand_ins.append((kind, words))
+            case {"event": "Reckoned", "nats": int() | float() as nats}:
+                if before:
+                    last = found[before - 1]
+                    last.nats = (last.nats or 0.0) + float(nats)
+            case _:
+                pass
+
+
+def in_words(sending: Sending, detokenize: Detokenize) -> dict[str, str]:
+    """What a sending said, part by part, in the order in which it is read; empty where
+    it holds no message that can be read."""
+    if sending.entry.redacted:
+        return {"redacted": "what it said was taken out of this ledger"}
+    match sending.message.says:
+        case OpenSession() as said:
+            found = {"request": detokenize(said.prompt_ids)}
+            if said.text_ids:
+                found["text so far"] = detokenize(said.text_ids)
+        case DraftBlock() as block:
+            found = {}
+            if block.settled:
+                found["settled"] = detokenize(block.settled)
+            if block.drafted:
+                found["drafted"] = detokenize(block.drafted)
+        case None:
+            return {}
+    for kind, words in sending.stand_ins:
+        found[f"stands for {with_article(kind)}"] = words
+    if (verdict := _verdict(sending)) is not None:
+        found["verdict"] = verdict
+    if sending.message.padding and isinstance(sending.message.says, OpenSession):
+        found["padding"] = f"{sending.message.padding:,} bytes that say nothing"
+    return found
+
+
+def plain(sending: Sending, detokenize: Detokenize | None) -> dict[str, Any]:
+    """A sending as plain values, for JSON."""
+    said = in_words(sending, detokenize) if detokenize else {}
+    return {
+        "redacted": sending.entry.redacted,
+        "padding": sending.message.padding,
+        "words": said,
+        "drafted": sending.drafted,
+        "kept": sending.kept,
+        "void": sending.void,
+        "nats": sending.nats,
+    }
+
+
+def _verdict(sending: Sending) -> str | None:
+    if sending.void:
+        return "none: it stood behind a redrawn word"
+    if sending.drafted is None or sending.kept is None:
+        return None
+    if not sending.drafted:
+        return "a word was drawn"
+    if sending.kept == sending.drafted:
+        return "all drafted tokens kept"
+    return f"{sending.kept} of {sending.drafted} drafted tokens kept"
+
+
+def last_text(found: Sequence[Sending]) -> Iterator[Sending]:
+    """The sendings from the last opening on; all where there is none."""
+    opened = [at for at, one in enumerate(found) if one.entry.what == "open"]
+    yield from found[opened[-1] :] if opened else found
+
 
 RUN = 4
 """So many words in a row are a quotation; fewer are everybody's."""

@@ -7,7 +7,7 @@ chooses the one that a method needs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,13 +21,15 @@ from decoding_core.messages import (
     Verdict,
 )
 from decoding_core.protocols import Engine, Verifier
-from decoding_core.sampling import log_softmax
+from decoding_core.sampling import Floats, log_softmax
 from decoding_core.verifier import (
     BlockReader,
     BlocksOut,
     VerifierHere,
     VerifierRole,
+    common_prefix,
     count_kept,
+    read_text,
     role_of,
 )
 
@@ -181,4 +183,58 @@ class EdgeBaseVerifier:
     def close(self) -> None:
         """End the text on both sides."""
         self._base.close()
+        self._inner.close()
+
+
+_KEPT = 96
+"""Rows that are remembered: those of a window of the longest drafts, and more."""
+
+
+class RememberedRows:
+    """An `Engine` that computes no row of logits a second time while it is asked about
+    one text: what follows the same tokens is the same."""
+
+    def __init__(self, inner: Engine) -> None:
+        self._inner = inner
+        self._read: list[int] = []  # the text that the rows are of
+        self._rows: dict[int, Floats] = {}  # by how many tokens stand before
+        self.tokens: list[int] = []
+        """What its reader takes to be read."""
+
+    @property
+    def position(self) -> int:
+        """How many tokens that are."""
+        return len(self.tokens)
+
+    @property
+    def vocabulary_id(self) -> str:
+        """Hash of the model's token list."""
+        return self._inner.vocabulary_id
+
+    def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
+        """Logits (rows, V), computed where they are not remembered; raises what the
+        engine inside raises."""
+        wanted = [*self.tokens, *token_ids]
+        same, end = common_prefix(self._read, wanted), len(wanted)
+        if same < end:  # it is another text from there on, or a longer one
+            self._rows = {at: row for at, row in self._rows.items() if at <= same}
+        asked = range(end - rows + 1, end + 1)
+        lacking = [at for at in asked if at not in self._rows]
+        if lacking:
+            found = read_text(self._inner, wanted, end + 1 - lacking[0])
+            self._rows.update(zip(range(lacking[0], end + 1), found, strict=True))
+            if same < end:
+                self._read = list(wanted)
+        self.tokens = wanted
+        answer = np.stack([self._rows[at] for at in asked])
+        for at in sorted(self._rows)[:-_KEPT]:
+            del self._rows[at]
+        return answer
+
+    def rollback(self, position: int) -> None:
+        """Forget everything after the first `position` tokens."""
+        del self.tokens[position:]
+
+    def close(self) -> None:
+        """Free the engine inside."""
         self._inner.close()

@@ -6,7 +6,7 @@ import pytest
 
 from decoding_core.errors import InvalidSettingsError
 from edge_app.evaluation.cases import History
-from edge_app.retrieval.passages import (
+from edge_app.retrieval.context import (
     PASSAGES,
     RetrievalContext,
     RetrievalQuery,

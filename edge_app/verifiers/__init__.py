@@ -1,1 +1,0 @@
-"""The verifiers that a loop may ask: a server, the base, nobody."""
