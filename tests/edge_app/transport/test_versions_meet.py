@@ -15,7 +15,7 @@ from decoding_core.messages import VERSION
 from decoding_core.versions import HEADER, SPOKEN, Versions
 from decoding_core.wire_json import open_to_json
 from edge_app.transport import client
-from edge_app.transport import problems as device_problems
+from edge_app.transport import client as device_problems
 from edge_app.transport import verifier as cloud
 from edge_app.transport.verifier import CloudVerifier
 from tests.cloud_api.cloud_fakes import (
