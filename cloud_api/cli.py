@@ -12,13 +12,13 @@ from decoding_core.foreign_text import gate_output, one_line
 from models.lazy_commands import LazyGroup
 
 _COMMANDS = {
-    "init": "cloud_api.commands.init",
-    "serve": "cloud_api.commands.serve",
-    "pair": "cloud_api.commands.pair",
-    "users": "cloud_api.commands.users",
-    "devices": "cloud_api.commands.devices",
-    "backup": "cloud_api.commands.backup",
-    "restore": "cloud_api.commands.restore",
+    "init": "cloud_api.commands.serve:init",
+    "serve": "cloud_api.commands.serve:serve",
+    "pair": "cloud_api.commands.people:pair",
+    "users": "cloud_api.commands.people:users",
+    "devices": "cloud_api.commands.people:devices",
+    "backup": "cloud_api.commands.people:backup",
+    "restore": "cloud_api.commands.people:restore",
     "doctor": "cloud_api.commands.doctor",
 }
 

@@ -1,17 +1,9 @@
-"""The connections of the server: which may stay, and for how long each may keep the
-server waiting.
+"""TLS on the port that the server listens on, beside HTTP in the clear where that may
+be: on loopback, where a proxy or the person's own programs ask so.
 
-Anybody who reaches the port can open connections, so those on which no request has
-carried a token yet (the *strangers*) have limits of their own: beyond them the oldest
-stranger has to go, not the newest, for a device that has just come is about to show its
-token. The household's connections are never closed for a stranger's sake, and the
-household never takes the last places from strangers: health checks carry no token. Nor
-can one user take all places of the household.
-
-The `Door` decides; it is pure, and time is passed in. uvicorn itself waits for a header
-or a body for ever, and for as many clients as there are: `HttpConnection` and
-`StreamConnection` tell the door what each of uvicorn's connections waits for, and close
-it when the door says so. `VerifierServer` is uvicorn with these two.
+The first byte of a connection tells which it is. The door knows a connection from its
+first moment on, also while hands are shaken: uvicorn and asyncio by themselves would
+let anybody open as many as the system has files, and leave them at that.
 """
 
 from __future__ import annotations
@@ -20,6 +12,8 @@ import asyncio
 import ipaddress
 import signal
 import socket
+import ssl
+from asyncio.sslproto import SSLProtocol
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
@@ -33,13 +27,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
+from cloud_api import problems
 from cloud_api.engine.scheduler import EngineThread
 from cloud_api.errors import QuotaError
-from cloud_api.http import problems
-from cloud_api.http.stream import OpenStreams
-from cloud_api.sessions.quotas import Bookings
-from cloud_api.sessions.service import Service
+from cloud_api.service import Service
+from cloud_api.session import Bookings
 from cloud_api.settings import DoorLimits
+from cloud_api.stream import OpenStreams
 
 FRAME_LIMIT = 64 << 10
 """No frame of a device is nearly so large."""
@@ -462,3 +456,134 @@ def configuration(app: FastAPI, http: type[asyncio.Protocol]) -> uvicorn.Config:
         timeout_keep_alive=REST_SECONDS,
         timeout_graceful_shutdown=1,
     )
+
+
+_HANDSHAKE = 0x16
+"""The first byte of a TLS connection: a record with a handshake."""
+
+
+class FirstByte(asyncio.Protocol):
+    """A connection until its first byte has come, and, where that begins TLS, until
+    hands are shaken; then `HttpConnection` takes its place. Made by uvicorn for each
+    connection: see `first_byte`."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        context: ssl.SSLContext,
+        plain: bool,
+    ) -> None:
+        self._arguments = config, server_state, app_state, _loop
+        self._context = context
+        self._plain = plain
+        self._loop = _loop or asyncio.get_running_loop()
+        self._waiting: set[Any] = server_state.connections
+        self._door: Door = app_state[DOOR]
+        self._visit = Visit("", lambda _: None)
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(  # type: ignore[override]  # asyncio says: any transport
+        self, transport: asyncio.Transport
+    ) -> None:
+        """Enter the connection at the door."""
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        address = peer[0] if isinstance(peer, tuple) else ""
+        self._visit = Visit(address, lambda _: transport.abort())
+        self._waiting.add(self)
+        self._door.enter(self._visit, self._loop.time())
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """The client has gone before it said anything."""
+        self.leave()
+
+    def data_received(self, data: bytes) -> None:
+        """Hand the connection over to TLS or to HTTP."""
+        transport = self._transport
+        assert transport is not None
+        if transport.is_closing():
+            return
+        if data[0] == _HANDSHAKE:
+            http = _HttpOverTls(self, *self._arguments)
+            tls = _Handshake(self, self._loop, http, self._context)
+            transport.set_protocol(tls)
+            tls.connection_made(transport)
+            tls.read_first(data)
+        elif self._plain:
+            self.leave()
+            plain = HttpConnection(*self._arguments)
+            transport.set_protocol(plain)
+            plain.connection_made(transport)
+            plain.data_received(data)
+        else:
+            transport.write(raw_answer(problems.no_tls()))
+            transport.close()
+
+    def leave(self) -> None:
+        """Be no more: another protocol has the connection, or nobody."""
+        self._waiting.discard(self)
+        self._door.leave(self._visit)
+
+    def shutdown(self) -> None:
+        """Hang up, as the server ends; uvicorn calls this."""
+        if self._transport is not None:
+            self._transport.abort()
+
+
+class _HttpOverTls(HttpConnection):
+    """HTTP, once hands are shaken. It enters the door for itself."""
+
+    def __init__(self, arrived: FirstByte, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._arrived = arrived
+
+    def connection_made(  # type: ignore[override]  # as uvicorn has it
+        self, transport: asyncio.Transport
+    ) -> None:
+        """Take the place of the connection that waited."""
+        self._arrived.leave()
+        super().connection_made(transport)
+
+
+class _Handshake(SSLProtocol):
+    """asyncio's TLS over a connection that has begun. It leaves the door where hands
+    are never shaken."""
+
+    def __init__(
+        self,
+        arrived: FirstByte,
+        loop: asyncio.AbstractEventLoop,
+        http: HttpConnection,
+        context: ssl.SSLContext,
+    ) -> None:
+        super().__init__(loop, http, context, None, server_side=True)  # type: ignore[arg-type]  # typeshed: a loop with Windows' pipes, and one who waits
+        self._arrived = arrived
+
+    def read_first(self, data: bytes) -> None:
+        """Read bytes that came before this protocol had the connection."""
+        while data:
+            buffer = self.get_buffer(len(data))
+            count = min(len(buffer), len(data))
+            buffer[:count] = data[:count]
+            self.buffer_updated(count)
+            data = data[count:]
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """The client has gone, before or after hands were shaken."""
+        self._arrived.leave()
+        super().connection_lost(exc)
+
+
+def first_byte(context: ssl.SSLContext, *, plain: bool) -> type[asyncio.Protocol]:
+    """What uvicorn is to make of each connection: `FirstByte` with these settings; HTTP
+    in the clear is answered where `plain`, else told to come with TLS."""
+
+    class Arrival(FirstByte):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options, context=context, plain=plain)
+
+    return Arrival

@@ -1,8 +1,24 @@
-"""What can go wrong in the service besides the errors of `decoding_core`."""
+"""What can go wrong in the service, and a log that neither shows content nor fills a
+disk.
+
+Exceptions are named, not quoted, and what repeats is counted.
+"""
 
 from __future__ import annotations
 
+import logging
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
 from decoding_core.errors import CloudBusyError, DecodingError
+from decoding_core.foreign_text import escaped
+
+_OURS = "cloud_api"
+LINES = 5
+"""Records of one place in the code that are shown in one period."""
+PERIOD_SECONDS = 60.0
 
 
 class LoadingError(DecodingError):
@@ -58,3 +74,86 @@ class PeopleError(DecodingError):
 
 class PairingRefusedError(DecodingError):
     """A code is not, or no longer, good for pairing. Answered 403, with the reason."""
+
+
+class NamingFormatter(logging.Formatter):
+    """Writes the type of an exception and where it was raised, never its message.
+
+    A message of a library may quote what it was given: ids, prompts, frames. A line of
+    the log is one line, whatever a client put into its path or headers.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """The message on one line, with what would steer a terminal escaped."""
+        said = escaped(super().formatMessage(record))
+        return said.replace("\n", "\\n").replace("\t", "\\t")
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is logging's
+        """The exception's type and the line that raised it."""
+        return named(ei)
+
+    def formatStack(self, stack_info: str) -> str:  # noqa: ARG002, N802
+        """Nothing: a stack says no more than the exception's place."""
+        return ""
+
+
+def named(exc_info: Any) -> str:
+    """An exception's type and the line that raised it."""
+    kind, _, trace = exc_info
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = getattr(kind, "__name__", "no exception")
+    if trace is None:
+        return name
+    return f"{name} in {trace.tb_frame.f_code.co_qualname}, line {trace.tb_lineno}"
+
+
+class SeldomFilter(logging.Filter):
+    """Shows a few records of each fault and each place in the code, then counts those
+    that follow until the period is over; the next one shown tells how many they were.
+
+    Strangers can make the server log, by bad requests or by using up its files.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._seen: dict[tuple[str, int, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to show a record."""
+        fault = named(record.exc_info) if record.exc_info else ""
+        key, now = (record.pathname, record.lineno, fault), self._clock()
+        began, count = self._seen.get(key, (now, 0))
+        note = ""
+        if now - began >= PERIOD_SECONDS:
+            if count > LINES:
+                note = f" ({count - LINES} more of these were not shown)"
+            began, count = now, 0
+        self._seen[key] = began, count + 1
+        if count == LINES - 1:
+            note += " (what follows of these is counted, not shown)"
+        if note:
+            record.msg, record.args = record.getMessage() + note, ()
+        return count < LINES
+
+
+def _is_no_denial(record: logging.LogRecord) -> bool:
+    """uvicorn takes a WebSocket that was denied with a full answer for a fault."""
+    return record.msg != "ASGI callable returned without completing handshake."
+
+
+def configure_logging() -> None:
+    """Send warnings and errors to standard error, named and not quoted."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(NamingFormatter("%(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(_is_no_denial)
+    handler.addFilter(SeldomFilter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+
+
+def log_fault(where: str) -> None:
+    """Note the exception being handled, by its type and place."""
+    logging.getLogger(_OURS).error("a fault in %s", where, exc_info=True)

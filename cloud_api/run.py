@@ -11,22 +11,161 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from base.owner_only import may_be_swapped, write_whole
-from cloud_api import logs
-from cloud_api.app import create_app
-from cloud_api.connections import WAITING, HttpConnection, VerifierServer
-from cloud_api.engine.loading import LoadProgress, ModelOptions, load_models
-from cloud_api.errors import PeopleError, ServerError
-from cloud_api.people.admission import Admission, Tls
+from fastapi import FastAPI
+
+from base.locks import lock
+from base.owner_only import may_be_swapped, open_private, write_whole
+from cloud_api import openai, pairing, problems, routes, status, stream
+from cloud_api.admission import Admission, Tls
+from cloud_api.auth import Authority
+from cloud_api.connections import (
+    ANSWERS,
+    DOOR,
+    WAITING,
+    Door,
+    HttpConnection,
+    VerifierServer,
+    first_byte,
+)
+from cloud_api.engine.loading import load_models
+from cloud_api.engine.models import LoadProgress, ModelOptions, Models
+from cloud_api.engine.scheduler import EngineThread
+from cloud_api.errors import PeopleError, ServerError, configure_logging
+from cloud_api.household import Household
+from cloud_api.middleware import (
+    AdmitOpenings,
+    Authenticate,
+    CatchAllErrors,
+    CountAnswers,
+    LimitBody,
+    OpenAIErrors,
+)
+from cloud_api.openai import GeneralistTexts
+from cloud_api.service import Service
 from cloud_api.settings import DoorLimits, ServerSettings
-from cloud_api.tls import first_byte
+from cloud_api.status import StatusVisits
 from decoding_core.foreign_text import one_line
+
+FILE_NAME = "cloud.lock"
+
+
+@contextmanager
+def state_lock(folder: Path, *, shared: bool = False) -> Iterator[None]:
+    """Hold the folder while the block runs; the lock ends with the process, however
+    that ends.
+
+    Raises:
+        ServerError: another process holds it, and both may not.
+    """
+    path = folder / FILE_NAME
+    handle = open_private(path, os.O_RDWR | os.O_CREAT)
+    try:
+        try:
+            lock(handle, shared=shared)
+        except OSError as error:
+            raise ServerError(
+                f"another server works from {folder} already{_holder(handle)}; stop "
+                "that one, or let SPECSTEER_HOME name another folder"
+            ) from error
+        if not shared:
+            os.ftruncate(handle, 0)
+            os.write(handle, b"%d\n" % os.getpid())
+        yield
+    finally:
+        os.close(handle)
+
+
+def _holder(handle: int) -> str:
+    """Which process wrote its number into the lock file, in words."""
+    written = os.read(handle, 20).strip()
+    return f" (process {int(written)})" if written.isdigit() else ""
+
+
+_SWEEP_SECONDS = 5.0
+_JOIN_SECONDS = 0.5
+
+
+def create_app(
+    settings: ServerSettings,
+    load: Callable[[], Models],
+    authority: Authority,
+    fingerprint: str = "",
+    progress: LoadProgress | None = None,
+) -> FastAPI:
+    """The application for those that `authority` knows. `load` runs in the engine
+    thread when the application starts, and writes how far it is into `progress`;
+    `app.state` holds the `service`, the `engine` (thread), the `door`, the `progress`
+    and the `household`, which is None where one token is for all. Devices are paired
+    with a household alone, and see the certificate of this `fingerprint`."""
+    app = FastAPI(
+        title="SpecSteer verifier",
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+    )
+    app.state.engine = EngineThread(load)
+    app.state.door = Door(settings.door)
+    app.state.progress = progress or LoadProgress()
+    app.state.visits = StatusVisits(authority)
+    app.state.answers = Counter()
+    app.state.started = time.time()
+    app.state.service = Service(settings, app.state.engine)
+    app.state.streams = stream.OpenStreams(settings.user)
+    app.state.service.when_streams_end(app.state.streams.end)
+    for router in (routes.router, stream.router, status.router):
+        app.include_router(router, responses=problems.DESCRIBED)
+    if settings.openai:
+        app.state.texts = GeneralistTexts(app.state.service, app.state.engine)
+        app.include_router(openai.router)
+    app.state.household = authority if isinstance(authority, Household) else None
+    if app.state.household is not None:
+        app.include_router(pairing.router, responses=problems.DESCRIBED)
+        app.state.pairing = pairing.PairingQueue(app.state.household, fingerprint)
+    problems.install(app, routes.FIELD_NAMES | pairing.FIELD_NAMES)
+    # The last added is the first asked.
+    app.add_middleware(LimitBody, limit=settings.body_bytes)
+    app.add_middleware(AdmitOpenings, admit=app.state.service.admit)
+    app.add_middleware(Authenticate, authority=authority)
+    app.add_middleware(CatchAllErrors)
+    app.add_middleware(OpenAIErrors)
+    app.add_middleware(CountAnswers, answers=app.state.answers)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
+    service: Service = app.state.service
+    app.state.engine.start()
+
+    async def sweep() -> None:
+        """Forget idle sessions every few seconds."""
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            service.expire()
+
+    tasks = [asyncio.create_task(sweep())]
+    household: Household | None = app.state.household
+    if household is not None:
+        tasks.append(asyncio.create_task(household.watch(service.end_device)))
+    try:
+        yield {DOOR: app.state.door, ANSWERS: app.state.answers}
+    finally:
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        close: Any = app.state.engine.close
+        await asyncio.to_thread(close, _JOIN_SECONDS)
+
 
 _OTHER_FILES = 64
 """Descriptors for what is no connection, or one that is about to be closed."""
@@ -57,7 +196,7 @@ def serve(options: ModelOptions, admission: Admission, doorway: Doorway) -> bool
     """
     check_announce(doorway.announce)
     listener = listen(doorway.host, doorway.port)
-    logs.configure()
+    configure_logging()
     connections = room_for_connections(DoorLimits().connections)
     settings = ServerSettings(door=DoorLimits(connections), openai=doorway.openai)
     tls, people = admission.tls, admission.household

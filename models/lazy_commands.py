@@ -87,7 +87,7 @@ class LazyGroup(Group):
     """Finds commands by name and imports only the one that is called."""
 
     modules: Mapping[str, str] = {}
-    """Where each command's module is; it is called `command` there."""
+    """Where each command is, as `module:name`, or `module` for its `command`."""
     headings: Mapping[str, Sequence[str]] = {}
     """Names of the commands under each heading of the help; others come last."""
 
@@ -101,7 +101,8 @@ class LazyGroup(Group):
         del ctx
         if cmd_name not in self.modules:
             return None
-        command: click.Command = import_module(self.modules[cmd_name]).command
+        module, _, name = self.modules[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name or "command")
         return command
 
     def format_commands(

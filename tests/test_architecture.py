@@ -42,7 +42,7 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
             "edge_app personal_store textual httpx httpcore requests torch",
         ),
         (
-            "cloud_api.engine.stock_models",
+            "cloud_api.engine.loading",
             "edge_app personal_store textual httpx requests torch llama_cpp",
         ),
         (

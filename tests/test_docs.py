@@ -13,7 +13,7 @@ import pytest
 
 import cloud_api.cli
 import edge_app.cli
-from cloud_api.commands.serve import command as serve
+from cloud_api.commands.serve import serve
 from decoding_core.methods import available
 from decoding_core.settings import MethodSettings
 from edge_app.commands.write import command as write

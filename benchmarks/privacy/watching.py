@@ -230,7 +230,7 @@ def tls_server(
     models: Mapping[str, Path], engine: EngineSettings, stop: threading.Event
 ) -> Iterator[tuple[str, str, str]]:
     """A server on loopback that speaks TLS; its address, token and certificate."""
-    from cloud_api.certificate import make_certificate
+    from cloud_api.admission import make_certificate
 
     pem, _ = make_certificate()
     certificate = pem[pem.index("-----BEGIN CERTIFICATE") :]

@@ -14,13 +14,11 @@ from typing import Any
 import click
 
 from base.owner_only import exposure
-from cloud_api.commands.lists import open_people
-from cloud_api.commands.serve import command as serve
-from cloud_api.commands.serve import models_wanted
-from cloud_api.engine.loading import ModelOptions, StockAddress
+from cloud_api.commands.people import open_people
+from cloud_api.commands.serve import models_wanted, serve
+from cloud_api.database import FILE_NAME as PEOPLE_FILE
+from cloud_api.engine.models import ModelOptions, StockAddress
 from cloud_api.errors import ServerError
-from cloud_api.people.database import FILE_NAME as PEOPLE_FILE
-from cloud_api.state_lock import state_lock
 from decoding_core.errors import DecodingError, InvalidSettingsError, ModelError
 from decoding_core.foreign_text import one_line
 from models.folders import state_folder
@@ -149,7 +147,7 @@ def _port(options: Mapping[str, Any]) -> str:
         run.listen(host, port).close()
     except ServerError as error:
         try:
-            with state_lock(state_folder()):
+            with run.state_lock(state_folder()):
                 pass
         except ServerError as running:
             if "in use" in str(error):
@@ -171,11 +169,11 @@ def _certificate(options: Mapping[str, Any]) -> str:
     # OpenSSL is loaded for it, which a server with its own certificate does without.
     from cryptography import x509
 
-    from cloud_api import certificate
+    from cloud_api import admission
 
-    certificate.context_of_files(given, options["tls_key"])
+    admission.context_of_files(given, options["tls_key"])
     text = given.read_text("utf-8", "replace")
-    certificate.fingerprint_of(text)  # raises for a file without one
+    admission.fingerprint_of(text)  # raises for a file without one
     pem = text[text.find("-----BEGIN CERTIFICATE-----") :]
     end = x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc
     days = (end - datetime.now(UTC)).days

@@ -2,59 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from cloud_api.engine.models import Models
-from cloud_api.engine.served_model import ServedModel
-from models.running.settings import EngineSettings, usable_cores
+from cloud_api.engine.models import (
+    BLOCK,
+    LoadProgress,
+    ModelOptions,
+    Models,
+    ServedModel,
+    StockAddress,
+)
+from models.running.interface import Model, TextSlots
+from models.running.settings import usable_cores
 
-BLOCK = 8
-"""Tokens of a usual block: what the server's models read most of the time."""
 _LONGEST_CONTEXT = 8192  # caches for all that a large model can read would fill memory
-
-
-@dataclass(frozen=True, slots=True)
-class StockAddress:
-    """A model that a stock server (vLLM) runs."""
-
-    url: str
-    model: str = ""
-    """The name it is served by; "" where the server serves a single one."""
-    key: str = field(default="", repr=False)
-    """Of the server, where it wants one."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """Which models the server runs, and how."""
-
-    generalist: Path | StockAddress
-    base: Path | StockAddress | None
-    """None: the devices run it. Behind an address only where the generalist is."""
-    slots: int = 4
-    context_length: int | None = None
-    """Tokens per text; None: as many as the models were trained for, up to 8,192."""
-    engine: EngineSettings = field(default_factory=EngineSettings)
-    tokenizer: Path | None = None
-    """Where the tokens of a generalist behind an address are read; None: they are the
-    base's."""
-    kv_tokens: int | None = None
-    """The most tokens that all texts of a model hold together, which then share one
-    pool of memory; None: `context_length` for each of the slots."""
-    unload_seconds: float | None = None
-    """After so long without a request the models' memory is given back, until the next
-    comes; None: never."""
-
-
-@dataclass(slots=True)
-class LoadProgress:
-    """How far the models are loaded; written by the engine thread, read by others."""
-
-    role: str = ""
-    """Which is being loaded: `generalist` or `base`; empty before and after."""
-    share: float = 0.0
-    """Of that one, from 0 to 1."""
 
 
 def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> Models:
@@ -68,12 +30,13 @@ def load_models(options: ModelOptions, progress: LoadProgress | None = None) -> 
     """
     if isinstance(options.generalist, StockAddress):
         # Its HTTP client is loaded for those alone who have named a server.
+
         from cloud_api.engine.stock_models import connect_models
 
         return connect_models(options, options.generalist)
     assert not isinstance(options.base, StockAddress)
     # An engine costs a second to import; the server must listen before that.
-    from models.running.interface import Model, TextSlots, check_one_vocabulary
+    from models.running.interface import check_one_vocabulary
     from models.running.loading import load_model
     from models.running.threads import fit_threads
 

@@ -2,19 +2,157 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloud_api.engine.served_model import ServedModel
+from cloud_api.errors import ServerError
 from decoding_core.errors import VocabularyMismatchError
 from decoding_core.protocols import BatchEngine
 from decoding_core.verifier import VerifierRole
+from models.running.interface import Model, TextSlots
+from models.running.settings import EngineSettings
 
 if TYPE_CHECKING:
     from models.running.interface import Model
+
+
+BLOCK = 8
+"""Tokens of a usual block: what the server's models read most of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StockAddress:
+    """A model that a stock server (vLLM) runs."""
+
+    url: str
+    model: str = ""
+    """The name it is served by; "" where the server serves a single one."""
+    key: str = field(default="", repr=False)
+    """Of the server, where it wants one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """Which models the server runs, and how."""
+
+    generalist: Path | StockAddress
+    base: Path | StockAddress | None
+    """None: the devices run it. Behind an address only where the generalist is."""
+    slots: int = 4
+    context_length: int | None = None
+    """Tokens per text; None: as many as the models were trained for, up to 8,192."""
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    tokenizer: Path | None = None
+    """Where the tokens of a generalist behind an address are read; None: they are the
+    base's."""
+    kv_tokens: int | None = None
+    """The most tokens that all texts of a model hold together, which then share one
+    pool of memory; None: `context_length` for each of the slots."""
+    unload_seconds: float | None = None
+    """After so long without a request the models' memory is given back, until the next
+    comes; None: never."""
+
+
+@dataclass(slots=True)
+class LoadProgress:
+    """How far the models are loaded; written by the engine thread, read by others."""
+
+    role: str = ""
+    """Which is being loaded: `generalist` or `base`; empty before and after."""
+    share: float = 0.0
+    """Of that one, from 0 to 1."""
+
+
+class ServedModel:
+    """A model that is not always loaded. What is told of it holds while it is not."""
+
+    def __init__(self, opened: TextSlots, reopen: Callable[[], TextSlots]) -> None:
+        """Serve `opened`; `reopen` gives the same model once more, after it was
+        closed."""
+        self.name = opened.name
+        self.vocabulary_id = opened.vocabulary_id
+        self.vocabulary_size = opened.vocabulary_size
+        self.context_length = opened.context_length
+        self.slots = opened.slots
+        self.loads = 1
+        """How often it was loaded."""
+        self._opened: TextSlots | None = opened
+        self._reopen = reopen
+        self._users = 0
+        self._lock = threading.Lock()
+        self._counting = threading.Lock()
+        """Held for a moment alone, unlike the other, with which a model is loaded."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is in memory now."""
+        return self._opened is not None
+
+    @property
+    def in_use(self) -> bool:
+        """Whether somebody besides the engine thread needs it to stay loaded."""
+        return self._users > 0
+
+    def opened(self) -> TextSlots:
+        """The model with empty caches, if it was not loaded; loading takes as long as
+        it takes.
+
+        Raises:
+            ModelError: it cannot be loaded any more.
+            ServerError: its file is another model's now.
+        """
+        with self._lock:
+            if self._opened is None:
+                again = self._reopen()
+                if again.vocabulary_id != self.vocabulary_id:
+                    again.close()
+                    raise ServerError(
+                        f"another model has taken the place of '{self.name}'; start "
+                        "the server again"
+                    )
+                self._opened = again
+                self.loads += 1
+            return self._opened
+
+    def rest(self) -> None:
+        """Give the memory back, unless somebody needs the model. Returns at once, also
+        while it is being loaded."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if not self._users and self._opened is not None:
+                self._opened.close()
+                self._opened = None
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def model(self) -> Iterator[Model]:
+        """The model's vocabulary and chat template, while the block runs; raises as
+        `opened` does."""
+        with self._counting:
+            self._users += 1
+        try:
+            yield self.opened().model
+        finally:
+            with self._counting:
+                self._users -= 1
+
+    def interrupt(self) -> None:
+        """Abort a long evaluation, from another thread; the model is not used again."""
+        opened = self._opened
+        if opened is not None:
+            opened.interrupt()
+
+    def close(self) -> None:
+        """Free the memory."""
+        if self._opened is not None:
+            self._opened.close()
 
 
 @dataclass(slots=True)

@@ -8,27 +8,30 @@ compared with the server's own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
-from cloud_api.engine.loading import BLOCK, ModelOptions, StockAddress
-from cloud_api.engine.models import Models
-from cloud_api.engine.stock_client import StockClient
-from cloud_api.engine.stock_server import BY_ID, StockEngine, StockModel
-from cloud_api.engine.token_names import (
-    TokenNames,
-    check_names,
-    names_in,
-    read_names,
+from cloud_api.engine.models import (
+    BLOCK,
+    ModelOptions,
+    Models,
+    StockAddress,
 )
+from cloud_api.engine.stock_client import StockClient, StockServerError
+from cloud_api.engine.stock_server import BY_ID, StockEngine, StockModel
 from decoding_core.errors import (
     CloudBusyError,
     EngineError,
     InvalidSettingsError,
+    VocabularyMismatchError,
 )
+from decoding_core.foreign_text import escaped, one_line
 from decoding_core.protocols import BatchEngine
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import VerifierRole
+from models.files import find
+from models.local.describing import token_names
 from models.running.interface import Model, TextSlots
 
 
@@ -51,7 +54,7 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
     if options.tokenizer is not None:
         names = read_names(options.tokenizer)
     elif local is not None:
-        names = names_in(local.vocabulary)
+        names = local.vocabulary.names()
     else:
         raise InvalidSettingsError(
             "which tokens the generalist has must be known here: give --base, the GGUF "
@@ -84,7 +87,11 @@ def connect_models(options: ModelOptions, generalist: StockAddress) -> Models:
 
 
 def _connect(
-    address: StockAddress, role: str, names: TokenNames, *, tells_by_id: bool = False
+    address: StockAddress,
+    role: str,
+    names: Sequence[bytes],
+    *,
+    tells_by_id: bool = False,
 ) -> StockModel:
     """The model at an address, known to have these tokens; raises as `connect_models`
     does, with the address in the sentence."""
@@ -110,7 +117,7 @@ def _connect(
 def _models(
     generalist: StockEngine,
     base: StockEngine | TextSlots | None,
-    names: TokenNames,
+    names: Sequence[bytes],
     text: Callable[[], AbstractContextManager[Model]] | None = None,
 ) -> Models:
     engines: list[BatchEngine] = [generalist]
@@ -135,7 +142,7 @@ def _models(
         base,
         at_once=base is not None,
         in_pieces=len(remote) < len(engines),
-        names=names.names,
+        names=names,
         check=check,
         text=text,
     )
@@ -169,3 +176,72 @@ def check_role(role: VerifierRole, *, base_by_id: bool) -> None:
             f"this server's base tells at most {BY_ID} tokens at once; ask for no more "
             "candidates"
         )
+
+
+_WORDS, _TEXT = 400, 6_000
+"""How many tokens are looked for on the server, in so many characters at most."""
+_SAMPLE = (
+    "Dear Ana, thank you! Straße 12, café; naïve — 你好, привет 🙂\n\tdef f(x): 3.14"
+)
+_LONGEST_NAME = 40
+
+
+def read_names(path: Path) -> Sequence[bytes]:
+    """The tokens of a GGUF file, or of a folder with a `tokenizer.json`; raises
+    ModelError where there is no such list, or a damaged one."""
+    alone = (path / "tokenizer.json").is_file()  # the rest of a model is not needed
+    return token_names(path if alone else find(path))
+
+
+def check_names(names: Sequence[bytes], client: StockClient, model: str) -> bool:
+    """Compare some hundred tokens with those of the server; False where it does not
+    say which it has.
+
+    Raises:
+        VocabularyMismatchError: one differs.
+        DecodingError: as `StockClient.post` does.
+    """
+    body = {
+        "model": model,
+        "prompt": _text_of(names),
+        "add_special_tokens": False,
+        "return_token_strs": True,
+    }
+    try:
+        answer = client.post("/tokenize", body)
+    except StockServerError as error:
+        if error.status in (404, 405, 501):
+            return False
+        raise
+    ids, words = answer.get("tokens"), answer.get("token_strs")
+    if not isinstance(ids, list) or not isinstance(words, list) or not ids:
+        return False
+    for token_id, word in zip(ids, words, strict=False):
+        if type(token_id) is not int or not isinstance(word, str):
+            return False
+        known = token_id < len(names)
+        here = names[token_id].decode("utf-8", "replace") if known else ""
+        if not known or here != word:
+            raise VocabularyMismatchError(
+                f"the {client.role}'s server at {client.url} has another vocabulary: "
+                f"its token {token_id} is {_shown(word)}, and here "
+                f"{_shown(here) if known else 'there is none'}; give the tokens of its "
+                "model with --generalist-tokenizer"
+            )
+    return True
+
+
+def _text_of(names: Sequence[bytes]) -> str:
+    """A text in which tokens from all over the vocabulary occur."""
+    words = []
+    for at in range(0, len(names), max(1, len(names) // _WORDS)):
+        name = names[at].decode("utf-8", "replace")
+        # How byte-level vocabularies and SentencePiece write a space.
+        word = name.removeprefix("Ġ").removeprefix("▁")
+        if word.isascii() and word.isalpha():
+            words.append(word)
+    return f"{_SAMPLE}\n{' '.join(words)[:_TEXT]}"
+
+
+def _shown(name: str) -> str:
+    return f"'{one_line(escaped(name))[:_LONGEST_NAME]}'"

@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloud_api.engine.stock_client import StockClient, StockServerError
-from cloud_api.engine.token_names import TokenNames
 from decoding_core.errors import (
     CloudBusyError,
     ContextFullError,
@@ -39,6 +38,7 @@ from decoding_core.errors import (
 from decoding_core.foreign_text import one_line
 from decoding_core.protocols import LogitRows, Reading
 from decoding_core.sampling import ArrayRows, Floats, Ids, likeliest_ids
+from models.running.interface import token_list_id
 
 MOST_CANDIDATES = 1000
 """However many a server would give: an answer of 500 rows then has 20 million bytes."""
@@ -99,7 +99,7 @@ class StockModel:
         self,
         client: StockClient,
         model: str,
-        names: TokenNames,
+        names: Sequence[bytes],
         *,
         tells_by_id: bool = False,
     ) -> None:
@@ -113,7 +113,8 @@ class StockModel:
         """
         self.client = client
         self.tells_by_id = tells_by_id
-        self.vocabulary_id, self.vocabulary_size = names.id, names.size
+        self.vocabulary_id = token_list_id(names)
+        self.vocabulary_size = len(names)
         self._salt = secrets.token_urlsafe(16)
         self._signature: tuple[Any, Any] | None = None
         """What each answer says of the model and of how the server was started."""

@@ -14,14 +14,12 @@ import httpx
 import numpy as np
 from websockets.sync import client as websocket
 
-from cloud_api.app import create_app
-from cloud_api.callers import OneToken
-from cloud_api.connections import HttpConnection, VerifierServer
+from cloud_api.auth import OneToken
+from cloud_api.connections import HttpConnection, VerifierServer, first_byte
 from cloud_api.engine import scheduler
 from cloud_api.engine.models import Models
-from cloud_api.run import address_of, listen
+from cloud_api.run import address_of, create_app, listen
 from cloud_api.settings import ServerSettings
-from cloud_api.tls import first_byte
 from decoding_core import wire_json
 from decoding_core.errors import ContextFullError
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest

@@ -13,17 +13,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
-from cloud_api.engine.token_names import TokenNames
 from decoding_core.sampling import log_softmax
+from models.running.interface import token_list_id
 from tests.cloud_api.cloud_fakes import VOCABULARY, logits_after
 from tests.waiting import moments
 
-NAMES = TokenNames([f"Ġw{n:02}".encode() for n in range(VOCABULARY)])
+NAMES = tuple(f"Ġw{n:02}".encode() for n in range(VOCABULARY))
+NAMES_ID = token_list_id(NAMES)
 
 
 def write_tokenizer(folder, names=NAMES):
     """A `tokenizer.json` of these tokens, the last of them an added one."""
-    *body, last = [one.decode() for one in names.names]
+    *body, last = [one.decode() for one in names]
     content = {
         "model": {"type": "BPE", "vocab": {name: at for at, name in enumerate(body)}},
         "added_tokens": [{"id": len(body), "content": last}],
@@ -119,7 +120,7 @@ class FakeVllm:
         elif path == "/v1/models":
             handler.say({"object": "list", "data": [self._card(n) for n in self.names]})
         elif path == "/tokenize":
-            words = self.words or [n.decode() for n in NAMES.names]
+            words = self.words or [n.decode() for n in NAMES]
             ids = list(range(len(words)))
             handler.say({"count": len(ids), "tokens": ids, "token_strs": words})
         elif path == "/v1/completions":

@@ -20,8 +20,7 @@ from cloud_api.connections import (
     network_of,
 )
 from cloud_api.engine.scheduler import AHEAD
-from cloud_api.errors import QuotaError
-from cloud_api.logs import LINES, PERIOD_SECONDS
+from cloud_api.errors import LINES, PERIOD_SECONDS, QuotaError
 from cloud_api.run import room_for_connections
 from cloud_api.settings import DoorLimits, ServerSettings, UserLimits
 from tests.cloud_api.cloud_fakes import (

@@ -7,8 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from cloud_api.engine.loading import ModelOptions, load_models
-from cloud_api.sessions.session import Session
+from cloud_api.engine.loading import load_models
+from cloud_api.engine.models import ModelOptions
+from cloud_api.session import Session
 from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, OpenSession, Terms, digest
 from decoding_core.verifier import EngineVerifier, role_of

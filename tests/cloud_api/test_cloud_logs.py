@@ -3,7 +3,7 @@
 import logging
 import sys
 
-from cloud_api.logs import LINES, PERIOD_SECONDS, NamingFormatter, SeldomFilter
+from cloud_api.errors import LINES, PERIOD_SECONDS, NamingFormatter, SeldomFilter
 
 
 class Screen(logging.Handler):

@@ -246,7 +246,7 @@ def test_a_stop_waits_for_no_model(command, environment):
 )
 def test_models_that_cannot_be_run_end_it(model_file, monkeypatch, load, sentence):
     monkeypatch.setattr(run, "load_models", load)
-    monkeypatch.setattr(run.logs, "configure", lambda: None)
+    monkeypatch.setattr(run, "configure_logging", lambda: None)
     models = ["--generalist", str(model_file), "--base", str(model_file)]
 
     code, words = refusal("--port", "0", *models, "--token", "x")

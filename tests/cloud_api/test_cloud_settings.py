@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 from cloud_api import run
-from cloud_api.callers import OWNER
+from cloud_api.auth import OWNER
 from cloud_api.cli import main
-from cloud_api.commands.serve import command
+from cloud_api.commands.serve import serve as command
 from cloud_api.errors import ServerError
-from cloud_api.settings_file import settings_of
-from cloud_api.state_lock import state_lock
+from cloud_api.run import state_lock
+from cloud_api.settings import settings_of
 from models.files import locate
 from models.local import memory
 from models.local.memory import MachineMemory

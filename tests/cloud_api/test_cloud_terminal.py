@@ -7,7 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cloud_api import logs
+from cloud_api import errors
 from cloud_api.cli import main
 from tests.hostile import HOSTILE, MARK, dangers
 
@@ -110,7 +110,7 @@ def test_a_line_of_the_log_is_one_line():
     record = logging.makeLogRecord(
         {"msg": "path %s", "args": (f"{HOSTILE}\nERROR forged\t",), "levelname": "INFO"}
     )
-    said = logs.NamingFormatter("%(levelname)s %(message)s").format(record)
+    said = errors.NamingFormatter("%(levelname)s %(message)s").format(record)
     assert said.startswith("INFO path HOSTILE\\x1b]52")
     assert said.endswith("HOSTILE\\nERROR forged\\t")
     assert dangers(said) == []

@@ -10,9 +10,13 @@ import httpx
 import pytest
 
 from cloud_api import run
-from cloud_api.certificate import context_of_files, fingerprint_of, make_certificate
+from cloud_api.admission import (
+    context_of_files,
+    fingerprint_of,
+    given_certificate,
+    make_certificate,
+)
 from cloud_api.errors import ServerError
-from cloud_api.people.admission import given_certificate
 from cloud_api.settings import DoorLimits
 from tests.cloud_api.cloud_fakes import (
     HEADERS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cloud_api.callers import Scope
+from cloud_api.auth import Scope
 from tests.cloud_api.openai.test_openai_routes import load
 from tests.cloud_api.people.people_fakes import household_server
 

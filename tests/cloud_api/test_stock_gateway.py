@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from cloud_api.cli import main
-from cloud_api.engine.loading import ModelOptions, StockAddress, load_models
+from cloud_api.engine.loading import load_models
+from cloud_api.engine.models import ModelOptions, StockAddress
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
 from decoding_core.messages import OpenSession
 from decoding_core.settings import MethodSettings
@@ -27,7 +28,7 @@ from tests.cloud_api.cloud_fakes import (
     running,
     with_text,
 )
-from tests.cloud_api.fake_vllm import NAMES, FakeVllm, write_tokenizer
+from tests.cloud_api.fake_vllm import NAMES_ID, FakeVllm, write_tokenizer
 from tests.waiting import PATIENCE, wait_until
 
 PROMPT = (1, 2, 3)
@@ -87,7 +88,7 @@ def request_of(method="steering"):
     settings = MethodSettings(
         method=method, candidates=10, draft_length=4, temperature=1.0
     )
-    return OpenSession(PROMPT, (), NAMES.id, settings.terms())
+    return OpenSession(PROMPT, (), NAMES_ID, settings.terms())
 
 
 def text_of(gateway, patience, before_block=lambda _: None, method="steering"):
@@ -212,7 +213,7 @@ def test_what_a_stock_server_cannot_do_is_refused_at_opening(gateway):
                 "version": 3,
                 "prompt_ids": [1],
                 "text_ids": [],
-                "vocabulary_id": NAMES.id,
+                "vocabulary_id": NAMES_ID,
                 "terms": {
                     field: getattr(request.terms, field)
                     for field in request.terms.__slots__

@@ -14,7 +14,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from cloud_api.certificate import make_certificate
+from cloud_api.admission import make_certificate
 from tests.cloud_api.cloud_fakes import PLAIN, open_session, wait_until_ready
 from tests.waiting import PATIENCE, ROOT, Elapsed, wait_until
 

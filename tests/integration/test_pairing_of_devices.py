@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import edge_app.cli
-from cloud_api.people import pairing
+from cloud_api import pairing
 from decoding_core.errors import (
     CertificateError,
     CloudRefusedError,

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from cloud_api.engine.stock_client import StockClient
+from cloud_api.engine.stock_models import read_names
 from cloud_api.engine.stock_server import StockModel
-from cloud_api.engine.token_names import read_names
 from decoding_core.methods.steering import log_steered
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.session import Patience

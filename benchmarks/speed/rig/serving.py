@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from base import python_child
 from benchmarks.speed.rig.engines import Pace, PacedBatch, TracedBatch
 from benchmarks.speed.rig.trace import Role, Trace, TraceLogits
-from cloud_api.engine.loading import ModelOptions, load_models
-from cloud_api.engine.models import Models
+from cloud_api.engine.loading import load_models
+from cloud_api.engine.models import ModelOptions, Models
 from decoding_core.errors import CloudBusyError, CloudUnreachableError
 from decoding_core.protocols import BatchEngine
 from edge_app.transport.client import Connection
@@ -146,9 +146,8 @@ def serve() -> None:
     """Run the server of the order that stands, with its token, in the first line of
     standard input, until that ends. Says its address in one line of JSON."""
     # FastAPI costs half a second that the device's process does not pay.
-    from cloud_api.app import create_app
-    from cloud_api.callers import OneToken
-    from cloud_api.run import listen
+    from cloud_api.auth import OneToken
+    from cloud_api.run import create_app, listen
     from cloud_api.settings import ServerSettings
 
     token, line = sys.stdin.readline().rstrip("\n").split(" ", 1)

@@ -3,8 +3,8 @@
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from cloud_api.auth.middleware import OPEN_PATHS, SCOPES_OF_PATHS
-from cloud_api.callers import OWNER, Caller, Scope
+from cloud_api.auth import OWNER, Caller, Scope
+from cloud_api.middleware import OPEN_PATHS, SCOPES_OF_PATHS
 from decoding_core import wire_json
 from tests.cloud_api.auth.test_cloud_auth import routes_of
 from tests.cloud_api.cloud_fakes import (

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import pytest
 
-from cloud_api.engine.loading import LoadProgress, ModelOptions, load_models
+from cloud_api.engine.loading import load_models
+from cloud_api.engine.models import LoadProgress, ModelOptions
 from decoding_core.errors import VocabularyMismatchError
 from models.running import loading, threads
 

@@ -9,9 +9,10 @@ from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import (
     AHEAD,
     CHUNK,
+    PromptPace,
+    Round,
     Scheduler,
 )
-from cloud_api.engine.slots import PromptPace, Round
 from cloud_api.errors import StaleBlockError
 from decoding_core.errors import (
     CloudBusyError,

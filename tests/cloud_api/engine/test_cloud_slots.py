@@ -13,9 +13,10 @@ from cloud_api.engine.models import Models
 from cloud_api.engine.scheduler import (
     LONGEST_PATIENCE_SECONDS,
     PATIENCE_SECONDS,
+    TENURE,
+    Round,
     Scheduler,
 )
-from cloud_api.engine.slots import TENURE, Round
 from decoding_core.messages import Verdict
 
 SECONDS_A_TOKEN = 0.001

@@ -5,11 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cloud_api.engine.loading import ModelOptions, load_models
-from cloud_api.engine.models import Models
-from cloud_api.engine.scheduler import Scheduler
-from cloud_api.engine.served_model import ServedModel
-from cloud_api.engine.slots import Round
+from cloud_api.engine.loading import load_models
+from cloud_api.engine.models import ModelOptions, Models, ServedModel
+from cloud_api.engine.scheduler import Round, Scheduler
 from cloud_api.errors import ServerError
 from decoding_core.errors import EngineError
 from decoding_core.messages import Verdict

@@ -11,11 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from cloud_api.engine import stock_client, stock_server
-from cloud_api.engine.loading import ModelOptions, StockAddress, load_models
+from cloud_api.engine.loading import load_models
+from cloud_api.engine.models import ModelOptions, StockAddress
 from cloud_api.engine.stock_client import StockClient, StockServerError, checked_url
-from cloud_api.engine.stock_models import check_role
+from cloud_api.engine.stock_models import check_names, check_role, read_names
 from cloud_api.engine.stock_server import StockEngine, StockModel
-from cloud_api.engine.token_names import TokenNames, check_names, read_names
 from decoding_core.errors import (
     CloudBusyError,
     ContextFullError,
@@ -31,6 +31,7 @@ from decoding_core.sampling import ArrayRows, log_softmax, log_sum_exp
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of, verify
 from models.files import locate
+from models.running.interface import token_list_id
 from models.running.loading import load_model
 from tests.cloud_api.cloud_fakes import (
     BASE,
@@ -427,7 +428,7 @@ def test_a_server_with_few_logprobs_says_how_many(vllm):
 
 
 def test_a_server_with_fewer_tokens_than_were_given(vllm):
-    names = TokenNames([*NAMES.names, b"more"])
+    names = (*NAMES, b"more")
     with pytest.raises(StockServerError, match="fewer tokens than the vocabulary"):
         StockModel(client_of(vllm), "", names)
 
@@ -533,11 +534,9 @@ def test_a_key_travels_in_a_header_alone(vllm):
 
 def test_tokens_of_a_file_of_a_folder_and_of_a_model_are_the_same(tmp_path):
     path = write_tokenizer(tmp_path)
-    assert read_names(tmp_path).names == tuple(NAMES.names)
-    assert read_names(tmp_path).id == NAMES.id
-    assert read_names(locate("specialist")).id == (
-        load_model(locate("specialist")).vocabulary_id
-    )
+    assert read_names(tmp_path) == NAMES
+    specialist = locate("specialist")
+    assert token_list_id(read_names(specialist)) == load_model(specialist).vocabulary_id
     path.write_text('{"model": {"vocab": {"a": 900000000}}}')
     with pytest.raises(ModelError, match="names its tokens in no known way"):
         read_names(tmp_path)
@@ -546,7 +545,7 @@ def test_tokens_of_a_file_of_a_folder_and_of_a_model_are_the_same(tmp_path):
 def test_a_server_with_other_tokens_is_refused(vllm):
     client = client_of(vllm)
     assert check_names(NAMES, client, "small-talk")
-    vllm.words = [*(n.decode() for n in NAMES.names[:5]), "other\x1b"]
+    vllm.words = [*(n.decode() for n in NAMES[:5]), "other\x1b"]
     with pytest.raises(VocabularyMismatchError, match=r"token 5 is 'other.*'Ġw05'"):
         check_names(NAMES, client, "small-talk")
     vllm.fault = only("/tokenize", saying({"detail": "Not Found"}, 404))

@@ -10,7 +10,7 @@ from socket import SHUT_RDWR
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from cloud_api import app
+from cloud_api import run
 from decoding_core import wire_json
 from decoding_core.messages import DraftBlock, Kind, Problem, Signal, Verdict
 from decoding_core.methods import available, build_for_server
@@ -386,7 +386,7 @@ def test_silent_streams_end_when_the_device_ends_their_session(server, client):
 
 
 def test_a_stream_ends_when_its_session_was_idle_for_too_long(monkeypatch):
-    monkeypatch.setattr(app, "_SWEEP_SECONDS", 0.001)
+    monkeypatch.setattr(run, "_SWEEP_SECONDS", 0.001)
     request = open_request()
     frames = frames_of(request)
     with (

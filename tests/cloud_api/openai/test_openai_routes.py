@@ -8,9 +8,10 @@ import httpx
 import numpy as np
 import pytest
 
-from cloud_api.callers import OWNER, Scope
-from cloud_api.engine.loading import ModelOptions, load_models
-from cloud_api.openai import writing
+from cloud_api import openai as writing
+from cloud_api.auth import OWNER, Scope
+from cloud_api.engine.loading import load_models
+from cloud_api.engine.models import ModelOptions
 from decoding_core.protocols import Reading
 from decoding_core.sampling import likeliest
 from models.chat import prompt_ids
@@ -252,7 +253,7 @@ def test_who_may_not_ask_is_told_as_clients_know(server):
 
 def test_it_needs_a_scope_of_its_own(server, monkeypatch):
     asking = OWNER.__class__("owner", "owner", frozenset({Scope.VERIFY}))
-    monkeypatch.setattr("cloud_api.callers.OWNER", asking)
+    monkeypatch.setattr("cloud_api.auth.OWNER", asking)
     with client(server) as asked, pytest.raises(openai().PermissionDeniedError):
         asked.models.list()
 

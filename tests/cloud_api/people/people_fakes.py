@@ -6,10 +6,9 @@ import ssl
 from contextlib import contextmanager
 from functools import cache
 
-from cloud_api.certificate import context_of_pem, make_certificate
-from cloud_api.people.admission import Tls
-from cloud_api.people.household import Household, WrongTokenDelay
-from cloud_api.people.people import People
+from cloud_api.admission import Tls, context_of_pem, make_certificate
+from cloud_api.household import Household, WrongTokenDelay
+from cloud_api.people import People
 from tests.cloud_api.cloud_fakes import running
 
 NOW = 1_800_000_000

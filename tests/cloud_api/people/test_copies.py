@@ -2,11 +2,10 @@
 
 import pytest
 
+from cloud_api import pairing
 from cloud_api.errors import PeopleError
-from cloud_api.people import pairing
-from cloud_api.people.copies import back_up, restore
-from cloud_api.people.household import Household
-from cloud_api.people.people import People
+from cloud_api.household import Household
+from cloud_api.people import People, back_up, restore_backup
 from tests.cloud_api.people.people_fakes import Clock, certificates, people_in
 
 
@@ -41,7 +40,7 @@ def test_on_another_machine_the_same_users_and_tokens(people, backup, tmp_path):
     assert backup.stat().st_mode & 0o077 == 0
     other = tmp_path / "there"
     other.mkdir()
-    done = restore(other, backup)
+    done = restore_backup(other, backup)
     assert (done.users, done.devices, done.stayed_revoked) == (2, 2, 0)
     with People(other) as restored:
         assert restored.users() == people.users()
@@ -61,7 +60,7 @@ def test_who_was_shut_out_since_stays_out(people, backup):
     people.revoke("lost")
     _, after = people.rotate("changed")
     later = people.add_device("later")
-    done = restore(people.folder, backup)
+    done = restore_backup(people.folder, backup)
     assert (done.devices, done.stayed_revoked) == (2, 1)
     assert may(people.folder, lost, kept, changed, after, later) == [
         *(False, True, False, True, False),
@@ -74,9 +73,9 @@ def test_who_was_shut_out_since_stays_out(people, backup):
 def test_what_was_there_is_kept(people, backup):
     back_up(people, backup)
     token = people.add_device("later")
-    done = restore(people.folder, backup)
+    done = restore_backup(people.folder, backup)
     assert may(people.folder, token) == [False]
-    restore(people.folder, done.kept)
+    restore_backup(people.folder, done.kept)
     assert may(people.folder, token) == [True]
 
 
@@ -89,7 +88,7 @@ def test_a_running_server_follows(people, backup):
         assert household.caller(late) is not None
         late_id = people.device("late").id
         household.look()
-        restore(people.folder, backup)
+        restore_backup(people.folder, backup)
         assert household.look() == {late_id}
         assert household.caller(late) is None
         assert household.caller(token) is not None
@@ -102,7 +101,7 @@ def test_a_damaged_file_is_put_away(people, backup):
     back_up(people, backup)
     people.close()
     people.path.write_bytes(b"nonsense" * 1000)
-    done = restore(people.folder, backup)
+    done = restore_backup(people.folder, backup)
     assert done.kept.read_bytes().startswith(b"nonsense")
     assert may(people.folder, token) == [True]
 
@@ -113,7 +112,7 @@ def test_what_is_no_backup_changes_nothing(people, backup, content):
     if content is not None:
         backup.write_bytes(content)
     with pytest.raises(PeopleError, match=r"no whole backup|cannot be read"):
-        restore(people.folder, backup)
+        restore_backup(people.folder, backup)
     assert may(people.folder, token) == [True]
     assert not list(people.folder.glob("restoring-*"))
 

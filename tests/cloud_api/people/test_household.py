@@ -4,11 +4,10 @@ import asyncio
 
 import pytest
 
-from cloud_api.auth.tokens import make_token
-from cloud_api.callers import Caller, Scope
+from cloud_api.auth import Caller, Scope, make_token
 from cloud_api.errors import PeopleError
-from cloud_api.people.household import Household, WrongTokenDelay
-from cloud_api.people.people import People, shown_time
+from cloud_api.household import Household, WrongTokenDelay
+from cloud_api.people import People, shown_time
 from tests.cloud_api.people.people_fakes import NOW, Clock, people_in
 from tests.waiting import PATIENCE, until_true
 

@@ -6,10 +6,10 @@ import sys
 import pytest
 import spake2
 
-from cloud_api.callers import Scope
+from cloud_api import pairing
+from cloud_api.auth import Scope
 from cloud_api.errors import PairingRefusedError, PeopleError
-from cloud_api.people import pairing
-from cloud_api.people.people import People
+from cloud_api.people import People
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.pairing import (
     DEVICE,

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_api.auth.tokens import digest_of, is_whole, make_token, stored_token
-from cloud_api.callers import Scope
+from cloud_api.auth import Scope, digest_of, is_whole, make_token, stored_token
 from cloud_api.errors import PeopleError
-from cloud_api.people.people import People
+from cloud_api.people import People
 from tests.cloud_api.people.people_fakes import NOW, certificates, people_in
 from tests.waiting import ROOT, at_once
 
@@ -72,7 +71,7 @@ def test_a_second_connection_of_the_process_leaves_the_first_its_locks(people):
     """Closing any handle of the file would drop them, and another process would then
     take the log away that the first one still writes to."""
     with People(people.folder):
-        code = "from cloud_api.people.people import People; from pathlib import Path; "
+        code = "from cloud_api.people import People; from pathlib import Path; "
         code += f"People(Path({str(people.folder)!r})).close()"
         subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
     people.add_user("ben")
@@ -192,7 +191,7 @@ def test_refused_tokens_are_counted_by_place_and_bounded(people):
 CHANGE = """
 import sys
 from pathlib import Path
-from cloud_api.people.people import People
+from cloud_api.people import People
 print("ready", flush=True)
 sys.stdin.readline()
 with People(Path(sys.argv[1])) as people:

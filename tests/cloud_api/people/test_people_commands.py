@@ -5,9 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from cloud_api import pairing
 from cloud_api.cli import main
-from cloud_api.people import pairing
-from cloud_api.people.people import People
+from cloud_api.people import People
 from decoding_core.pairing import read_invitation
 from tests.cloud_api.people.people_fakes import certificates
 from tests.hostile import dangers
@@ -94,7 +94,7 @@ def test_no_code_without_a_server(home):
 
 
 def test_a_code_is_shown_in_all_its_forms(home, monkeypatch):
-    monkeypatch.setattr("cloud_api.commands.pair._is_reached", lambda _: True)
+    monkeypatch.setattr("cloud_api.commands.people._is_reached", lambda _: True)
     with People(home) as people:
         people.listens("https://127.0.0.1:8765", certificates()[1])
     said = run("pair", "phone")
@@ -118,7 +118,7 @@ def test_a_code_is_shown_in_all_its_forms(home, monkeypatch):
 
 
 def test_it_is_said_whose_token_a_code_ends(home, monkeypatch):
-    monkeypatch.setattr("cloud_api.commands.pair._is_reached", lambda _: True)
+    monkeypatch.setattr("cloud_api.commands.people._is_reached", lambda _: True)
     run("devices", "add", "phone")
     with People(home) as people:
         people.listens("https://0.0.0.0:8765", certificates()[1])
@@ -128,11 +128,11 @@ def test_it_is_said_whose_token_a_code_ends(home, monkeypatch):
 
 
 def test_it_waits_until_the_device_is_paired_or_the_code_is_not_good(home, monkeypatch):
-    monkeypatch.setattr("cloud_api.commands.pair._is_reached", lambda _: True)
+    monkeypatch.setattr("cloud_api.commands.people._is_reached", lambda _: True)
     with People(home) as people:
         people.listens("https://127.0.0.1:8765", certificates()[1])
     states = iter(["open", "open", "used", "expired"])
-    monkeypatch.setattr("cloud_api.commands.pair._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("cloud_api.commands.people._LOOK_SECONDS", 0.0)
     monkeypatch.setattr(pairing, "state_of", lambda *_: next(states))
     assert "phone is paired" in run("pair", "phone", "--json", "--wait").stderr
     assert "expired" in run("pair", "phone", "--json", "--wait", status=1).stderr

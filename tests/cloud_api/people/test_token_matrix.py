@@ -6,12 +6,11 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from cloud_api.auth.middleware import OPEN_PATHS, SCOPES_OF_PATHS
-from cloud_api.auth.tokens import make_token
-from cloud_api.callers import Scope
+from cloud_api import pairing
+from cloud_api.auth import Scope, make_token
 from cloud_api.errors import PeopleError
-from cloud_api.people import pairing
-from cloud_api.people.household import WrongTokenDelay
+from cloud_api.household import WrongTokenDelay
+from cloud_api.middleware import OPEN_PATHS, SCOPES_OF_PATHS
 from decoding_core import wire_json
 from tests.cloud_api.auth.test_cloud_auth import routes_of
 from tests.cloud_api.cloud_fakes import (
@@ -258,7 +257,7 @@ def test_pairing_repeats_nothing_and_waits_in_a_short_queue(
         answer = client.post("/v1/pair", json={"number": 1, "message": "00"})
     assert answer.status_code == 500
     assert canary not in answer.text
-    monkeypatch.setattr("cloud_api.people.routes.MOST_WAITING", 0)
+    monkeypatch.setattr("cloud_api.pairing.MOST_WAITING", 0)
     answer = client.post("/v1/pair", json={"number": 1, "message": "00"})
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 

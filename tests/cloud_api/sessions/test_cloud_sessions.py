@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloud_api.callers import OWNER, Caller
+from cloud_api.auth import OWNER, Caller
 from cloud_api.errors import QuotaError
-from cloud_api.sessions.quotas import GRACE_SECONDS, Bookings, Openings
-from cloud_api.sessions.session import Session, Sessions, round_of
+from cloud_api.session import (
+    GRACE_SECONDS,
+    Bookings,
+    Openings,
+    Session,
+    Sessions,
+    round_of,
+)
 from cloud_api.settings import UserLimits
 from decoding_core.errors import CloudBusyError, SessionLostError
 from decoding_core.verifier import role_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cloud_api.sessions.session import Histogram, RoundCounts
+from cloud_api.session import Histogram, RoundCounts
 from decoding_core.messages import Kind, Signal, Verdict
 from tests.cloud_api.cloud_fakes import (
     ask,

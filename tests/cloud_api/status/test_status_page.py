@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from cloud_api.callers import OWNER, Caller, OneToken, Scope
-from cloud_api.status.page import COOKIE, StatusVisits, _form
+from cloud_api.auth import OWNER, Caller, OneToken, Scope
+from cloud_api.status import COOKIE, StatusVisits, _form
 from tests.browsers import browser
 from tests.cloud_api.cloud_fakes import (
     TOKEN,

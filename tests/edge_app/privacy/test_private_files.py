@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from benchmarks.quality.cache import Cache
-from cloud_api.auth.tokens import stored_token
+from cloud_api.auth import stored_token
 from cloud_api.errors import ServerError
 from cloud_api.run import Doorway, _say, check_announce
 from decoding_core.errors import InvalidSettingsError

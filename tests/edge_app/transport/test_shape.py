@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from base.bounded_http import Line
-from cloud_api.certificate import make_certificate
+from cloud_api.admission import make_certificate
 from decoding_core.errors import InvalidSettingsError, StoppedError
 from edge_app.transport import SIZES, Cadence, padded
 from edge_app.transport.client import watched_transport

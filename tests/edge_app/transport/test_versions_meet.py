@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from cloud_api.http import problems
+from cloud_api import problems
 from decoding_core.errors import VersionRefusedError
 from decoding_core.messages import VERSION
 from decoding_core.versions import HEADER, SPOKEN, Versions

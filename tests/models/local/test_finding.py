@@ -374,7 +374,7 @@ def test_memory_of_a_pair_is_weights_and_caches():
 
 
 def test_a_server_makes_room_for_as_many_texts_as_are_counted():
-    from cloud_api.engine.loading import ModelOptions
+    from cloud_api.engine.models import ModelOptions
 
     assert ModelOptions(LARGE, None).slots == memory.TEXTS_OF_A_SERVER
 

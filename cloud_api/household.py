@@ -17,11 +17,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from cloud_api import logs
-from cloud_api.auth.tokens import digest_of
-from cloud_api.callers import Caller
-from cloud_api.errors import PeopleError
-from cloud_api.people.people import Device, People, rows_of_devices, shown_time
+from cloud_api.auth import Caller, digest_of
+from cloud_api.errors import PeopleError, log_fault
+from cloud_api.people import Device, People, rows_of_devices, shown_time
 
 LOOK_SECONDS = 0.2
 """How often changes by other processes are looked for."""
@@ -191,7 +189,7 @@ class Household:
                     next_note = self._clock() + NOTE_SECONDS
                     await asyncio.to_thread(self.note)
             except PeopleError:
-                logs.fault("looking at the people")
+                log_fault("looking at the people")
 
     def _good(self) -> dict[str, bytes]:
         """The digest of the token of each device that may connect, by the device's

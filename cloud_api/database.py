@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from base.owner_only import close_to_others, create
-from cloud_api.callers import OWNER
+from cloud_api.auth import OWNER
 from cloud_api.errors import PeopleError
 
 FILE_NAME = "people.db"

@@ -1,7 +1,7 @@
 """How texts begin and end on the server, and what a text may ask for.
 
 The checks say what a session may ask of these models; `Service` begins and ends the
-texts, on the event loop. What becomes of their blocks: `cloud_api.sessions.session`.
+texts, on the event loop. What becomes of their blocks: `cloud_api.session`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any, Literal
 
-from cloud_api.callers import Caller
+from cloud_api.auth import Caller
 from cloud_api.engine.models import Models
-from cloud_api.engine.scheduler import EngineThread
-from cloud_api.engine.slots import Round
-from cloud_api.sessions.quotas import Openings
-from cloud_api.sessions.session import Rounds, Session, Sessions, check_ids
+from cloud_api.engine.scheduler import EngineThread, Round
+from cloud_api.session import Openings, Rounds, Session, Sessions, check_ids
 from cloud_api.settings import ServerSettings
 from decoding_core.errors import (
     ContextFullError,

@@ -21,12 +21,11 @@ from typing import Any
 from fastapi import APIRouter, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
-from cloud_api import logs
-from cloud_api.callers import Caller
-from cloud_api.errors import LoadingError, StoppingError
-from cloud_api.http import problems
-from cloud_api.sessions.service import Service, StreamEnd
-from cloud_api.sessions.session import UNANSWERED
+from cloud_api import problems
+from cloud_api.auth import Caller
+from cloud_api.errors import LoadingError, StoppingError, log_fault
+from cloud_api.service import Service, StreamEnd
+from cloud_api.session import UNANSWERED
 from cloud_api.settings import UserLimits
 from decoding_core.errors import MessageError, SessionLostError
 from decoding_core.messages import FrameFormat, Kind, Problem, Signal, Verdict
@@ -135,7 +134,7 @@ async def stream(websocket: WebSocket, session_id: str) -> None:
         with streams.opened(session_id, caller) as record:
             await _Stream(websocket, service, streams, record, caller, frames).run()
     except Exception:  # noqa: BLE001 - uvicorn would log what it says
-        logs.fault("a websocket request")
+        log_fault("a websocket request")
 
 
 class _Stream:

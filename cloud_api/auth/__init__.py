@@ -1,1 +1,0 @@
-"""Who may speak to the server."""

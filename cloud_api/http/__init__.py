@@ -1,1 +1,0 @@
-"""The routes, their schemas, and what stands before them."""

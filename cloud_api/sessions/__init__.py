@@ -1,1 +1,0 @@
-"""Sessions: what the server holds of a text while a device writes it."""
