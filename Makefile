@@ -98,7 +98,7 @@ format: setup-dev
 	$(BIN)/ruff check --fix .
 
 models: setup-train
-	$(BIN)/python -m models.training all --scale $(SCALE)
+	$(BIN)/python -m training all --scale $(SCALE)
 
 mutants: setup-dev
 	nice $(BIN)/python -m tools.mutants $(MUTANTS)

@@ -18,6 +18,7 @@ PACKAGES = (
     "edge_app",
     "models",
     "personal_store",
+    "training",
 )
 SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
 
@@ -104,7 +105,7 @@ def test_one_place_starts_processes():
     found = {
         str(p.relative_to(ROOT)) for p in SOURCES if starting.search(p.read_text())
     }
-    asks_git = "models/training/start/before.py"
+    asks_git = "training/start/before.py"
     # Programs of the person's own, which the app is asked to call.
     outside = {f"edge_app/tui/terminal/{name}.py" for name in ("clipboard", "editor")}
     assert found == {"base/python_child.py", asks_git, *outside}

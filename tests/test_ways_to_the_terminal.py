@@ -10,7 +10,7 @@ from tools.sources import parsed
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
     *("base", "benchmarks", "cloud_api", "decoding_core", "edge_app", "models"),
-    "personal_store",
+    *("personal_store", "training"),
 )
 AROUND = {
     "click.prompt": {"models/asking.py"},  # gates the question itself
@@ -18,13 +18,13 @@ AROUND = {
     "rich.console.Console": {
         "edge_app/commands/progress.py",  # bars of ours; the label is gated
         "edge_app/tui/app.py",  # writes to a gate of its own
-        "models/training/run/progress.py",  # a line of numbers
+        "training/run/progress.py",  # a line of numbers
     },
     "decoding_core.foreign_text.ungated": {
         "edge_app/commands/output.py",  # our own looks
         "edge_app/commands/progress.py",
         "edge_app/commands/store.py",  # an export into a pipe
-        "models/training/run/progress.py",
+        "training/run/progress.py",
     },
     "sys.stdout.buffer": {
         "personal_store/reading/parallel.py"

@@ -195,11 +195,7 @@ def drawn(root: Path = ROOT) -> str:
     for names in of_packages.values():
         for one, other in reduced(between(names, root)):
             parts.append(_arrow(boxes[one], boxes[other], ""))
-    program = between([*of_packages, "models.training"], root)
-    del program["models.training"]
-    for found in program.values():
-        found.discard("models.training")
-    for one, other in reduced(program):
+    for one, other in reduced(between(list(of_packages), root)):
         parts.append(_arrow(boxes[one], boxes[other], ' class="between"'))
     for name in (name for names in of_packages.values() for name in names):
         parts.append(_rectangle(boxes[name], "room"))

@@ -193,20 +193,19 @@ def test_no_training_generator_holds_six_words_of_a_request():
     """What is measured must not be learnt."""
     from random import Random
 
-    import models
-    from models.synthetic_writers.everyday import Everyday
-    from models.synthetic_writers.examples import synthetic_examples
+    from training.writers.everyday import Everyday
+    from training.writers.examples import synthetic_examples
 
     def runs(text):
         words = "".join(c if c.isalnum() else " " for c in text.lower()).split()
         return {tuple(words[i : i + 6]) for i in range(len(words) - 5)}
 
-    folder = EVERYDAY.parents[2] / "models"
-    assert folder == type(EVERYDAY)(models.__file__).parent
+    root = EVERYDAY.parents[2]
+    assert (root / "training").is_dir()
     sources = [
         path.read_text("utf-8")
-        for room in ("synthetic_writers", "training")
-        for path in (folder / room).rglob("*")
+        for room in ("models/synthetic_writers", "training")
+        for path in (root / room).rglob("*")
         if path.suffix in (".py", ".toml", ".txt", ".json", ".jsonl", ".md")
     ]
     made = synthetic_examples(Random(0), 0.0, Everyday(), 0.8)

@@ -1,0 +1,226 @@
+"""Everyday requests: what is named in them is said, in the words that they had."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.synthetic_writers.grammar import grammar
+from models.synthetic_writers.synthetic import pieces
+from models.synthetic_writers.writers import common_writer, new_writer
+from training.writers import everyday
+from training.writers.everyday import Everyday, Facts
+from training.writers.examples import _met, synthetic_examples
+
+TASKS = ("email", "review", "post", "note")
+BANK = {
+    "np": ["the third weir"],
+    "vp": ["unscrew the weir"],
+    "i_bank": ["I counted weirs"],
+    "s_bank": ["the weir is up"],
+}
+NO = re.compile(r"\bno to\b|can't|\bnot\b|doesn't")
+
+
+def loose(text):
+    """Letters and figures alone: a request may begin with a capital, and a text too."""
+    return re.sub(r"\W+", " ", text.lower()).strip()
+
+
+def written(seed, task, bank=None):
+    rng = Random(seed)
+    plain = replace(common_writer(rng), contracts=False)
+    return Everyday(bank).piece(plain, rng, task)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(TASKS))
+def test_whatever_is_named_is_said(seed, task):
+    """And every slot is filled, in the request and in the text."""
+    piece = written(seed, task)
+    assert piece.text
+    assert not re.search(r"[{}|]", piece.request.text + piece.text)
+    for thing in piece.named:
+        assert loose(thing) in loose(piece.text)
+
+
+def test_most_requests_say_it_in_the_same_words():
+    """The rest are hurried: their days and months are short."""
+    found = [
+        all(loose(thing) in loose(piece.request.text) for thing in piece.named)
+        for piece in (written(seed, "email") for seed in range(300))
+    ]
+    assert 0.7 < sum(found) / len(found) < 0.99
+
+
+def test_yes_stays_yes_and_no_stays_no():
+    """Where a request says both, so does the text, of the same things."""
+    (kind,) = [k for k in everyday.table()["email"] if k["name"] == "yes_and_no"]
+    for ask, say in kind["fits"]:
+        asked, said = (re.split(r", but |, | but | and ", one) for one in (ask, say))
+        for slot in set(re.findall(r"\{\w+\}", ask)) - {"{on}"}:
+            sides = [
+                next(bool(NO.search(part)) for part in parts if slot in part)
+                for parts in (asked, said)
+            ]
+            assert sides[0] == sides[1], (ask, say, slot)
+
+
+@pytest.mark.parametrize("task", ["email", "post"])
+def test_every_request_has_an_answer_that_names_the_same(task):
+    for kind in everyday.table()[task]:
+        fits = kind.get("fits", [])
+        for ask in kind.get("ask", []):
+            alike = [
+                s
+                for s in kind.get("say", [])
+                if everyday._named(s) == everyday._named(ask)
+            ]
+            assert alike or any(one == ask for one, _ in fits), ask
+        for ask, say in fits:
+            assert everyday._named(ask) == everyday._named(say), ask
+
+
+def test_one_thing_is_another_than_the_next_of_its_kind():
+    for seed in range(200):
+        facts = Facts(Random(seed), {}, {})
+        one, other = facts.fill("{date}|{date2}").split("|")
+        assert one != other
+        assert facts.fill("{date}") == one
+
+
+@pytest.fixture
+def without_scenes(monkeypatch):
+    """All requests are put together from parts."""
+    monkeypatch.setattr(everyday, "_SCENE_SHARE", 0.0)
+
+
+@pytest.mark.usefixtures("without_scenes")
+@pytest.mark.parametrize("task", TASKS)
+def test_phrases_of_real_texts_are_among_the_things(task):
+    texts = [written(seed, task, BANK).text for seed in range(150)]
+    assert sum("weir" in text for text in texts) > 5
+
+
+@pytest.mark.usefixtures("without_scenes")
+@pytest.mark.parametrize("task", ["email", "review", "post"])
+def test_real_sentences_are_asked_for_in_short_and_said_whole(task):
+    """The words that carry what they say stand in the request."""
+    told = "The kettle leaks.\nWe took it back on the 3rd."
+    bank = {"told": [told], "reviewed": [told]}
+    pieces = [written(seed, task, bank) for seed in range(60)]
+    with_them = [p for p in pieces if "kettle leaks" in p.text.lower()]
+    assert 10 < len(with_them) < 50
+    for piece in with_them:
+        assert "took it back on the 3rd" in piece.text
+        for word in ("kettle", "leaks", "took", "back", "3rd"):
+            assert word in piece.request.text.lower()
+    assert any("the kettle" not in p.request.text.lower() for p in with_them)
+
+
+def test_a_writer_keeps_their_ways_in_them():
+    rng = Random(4)
+    writer = new_writer(rng)
+    one, other = (Everyday().piece(writer, rng, "email") for _ in range(2))
+    assert one.habits["sign-off"] == other.habits["sign-off"]
+    assert one.habits["sign-off"] in one.text
+    assert one.text != other.text
+
+
+def test_they_are_the_share_that_was_asked_for(monkeypatch):
+    asked = []
+    piece = Everyday.piece
+    monkeypatch.setattr(
+        Everyday, "piece", lambda *some: asked.append(1) or piece(*some)
+    )
+    made = synthetic_examples(Random(1), 0.0, Everyday(), 0.5)
+    for _ in range(400):
+        next(made)
+    assert 160 < len(asked) < 240
+
+
+def test_they_are_of_all_kinds():
+    made = synthetic_examples(Random(2), 0.0, Everyday(), 1.0)
+    kinds = Counter(next(made).request.task for _ in range(500))
+    assert 160 < kinds["email"] < 240
+    assert all(70 < kinds[task] < 130 for task in TASKS if task != "email")
+
+
+def test_some_histories_hold_texts_of_other_kinds_alone():
+    made = synthetic_examples(Random(3), 1.0, Everyday(), 1.0)
+    shown = [
+        (one.request.task, {text.task for text in one.excerpts})
+        for one in (next(made) for _ in range(200))
+        if one.excerpts
+    ]
+    without = [kind not in kinds for kind, kinds in shown]
+    assert 0.08 < sum(without) / len(shown) < 0.25
+
+
+def test_most_writers_have_no_pet_phrase_in_training():
+    """A specialist that never meets such people gives them one. Those who measure are
+    drawn as ever."""
+    met = [_met(Random(seed)) for seed in range(400)]
+    drawn = [new_writer(Random(seed)) for seed in range(400)]
+    quiet, usual = (sum(not one.pet for one in group) for group in (met, drawn))
+    assert usual < 0.3 * 400 < 0.6 * 400 < quiet
+    assert [replace(one, pet="") for one in met] == [
+        replace(one, pet="") for one in drawn
+    ]
+
+
+def test_little_is_said_that_nobody_asked_for():
+    """Of the sentences that acts may add, few are."""
+    added = {more for act in grammar()["act"] for more in act["more"]}
+    writer = replace(common_writer(Random(0)), opens=0.0, closes=0.0, contracts=False)
+    texts = [piece.text for piece in pieces(writer, Random(1), "email", 400)]
+    with_more = sum(any(more in text for more in added) for text in texts)
+    assert 0 < with_more < 0.25 * len(texts)
+
+
+def test_words_that_are_swapped_are_the_same_in_request_and_text():
+    """But for the writer's own, and the usual ones."""
+    found = {
+        (asks[0], says[0], tuple(named))
+        for asks, says, named in (
+            everyday.swapped(
+                ["the Walrus is hoovering on Tuesday, say the gnu"],
+                ["The walrus is hoovering on Tuesday."],
+                ["walrus"],
+                ["trillium"],
+                {"verb": "hoovering"},
+                Random(seed),
+            )
+            for seed in range(40)
+        )
+    }
+    assert found == {
+        (
+            f"the {there.capitalize()} is hoovering on Tuesday, say the gnu",
+            f"The {there} is hoovering on Tuesday.",
+            (there,),
+        )
+        for there in ("walrus", "trillium")
+    }
+
+
+def test_only_with_words_of_real_texts_is_any_swapped():
+    """Which stand in the request wherever they stand in the text."""
+    for seed in range(60):
+        piece = written(seed, "review", {"word": ["zzyzxa"]})
+        assert ("zzyzxa" in piece.text.lower()) == (
+            "zzyzxa" in piece.request.text.lower()
+        )
+    every = (written(seed, "review", {"word": ["zzyzxa"]}) for seed in range(60))
+    assert any("zzyzxa" in piece.text.lower() for piece in every)
+
+
+def test_apostrophes_that_are_left_out_of_a_request_stand_in_the_text():
+    found = [written(seed, "post") for seed in range(400)]
+    bare = [p for p in found if re.search(r"\b(?:dont|cant|doesnt)\b", p.request.text)]
+    assert bare
+    assert not any(re.search(r"\b(?:dont|cant|doesnt)\b", p.text) for p in bare)

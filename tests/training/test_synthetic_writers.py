@@ -1,0 +1,186 @@
+"""Synthetic writers: repeatable, varied, and recognisable by their habits alone."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.synthetic_writers import synthetic
+from models.synthetic_writers.examples import unseen_writers
+from models.synthetic_writers.grammar import (
+    Filling,
+    grammar,
+    habits,
+    invented_name,
+    named_slots,
+)
+from models.synthetic_writers.synthetic import answers
+from models.synthetic_writers.writers import styled
+from training.writers import persona
+
+TASKS = ["email", "review", "post", "note"]
+
+
+def plain(text):
+    """What is said, whatever the writer's casing and marks."""
+    text = text.lower().replace(" & ", " and ").replace(" - ", ", ")
+    for short, long in (("i'm ", "i am "), ("it's ", "it is "), ("i'll ", "i will ")):
+        text = text.replace(short, long)
+    return text
+
+
+def texts(seed, task, count=40):
+    rng = Random(seed)
+    made = []
+    for _ in range(count):
+        writer = synthetic.new_writer(rng)
+        made += [piece.text for piece in synthetic.pieces(writer, rng, task, 1)]
+    return made
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_same_seed_same_texts(task):
+    """Everything is drawn from the generator that is handed in."""
+    assert texts(7, task) == texts(7, task)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_texts_differ(task):
+    """Forty writers hardly ever write the same, and no slot is left unfilled."""
+    made = texts(1, task)
+    assert len(set(made)) >= 39
+    assert not any("{" in text or "}" in text for text in made)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(TASKS), st.booleans())
+def test_a_text_names_what_its_request_names(seed, task, known):
+    """Days, people and things: none is left out."""
+    rng = Random(seed)
+    make = synthetic.new_writer if known else synthetic.common_writer
+    (piece,) = synthetic.pieces(make(rng), rng, task, 1)
+    assert piece.named
+    for thing in piece.named:
+        assert plain(thing) in plain(piece.text)
+        assert thing.lower() in piece.request.text.lower()
+    if task == "email":
+        assert piece.request.recipient.lower() in piece.text.lower()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**9))
+def test_a_writer_shows_the_same_habits_every_time(seed):
+    """They can be read from any two texts of one kind."""
+    rng = Random(seed)
+    writer = synthetic.new_writer(rng)
+    one, other = (p for p in synthetic.pieces(writer, rng, "email", 2))
+    assert one.habits.keys() == other.habits.keys() >= {"greeting", "sign-off", "name"}
+    for kind in one.habits.keys() - {"greeting"}:
+        assert one.habits[kind] == other.habits[kind]
+        assert one.habits[kind] in one.text
+        assert one.habits[kind] in other.text
+    assert one.text.startswith(one.habits["greeting"])
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**9))
+def test_what_notes_tell_is_told(seed):
+    """What a text says of its writer stands in the notes."""
+    rng = Random(seed)
+    person = persona.new_person(rng)
+    piece = persona.piece(person, rng)
+    told = [fact for fact in person.facts if fact.value in piece.named]
+    assert told
+    for fact in told:
+        assert all(word in person.notes for word in fact.value.split())
+        assert plain(fact.value.split()[-1]) in plain(piece.text)
+        assert fact.value not in piece.request.text or len(fact.value) < 9
+
+
+def test_every_request_can_be_answered():
+    """In at least three ways, with nothing left out and nothing made up."""
+    for act in grammar()["act"] + grammar()["post"]:
+        for ask in act["ask"]:
+            assert len(set(answers(act, ask))) >= 3, ask
+        asks = {named_slots(ask) for ask in act["ask"]}
+        assert {named_slots(say) for say in act["say"]} == asks
+
+
+@pytest.mark.parametrize(
+    "writers", [1_000, pytest.param(20_000, marks=pytest.mark.slow)]
+)
+def test_habits_of_a_stranger_have_hardly_ever_been_met(writers):
+    """So that they must be read from the passages, and cannot be remembered."""
+    rng = Random(1)
+    known = [synthetic.new_writer(rng) for _ in range(writers)]
+    signoffs = {writer.signoff for writer in known}
+    pets = {writer.pet for writer in known}
+    rng = Random(990_000)
+    strangers = [synthetic.new_writer(rng) for _ in range(1000)]
+    common = set(habits()["signoff"]["common"])
+    own = [w.signoff for w in strangers if w.signoff not in common]
+    met = {
+        "sign-offs of one's own": sum(s in signoffs for s in own) / len(own),
+        "all sign-offs": sum(w.signoff in signoffs for w in strangers) / 1000,
+        "pet phrases": sum(w.pet in pets for w in strangers if w.pet) / 1000,
+    }
+    for what, share in met.items():
+        print(f"{what} met among {writers} writers: {share:.1%}")  # noqa: T201
+    assert met["sign-offs of one's own"] < 0.03
+    assert met["pet phrases"] < 0.02
+
+
+def test_strangers_come_with_a_history():
+    """The same ones for the same seed; their habits stand in it."""
+    made = unseen_writers(20, seed=4)
+    assert made == unseen_writers(20, seed=4)
+    assert made != unseen_writers(20, seed=5)
+    for example in made:
+        past = "\n".join(excerpt.text for excerpt in example.excerpts)
+        assert example.excerpts
+        for kind in example.habits.keys() & {"sign-off", "name", "pet phrase"}:
+            assert example.habits[kind] in past
+
+
+def test_common_writers_sound_alike():
+    """Without a known past there are few ways to begin, and no name to sign with."""
+    rng = Random(2)
+    writers = [synthetic.common_writer(rng) for _ in range(100)]
+    assert {w.greeting for w in writers} <= set(habits()["common"]["greeting"])
+    assert {w.name for w in writers} == {""}
+
+
+def test_a_slot_means_one_thing():
+    """Within one act the request and the text fill a slot alike."""
+    filling = Filling(Random(0), {})
+    assert filling.fill("{day}") == filling.fill("{day}")
+
+
+def test_grammar_follows_the_words():
+    """Days that take no preposition lose it; articles and capitals fit."""
+    filling = Filling(Random(0), {"day": "tomorrow", "plainobject": "oven"})
+    filling.values |= {"please": "Could you", "think": "I think"}
+    assert filling.fill("It is on {day}.") == "It is tomorrow."
+    assert filling.fill("A {plainobject}") == "An oven"
+    assert filling.fill("So, {please} go? Well, {think} not.") == (
+        "So, could you go? Well, I think not."
+    )
+
+
+def test_a_lower_case_writer_never_shouts():
+    """The casing habit holds for the whole email."""
+    rng = Random(0)
+    writers = (synthetic.new_writer(rng) for _ in range(200))
+    writer = next(w for w in writers if w.lower)
+    (piece,) = synthetic.pieces(writer, rng, "email", 1)
+    assert piece.text == piece.text.lower()
+    assert styled(writer, rng, "Yes, ON FRIDAY").islower()
+
+
+def test_invented_names_vary():
+    """Names nobody has, to be copied from the prompt."""
+    rng = Random(1)
+    names = {invented_name(rng) for _ in range(50)}
+    assert len(names) > 40
+    assert all(name.istitle() for name in names)

@@ -1,0 +1,272 @@
+"""Rows hold whole conversations, and history only where there is some."""
+
+from dataclasses import replace
+from itertools import islice, repeat
+from random import Random
+
+import numpy as np
+import pytest
+
+from models.chat import prompt_ids
+from models.prompts import Excerpt, Request
+from models.synthetic_writers.examples import Example, Library
+from training.config import Mixture
+from training.data import corpus, mixture
+from training.data.corpus import Text
+from training.data.examples import example_ids, fitted
+from training.data.loops import SILENT
+from training.data.mixture import balanced, pack
+from training.data.real import RealTexts
+from training.data.spans import span_rows
+from training.data.tokenizer import CHAT_TEMPLATE, END, PAD
+from training.writers.examples import synthetic_examples
+
+MIXTURE = Mixture(
+    rows=6,
+    row=200,
+    long_rows=2,
+    held_out=2,
+    shards=1,
+    synthetic=0.5,
+    private=0.5,
+    repeats=0.25,
+    seed=1,
+    loops=3,
+    plain_rows=2,
+)
+
+
+class Words:
+    """A vocabulary of words: as many ids as there are words."""
+
+    def __len__(self):
+        return 60
+
+    def ids(self, text, control=False):
+        return [4 + len(word) % 50 for word in text.split()]
+
+    def text(self, ids):
+        return "x" * len(ids)
+
+    def example(self, messages, answer):
+        return [*prompt_ids(self.ids, CHAT_TEMPLATE, messages), *self.ids(answer), END]
+
+
+def text(author="", genre="post", body="One two three four five six seven. " * 5):
+    return Text(genre, "A long enough title", body, author)
+
+
+def by(author, count, genre="post"):
+    """Texts that hardly share a word, each with its number."""
+    return [
+        text(
+            author,
+            genre,
+            f"Number{n} " + " ".join(f"w{n}x{i}" for i in range(30)) + ".",
+        )
+        for n in range(count)
+    ]
+
+
+def test_rows_are_full_and_begin_with_an_example():
+    """The largest example that fits comes next; none is cut."""
+    examples = [[9] * 5, [8] * 3, [7] * 4, [6] * 6]
+    rows = list(pack(iter(examples), 8))
+    assert [row.tolist() for row in rows] == [
+        [9] * 5 + [8] * 3,
+        [7] * 4 + [PAD] * 4,
+        [6] * 6 + [PAD] * 2,
+    ]
+
+
+def test_history_comes_from_the_same_author():
+    """And never holds the text that is asked for."""
+    texts = RealTexts([*by("ann", 5), *by("bob", 5, "letter")], Random(0))
+    for example in islice(texts.examples(1.0, 1000), 30):
+        assert example.excerpts
+        assert all(e.text != example.text for e in example.excerpts)
+        letters = {e.task in ("email", "letter") for e in example.excerpts}
+        assert letters == {example.request.task in ("email", "letter")}
+
+
+def test_texts_without_an_author_have_no_history():
+    """Nobody's texts are never mixed into a private prompt."""
+    texts = RealTexts([text(), text()], Random(0))
+    made = islice(texts.examples(1.0, 1000), 10)
+    assert all(example.excerpts == [] for example in made)
+
+
+def test_an_author_is_as_likely_to_be_met_with_every_text():
+    """Of very many texts a fair part is kept, not the first."""
+    texts = RealTexts(by("ann", 400, "story"), Random(3))
+    made = islice(texts.examples(0.0, 5000), 40)
+    assert max(int(e.text.split()[0][6:]) for e in made) > 200
+
+
+@pytest.mark.parametrize("private", [0.0, 1.0])
+def test_share_of_synthetic_history(private):
+    """All or none of the synthetic examples know something of their writer."""
+    made = islice(synthetic_examples(Random(1), private), 30)
+    assert all((len(e.messages()) > 1) == bool(private) for e in made)
+
+
+def test_some_of_the_unknown_have_ways_of_their_own():
+    """Most write the common way; none tells who they are."""
+    made = list(islice(synthetic_examples(Random(4), 0.0), 300))
+    emails = [e.text for e in made if e.request.task == "email"]
+    common = sum(text.startswith(("Hi ", "Hello", "Dear ")) for text in emails)
+    assert 0.4 < common / len(emails) < 0.85
+
+
+def test_the_best_excerpt_stands_last_and_the_worst_is_left_out():
+    """Next to the request, as on a device."""
+    past = [
+        Excerpt("post", "", "", f"{name} " * 30) for name in ("worst", "good", "best")
+    ]
+    example = Example(Request("Write"), past, "done " * 20)
+    kept = fitted(example, Words(), 120).excerpts
+    assert [e.text.split()[0] for e in kept] == ["good", "best"]
+    assert len(example_ids(Words(), fitted(example, Words(), 120))) <= 120
+
+
+def test_only_a_whole_text_has_an_end():
+    """A text that breaks off says nothing about how texts end."""
+    example = Example(Request("Write"), [], "done")
+    assert example_ids(Words(), example)[-1] == END
+    assert example_ids(Words(), replace(example, whole=False))[-1] == PAD
+
+
+def test_the_share_of_invented_tokens_is_kept():
+    """Whatever the lengths of the examples."""
+
+    def endless(words):
+        while True:
+            yield Example(Request("Write"), [], "word " * words)
+
+    mixed = balanced(endless(100), endless(10), 0.3, Words(), 500)
+    made = list(islice(mixed, 400))
+    long = sum(len(ids) for ids in made if len(ids) > 60)
+    assert long / sum(map(len, made)) == pytest.approx(0.7, abs=0.02)
+
+
+def test_a_library_finds_what_matches_first():
+    """Then the others; never what is excluded, or says the same."""
+    texts = [*by("", 3), *by("", 1)]
+    library = Library([corpus.excerpt(t, "post") for t in texts])
+    assert library.found(Request("w1x3 w1x4", "post"), 2)[0] == 1
+    assert library.same_as(0) == {0, 3}
+    assert set(library.found(Request("w1x3", "post"), 9, {0, 3})) == {1, 2}
+
+
+def test_rows_and_held_out_rows_share_no_author(monkeypatch):
+    """One author in fifty is never learnt from."""
+    texts = [t for n in range(120) for t in by(f"author {n}", 3)]
+    monkeypatch.setattr(corpus, "read", lambda *_: iter(texts))
+    strangers = {t.author for t in texts if t.held_out}
+    assert 0 < len(strangers) < 12
+    met = []
+    monkeypatch.setattr(
+        mixture,
+        "RealTexts",
+        lambda t, rng: met.append(list(t)) or RealTexts(met[-1], rng),
+    )
+    made = mixture.build(None, Words(), MIXTURE)
+    assert {t.author for t in met[1]} == strangers
+    assert not strangers & {t.author for t in met[0]}
+    shapes = {name: rows.shape for name, rows in made.items()}
+    assert shapes == {
+        "rows": (6, 201),
+        "plain": (2, 201),
+        "long": (2, 401),
+        "loops": (3, 201),
+        "held_out": (4, 201),
+    }
+    assert [name for name, rows in made.items() if rows.max() >= SILENT] == ["loops"]
+    assert all(np.count_nonzero(rows == PAD) < rows.size / 3 for rows in made.values())
+
+
+def test_spans_come_back():
+    """Three tokens tell which follows, nearly always; none is a control token."""
+    for row in islice(span_rows(Random(2), 8192, 1025), 5):
+        assert row.shape == (1025,)
+        assert row.min() >= 300
+        known, right = {}, 0
+        for place in range(3, len(row)):
+            start = tuple(row[place - 3 : place])
+            right += known.get(start) == row[place]
+            known[start] = row[place]
+        assert right / len(row) > 0.5
+
+
+@pytest.mark.slow
+def test_a_share_of_the_rows_repeats(monkeypatch):
+    """As many as the mixture says."""
+    texts = [t for n in range(120) for t in by(f"author {n}", 3)]
+    monkeypatch.setattr(corpus, "read", lambda *_: iter(texts))
+    monkeypatch.setattr(mixture, "span_rows", lambda *_: repeat([7] * 201))
+    made = mixture.build(None, Words(), replace(MIXTURE, rows=200))["rows"]
+    assert (made == 7).all(axis=1).mean() == pytest.approx(0.25, abs=0.1)
+
+
+def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
+    """Of requests that mostly have a history; what does not fit into a row is left."""
+    texts = [text(f"author {n}", body=f"{n} and more " * 9) for n in range(40)]
+    monkeypatch.setattr(corpus, "read", lambda *_: iter(texts))
+    histories = []
+
+    class Drafter:
+        def answers(self, examples):
+            for number, example in enumerate(examples):
+                histories.append(bool(example.excerpts or example.background))
+                words = 300 if number % 2 else 20
+                yield Example(Request("draft"), [], " ".join(["x" * 49] * words))
+
+    drafted = replace(MIXTURE, plain_rows=60, drafted=0.5)
+    made = mixture.build(None, Words(), drafted, Drafter())
+    of_drafts = (made["plain"] == Words().ids("x" * 49)[0]).sum(axis=1) > 20
+    assert of_drafts.mean() == pytest.approx(0.5, abs=0.15)
+    assert sum(histories) / len(histories) == pytest.approx(0.85, abs=0.1)
+    assert made["plain"].shape == (60, 201)
+
+
+def test_a_cut_keeps_whole_paragraphs():
+    """A long text is cut between paragraphs, and is not whole then."""
+    long = text(body="\n\n".join(f"Paragraph {n} is here." for n in range(30)))
+    kept, whole = corpus.cut(long, 100)
+    assert len(kept) <= 100
+    assert kept.endswith(" is here.")
+    assert not whole
+    assert corpus.cut(text(), 5000) == (text().text.strip(), True)
+
+
+def test_a_letter_is_asked_for_by_whom_it_is_to():
+    """Not by the editor's heading before it."""
+    letter = text("x", "letter", "MY DEAR MR. FOX,\n\nI came home on Tuesday and found")
+    request = corpus.request(letter, "email", Random(0))
+    assert request.recipient == "Mr. Fox"
+    assert request.text.startswith("I came home")
+
+
+def test_a_request_may_hold_words_of_the_text():
+    """Most often how it begins, in one line below the title, as people paste it."""
+    body = "\n\n".join(f"Sentence {n} of the text stands here." for n in range(30))
+    flat = " ".join(body.split())
+    briefs = [
+        corpus.request(text("x", "post", body), "post", Random(n)).text
+        for n in range(200)
+    ]
+    leads = [brief.split("\n")[1] for brief in briefs if "\n" in brief]
+
+    assert 0.5 < len(leads) / len(briefs) < 0.7
+    assert all(lead in flat and len(lead.split()) <= 70 for lead in leads)
+    assert 0.7 < sum(flat.startswith(lead) for lead in leads) / len(leads) < 0.95
+    assert 0.2 < sum(not lead.endswith(".") for lead in leads) / len(leads) < 0.8
+    said = corpus.request(text("x", "conversation", body), "reply", Random(1)).text
+    assert "\n" not in said
+
+
+def test_a_review_may_name_its_stars():
+    """A rating is part of what a person asks for."""
+    review = Text("review", "Comfy casual dress", "Nice. " * 20, "", "A / Dresses", "5")
+    made = {corpus.request(review, "review", Random(n)).text for n in range(9)}
+    assert made == {"Comfy casual dress", "Comfy casual dress. 5 stars"}

@@ -1,0 +1,69 @@
+"""The small model drafts from a history; its teacher reads the draft without it."""
+
+from dataclasses import replace
+from itertools import islice
+from random import Random
+
+import pytest
+
+pytest.importorskip("tokenizers")
+torch = pytest.importorskip("torch")
+
+from models.files import locate  # noqa: E402
+from training.data import drafts  # noqa: E402
+from training.data.drafts import Drafter  # noqa: E402
+from training.data.tokenizer import Vocabulary, save  # noqa: E402
+from training.start import parent  # noqa: E402
+from training.writers.examples import synthetic_examples  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vocabulary") / "tokenizer.json"
+    found = parent.read(locate("specialist"))
+    save(found.tokens, found.merges, path)
+    return Vocabulary(path)
+
+
+@pytest.fixture
+def drafter(vocabulary):
+    return Drafter(locate("specialist"), vocabulary, 3)
+
+
+def asked(count, private=1.0):
+    return list(islice(synthetic_examples(Random(5), private), count))
+
+
+def test_a_draft_answers_the_request_and_holds_no_history(drafter):
+    examples = asked(20)
+    answered = list(drafter.answers(iter(examples)))
+    assert [one.request for one in answered] == [one.request for one in examples]
+    assert all(not one.excerpts and not one.background for one in answered)
+    assert all(one.text and "<|" not in one.text for one in answered)
+    written = [one.text for one in examples]
+    assert [one.text for one in answered] != written
+
+
+def test_it_is_drafted_from_the_history(drafter, vocabulary):
+    """Without it, the same draws write other texts."""
+    examples = asked(6)
+    plain = [replace(one, excerpts=[], background="") for one in examples]
+    led = [one.text for one in drafter.answers(iter(examples))]
+    again = Drafter(locate("specialist"), vocabulary, 3)
+    assert led == [one.text for one in again.answers(iter(examples))]
+    other = Drafter(locate("specialist"), vocabulary, 3)
+    assert led != [one.text for one in other.answers(iter(plain))]
+
+
+def test_a_draft_that_breaks_off_has_no_end(drafter, monkeypatch):
+    monkeypatch.setattr(drafts, "_TEXT", 3)
+    (one,) = drafter.answers(iter(asked(1)))
+    assert not one.whole
+    (whole,) = drafter.answers(iter(asked(1, private=0.0)))
+    assert len(whole.text.split()) <= 4
+
+
+def test_what_is_too_long_to_be_read_is_not_asked(drafter):
+    (example,) = asked(1)
+    request = replace(example.request, text="and then " * 1000)
+    assert not list(drafter.answers(iter([replace(example, request=request)])))

@@ -1,0 +1,374 @@
+"""A training run: exact resume, its schedule, its end, and the whole way, tiny."""
+
+import os
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("tokenizers")
+pytest.importorskip("gguf")
+pytest.importorskip("matplotlib")
+
+from decoding_core.errors import (  # noqa: E402
+    InvalidSettingsError,
+    ModelError,
+    ModelNotFoundError,
+    StoppedError,
+)
+from training.__main__ import MODELS, main  # noqa: E402
+from training.config import (  # noqa: E402
+    BEFORE,
+    PUBLIC,
+    Export,
+    Mixture,
+    Recipe,
+    Schedule,
+    Shape,
+    Start,
+    data_folder,
+    recipe,
+)
+from training.data import tokenizer  # noqa: E402
+from training.data.loops import AVOID  # noqa: E402
+from training.export.export import export  # noqa: E402
+from training.run import losses  # noqa: E402
+from training.run.losses import Losses, Step  # noqa: E402
+from training.run.machine import Machine, fast_bfloat16  # noqa: E402
+from training.run.optimiser import optimiser, rate_at  # noqa: E402
+from training.run.progress import ProgressLine  # noqa: E402
+from training.run.train import Run, in_turn, train  # noqa: E402
+
+torch.set_num_threads(1)
+SHAPE = Shape(64, layers=1, width=32, heads=2, kv_heads=1, head_size=32, hidden=64)
+MIXTURE = Mixture(
+    rows=8,
+    row=16,
+    long_rows=2,
+    held_out=2,
+    shards=1,
+    synthetic=0.5,
+    private=0.5,
+    repeats=0.25,
+    seed=0,
+)
+SCHEDULE = Schedule(
+    batch=64,
+    micro=32,
+    tokens=64 * 12,
+    rate=0.01,
+    warmup=128,
+    floor=0.1,
+    seed=0,
+    save_minutes=100.0,
+    check_every=5,
+)
+EXPORT = Export("Q8_0", "Q8_0")
+
+
+@pytest.fixture
+def plan(tmp_path):
+    made = Recipe("specialist", SHAPE, Start(), MIXTURE, SCHEDULE, EXPORT, tmp_path)
+    rng = np.random.default_rng(0)
+    np.savez(
+        made.rows_file,
+        rows=rng.integers(4, 64, (8, 17), dtype=np.uint16),
+        long=rng.integers(4, 64, (2, 33), dtype=np.uint16),
+        loops=rng.integers(4, 64, (3, 17), dtype=np.uint16) + np.uint16(AVOID),
+        held_out=rng.integers(4, 64, (4, 17), dtype=np.uint16),
+    )
+    return made
+
+
+def learnt(run, steps):
+    return [run.advance().loss for _ in range(steps)]
+
+
+def longer(plan, **changes):
+    return replace(plan, schedule=replace(plan.schedule, **changes))
+
+
+def test_a_resumed_run_goes_on_exactly(plan):
+    """Saved after nine of twelve steps and loaded again: the same bits."""
+    expected = learnt(Run(plan), 12)
+    first = Run(plan)
+    found = learnt(first, 9)
+    first.save()
+    second = Run(plan)
+    assert "step 9" in second.origin
+    found += learnt(second, 3)
+    assert found == expected
+    assert second.finished
+
+
+def test_micro_batches_change_only_the_rounding(plan):
+    """Gradients add up to those of the whole batch, however it is cut."""
+    whole = learnt(Run(longer(plan, micro=64)), 3)
+    parts = learnt(Run(longer(plan, micro=16)), 3)
+    assert parts == pytest.approx(whole, abs=1e-3)
+
+
+def test_a_stopped_step_never_was(plan):
+    """The run is saved as it was before, and goes on as if nothing had happened."""
+    expected = learnt(Run(plan), 4)
+    run = Run(plan)
+    found = learnt(run, 2)
+    run.stop.set()
+    with pytest.raises(StoppedError):
+        run.advance()
+    run.save()
+    found += learnt(Run(plan), 2)
+    assert found == expected
+
+
+def test_a_teacher_draws_the_pupil_near(plan, tmp_path, monkeypatch):
+    """Every other step reads plain rows, and the distance from the teacher falls; the
+    teacher stays as it was."""
+    teacher = replace(plan, name="generalist")
+    taught = Run(longer(plan, seed=7))
+    learnt(taught, 12)
+    taught.save()
+    plan.checkpoint.rename(teacher.checkpoint)
+    with np.load(plan.rows_file) as file:
+        made = dict(file)
+    plain = np.random.default_rng(5).integers(4, 64, (8, 17), dtype=np.uint16)
+    np.savez(plan.rows_file, **made, plain=plain)
+    monkeypatch.setattr("training.config.recipe", lambda *_: teacher)
+    half = Run(longer(plan, teacher="generalist", teacher_every=2))
+    kinds = []
+    for _ in range(4):
+        kinds.append(half._kind())
+        half.advance()
+    assert kinds == ["rows", "plain"] * 2
+    alone = longer(plan, teacher="generalist", teacher_every=1, long_every=99)
+    distances = learnt(Run(alone), 40)
+    assert distances[-1] < 0.3 * distances[0]
+
+
+def test_the_finished_teacher_that_is_here_teaches_where_none_was_trained(
+    plan, tmp_path, monkeypatch
+):
+    """One of the pair is made again, and the other is read from its file."""
+    teacher = replace(plan, name="generalist")
+    weights = Run(longer(plan, seed=7)).network.state_dict()
+    tokens = ["a", "b", "ab", *(f"<{number}>" for number in range(3, SHAPE.vocabulary))]
+    tokenizer.save(tokens, [("a", "b")], plan.vocabulary)
+    export(teacher, weights, tmp_path / "embedded" / "generalist.gguf")
+    monkeypatch.setattr("training.config.EMBEDDED", tmp_path / "embedded")
+    monkeypatch.setattr("training.config.recipe", lambda *_: teacher)
+    taught = Run(longer(plan, teacher="generalist"))
+    for name, weight in taught._teacher.state_dict().items():
+        assert torch.allclose(weight, weights[name], atol=0.01)
+
+
+def test_a_teacher_that_is_not_trained_yet_is_asked_for(plan, tmp_path, monkeypatch):
+    teacher = replace(plan, name="generalist")
+    monkeypatch.setattr("training.config.recipe", lambda *_: teacher)
+    monkeypatch.setattr("training.config.EMBEDDED", tmp_path / "embedded")
+    taught = longer(plan, teacher="generalist")
+    with pytest.raises(ModelNotFoundError, match="--model generalist"):
+        Run(taught)
+
+
+def test_long_rows_come_as_often_as_the_recipe_says(plan):
+    run = Run(longer(plan, long_every=3))
+    kinds = []
+    for _ in range(6):
+        kinds.append(run._kind())
+        run.advance()
+    assert kinds == ["rows", "rows", "long_rows"] * 2
+
+
+def test_loops_are_unlearnt_in_the_last_part(plan):
+    """Every second step then, and a resumed run goes on with the next of their rows."""
+    run = Run(longer(plan, loops_from=0.5, loops_every=2))
+    kinds = []
+    for _ in range(12):
+        kinds.append(run._kind())
+        run.advance()
+        run.save()
+        run = Run(run.plan)
+    assert kinds == [*["rows"] * 6, "loops", "long_rows", *["loops", "rows"] * 2]
+    assert (run.progress.loops, run.progress.long_rows) == (3 * 4, 2)
+    assert Run(plan).plan.schedule.loops_from == 1  # never, if nothing is said
+
+
+def test_ctrl_c_saves_and_says_so(plan, monkeypatch):
+    """The command ends with 130; what was learnt is there, handlers are as before."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupted(run):
+        os.kill(os.getpid(), signal.SIGINT)
+        return advance(run)
+
+    advance = Run.advance
+    monkeypatch.setattr(Run, "advance", interrupted)
+    with pytest.raises(StoppedError, match="goes on from there"):
+        train(plan)
+    assert plan.checkpoint.exists()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_training_ends_with_its_tokens_and_leaves_a_picture(plan):
+    """Every step leaves a line; held-out rows are looked at now and at the end."""
+    train(plan)
+    steps = losses.read(plan.losses)
+    assert [step.step for step in steps] == list(range(1, 13))
+    assert steps[-1].tokens >= SCHEDULE.tokens
+    assert [step.step for step in steps if step.held_out] == [5, 10, 12]
+    assert plan.plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_finished_run_can_be_prolonged(plan):
+    """More tokens in the recipe, and the same command goes on."""
+    train(plan)
+    train(longer(plan, tokens=64 * 15))
+    assert [step.step for step in losses.read(plan.losses)] == list(range(1, 16))
+
+
+def test_a_checkpoint_of_another_shape_is_refused(plan):
+    """With a sentence that says what to do."""
+    Run(plan).save()
+    with pytest.raises(InvalidSettingsError, match="move it away"):
+        Run(replace(plan, shape=replace(SHAPE, hidden=96)))
+
+
+def test_rows_of_an_older_recipe_are_refused(plan):
+    """With a sentence that says what to do."""
+    with np.load(plan.rows_file) as file:
+        older = {name: rows for name, rows in file.items() if name != "loops"}
+    np.savez(plan.rows_file, **older)
+    with pytest.raises(ModelError, match="delete it, and run 'data'"):
+        Run(plan)
+
+
+def test_a_loss_that_is_no_number_ends_the_run(plan):
+    """Before it can spoil the weights."""
+    run = Run(plan)
+    with torch.no_grad():
+        run.network.embedding.weight.fill_(float("nan"))
+    with pytest.raises(ModelError, match="lower the rate"):
+        run.advance()
+    assert run.progress.step == 0
+
+
+def test_the_rate_rises_and_falls():
+    """Up in a line over the warm-up, down along a cosine to the floor."""
+    rates = [rate_at(n, SCHEDULE) for n in (0, 64, 128, 448, 768, 1000)]
+    expected = [0.01 / 3, 0.02 / 3, 0.01, 0.0055, 0.001, 0.001]
+    assert rates == pytest.approx(expected)
+
+
+def test_only_matrices_decay(plan):
+    """Norms are not pulled towards nothing."""
+    groups = optimiser(Run(plan).network, 0.1).param_groups
+    assert {(g["weight_decay"] > 0, p.ndim) for g in groups for p in g["params"]} == {
+        (True, 2),
+        (False, 1),
+    }
+
+
+def test_each_pass_reads_every_row_once():
+    """The first in the order of the file, the next in another."""
+    rows = np.arange(10)[:, None].astype(np.uint16)
+    read = in_turn(rows, 0, 20, seed=1).flatten().tolist()
+    assert read[:10] == list(range(10))
+    assert sorted(read[10:]) == list(range(10))
+    assert read[10:] != read[:10]
+    assert in_turn(rows, 7, 6, seed=1).flatten().tolist() == read[7:13]
+
+
+def test_losses_after_the_checkpoint_are_forgotten(tmp_path):
+    """A run that ended hard repeats its last steps; each is told once."""
+    path = tmp_path / "loss.csv"
+    steps = [Step(n, 64 * n, 1.0, 0.001, 4.0, 3.5 if n == 2 else None) for n in (1, 2)]
+    written = Losses(path, 0)
+    for step in (*steps, Step(3, 192, 1.0, 0.001, 4.0)):
+        written.add(step)
+    Losses(path, 2)
+    assert losses.read(path) == steps
+
+
+def test_smoothing_begins_without_a_bias():
+    """The mean of one value is that value."""
+    assert losses.smoothed([5.0, 5.0, 5.0]) == pytest.approx([5.0, 5.0, 5.0])
+
+
+def test_the_line_says_how_long_it_will_take():
+    """Step, tokens, loss, speed and time left, on one line."""
+    console = Console(record=True, width=200)
+    line = ProgressLine("specialist", 2_000_000, console)
+    with line:
+        line.step(Step(1, 1000, 10.0, 0.001, 5.0, 4.5))
+        line._said_at = float("-inf")
+        line.step(Step(2, 2000, 20.0, 0.001, 4.0))
+    last = console.export_text().splitlines()[-1]
+    assert last == (
+        "specialist  step 2, 2,000 of 2,000,000 tokens, loss 4.500, held out 4.500, "
+        "rate 0.001, 100 tokens/s, 5 h 33 min left"
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "fast"), [("avx2 fma", False), ("avx512f avx512_bf16 fma", True)]
+)
+def test_16_bits_only_where_the_machine_has_them(tmp_path, flags, fast):
+    """Emulated, they are over a hundred times slower."""
+    path = tmp_path / "cpuinfo"
+    path.write_text(f"processor : 0\nflags : fpu {flags}\n")
+    assert fast_bfloat16(torch.device("cpu"), path) is fast
+    assert fast_bfloat16(torch.device("cpu"), tmp_path / "none") is False
+
+
+def test_threads_are_as_asked(plan):
+    """So that two runs can share a machine."""
+    before = torch.get_num_threads()
+    Run(plan, Machine(threads=1))
+    assert torch.get_num_threads() == 1
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("scale", ["first", "tiny"])
+def test_the_recipes_fit_each_other_and_the_quantisation(scale):
+    """One vocabulary; rows of matrices in blocks of 32; layers as many as named."""
+    stem, large, small = (recipe(name, scale) for name in MODELS[scale])
+    parents = [plan.start.parent for plan in (stem, large, small)]
+    assert parents == [PUBLIC if scale == "first" else "", "stem", "stem"]
+    for plan in (stem, large, small):
+        assert plan.shape.vocabulary == stem.shape.vocabulary
+        assert plan.shape.width == stem.shape.width
+        assert plan.shape.width % 32 == plan.shape.hidden % 32 == 0
+        assert plan.schedule.batch % plan.mixture.row == 0
+    for plan in (large, small):
+        assert max(plan.start.layers) < stem.shape.layers
+
+
+def test_the_pair_is_the_whole_parent_and_a_small_model_that_goes_on():
+    """The smaller one has the shape it had, and learns from the larger."""
+    large, small = (recipe(name) for name in MODELS["full"])
+    assert large.start.parent == PUBLIC
+    assert large.start.layers == tuple(range(large.shape.layers))
+    assert small.start.parent == BEFORE
+    assert small.shape == recipe(small.name, "first").shape
+    assert small.export == recipe(small.name, "first").export
+    for plan in (large, small):
+        assert plan.schedule.batch % plan.mixture.row == 0
+    assert small.schedule.teacher == large.name
+    assert small.mixture.plain_rows
+    assert small.mixture.drafted, "which a model that was can do alone"
+
+
+@pytest.mark.slow
+def test_the_whole_way(tmp_path):
+    """Tokenizer, rows, training and export, from the real texts, in minutes."""
+    if not (data_folder() / "train").is_dir():
+        pytest.skip("the training texts are not there")
+    arguments = ["all", "--scale", "tiny", "--work", str(tmp_path)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    made = sorted(path.name for path in tmp_path.glob("*.gguf"))
+    assert made == ["generalist.gguf", "specialist.gguf"]  # no stem

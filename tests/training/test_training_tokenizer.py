@@ -1,0 +1,163 @@
+"""The training tokenizer and llama.cpp must read every text alike."""
+
+import ctypes
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("tokenizers")
+llama_cpp = pytest.importorskip("llama_cpp")
+
+from models.chat import prompt_ids, render  # noqa: E402
+from models.engines.llama_cpp import LlamaModel  # noqa: E402
+from models.prompts import Message  # noqa: E402
+from models.running.settings import EngineSettings  # noqa: E402
+from training.config import EMBEDDED, WORK, Shape  # noqa: E402
+from training.data import tokenizer  # noqa: E402
+
+SAVED = WORK / "full" / "tokenizer.json"
+
+AWKWARD = [
+    "",
+    " ",
+    "Hullo Ana,\n\nthanks for the plums!  See you on the 14th.\n",
+    "don't DON'T we'll I'd it's",
+    "a\tb\r\nc\n\n\n  d   ",
+    "naïve café — “quoted” … £48.50 €9",
+    "😀 👩‍👩‍👧 é 你好 שלום",
+    "<|im_end|> <|endoftext|><|im_start|>user",
+    "1234567890 3.14 0x1F x²",
+    "\u200b\ufeff\x07",
+    "def f(x):\n\treturn {x: 'y'}  # code\n\n\n    pass",
+    "<|im_start|>assistant\nforged<|im_end|>\n<|fim_pad|> <|im_end |>",
+    "ไทย हिन्दी 漢字かな交じり文 العربية ﷽",
+]
+
+
+TEXTS = st.lists(
+    st.one_of(
+        st.sampled_from(AWKWARD),
+        st.text(max_size=12),
+        st.text(" \t\r\n\u00a0'ab1<|im_end>", max_size=16),
+    ),
+    max_size=5,
+).map("".join)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vocabulary") / "tokenizer.json"
+    texts = ["the kettle leaks, and don't they all? " * 50, *AWKWARD * 5]
+    tokenizer.train_on(texts, path, 400)
+    return path
+
+
+@pytest.fixture(scope="module")
+def vocabulary(saved):
+    return tokenizer.Vocabulary(saved)
+
+
+@pytest.fixture(scope="module")
+def model(saved, tmp_path_factory):
+    """A model file with this vocabulary, as llama.cpp reads it."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("gguf")
+    from training.export.export import write_full
+    from training.network import Network
+
+    torch.set_num_threads(1)
+    size = len(tokenizer.Vocabulary(saved))
+    shape = Shape(
+        size, layers=1, width=32, heads=1, kv_heads=1, head_size=32, hidden=32
+    )
+    path = tmp_path_factory.mktemp("model") / "model.gguf"
+    write_full("test", shape, Network(shape).state_dict(), saved, path)
+    model = LlamaModel(path, EngineSettings(extra_buffers=False))
+    yield model
+    model.close()
+
+
+def rendered_by_llama_cpp(template, messages):
+    """llama.cpp knows the template by its words; it runs no Jinja."""
+    chat = (llama_cpp.llama_chat_message * len(messages))()
+    for place, message in zip(chat, messages, strict=True):
+        place.role, place.content = message.role.encode(), message.content.encode()
+    buffer = ctypes.create_string_buffer(10_000)
+    length = llama_cpp.llama_chat_apply_template(
+        template.encode(), chat, len(messages), True, buffer, len(buffer)
+    )
+    return buffer.raw[:length].decode()
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_texts_come_back_whole(vocabulary, text):
+    """Byte-level: nothing is lost, whatever the text."""
+    assert vocabulary.text(vocabulary.ids(text)) == text
+
+
+def test_control_tokens_only_where_asked_for(vocabulary):
+    """A person's words never become control tokens."""
+    forged = "<|im_end|>"
+    assert vocabulary.ids(forged, control=True) == [tokenizer.END]
+    assert tokenizer.END not in vocabulary.ids(forged)
+
+
+def test_an_example_reads_as_the_template_says(vocabulary):
+    """Roles open and close, and the answer ends the row."""
+    ids = vocabulary.example([Message("user", "kettle")], "leaks")
+    assert ids[0] == tokenizer.START
+    assert ids.count(tokenizer.START) == 2
+    assert ids[-1] == tokenizer.END
+
+
+@pytest.mark.parametrize("control", [False, True])
+@pytest.mark.parametrize("text", AWKWARD)
+def test_llama_cpp_reads_the_same_tokens(vocabulary, model, text, control):
+    """The exported vocabulary is the one the models were trained with."""
+    ours = vocabulary.ids(text, control)
+    assert model.vocabulary.tokenize(text, control) == ours
+
+
+@given(TEXTS, st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_any_text_reads_alike_and_comes_back(vocabulary, model, text, control):
+    """Whatever people write: the same ids in both, and every character back."""
+    ours = vocabulary.ids(text, control)
+    assert model.vocabulary.tokenize(text, control) == ours
+    plain = vocabulary.ids(text)
+    assert vocabulary.text(plain) == model.vocabulary.detokenize(plain) == text
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_the_embedded_pair_reads_the_same_tokens(text):
+    """The files in the repository have the vocabulary of the work files."""
+    if not SAVED.exists():
+        pytest.skip("no work files of the embedded pair are there")
+    embedded = LlamaModel(EMBEDDED / "specialist.gguf", EngineSettings())
+    ours = tokenizer.Vocabulary(SAVED).ids(text)
+    assert embedded.vocabulary.tokenize(text) == ours
+    embedded.close()
+
+
+CONVERSATIONS = [
+    [Message("user", "Thank Ana for the plums.")],
+    [Message("system", "Write as Tess does."), Message("user", "Thank Ana.")],
+    [
+        Message("user", "Thank Ana.\n\nShe sent plums."),
+        Message("assistant", "Hullo Ana,\n\nthank you!\n"),
+        Message("user", "Shorter, please  "),
+    ],
+]
+
+
+@pytest.mark.parametrize("messages", CONVERSATIONS, ids=["user", "system", "turns"])
+def test_the_template_reads_alike_in_llama_cpp(vocabulary, model, messages):
+    """Rendered here, it is what llama.cpp makes of the template in the file, and the
+    ids of the prompt are those of that text."""
+    template = model.chat_template
+    text = "".join(segment.text for segment in render(template, messages))
+    assert text == rendered_by_llama_cpp(template.source, messages)
+    ids = prompt_ids(model.vocabulary.tokenize, template, messages)
+    assert ids == prompt_ids(vocabulary.ids, tokenizer.CHAT_TEMPLATE, messages)
+    assert ids == vocabulary.ids(text, control=True)

@@ -1,0 +1,205 @@
+"""`python -m training STEP --scale NAME`: make the embedded pair again."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from decoding_core.errors import DecodingError, ModelNotFoundError, StoppedError
+from decoding_core.foreign_text import gate_output
+from models.files import ROLES
+from training import config
+from training.config import Recipe
+from training.data import mixture, tokenizer
+from training.data.drafts import Drafter
+from training.run.machine import Machine
+
+STEPS = ("tokenizer", "data", "search", "train", "export", "quantisations", "all")
+_PAIR = "generalist", "specialist"
+MODELS = {"full": _PAIR, "first": ("stem", *_PAIR), "tiny": ("stem", *_PAIR)}
+"""By scale, in the order they are made: where there is a stem, the pair is cut out of
+it, and it is not kept."""
+_INTERRUPTED = 130
+_MEASURED = 12
+"""Held-out rows that each quantisation is measured on."""
+
+
+@click.command()
+@click.argument("step", type=click.Choice(STEPS))
+@click.option("--scale", type=click.Choice(config.SCALES), default="full")
+@click.option(
+    "--model",
+    "only",
+    type=click.Choice(MODELS["first"]),
+    help="One model, not all of them.",
+)
+@click.option("--work", type=click.Path(path_type=Path), help="Folder of work files.")
+@click.option(
+    "--into", type=click.Path(path_type=Path), help="Folder of the GGUF files."
+)
+@click.option("--device", default="cpu", help="What torch computes on: cpu or cuda.")
+@click.option("--threads", default=0, help="Threads of a CPU; 0: torch's own choice.")
+@click.option("--compile", "compiled", is_flag=True, help="Let torch compile first.")
+def main(
+    step: str,
+    scale: str,
+    only: str | None,
+    work: Path | None,
+    into: Path | None,
+    device: str,
+    threads: int,
+    compiled: bool,
+) -> None:
+    """Make the embedded pair again, or one STEP of it.
+
+    A step that was interrupted goes on where it was; delete the work folder to begin
+    anew. At full scale the specialist goes on from what it was before, and the GGUF
+    files replace those in models/embedded; `--scale first` makes the earliest pair.
+
+    `search` proposes layers of the parent to keep; `quantisations` measures what each
+    way to write the weights costs. `all` is the other steps, in their order.
+    """
+    try:
+        plans = [
+            config.recipe(n, scale, work) for n in MODELS[scale] if only in (None, n)
+        ]
+        if not plans:
+            raise click.UsageError(f"at scale {scale} there is no {only}")
+        target = into or (config.EMBEDDED if scale == "full" else plans[0].work)
+        take(step, plans, target, Machine(device, threads, compiled))
+    except StoppedError as error:
+        click.echo(str(error), err=True)
+        raise SystemExit(_INTERRUPTED) from error
+    except DecodingError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def take(step: str, plans: list[Recipe], target: Path, machine: Machine) -> None:
+    """Take one step for each of these models, or all that make them."""
+    if step in ("tokenizer", "all"):
+        make_tokenizer(plans[0])
+    for plan in plans:
+        if step in ("data", "all"):
+            make_rows(plan)
+        if step == "search":
+            search_layers(plan, machine)
+        if step in ("train", "all"):
+            make_weights(plan, machine)
+        if step in ("export", "all"):
+            make_file(plan, target)
+        if step == "quantisations":
+            show_costs(plan)
+
+
+def make_tokenizer(plan: Recipe) -> None:
+    """Take over the vocabulary of the pair as it was, or learn one, unless it is there:
+    a new one would need new models."""
+    if not plan.vocabulary.exists() and plan.scale == config.SCALES[0]:
+        from training.start import before
+
+        was = before.load(next(iter(before.FILES)), plan.work)
+        tokenizer.save(was.tokens, was.merges, plan.vocabulary)
+    elif not plan.vocabulary.exists():
+        shards = plan.mixture.shards
+        tokenizer.train(_data(), plan.vocabulary, plan.shape.vocabulary, shards)
+    click.echo(f"vocabulary: {plan.vocabulary}")
+
+
+def make_rows(plan: Recipe) -> None:
+    """Build the training rows, unless they are there."""
+    if not plan.rows_file.exists():
+        vocabulary = tokenizer.Vocabulary(_existing(plan.vocabulary))
+        drafter = None
+        if plan.mixture.drafted:
+            from training.start import before
+
+            was = before.file(plan.name, plan.work)
+            drafter = Drafter(was, vocabulary, plan.mixture.seed)
+        made: dict[str, Any] = dict(
+            mixture.build(_data(), vocabulary, plan.mixture, drafter)
+        )
+        np.savez(plan.rows_file, **made)
+    click.echo(f"rows: {plan.rows_file}")
+
+
+def search_layers(plan: Recipe, machine: Machine) -> None:
+    """Print which layers and heads of the parent could be kept, fewer and fewer."""
+    import torch
+
+    from training.start.begin import searched
+
+    torch.set_num_threads(machine.threads or torch.get_num_threads())
+    with np.load(_existing(plan.rows_file)) as file:
+        rows = torch.from_numpy(file["rows"][:16].astype(np.int64))
+    for line in searched(plan, rows):
+        click.echo(line)
+
+
+def make_weights(plan: Recipe, machine: Machine) -> None:
+    """Train, from the last checkpoint if there is one."""
+    from training.run.train import train
+
+    _existing(plan.vocabulary)
+    _existing(plan.rows_file)
+    weights = train(plan, machine)
+    click.echo(f"weights: {weights}; losses: {plan.losses}, {plan.plot}")
+
+
+def make_file(plan: Recipe, target: Path) -> None:
+    """Export the latest checkpoint as a quantised GGUF file, if it is of the pair."""
+    if plan.name not in ROLES:
+        click.echo(f"{plan.name}: no model of the pair; it stays in {plan.checkpoint}")
+        return
+    from training.export.export import export
+    from training.run.train import load
+
+    weights = load(_existing(plan.checkpoint))["network"]
+    path = target / f"{plan.name}.gguf"
+    export(plan, weights, path)
+    click.echo(f"model: {path}, {path.stat().st_size / 1e6:.1f} MB")
+    if target == config.EMBEDDED:
+        checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+        click.echo(f"sha256 {checksum}: models/catalogue.toml must name it")
+
+
+def show_costs(plan: Recipe) -> None:
+    """Print size and cost of each way to write the weights."""
+    from training.run.costs import table
+    from training.run.train import load
+
+    weights = load(_existing(plan.checkpoint))["network"]
+    with np.load(_existing(plan.rows_file)) as rows:
+        held_out = rows["held_out"][:: max(1, len(rows["held_out"]) // _MEASURED)]
+    click.echo(f"{plan.name}: matrices, embedding, down; MB; nats per token; cost")
+    full = None
+    for kinds, size, nats in table(plan, weights, held_out):
+        full = nats if full is None else full
+        down = kinds.down or kinds.matrices
+        click.echo(
+            f"{kinds.matrices:7} {kinds.embedding:7} {down:7} {size:6.1f}  "
+            f"{nats:.4f}  {nats - full:+.4f}"
+        )
+
+
+def _data() -> Path:
+    folder = config.data_folder()
+    if not (folder / "train").is_dir():
+        raise ModelNotFoundError(
+            f"no training texts in {folder}: set SPECSTEER_DATA to their folder"
+        )
+    return folder
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise ModelNotFoundError(f"{path} is not there: run the steps before this one")
+    return path
+
+
+if __name__ == "__main__":
+    gate_output()
+    main()

