@@ -118,9 +118,9 @@ tape: setup
 	  --seed $(SEED) "$(LETTER)" < /dev/null
 
 pictures: setup
-	$(BIN)/python -m edge_app.tui.picture $(TAPE) docs/app.svg
-	$(BIN)/python -m edge_app.tui.picture $(TAPE) docs/app-sent.svg --press f3
-	$(BIN)/python -m edge_app.tui.picture $(TAPE) docs/app-phone.svg --size 45x30
+	$(BIN)/python -m tools.picture $(TAPE) docs/app.svg
+	$(BIN)/python -m tools.picture $(TAPE) docs/app-sent.svg --press f3
+	$(BIN)/python -m tools.picture $(TAPE) docs/app-phone.svg --size 45x30
 
 film: setup-dev
 	$(BIN)/python -m tools.film $(TAPE) docs/film.svg --cast build/film.cast

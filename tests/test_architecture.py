@@ -35,7 +35,7 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
         ("edge_app.service.service", "textual fastapi torch"),
         (
             "edge_app.service.tape, edge_app.commands.replay, "
-            "edge_app.commands.write, edge_app.tui.recording",
+            "edge_app.commands.write, edge_app.service.recorded",
             "textual llama_cpp fastapi torch",
         ),
         (
@@ -107,8 +107,8 @@ def test_one_place_starts_processes():
     }
     asks_git = "training/start/before.py"
     # Programs of the person's own, which the app is asked to call.
-    outside = {f"edge_app/tui/terminal/{name}.py" for name in ("clipboard", "editor")}
-    assert found == {"base/python_child.py", asks_git, *outside}
+    outside = "edge_app/tui/outside.py"
+    assert found == {"base/python_child.py", asks_git, outside}
 
 
 def test_every_program_leaves_the_current_folder():

@@ -21,11 +21,11 @@ from edge_app import sample
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
 from edge_app.decoding.events import Emit, Notice, Opened, Received, Sent
+from edge_app.service.recorded import RecordedService, by_the_clock, read_recording
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.tui.app import SpecSteerApp, run_app
-from edge_app.tui.journal.files import JournalFolder
-from edge_app.tui.recording import RecordedService, by_the_clock, read_recording
-from edge_app.tui.settings.preferences import Preferences
+from edge_app.tui.journal import JournalFolder
+from edge_app.tui.preferences import Preferences
 from models.folders import state_folder
 from models.local.pulled import PullUnderWay, pulls_under_way
 from models.prompts import Request

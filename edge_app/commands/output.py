@@ -26,7 +26,7 @@ from edge_app.decoding.events import (
     Token,
 )
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.words.whole import count_words
+from edge_app.tui.text import count_words
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORTH_A_WORD = 0.01

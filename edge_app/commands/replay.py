@@ -83,7 +83,7 @@ def command(file: Path, plain: bool, speed: float, out: Path | None, yes: bool) 
         for line in told(tape):
             click.echo(line)
     else:
-        from edge_app.tui.replay import ReplayApp  # Textual takes 0.2 s to load
+        from edge_app.tui.app import ReplayApp  # Textual takes 0.2 s to load
 
         sys.exit(ReplayApp(tape, speed).play())
 

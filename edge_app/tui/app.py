@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TextIO, cast
 
@@ -19,20 +19,21 @@ from textual import events, on
 from textual.actions import SkipAction
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.filter import LineFilter
+from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.widgets import Input, OptionList
 
 from decoding_core.errors import DecodingError
 from decoding_core.foreign_text import GatedStream, legible
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import read_settings
-from edge_app.decoding.events import Emit
-from edge_app.tui import themes
-from edge_app.tui.drafts import Writing
-from edge_app.tui.gate import ForeignText
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.decoding.events import Emit, Event
+from edge_app.service.recorded import RecordedService
+from edge_app.tui.journal import JournalFolder
 from edge_app.tui.keys import (
     ACTIONS,
     APP_ACTIONS,
@@ -42,20 +43,24 @@ from edge_app.tui.keys import (
     show_key,
     use_keymap,
 )
-from edge_app.tui.screens import late
-from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.preferences import DARK, LIGHT, Preferences, fitting
+from edge_app.tui.screens.cards import TitleLine
+from edge_app.tui.screens.drawer import Drawer, LeaveQuestion
 from edge_app.tui.screens.page import Page
-from edge_app.tui.screens.palette import Palette
-from edge_app.tui.screens.question import LeaveQuestion
-from edge_app.tui.settings.preferences import Preferences
-from edge_app.tui.terminal.signs import PlainSigns
-from edge_app.tui.terminal_input import WORD_KEYS, KeyQueue, put_right
-from edge_app.tui.widgets.title_line import TitleLine
+from edge_app.tui.terminal import (
+    WORD_KEYS,
+    ForeignText,
+    KeyQueue,
+    PlainSigns,
+    put_right,
+)
+from edge_app.tui.writing import Writing
 from models.prompts import Request
 from personal_store.errors import StoreError
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
+    from edge_app.service.tape import Tape
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -106,13 +111,15 @@ class SpecSteerApp(App[None]):
         super().__init__(ansi_color=True if no_color else None)
         # Of an unexpected fault Textual prints what it holds: plain, through the gate.
         self.error_console = Console(
-            file=cast(TextIO, GatedStream(sys.stderr)), color_system=None, markup=False
+            file=cast("TextIO", GatedStream(sys.stderr)),
+            color_system=None,
+            markup=False,
         )
-        for theme in (themes.DARK, themes.LIGHT):
+        for theme in (DARK, LIGHT):
             self.register_theme(theme)
         if not no_color:  # else the terminal's own
             liked = self.preferences.theme
-            self.theme = liked if liked in self.available_themes else themes.fitting()
+            self.theme = liked if liked in self.available_themes else fitting()
         self._foreign_text = ForeignText()
         self._keys = KeyQueue(self, self._hand_on)
         self.animation_level = "none"
@@ -131,11 +138,6 @@ class SpecSteerApp(App[None]):
         self._arriving = arriving
         self.last_words = ""
         """What is said on the terminal when the app has left it."""
-        self._drawers: dict[str, Callable[[], Drawer]] = {
-            "settings": self._settings_drawer,
-            "keys": self._keys_drawer,
-            **{name: partial(late.opened, name, self) for name in late.NAMES},
-        }
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters, with the gate for foreign text in front of them."""
@@ -164,7 +166,7 @@ class SpecSteerApp(App[None]):
         """Copy `text` by OSC 52 and by the programs of this machine, without characters
         that a shell would obey when the person pastes it."""
         # Subprocesses take a hundredth of a second to import.
-        from edge_app.tui.terminal.clipboard import hand_to_programs, osc52, programs
+        from edge_app.tui.outside import hand_to_programs, osc52, programs
 
         self._clipboard = text = legible(text)
         if self._driver is not None:
@@ -226,16 +228,6 @@ class SpecSteerApp(App[None]):
         """Paint every cell: what the shell or an editor wrote stands on the screen."""
         self.screen.refresh(repaint=True, layout=True)
         self.refresh(repaint=True, layout=True)
-
-    def _settings_drawer(self) -> Drawer:
-        from edge_app.tui.settings.drawer import SettingsDrawer
-
-        return SettingsDrawer(self.preferences)
-
-    def _keys_drawer(self) -> Drawer:
-        from edge_app.tui.settings.keys_drawer import KeysDrawer
-
-        return KeysDrawer(self.preferences)
 
     def on_settings_drawer_changed(self) -> None:
         """Do as the settings say now, as far as the app is concerned."""
@@ -368,7 +360,10 @@ class SpecSteerApp(App[None]):
             top.dismiss()
             if name == top.NAME:
                 return
-        self.push_screen(self._drawers[name]())
+        address, arguments = DRAWERS[name]
+        module, _, class_name = address.partition(":")
+        found = import_module(f"edge_app.tui.screens.{module}")
+        self.push_screen(getattr(found, class_name)(*arguments(self)))
 
     def action_new(self) -> None:
         """Put the draft aside, and begin another on an empty page."""
@@ -422,6 +417,26 @@ class SpecSteerApp(App[None]):
         return run
 
 
+DRAWERS: dict[str, tuple[str, Callable[[SpecSteerApp], tuple[object, ...]]]] = {
+    "compare": ("compare:CompareDrawer", lambda app: (app.writing, app.page.put)),
+    "drafts": ("library:DraftsDrawer", lambda app: (app.writing, app.go_on_with)),
+    "help": ("help:HelpDrawer", lambda _: ()),
+    "import": ("import_letters:ImportDrawer", lambda app: (app.writing,)),
+    "keys": ("settings:KeysDrawer", lambda app: (app.preferences,)),
+    "numbers": ("numbers:NumbersDrawer", lambda app: (app.writing,)),
+    "reply": ("reply:ReplyDrawer", lambda app: (app.writing, app.page.answer)),
+    "sent": ("sent:SentDrawer", lambda app: (app.writing, app.page.save_folder)),
+    "settings": ("settings:SettingsDrawer", lambda app: (app.preferences,)),
+    "sources": ("sources:SourcesDrawer", lambda app: (app.writing,)),
+    "style": (
+        "style:StyleDrawer",
+        lambda app: (app.writing, app.page.brief.request, app.page.stale),
+    ),
+}
+"""Drawers by their names: their class, which is imported when one is first opened so
+that the page is painted before, and what it is given."""
+
+
 def run_app(app: SpecSteerApp) -> int:
     """Run until the person leaves; the exit code. The service is closed in any case.
 
@@ -444,3 +459,55 @@ def run_app(app: SpecSteerApp) -> int:
     if not ended:
         os._exit(code)
     return code
+
+
+_LONGEST_WAIT = 3.0
+"""Seconds; a tape of a machine that slept does not sleep again."""
+
+
+def at_its_own_speed(tape: Tape, speed: float = 1.0) -> Callable[[Event], None]:
+    """Waits before each event of `tape` as long as it took to come."""
+    waits: dict[int, float] = {}
+    for run in tape.runs():
+        before = run[0].at
+        for one in run:
+            waits[id(one.event)] = min(_LONGEST_WAIT, max(0.0, one.at - before)) / speed
+            before = one.at
+    return lambda event: time.sleep(waits.get(id(event), 0.0))
+
+
+class ReplayApp(SpecSteerApp):
+    """Plays the first text at once and the others as further versions. No draft is
+    kept: nothing was written."""
+
+    def __init__(self, tape: Tape, speed: float = 1.0) -> None:
+        from edge_app.service.tape import events_of
+
+        service = RecordedService(
+            [events_of(run) for run in tape.runs()],
+            pace=at_its_own_speed(tape, speed),
+            server="recorded run",
+        )
+        asked = replace(tape.request, text=tape.request.text or "(a recorded run)")
+        super().__init__(service, save_folder=Path.cwd(), first_request=asked)
+        self.writing.samples = tape.samples
+
+    def on_mount(self) -> None:
+        """Begin without a key."""
+        self.call_after_refresh(self.page.action_draft)
+
+    def play(self) -> int:
+        """Run until the person leaves; the exit code."""
+        return run_app(self)
+
+
+class Palette(CommandPalette):
+    """A palette that runs one command: a second Enter, click or Esc of the same moment
+    would close the screen below it, which ends the app where there is none."""
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def _is_over(self, event: Message) -> None:
+        if self.app.screen is not self:
+            event.stop()
+            event.prevent_default()

@@ -31,7 +31,7 @@ from edge_app.decoding.events import (
     Verified,
     to_json,
 )
-from edge_app.tui.recording import RecordedService
+from edge_app.service.recorded import RecordedService
 from tests.hostile import ATTACKS, HOSTILE, MARK
 from tests.mailboxes import ME, mailbox, message
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.journal import JournalFolder
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "edge_app" / "tui"))
 from tui_terminal import Terminal

@@ -110,8 +110,8 @@ from textual.events import Paste
 from textual.widgets import Input, Static
 from hostile_world import HostileDesk
 from edge_app.tui.app import SpecSteerApp
-from edge_app.tui.journal.files import JournalFolder
-from edge_app.tui.widgets import title_line
+from edge_app.tui.journal import JournalFolder
+from edge_app.tui.screens import cards as title_line
 from models.folders import state_folder
 from models.prompts import Request
 from edge_app.config.settings import settings_path

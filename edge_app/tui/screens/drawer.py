@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, cast
 
 from rich.cells import cell_len
-from textual.app import ComposeResult
+from rich.text import Text
+from textual import events, on
+from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
 
-from edge_app.tui.keys import DRAWER_BINDINGS
+from edge_app.service.requests import MayLeave
+from edge_app.tui.background import Asked
+from edge_app.tui.keys import DRAWER_BINDINGS, show_key
 
 
 class Box(Vertical):
@@ -69,3 +74,102 @@ class Drawer(ModalScreen[None]):
         """Close, unless the drawer was closed in the meantime."""
         if self.is_current:
             self.dismiss(result)
+
+
+Answer = tuple[str, str, str]
+"""Key, name, and what it does; the first answer may do with enter."""
+
+
+class Question(ModalScreen[str]):
+    """Gives the name of the chosen answer; None when Esc puts the question off."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", show=False)]
+
+    def __init__(self, title: str, sentence: str, answers: Sequence[Answer]) -> None:
+        super().__init__()
+        self._title = title
+        self._sentence = sentence
+        self._answers = answers
+
+    def compose(self) -> ComposeResult:
+        """The sentence, then one line for each answer."""
+        with Box(title=self._title, foot=""):
+            yield Static(self._sentence, id="sentence", markup=False)
+            yield OptionList(
+                *(
+                    Option(
+                        Text.assemble((f"{show_key(key or 'enter'):<8}", "bold"), does),
+                        id=name,
+                    )
+                    for key, name, does in self._answers
+                )
+            )
+
+    def on_mount(self) -> None:
+        """Enter takes the first answer, which loses nothing."""
+        self.query_one(OptionList).focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Take an answer by its key."""
+        for key, name, _ in self._answers:
+            if event.key == key:
+                event.stop()
+                self.dismiss(name)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+
+class LeaveQuestion(Question):
+    """Asks what to do with words that the disk refuses to keep."""
+
+    def __init__(self, why: str) -> None:
+        cannot = f"cannot be kept: {why}" if why else "would be lost"
+        super().__init__(
+            "Leave?",
+            f"What you wrote {cannot}. Esc stays.",
+            (
+                ("ctrl+s", "save", "save it to a file"),
+                ("delete", "discard", "leave, and throw it away"),
+            ),
+        )
+
+
+_LOOKS = 0.2  # seconds between two looks whether anybody waits for the answer
+
+
+class HeldBackQuestion(Question):
+    """Says what was found, why, and what the server would read in its place. Closes
+    by itself when the text is stopped."""
+
+    def __init__(self, asked: Asked) -> None:
+        held = asked.held
+        super().__init__(
+            "May it leave?",
+            f"{held.kind}: {held.text.strip()}\n\n{held.reason}; else the server reads "
+            f"{held.stand_in.strip()}",
+            (
+                ("", "no", "hold it back"),
+                ("f7", "once", "let it leave in this text"),
+                ("f8", "always", "it is no secret: let it leave in every text"),
+            ),
+        )
+        self.asked = asked
+
+    def on_mount(self) -> None:
+        """Enter holds it back."""
+        super().on_mount()
+        self.set_interval(_LOOKS, self._look)
+
+    def _look(self) -> None:
+        if self.asked.stop.is_set() and self.is_current:
+            self.dismiss("no")
+
+
+def ask_held_back(app: App[None], asked: Asked) -> None:
+    """Show the question; Esc holds back, too."""
+    app.push_screen(
+        HeldBackQuestion(asked),
+        lambda answer: asked.answers.put(cast("MayLeave", answer or "no")),
+    )

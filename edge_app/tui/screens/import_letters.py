@@ -12,11 +12,10 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Label, ProgressBar, Select, Static
 
 from decoding_core.foreign_text import legible, one_line
-from edge_app.tui.drafts import Writing
 from edge_app.tui.saving import PathError, typed_path, why_not
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.widgets.line_input import LineInput
-from edge_app.tui.widgets.path_input import PathInput, dropped
+from edge_app.tui.screens.widgets import LineInput, PathInput, dropped
+from edge_app.tui.writing import Writing
 from personal_store.errors import StoreError
 from personal_store.importers import available
 

@@ -10,9 +10,9 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from edge_app.tui.drafts import Writing
+from edge_app.tui.meters import in_bytes, numbers
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.words.meters import in_bytes, numbers
+from edge_app.tui.writing import Writing
 
 Row = tuple[str, str, str]
 

@@ -16,27 +16,24 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from edge_app.decoding.events import Source
-from edge_app.tui.drafts import Writing
 from edge_app.tui.keys import PAGE_BINDINGS, key_of
-from edge_app.tui.runs import Run
+from edge_app.tui.letters import sender
 from edge_app.tui.saving import propose
-from edge_app.tui.screens import held_back
+from edge_app.tui.screens import cards
+from edge_app.tui.screens.brief import Brief
+from edge_app.tui.screens.cards import KeyLine
+from edge_app.tui.screens.drawer import ask_held_back
+from edge_app.tui.screens.editor import DraftEditor
+from edge_app.tui.screens.pane import DraftPane, DraftView
+from edge_app.tui.screens.widgets import Card, Saying, Steps
+from edge_app.tui.text import Run
 from edge_app.tui.variant import Variant
-from edge_app.tui.widgets import title_line
-from edge_app.tui.widgets.brief import Brief
-from edge_app.tui.widgets.draft_editor import DraftEditor
-from edge_app.tui.widgets.draft_pane import DraftPane
-from edge_app.tui.widgets.draft_view import DraftView
-from edge_app.tui.widgets.key_line import KeyLine
-from edge_app.tui.widgets.saying import Card, Saying
-from edge_app.tui.widgets.steps import Steps
-from edge_app.tui.words import cards_text
-from edge_app.tui.words.hints import next_step, starting, welcome
-from edge_app.tui.words.sources_text import sender
+from edge_app.tui.writing import Writing
 from models.prompts import Request
 
 if TYPE_CHECKING:
-    from edge_app.tui.words.exports import Piece
+    from edge_app.tui.screens.save import Piece
+
 
 LEGEND = (
     "plain kept · [u]underlined[/u] redrawn · "
@@ -81,8 +78,8 @@ class Page(Screen[None]):
     def compose(self) -> ComposeResult:
         """Title, page and rail, one line for narrow screens, keys."""
         with Horizontal(id="title"):
-            yield title_line.TitleLine(id="what")
-            yield title_line.TitleLine(id="server")
+            yield cards.TitleLine(id="what")
+            yield cards.TitleLine(id="server")
         with Horizontal():
             with Vertical(id="page"), Vertical(id="sheet"):
                 yield Brief(self._first)
@@ -167,15 +164,15 @@ class Page(Screen[None]):
             if empty
             else starting(writing)
         )
-        whose = cards_text.whose(writing)
+        whose = cards.whose(writing)
         sources, sent, figures = self.query(Card)
-        sources.title = "From your letters" if whose == cards_text.OWN else whose
-        self.query_one("#what", Saying).say(title_line.title(writing, request))
-        self.query_one("#server", Saying).say(title_line.server(writing))
-        sources.say(cards_text.sources_card(writing, sources.width))
-        sent.say(cards_text.sent_card(writing, sent.width))
-        figures.say(cards_text.numbers_card(writing))
-        self.query_one("#strip", Saying).say(cards_text.strip_line(writing))
+        sources.title = "From your letters" if whose == cards.OWN else whose
+        self.query_one("#what", Saying).say(cards.title(writing, request))
+        self.query_one("#server", Saying).say(cards.server(writing))
+        sources.say(cards.sources_card(writing, sources.width))
+        sent.say(cards.sent_card(writing, sent.width))
+        figures.say(cards.numbers_card(writing))
+        self.query_one("#strip", Saying).say(cards.strip_line(writing))
 
     def tick(self) -> None:
         """Apply what the service's threads emitted; called thirty times a second."""
@@ -187,7 +184,7 @@ class Page(Screen[None]):
             self.notify(item.text, severity=item.severity)
         asked, self.writing.asked = self.writing.asked, None
         if asked is not None:
-            held_back.ask(self.app, asked)
+            ask_held_back(self.app, asked)
         self.writing.read_ahead()
         if news is not None or self.writing.busy:
             self.advance()
@@ -303,7 +300,7 @@ class Page(Screen[None]):
 
     def action_editor(self) -> None:
         """Let the person change the text in an editor of their own."""
-        from edge_app.tui.terminal import editor
+        from edge_app.tui import outside
 
         pane = self.pane
         if not pane.editing:
@@ -311,16 +308,16 @@ class Page(Screen[None]):
             return
         before = pane.editor.text
         try:
-            words = editor.command()
+            words = outside.editor_command()
             with self.app.suspend():
-                after = editor.edited(before, words)
-        except editor.EditorError as error:
+                after = outside.edited(before, words)
+        except outside.EditorError as error:
             self.notify(str(error), severity="warning")
             return
         except SuspendNotSupported:
             self.notify("there is no editor to be had here", severity="warning")
             return
-        for start, end, text in editor.changes(before, after):
+        for start, end, text in outside.changes(before, after):
             pane.editor.replace_letters(start, end, text)
         self.refresh_all()
 
@@ -339,7 +336,7 @@ class Page(Screen[None]):
 
     def _piece(self) -> Piece | None:
         """The text on screen with what is known of it; None: there is none."""
-        from edge_app.tui.words.exports import Piece
+        from edge_app.tui.screens.save import Piece
 
         variant, writing = self.writing.variant, self.writing
         if variant is None or not variant.text:
@@ -363,8 +360,7 @@ class Page(Screen[None]):
         if variant is None or not variant.text:
             self.notify("there is no text to save yet", severity="warning")
             return
-        from edge_app.tui.screens.draft.save import SaveDialog
-        from edge_app.tui.words import authorship
+        from edge_app.tui.screens.save import SaveDialog, report, shares
 
         piece = self._piece()
         assert piece is not None
@@ -381,8 +377,8 @@ class Page(Screen[None]):
         dialog = SaveDialog(
             path,
             piece.as_file,
-            authorship.shares(variant.runs()),
-            partial(authorship.report, variant),
+            shares(variant.runs()),
+            partial(report, variant),
         )
         self.app.push_screen(dialog, saved)
 
@@ -390,7 +386,7 @@ class Page(Screen[None]):
     @on(DraftView.Asked)
     def action_why(self) -> None:
         """Tell why the word at the cursor stands there."""
-        from edge_app.tui.why.drawer import WhyDrawer
+        from edge_app.tui.screens.why import WhyDrawer
 
         if self.writing.variant is None:
             self.notify("there is no word yet", severity="warning")
@@ -439,3 +435,57 @@ class Page(Screen[None]):
         """The brief as it stands, which the draft now has too."""
         self.writing.ask(self.brief.request)
         return self.writing.request
+
+
+def next_step(writing: Writing, *, samples: bool) -> str:
+    """A hint at the keys that are of use in the present state."""
+    variant = writing.variant
+    if writing.arriving and not (variant is not None and variant.writing):
+        return writing.arriving
+    if writing.problem:
+        return "cannot write yet"
+    if variant is not None and variant.writing:
+        # Stays the same while words come.
+        return starting(writing) or "writing and checking… esc stops"
+    if variant is None or not variant.text:
+        return (
+            f"{key_of('draft')} drafts it" if writing.ready else "loading the models…"
+        )
+    if variant.unfinished:
+        return f"not finished: it was cut off · {key_of('draft')} goes on with it"
+    if len(writing.variants) > 1:
+        flip = f"{key_of('earlier')}/{key_of('later')} flip versions"
+        return f"{flip} · {key_of('compare')} compares · {key_of('sent')} what left"
+    then = f"{key_of('import')} your letters" if samples else f"{key_of('save')} save"
+    return f"edit anything · {key_of('again')} again · {then}"
+
+
+def starting(writing: Writing) -> str:
+    """What is done until the first word is there; empty from then on."""
+    variant = writing.variant
+    if variant is None or not variant.writing or variant.settled or variant.waiting:
+        return ""
+    if not writing.ready:
+        return "loading the models… the draft begins by itself"
+    if not variant.sources and variant.opened is None:
+        return "looking for letters that fit…"
+    count = len(variant.sources)
+    reading = f"reading {count or 'no'} letter{'' if count == 1 else 's'}…"
+    if variant.request.offline or variant.opened is not None:
+        return reading
+    return f"{reading} asking the checker…"
+
+
+def welcome(*, samples: bool, practice_models: bool) -> str:
+    """What the empty page says of the letters and models at hand, and how to have
+    better ones."""
+    lines = []
+    if samples:
+        lines.append(
+            f"These are Tess's sample letters. {key_of('import')} reads your own."
+        )
+    if practice_models:
+        lines.append(
+            "These are practice models. specsteer models finds ones that write well."
+        )
+    return "\n".join(lines)

@@ -15,13 +15,13 @@ from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Source
-from edge_app.tui.drafts import Writing
+from edge_app.tui.background import Found
 from edge_app.tui.keys import key_of
-from edge_app.tui.outcomes import Found
+from edge_app.tui.letters import date, reason, subject
+from edge_app.tui.screens.cards import whose
 from edge_app.tui.screens.drawer import Drawer
-from edge_app.tui.widgets.line_input import LineInput
-from edge_app.tui.words.cards_text import whose
-from edge_app.tui.words.sources_text import date, reason, subject
+from edge_app.tui.screens.widgets import LineInput
+from edge_app.tui.writing import Writing
 
 
 class SourcesDrawer(Drawer):

@@ -20,7 +20,7 @@ from edge_app.decoding.events import Sent
 from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
 from edge_app.service.profiles import Profile, keep_profile, profile_path, read_profile
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.journal.entries import Begun
+from edge_app.tui.draft import Begun
 from models.folders import state_folder
 from models.prompts import Request
 from personal_store.database import keys

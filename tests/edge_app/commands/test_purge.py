@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from edge_app.cli import cli
 from edge_app.config.settings import store_path
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.journal import JournalFolder
 from personal_store import Store, import_source
 from tests.mailboxes import ME, mailbox, message
 

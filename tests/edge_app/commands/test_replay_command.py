@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import edge_app.cli
+from edge_app.service.recorded import RecordedService
 from edge_app.service.tape import Recorder, read_tape
-from edge_app.tui.recording import RecordedService
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
 from tui_helpers import play, until
@@ -111,7 +111,7 @@ def test_a_tape_that_is_none_is_said(tmp_path):
 
 def test_the_app_plays_a_tape_without_a_key(tape):
     """It shows the letter, says that it is a recorded run, and keeps no draft."""
-    from edge_app.tui.replay import ReplayApp
+    from edge_app.tui.app import ReplayApp
 
     app = ReplayApp(read_tape(tape), speed=1000)
 

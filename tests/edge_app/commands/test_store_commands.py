@@ -185,7 +185,7 @@ def test_tidy_raw_and_reclean(run, texts):
 def test_encrypt_and_decrypt(run, texts, monkeypatch):
     """The passphrase comes from the environment here. Drafts of the app go along."""
     from edge_app.commands.app import draft_journals
-    from edge_app.tui.journal.draft import asked
+    from edge_app.tui.draft import asked
     from models.prompts import Request
     from personal_store.database import keys
 

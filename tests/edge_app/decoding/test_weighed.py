@@ -9,7 +9,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.deciders import likeliest_few
 from edge_app.decoding.events import Weighed, to_json
 from edge_app.decoding.on_device import OfflineVerifier
-from edge_app.tui.recording import from_json
+from edge_app.service.recorded import from_json
 from tests.fakes import HashEngine
 
 

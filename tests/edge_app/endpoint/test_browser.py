@@ -16,7 +16,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from edge_app.endpoint.browser import BrowserServer
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.journal import JournalFolder
 from tests.browsers import browser
 from tests.waiting import PATIENCE, let_pass, wait_until
 
@@ -27,7 +27,7 @@ sys.path[:0] = {path!r}
 from pathlib import Path
 from tui_helpers import gated_service, make_app
 from edge_app.tui.app import run_app
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.journal import JournalFolder
 app = make_app(gated_service(), Path("."), journals=JournalFolder(Path({folder!r})))
 sys.exit(run_app(app))
 """

@@ -5,7 +5,7 @@ from tui_helpers import GatedService, make_app, play, said, until
 from tui_tapes import letter_recording
 
 from edge_app.decoding.events import HeldBack
-from edge_app.tui.screens.held_back import HeldBackQuestion
+from edge_app.tui.screens.drawer import HeldBackQuestion
 
 HELD = HeldBack("person", "stands in your texts", " Zoltan", " Alex")
 

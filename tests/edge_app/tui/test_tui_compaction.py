@@ -9,18 +9,18 @@ from test_tui_journal import next_entry, state
 
 from edge_app.decoding.events import Settled, Token
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.journal import entries as e
-from edge_app.tui.journal import files
-from edge_app.tui.journal.compaction import compacted, worth_compacting
-from edge_app.tui.journal.draft import Draft, asked, folded
-from edge_app.tui.journal.files import JournalError, JournalFolder
+from edge_app.tui import draft as e
+from edge_app.tui import journal as files
+from edge_app.tui.compaction import compacted, worth_compacting
+from edge_app.tui.draft import Draft, asked, folded
+from edge_app.tui.journal import JournalError, JournalFolder
 from models.prompts import Request
 from tests.dying import run_to
 
 OPEN = """
 import sys
 from pathlib import Path
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.journal import JournalFolder
 path = Path(sys.argv[1])
 JournalFolder(path.parent, lambda: sys.argv[2]).open(path)[0].close()
 """

@@ -10,10 +10,9 @@ from rich.cells import cell_len
 from textual.app import App
 from tui_helpers import until
 
-from edge_app.tui.runs import STATES
-from edge_app.tui.widgets.draft_editor import DraftEditor
-from edge_app.tui.widgets.draft_view import DraftView
-from edge_app.tui.words.wrap import rows_after
+from edge_app.tui.screens.editor import DraftEditor
+from edge_app.tui.screens.pane import DraftView, rows_after
+from edge_app.tui.text import STATES
 
 PIECES = [
     " a",

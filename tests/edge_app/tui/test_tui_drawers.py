@@ -8,12 +8,12 @@ from tui_helpers import drafted, gated_service, make_app, play, said, until
 from tui_tapes import letter_recording, plain_recording
 
 from edge_app.decoding.events import to_json
-from edge_app.tui.recording import read_recording, runs_of
+from edge_app.service.recorded import read_recording, runs_of
+from edge_app.tui.screens.compare import differences
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.import_letters import guess_kind
 from edge_app.tui.screens.sent import hex_dump
-from edge_app.tui.widgets.path_input import complete
-from edge_app.tui.words.words_differ import differences
+from edge_app.tui.screens.widgets import complete
 from tests.mailboxes import mailbox, message
 
 

@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 from tui_helpers import drafted, gated_service, make_app, play, until
 
-from edge_app.tui.app import SpecSteerApp
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.app import DRAWERS, SpecSteerApp
+from edge_app.tui.journal import JournalFolder
 from tests.hostile import HOSTILE, MARK, dangers, dangers_in_terminal
 
 STRINGS = {
@@ -50,7 +50,7 @@ def saved_here(tmp_path, monkeypatch):
 def screens(app: SpecSteerApp) -> dict[str, object]:
     """What opens each screen that lies over the page, by its name."""
     return {
-        **{name: lambda name=name: app.action_drawer(name) for name in app._drawers},
+        **{name: lambda name=name: app.action_drawer(name) for name in DRAWERS},
         "save": app.page.action_save,
         "palette": app.action_command_palette,
     }

@@ -8,7 +8,7 @@ from rich.color import ColorSystem
 from textual.color import Color
 from tui_helpers import drafted, gated_service, make_app, play, said, until
 
-from edge_app.tui import themes
+from edge_app.tui import preferences as themes
 
 SIZES = [(200, 55), (120, 36), (100, 30), (80, 24), (60, 20), (45, 30), (40, 12)]
 

@@ -7,9 +7,9 @@ from test_tui_stretches import until_drafted_twice
 from test_tui_variant import LETTER
 from tui_helpers import SECOND, gated_service, make_app, play, said, until
 
-from edge_app.tui.journal.files import JournalFolder
-from edge_app.tui.runs import joined, spliced
-from edge_app.tui.words.hunks import hunks, sentences, taken
+from edge_app.tui.journal import JournalFolder
+from edge_app.tui.screens.compare import hunks, sentences, taken
+from edge_app.tui.text import joined, spliced
 
 TEXTS = st.text(alphabet=st.sampled_from("ab .!?\n”)"), max_size=30)
 

@@ -11,7 +11,7 @@ from tui_tapes import REQUEST
 from decoding_core.errors import StoppedError
 from edge_app.service.requests import ServiceConfig
 from edge_app.service.service import WritingService
-from edge_app.tui.widgets.path_input import dropped
+from edge_app.tui.screens.widgets import dropped
 from personal_store.ingest.unfinished import Unfinished
 from tests.waiting import wait_until
 

@@ -29,16 +29,14 @@ from edge_app.decoding.events import (
     Token,
     Verified,
 )
+from edge_app.service.recorded import RecordedService
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.drafts import Writing
-from edge_app.tui.journal import entries as e
-from edge_app.tui.journal.draft import Draft, asked, folded
-from edge_app.tui.journal.files import Journal, JournalError, JournalFolder
-from edge_app.tui.journal.stretch import Stretch
-from edge_app.tui.journal.style import THRESHOLDS, TONES, Style
-from edge_app.tui.recording import RecordedService
-from edge_app.tui.runs import joined, spliced
-from edge_app.tui.widgets.draft_pane import DraftPane
+from edge_app.tui import draft as e
+from edge_app.tui.draft import THRESHOLDS, TONES, Draft, Stretch, Style, asked, folded
+from edge_app.tui.journal import Journal, JournalError, JournalFolder
+from edge_app.tui.screens.pane import DraftPane
+from edge_app.tui.text import joined, spliced
+from edge_app.tui.writing import Writing
 from models.prompts import Request
 
 texts = st.text(max_size=8) | st.sampled_from(["\ud800", "a\r\nb", "\u2028", "\x1b[2J"])

@@ -29,11 +29,11 @@ from tui_tapes import REQUEST, letter_recording, plain_recording
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Finished, Opened, Statistics
 from edge_app.tui import saving
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.background import ServiceThreads
+from edge_app.tui.journal import JournalFolder
 from edge_app.tui.saving import PathError, TakenError, propose, save, typed_path
-from edge_app.tui.service_threads import ServiceThreads
-from edge_app.tui.widgets.draft_editor import DraftEditor
-from edge_app.tui.widgets.path_input import complete
+from edge_app.tui.screens.editor import DraftEditor
+from edge_app.tui.screens.widgets import complete
 from models.prompts import Request
 from tests.waiting import PATIENCE
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tui_helpers import GatedService, gated_service, make_app, play, until
 
-from edge_app.tui.service_threads import ServiceThreads
+from edge_app.tui.background import ServiceThreads
 from tests.waiting import PATIENCE, moments
 
 HERE = Path(__file__).parent

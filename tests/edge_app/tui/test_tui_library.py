@@ -17,9 +17,9 @@ from tui_tapes import REQUEST, letter_recording
 
 from edge_app.decoding.events import Source
 from edge_app.service.requests import Letter
-from edge_app.tui.journal.files import JournalFolder
-from edge_app.tui.words import authorship
-from edge_app.tui.words.exports import Piece
+from edge_app.tui.journal import JournalFolder
+from edge_app.tui.screens import save as authorship
+from edge_app.tui.screens.save import Piece
 from models.prompts import Request
 
 ANSWERED = Source(7, "email from Ana <ana@x.org>, 2026-07-01: The boat", 2.0, {}, "")

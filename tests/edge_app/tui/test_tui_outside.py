@@ -13,10 +13,10 @@ from test_tui_terminal import start as start
 from textual.events import Key
 from tui_helpers import drafted, gated_service, make_app, play, until
 
-from edge_app.tui.screens.draft.save import SaveDialog
+from edge_app.tui import outside as editor
+from edge_app.tui.outside import hand_to_programs, osc52, programs
 from edge_app.tui.screens.page import Page
-from edge_app.tui.terminal import editor
-from edge_app.tui.terminal.clipboard import hand_to_programs, osc52, programs
+from edge_app.tui.screens.save import SaveDialog
 
 
 @pytest.mark.slow
@@ -84,9 +84,9 @@ def test_edits_make_the_one_text_the_other(before, after):
 
 def test_an_editor_that_cannot_be_is_said(tmp_path, home):
     with pytest.raises(editor.EditorError, match="there is no editor 'gone-ed'"):
-        editor.command({"EDITOR": "gone-ed -w"})
+        editor.editor_command({"EDITOR": "gone-ed -w"})
     with pytest.raises(editor.EditorError, match="cannot be read"):
-        editor.command({"EDITOR": "'"})
+        editor.editor_command({"EDITOR": "'"})
     with pytest.raises(editor.EditorError, match="ended with 1; the text is as it was"):
         editor.edited("text", ["false"])
     assert editor.edited("text", ["true"]) == "text"

@@ -11,8 +11,8 @@ from tui_helpers import SECOND, drafted, gated_service, make_app, play, said, un
 from tui_tapes import REQUEST, plain_recording
 
 from edge_app.tui.keys import ACTIONS
-from edge_app.tui.widgets.draft_editor import DraftEditor
-from edge_app.tui.words.hints import next_step
+from edge_app.tui.screens.editor import DraftEditor
+from edge_app.tui.screens.page import next_step
 from models.prompts import Request
 
 

@@ -14,8 +14,8 @@ import pytest
 from tui_states import walk
 from tui_tapes import REQUEST, letter_recording
 
-from edge_app.tui.picture import picture
 from tests.hostile import dangers
+from tools.picture import picture
 from tools.screen_rows import Look, Row, rows
 
 SIZES = [(200, 55), (120, 36), (80, 24), (60, 20), (45, 30), (40, 12)]

@@ -9,7 +9,7 @@ from tui_helpers import GatedService, make_app, play, settle, until
 from tui_tapes import REQUEST, letter_recording
 
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.reading_ahead import PAUSE_SECONDS, ReadingAhead
+from edge_app.tui.background import PAUSE_SECONDS, ReadingAhead
 from models.prompts import Request
 from tests.waiting import wait_until
 

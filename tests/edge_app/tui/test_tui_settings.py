@@ -6,10 +6,17 @@ from textual.widgets import Input, OptionList
 from tui_helpers import drafted, gated_service, make_app, play, said, until
 
 from edge_app.config.settings import Settings, read_settings
-from edge_app.tui.keys import ACTIONS, key_of, use_keymap
-from edge_app.tui.settings.keymap import how_to_leave, resolved, ways_out, why_no_key
-from edge_app.tui.settings.preferences import Preferences
-from edge_app.tui.terminal.signs import plain
+from edge_app.tui.keys import (
+    ACTIONS,
+    how_to_leave,
+    key_of,
+    resolved,
+    use_keymap,
+    ways_out,
+    why_no_key,
+)
+from edge_app.tui.preferences import Preferences
+from edge_app.tui.terminal import plain
 
 
 @pytest.fixture(autouse=True)

@@ -18,8 +18,8 @@ from edge_app.decoding.events import (
     Token,
 )
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.journal.files import JournalFolder
-from edge_app.tui.runs import cut, joined, words
+from edge_app.tui.journal import JournalFolder
+from edge_app.tui.text import cut, joined, words
 from edge_app.tui.variant import Variant
 
 AT = LETTER.index(" The one")

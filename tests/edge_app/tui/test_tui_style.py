@@ -22,10 +22,10 @@ from tui_tapes import REQUEST, letter_recording, plain_recording
 
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Source
-from edge_app.tui.journal.files import JournalFolder
-from edge_app.tui.journal.style import STRENGTHS, THRESHOLDS, TONES, Style
-from edge_app.tui.screens.draft.style import _whole_words
-from edge_app.tui.widgets.steps import Steps
+from edge_app.tui.draft import STRENGTHS, THRESHOLDS, TONES, Style
+from edge_app.tui.journal import JournalFolder
+from edge_app.tui.screens.style import _whole_words
+from edge_app.tui.screens.widgets import Steps
 from models.prompts import Request
 from tests.waiting import PATIENCE
 

@@ -13,8 +13,8 @@ from test_tui_writing import FIRST_BLOCK
 from tui_helpers import SECOND
 from tui_terminal import Terminal
 
-from edge_app.tui.journal.draft import Draft
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.draft import Draft
+from edge_app.tui.journal import JournalFolder
 from tests.waiting import PATIENCE
 
 SCRIPT = """
@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 from tui_helpers import gated_service, make_app
 from edge_app.tui.app import run_app
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.journal import JournalFolder
 from models.folders import state_folder
 from tests.waiting import PATIENCE
 fake = gated_service()

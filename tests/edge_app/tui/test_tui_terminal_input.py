@@ -7,8 +7,8 @@ from textual._xterm_parser import XTermParser
 from textual.events import Key, Paste
 
 from edge_app.tui.keys import ACTIONS, APP_ACTIONS
-from edge_app.tui.screens.draft.save import SaveDialog
-from edge_app.tui.terminal_input import put_right
+from edge_app.tui.screens.save import SaveDialog
+from edge_app.tui.terminal import put_right
 
 SENT = (
     "a\x1b[200~red \x1b[31m" + "and a line of more than thirty letters\n\x11\x1b\x13"

@@ -25,18 +25,18 @@ from edge_app.decoding.events import (
     Verified,
 )
 from edge_app.decoding.events import to_json as event_to_json
+from edge_app.service.recorded import RecordedService, from_json
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.drafts import Writing
-from edge_app.tui.journal.entries import Begun
-from edge_app.tui.outcomes import Emitted
-from edge_app.tui.recording import RecordedService, from_json
-from edge_app.tui.runs import Run
+from edge_app.tui.background import Emitted
+from edge_app.tui.draft import Begun
+from edge_app.tui.meters import Traffic
+from edge_app.tui.screens.cards import sent_card, strip_line
 from edge_app.tui.screens.numbers import rows
 from edge_app.tui.screens.page import legend
 from edge_app.tui.screens.sent import said_by, told_of
+from edge_app.tui.text import Run
 from edge_app.tui.variant import Variant
-from edge_app.tui.words.cards_text import sent_card, strip_line
-from edge_app.tui.words.meters import Traffic
+from edge_app.tui.writing import Writing
 from models.prompts import Request
 
 

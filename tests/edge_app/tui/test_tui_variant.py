@@ -11,9 +11,9 @@ from edge_app.decoding.events import (
     Verified,
 )
 from edge_app.service.requests import WriteRequest
+from edge_app.tui.meters import numbers
+from edge_app.tui.text import count_words
 from edge_app.tui.variant import STRUCK_SECONDS, Variant
-from edge_app.tui.words.meters import numbers
-from edge_app.tui.words.whole import count_words
 
 LETTER = (
     "Dear Ana,\n\nThank you for the photographs. The one of the three of us on the "

@@ -6,13 +6,17 @@ from tui_tapes import SOURCES, letter_recording
 
 from edge_app.decoding.events import Choice, Place, Settled, Weighed
 from edge_app.service.requests import WriteRequest
-from edge_app.tui.journal.files import JournalFolder
-from edge_app.tui.runs import spliced
+from edge_app.tui.journal import JournalFolder
+from edge_app.tui.screens import cards as cards_text
+from edge_app.tui.screens.why import (
+    WhyDrawer,
+    followed,
+    origin,
+    word_at,
+    words_of_version,
+)
+from edge_app.tui.text import spliced
 from edge_app.tui.variant import Variant
-from edge_app.tui.why.drawer import WhyDrawer, origin
-from edge_app.tui.why.origin import word_at, words_of_version
-from edge_app.tui.why.passage import followed
-from edge_app.tui.words import cards_text
 from models.prompts import Request
 
 

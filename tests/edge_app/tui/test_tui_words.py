@@ -22,15 +22,13 @@ from edge_app.decoding.events import (
 )
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.keys import ACTIONS
-from edge_app.tui.runs import STATES
+from edge_app.tui.letters import date, reason, subject
+from edge_app.tui.screens import cards as cards_text
+from edge_app.tui.screens import cards as title_line
 from edge_app.tui.screens.help import _ABOUT, _LOOKS
-from edge_app.tui.screens.page import LEGEND
+from edge_app.tui.screens.page import LEGEND, starting, welcome
+from edge_app.tui.text import STATES, count_words, whole_words
 from edge_app.tui.variant import Variant
-from edge_app.tui.widgets import title_line
-from edge_app.tui.words import cards_text
-from edge_app.tui.words.hints import starting, welcome
-from edge_app.tui.words.sources_text import date, reason, subject
-from edge_app.tui.words.whole import count_words, whole_words
 from models.prompts import Request
 
 

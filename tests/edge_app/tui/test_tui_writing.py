@@ -8,9 +8,9 @@ from tui_helpers import SECOND, gated_service, settle
 from tui_tapes import REQUEST, SOURCES
 
 from decoding_core.settings import MethodSettings
-from edge_app.tui.drafts import Writing
-from edge_app.tui.outcomes import News
-from edge_app.tui.words.hints import next_step
+from edge_app.tui.background import News
+from edge_app.tui.screens.page import next_step
+from edge_app.tui.writing import Writing
 
 FIRST_BLOCK = "Dear Ana,\n\nThank you for the photographs."
 HOLD = 16  # before the second word of the second block

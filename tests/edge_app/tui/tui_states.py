@@ -18,7 +18,7 @@ from decoding_core.messages import OpenSession
 from decoding_core.settings import MethodSettings
 from decoding_core.wire_json import open_to_json
 from edge_app.decoding.events import Finished, Posed, Statistics
-from edge_app.tui.journal.files import JournalFolder
+from edge_app.tui.journal import JournalFolder
 
 HELD = 41
 """At this event a word is underlined, others wait."""

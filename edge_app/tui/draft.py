@@ -1,0 +1,539 @@
+"""What happens to a draft, as entries of its journal, and what they make of it.
+
+The journal is the truth and the screen shows what it folds to, so the app may end in
+any way at any time. Letters are counted as Python counts them. `version` is the place
+of a version among all that were asked for, from 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import takewhile
+from typing import Any, TypeVar, get_args
+
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.messages import Origin
+from decoding_core.settings import MethodSettings
+from edge_app.decoding.events import (
+    Event,
+    Finished,
+    Given,
+    HeldBack,
+    Opened,
+    Quoted,
+    Reckoned,
+    Sent,
+    Settled,
+    Source,
+    SourcesFound,
+    Verified,
+    Weighed,
+    to_json,
+)
+from edge_app.service.recorded import from_json
+from edge_app.service.requests import Letter, WriteRequest
+from edge_app.tui.text import Run, State, cut, spliced
+from edge_app.tui.variant import Stretch, Variant
+from models.prompts import TASKS, Request
+
+TONES = ("", "warm", "formal", "brief", "cheerful", "plain", "polite but firm")
+"""Adjectives of what is asked for; empty: as the person writes."""
+MOST_STARS = 5
+
+THRESHOLDS = (0.01, 0.1, 0.3, 0.5, 0.7, 1.0, 2.0)
+"""From nearly all that the device drafts being kept to little of it."""
+THRESHOLD_WORDS = (
+    "closest to you: the checker refuses next to nothing",
+    "much closer to you: it refuses only what it finds odd",
+    "closer to you: it refuses a little",
+    "in the middle: the checker refuses what it finds unlikely",
+    "closer to the checker: it refuses what it likes less",
+    "much closer to the checker: only what both like stays",
+    "closest to the checker: it refuses most of what you would say",
+)
+STRENGTHS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
+STRENGTH_WORDS = (
+    "what is redrawn is the checker's alone",
+    "what is redrawn leans to the checker",
+    "what is redrawn is half yours, half the checker's",
+    "what is redrawn leans to you",
+    "what is redrawn is much more you",
+    "what is redrawn is as much you as it can be",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a draft is to be written; None stands for what the settings say."""
+
+    tone: str = ""
+    stars: int = 0
+    """Of a review, from 1 to 5; 0: none are named."""
+    threshold: float | None = None
+    strength: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what no person can have set."""
+        if self.tone not in TONES or type(self.stars) is not int:
+            raise ValueError("no such tone or number of stars")
+        if not 0 <= self.stars <= MOST_STARS:
+            raise ValueError("no such number of stars")
+        for number, known in (
+            (self.threshold, THRESHOLDS),
+            (self.strength, STRENGTHS),
+        ):
+            if number is not None and number not in known:
+                raise ValueError("no such place of a slider")
+
+    def request(self, brief: Request) -> Request:
+        """The brief with the tone, and with a sentence that names the stars."""
+        parts = [brief.text]
+        if self.stars and brief.task == "review":
+            plural = "" if self.stars == 1 else "s"
+            parts.append(f"I give it {self.stars} star{plural} of {MOST_STARS}.")
+        text = "\n".join(part for part in parts if part.strip())
+        return replace(brief, text=text, tone=self.tone)
+
+    def settings(self, usual: MethodSettings) -> MethodSettings:
+        """The settings with both sliders where they stand."""
+        if self.threshold is not None:
+            usual = replace(usual, threshold=self.threshold)
+        if self.strength is not None:
+            usual = replace(usual, strength=self.strength)
+        return usual
+
+    def words(self) -> str:
+        """The style in a few words; empty where nothing is set."""
+        parts = [self.tone] if self.tone else []
+        if self.threshold is not None:
+            parts.append(
+                THRESHOLD_WORDS[THRESHOLDS.index(self.threshold)].split(":")[0]
+            )
+        if self.strength is not None and self.strength != STRENGTHS[2]:
+            more = "more" if self.strength > STRENGTHS[2] else "less"
+            parts.append(f"{more} of you in what is redrawn")
+        return " · ".join(parts)
+
+
+_AT_REST: tuple[State, ...] = ("kept", "replaced", "typed", "pasted", "held")
+"""States of words that no longer wait for a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The brief changed: `text` stands for `removed` letters from `at` on."""
+
+    task: str
+    recipient: str
+    at: int
+    removed: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Another version was asked for; it is the one on screen."""
+
+    request: WriteRequest
+    samples: bool = False
+    """Whether it is written from sample letters."""
+    stretch: Stretch | None = None
+    """What of another version it is written anew from; None: it is a text of its
+    own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The service said something of a version that its text or its figures need."""
+
+    version: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The person stopped the writing, or it was cut off; without a word the version
+    gives way to the one before it unless it is to be `kept`."""
+
+    version: int
+    kept: bool = False
+    cut: bool = False
+    """Whether the app ended while it was written, and nobody stopped it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The service is done with a version, whatever came of it."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The person changed a version: `runs` stand for `removed` letters from `at`."""
+
+    version: int
+    at: int
+    removed: int
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A version was brought to the screen."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A file holds `text` of a version."""
+
+    version: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A source is to be left out of later versions, or, if `taken`, is in again."""
+
+    source: Source
+    taken: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTo:
+    """The draft answers a received text, None: none; the store has what it says."""
+
+    source: Source | None
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """How the draft is to be written was set."""
+
+    style: Style
+
+
+@dataclass(frozen=True, slots=True)
+class Offline:
+    """The checker was switched off or on."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PutAside:
+    """The person is done with the draft for now: the next start begins another."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """The person goes on with the draft."""
+
+
+Entry = (
+    Asked
+    | Begun
+    | Written
+    | Stopped
+    | Ended
+    | Edited
+    | Shown
+    | Saved
+    | LeftOut
+    | ReplyTo
+    | Styled
+    | Offline
+    | PutAside
+    | TakenUp
+)
+_T = TypeVar("_T", bound=Entry | Stretch)
+_PLAIN = {
+    kind.__name__: kind
+    for kind in (Asked, Stopped, Ended, Shown, Saved, Offline, PutAside, TakenUp)
+}
+
+
+def worth_keeping(event: Event) -> Event | None:
+    """What of the event a journal keeps, None for nothing: what only passes over the
+    screen, and what the ledger keeps. The texts of sources stay in the store alone,
+    where they can be forgotten."""
+    match event:
+        case SourcesFound(sources=sources):
+            bare = tuple(replace(source, excerpt="") for source in sources)
+            return replace(event, sources=bare)
+        case Given(count):
+            return Given(count)
+        case Sent():
+            return replace(event, token_ids=(), payload=b"")
+        case (
+            Quoted()
+            | Opened()
+            | Verified()
+            | Settled()
+            | HeldBack()
+            | Reckoned()
+            | Finished()
+        ):
+            return event
+        case Weighed():
+            return event
+        case _:
+            return None
+
+
+def to_line(entry: Entry) -> str:
+    """The entry as JSON, its kind under `kind`; one line."""
+    match entry:
+        case Written(version, event):
+            body: dict[str, Any] = {"version": version, "event": to_json(event)}
+        case Begun(request, samples, stretch):
+            excluded = sorted(request.excluded)
+            body = asdict(request) | {"excluded": excluded, "samples": samples}
+            if stretch is not None:
+                body["stretch"] = asdict(stretch)
+        case LeftOut(source, taken):
+            body = {"source": asdict(replace(source, excerpt="")), "taken": taken}
+        case ReplyTo(source):
+            bare = None if source is None else asdict(replace(source, excerpt=""))
+            body = {"source": bare}
+        case _:
+            body = asdict(entry)
+    # ASCII, so that half a surrogate pair, which UTF-8 lacks, comes back too.
+    return json.dumps({"kind": type(entry).__name__, **body})
+
+
+def from_line(line: str) -> Entry:
+    """The entry that `to_line` wrote.
+
+    Raises:
+        ValueError, KeyError, TypeError, RecursionError: it wrote no such line.
+    """
+    body: dict[str, Any] = json.loads(line)
+    kind = body.pop("kind")
+    if kind in _PLAIN:
+        made: Entry = _PLAIN[kind](**body)
+        return _checked(made)
+    match kind:
+        case "Written":
+            event = from_json(body["event"])
+            settled = event.tokens if isinstance(event, Settled) else ()
+            if any(token.origin not in get_args(Origin) for token in settled):
+                raise ValueError("a token of no known origin")
+            return _checked(Written(body["version"], event))
+        case "Begun":
+            samples = bool(body.pop("samples"))
+            given = body.pop("stretch", None)
+            stretch = None if given is None else _checked(Stretch(**given))
+            return Begun(_request(body), samples, stretch)
+        case "Edited":
+            runs = tuple((str(text), state) for text, state in body.pop("runs"))
+            if any(state not in _AT_REST for _, state in runs):
+                raise ValueError("words of no known state")
+            return _checked(Edited(**body, runs=runs))
+        case "LeftOut":
+            return LeftOut(Source(**body["source"]), bool(body["taken"]))
+        case "ReplyTo":
+            found = body["source"]
+            if found is None:
+                return ReplyTo(None)
+            return ReplyTo((Letter if "sender" in found else Source)(**found))
+        case "Styled":
+            return Styled(Style(**body["style"]))
+    raise ValueError(f"no such entry: {kind}")
+
+
+def _checked(entry: _T) -> _T:
+    """The entry, if its numbers are such; else ValueError."""
+    if isinstance(entry, Asked) and entry.task not in TASKS:
+        raise ValueError("no such kind of text")
+    for field in fields(entry):
+        value = getattr(entry, field.name)
+        if field.type == "int" and not (type(value) is int and value >= 0):
+            raise ValueError(f"{field.name} is no count")
+        if field.type == "str" and not isinstance(value, str):
+            raise ValueError(f"{field.name} is no text")
+    return entry
+
+
+def _request(body: dict[str, Any]) -> WriteRequest:
+    """The request; settings that this version of the program lacks are the usual."""
+    brief = Request(**{name: str(text) for name, text in body.pop("brief").items()})
+    known = {field.name for field in fields(MethodSettings)}
+    given = body.pop("settings")
+    try:
+        settings = MethodSettings(**{k: v for k, v in given.items() if k in known})
+    except (InvalidSettingsError, TypeError):
+        settings = MethodSettings()
+    excluded = frozenset(map(int, body.pop("excluded")))
+    return WriteRequest(brief, settings=settings, excluded=excluded, **body)
+
+
+class Draft:
+    """What the entries so far make of a draft; `apply` alone changes it."""
+
+    def __init__(self, request: Request | None = None) -> None:
+        self.request = request or Request("")
+        """The brief as it stands, which may be ahead of what was drafted from it."""
+        self.attempts: list[Variant] = []
+        """Every version asked for: each took a seed, and may have sent something."""
+        self.variants: list[Variant] = []
+        """Versions that F7 and F8 show: those with words, and the one being written."""
+        self.current = -1
+        self.excluded: dict[int, Source] = {}
+        self.reply_to: Source | None = None
+        """The received text that is answered; None: none."""
+        self.style = Style()
+        """How it is to be written."""
+        self.offline = False
+        self.aside = False
+        """Whether the person was done with it."""
+        self._before: Variant | None = None
+        """What was shown before the newest version."""
+
+    @property
+    def variant(self) -> Variant | None:
+        """The version on screen."""
+        return self.variants[self.current] if self.variants else None
+
+    def apply(self, entry: Entry, now: float = 0.0) -> None:  # noqa: C901
+        """Let `entry` happen at `now`.
+
+        Raises:
+            ValueError: it speaks of a version or letters that are not there; the draft
+                is as it was.
+        """
+        self.aside = isinstance(entry, PutAside)
+        match entry:
+            case Asked(task, recipient, at, removed, text):
+                before = self.request.text
+                _within(at + removed, len(before))
+                text = before[:at] + text + before[at + removed :]
+                self.request = Request(text, task, recipient)
+            case Begun(request, samples, stretch):
+                stands, back = list[Run](), list[Run]()
+                if stretch is not None:
+                    stood = self._at(stretch.version).runs()
+                    length = sum(len(text) for text, _ in stood)
+                    _within(stretch.at + stretch.rest, length)
+                    stands = cut(stood, 0, stretch.at)
+                    back = cut(stood, length - stretch.rest, length)
+                self._before = self.variant
+                number = len(self.attempts)
+                variant = Variant(
+                    request,
+                    number,
+                    samples=samples,
+                    started=now,
+                    before=stands,
+                    after=back,
+                    stretch=stretch,
+                )
+                self.attempts.append(variant)
+                self.variants = [known for known in self.variants if not known.empty]
+                self.variants.append(variant)
+                self.current = len(self.variants) - 1
+            case Written(version, event):
+                self._at(version).apply(event, now)
+            case Stopped(version, kept, cut_off):
+                variant = self._at(version)
+                variant.stop(now)
+                variant.unfinished = cut_off
+                if not kept:
+                    self._give_way(variant)
+            case Ended(version):
+                variant = self._at(version)
+                variant.end(now)
+                if variant is self.attempts[-1] and not variant.stopped:
+                    self._give_way(variant)
+            case Edited(version, at, removed, runs):
+                variant = self._at(version)
+                before_runs = variant.runs()
+                _within(at + removed, sum(len(text) for text, _ in before_runs))
+                variant.edited = spliced(before_runs, at, removed, runs)
+            case Shown(version):
+                variant = self._at(version)
+                if all(known is not variant for known in self.variants):
+                    raise ValueError("a version that is not there")
+                self.current = _place(variant, self.variants)
+            case Saved(version, text):
+                self._at(version).saved = text
+            case LeftOut(source, taken):
+                self.excluded.pop(source.record_id, None)
+                if not taken:
+                    self.excluded[source.record_id] = source
+            case ReplyTo(source):
+                self.reply_to = source
+            case Styled(style):
+                self.style = style
+            case Offline(on):
+                self.offline = on
+            case PutAside() | TakenUp():
+                pass
+
+    def unended(self) -> list[Entry]:
+        """What a draft lacks that was cut off: the stops of what was being written."""
+        cut_off = (known.number for known in self.attempts if known.writing)
+        return [Stopped(number, cut=True) for number in cut_off]
+
+    def known_by_name(self) -> tuple[int, ...]:
+        """The records of letters that were read for the draft, whose texts a journal
+        does not hold."""
+        sources = (one for known in self.attempts for one in known.sources)
+        return tuple(sorted({one.record_id for one in sources if not one.excerpt}))
+
+    def _at(self, version: int) -> Variant:
+        if version >= len(self.attempts):
+            raise ValueError("a version that is not there")
+        return self.attempts[version]
+
+    def _give_way(self, variant: Variant) -> None:
+        """Remove `variant` if it has no word, and show the version before it."""
+        if not variant.empty or all(known is not variant for known in self.variants):
+            return
+        self.variants = [known for known in self.variants if known is not variant]
+        self.current = _place(self._before, self.variants)
+
+
+def folded(entries: Iterable[Entry]) -> Draft:
+    """The draft that all `entries` make; raises ValueError as `apply` does."""
+    draft = Draft()
+    for entry in entries:
+        draft.apply(entry)
+    return draft
+
+
+def asked(before: Request, after: Request) -> Asked | None:
+    """The entry that makes the one brief the other; None if they are the same."""
+    if before == after:
+        return None
+    old, new = before.text, after.text
+    same = _alike(old, new)
+    end = _alike(old[same:][::-1], new[same:][::-1])
+    return Asked(
+        after.task,
+        after.recipient,
+        same,
+        len(old) - same - end,
+        new[same : len(new) - end],
+    )
+
+
+def _alike(one: str, other: str) -> int:
+    """How many first letters are the same."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _place(variant: Variant | None, variants: list[Variant]) -> int:
+    """Where `variant` is among `variants`; the last place if it is not."""
+    places = [at for at, known in enumerate(variants) if known is variant]
+    return places[0] if places else len(variants) - 1
+
+
+def _within(end: int, length: int) -> None:
+    if end > length:
+        raise ValueError("letters that are not there")

@@ -1,0 +1,126 @@
+"""Numbers for the cards: folds over events, without any screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from statistics import median
+
+from edge_app.decoding.events import (
+    Drafted,
+    Event,
+    Given,
+    Posed,
+    Received,
+    Sent,
+    Settled,
+    StandsIn,
+)
+from edge_app.tui.text import State
+from edge_app.tui.variant import Variant
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What left the device for one draft, and what came back."""
+
+    sent: list[Sent] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    requests: dict[tuple[int, ...], str] = field(default_factory=dict)
+    """What requests say, by their token ids."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """Texts of other token ids, as far as events gave them."""
+
+    @classmethod
+    def of(cls, attempts: Iterable[Variant]) -> Traffic:
+        """The messages of versions that a journal holds, the oldest first."""
+        return cls([sent for known in attempts for sent in known.sent])
+
+    def apply(self, event: Event) -> None:
+        """Add an event of what left or came back, or of the words in it; others are
+        ignored."""
+        match event:
+            case Sent():
+                self.sent.append(event)
+            case Received():
+                self.received.append(event)
+            case Posed(tokens):
+                ids = tuple(token for token, _ in tokens)
+                self.requests[ids] = "".join(text for _, text in tokens)
+            case Given(texts=texts) | StandsIn(tokens=texts):
+                self.texts.update(texts)
+            case Drafted():
+                self.texts[event.id] = event.text
+            case Settled(tokens):
+                self.texts.update((token.id, token.text) for token in tokens)
+            case _:
+                pass
+
+    def words_of(self, token_ids: Sequence[int]) -> str:
+        """The words of token ids, where events told most of them; else how many they
+        are."""
+        if (request := self.requests.get(tuple(token_ids))) is not None:
+            return request
+        unknown = sum(token not in self.texts for token in token_ids)
+        if 2 * unknown > len(token_ids):
+            return f"({len(token_ids):,} pieces, whose words nothing here tells)"
+        return "".join(self.texts.get(token, "…") for token in token_ids)
+
+    @property
+    def bytes_up(self) -> int:
+        """All bytes that left."""
+        return sum(sent.size for sent in self.sent)
+
+    @property
+    def bytes_down(self) -> int:
+        """All bytes that came back."""
+        return sum(received.size for received in self.received)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The measurements of one version."""
+
+    drafted: int
+    in_vain: int
+    accepted: int
+    replaced: int
+    rounds: int
+    words: dict[State, int]
+    tokens_per_second: float | None
+    round_trip_ms: float | None
+    slow_round_trip_ms: float | None
+    """The 95th percentile."""
+
+    @property
+    def kept(self) -> float | None:
+        """Accepted / drafted; None when nothing was verified."""
+        return self.accepted / self.drafted if self.drafted else None
+
+
+def numbers(variant: Variant, now: float) -> Numbers:
+    """The measurements of `variant` at `now`, also after it is finished."""
+    speed = variant.statistics and variant.statistics.tokens_per_second
+    if not speed:  # not ended yet, or the service did not measure it
+        ended = now if variant.ended is None else variant.ended
+        seconds = ended - variant.started
+        some = variant.settled and seconds > 0
+        speed = len(variant.settled) / seconds if some else None
+    waits = sorted(1000 * verified.seconds for verified in variant.verified)
+    return Numbers(
+        drafted=sum(verified.drafted for verified in variant.verified),
+        in_vain=sum(verified.in_vain for verified in variant.verified),
+        accepted=sum(verified.accepted for verified in variant.verified),
+        replaced=sum(token.origin == "recovered" for token in variant.settled),
+        rounds=len(variant.verified),
+        words=variant.word_counts(),
+        tokens_per_second=speed,
+        round_trip_ms=median(waits) if waits else None,
+        slow_round_trip_ms=waits[ceil(0.95 * len(waits)) - 1] if waits else None,
+    )
+
+
+def in_bytes(size: int) -> str:
+    """`size` with its unit, such as `96 B` or `1.9 kB`."""
+    return f"{size} B" if size < 1000 else f"{size / 1000:.1f} kB"

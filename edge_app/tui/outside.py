@@ -1,0 +1,148 @@
+"""The clipboard, by every way that there is: OSC 52, which reaches over SSH where the
+terminal obeys it, and the programs of this machine."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from base.owner_only import create
+from decoding_core.foreign_text import legible
+from models.folders import state_folder
+from personal_store.files.private_files import shred
+
+_SECONDS = 5.0
+"""A program that keeps the clipboard goes on by itself; one that hangs is ended."""
+_LONGEST = 256
+"""Bytes of a piece of a sequence that GNU screen hands through; it takes 768."""
+
+
+def osc52(text: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The sequence that asks the terminal to copy `text`, in a wrapping that GNU screen
+    takes off where the app runs in one."""
+    data = base64.b64encode(text.encode("utf-8", "replace")).decode()
+    sequence = f"\x1b]52;c;{data}\x07"
+    if not environment.get("STY"):
+        return sequence
+    pieces = [sequence[at : at + _LONGEST] for at in range(0, len(sequence), _LONGEST)]
+    return "".join(f"\x1bP{piece}\x1b\\" for piece in pieces)
+
+
+def programs(
+    environment: Mapping[str, str] = os.environ,
+    which: Callable[[str], str | None] = shutil.which,
+) -> list[Sequence[str]]:
+    """The commands that copy what they are given: those of tmux and of the system."""
+    asked: list[Sequence[str]] = []
+    if environment.get("TMUX"):
+        asked.append(("tmux", "load-buffer", "-w", "-"))
+    systems: list[Sequence[str]] = [("pbcopy",), ("clip.exe",)]
+    if environment.get("WAYLAND_DISPLAY"):
+        systems.insert(0, ("wl-copy",))
+    if environment.get("DISPLAY"):
+        systems += [("xclip", "-selection", "clipboard"), ("xsel", "-ib")]
+    there = [one for one in systems if which(one[0])]
+    return [*asked, *there[:1]]
+
+
+def hand_to_programs(text: str, commands: Sequence[Sequence[str]]) -> threading.Thread:
+    """Give `text` to each of `commands`, in a thread of its own; what goes wrong there
+    is nobody's loss, as the terminal was asked, too."""
+    data = text.encode("utf-8", "replace")
+
+    def hand() -> None:
+        for command in commands:
+            with suppress(OSError, subprocess.SubprocessError):
+                subprocess.run(
+                    command,
+                    input=data,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    timeout=_SECONDS,
+                    check=False,
+                )
+
+    thread = threading.Thread(target=hand, daemon=True, name="clipboard")
+    thread.start()
+    return thread
+
+
+Change = tuple[int, int, str]
+"""From which letter to which, and what stands there now."""
+_PIECES = re.compile(r"\w+|\s+|[^\w\s]")
+_USUAL = ("nano", "vi")
+
+
+class EditorError(Exception):
+    """The text cannot be given to an editor; the message is a sentence."""
+
+
+def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The person's editor with its options; raises EditorError where there is none."""
+    wanted = environment.get("VISUAL") or environment.get("EDITOR")
+    try:
+        words = shlex.split(wanted or "")
+    except ValueError as error:
+        raise EditorError(f"$EDITOR cannot be read: {wanted}") from error
+    if not words:
+        words = [name for name in _USUAL if shutil.which(name)][:1]
+    if not words:
+        raise EditorError("set $EDITOR to an editor first")
+    if shutil.which(words[0]) is None:
+        raise EditorError(f"there is no editor '{words[0]}': set $EDITOR to one")
+    return words
+
+
+def edited(text: str, words: list[str]) -> str:
+    """`text` as the editor `words` left it, which has the terminal meanwhile. It lies
+    in a file that nobody else may read, which is overwritten afterwards.
+
+    Raises:
+        EditorError: the editor failed, or what it left cannot be read.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="edit-", dir=state_folder()))
+    path = folder / "letter.txt"
+    try:
+        with create(path) as file:
+            file.write(text.encode("utf-8", "replace"))
+        done = subprocess.run([*words, str(path)], check=False)
+        if done.returncode:
+            raise EditorError(
+                f"{words[0]} ended with {done.returncode}; the text is as it was"
+            )
+        found = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise EditorError(f"{words[0]} cannot be used: {error.strerror}") from error
+    finally:
+        for left in folder.iterdir():  # an editor's own copies, too
+            shred(left)
+        folder.rmdir()
+    found = legible(found.replace("\r\n", "\n"))
+    if found.endswith("\n") and not text.endswith("\n"):  # as most editors leave it
+        found = found[:-1]
+    return found
+
+
+def changes(before: str, after: str) -> list[Change]:
+    """The edits that make the one text the other, the last first, by whole words, so
+    that letters which stay keep what is known of them."""
+    ours, theirs = _PIECES.findall(before), _PIECES.findall(after)
+    starts = [0]
+    for piece in ours:
+        starts.append(starts[-1] + len(piece))
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=len(ours) > 4000)
+    return [
+        (starts[i1], starts[i2], "".join(theirs[j1:j2]))
+        for tag, i1, i2, j1, j2 in reversed(matcher.get_opcodes())
+        if tag != "equal"
+    ]

@@ -1,0 +1,164 @@
+"""What should be written: the kind, to whom, and what it should say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input, Label, Select, Static, TextArea
+
+from edge_app.decoding.events import Source
+from edge_app.retrieval.naming import parted
+from edge_app.tui.draft import MOST_STARS, Style
+from edge_app.tui.letters import sender, subject
+from edge_app.tui.screens.widgets import LineInput, PageText, Steps
+from models.prompts import TASKS, Request
+
+_BEFORE = {"email": "to", "review": "of"}
+_ASKS = {"email": "whom?", "review": "what product or place?", "post": "which place?"}
+_SAYS = {
+    "review": "What was it like?",
+    "post": "What do you want to tell everybody?",
+    "note": "What is to be remembered?",
+}
+
+
+_STARS = [
+    "no stars",
+    *("★" * count + "☆" * (MOST_STARS - count) for count in range(1, MOST_STARS + 1)),
+]
+
+
+class PeopleSuggester(Suggester):
+    """Proposes somebody whose name or address begins with what is typed; → takes it."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self.people: Sequence[str] = ()
+        """As `Name <address>`, the latest first."""
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The latest person."""
+        typed = value.casefold()
+        for person in self.people:
+            for form in (person, parted(person)[1]):
+                if form.casefold().startswith(typed) and form != value:
+                    return form
+        return None
+
+
+class Brief(Vertical):
+    """The form for the kind, the recipient and the text of the request."""
+
+    class Changed(Message):
+        """The person changed the kind, the recipient or the text."""
+
+    def __init__(self, first: Request | None) -> None:
+        super().__init__(id="brief")
+        self._first = first or Request("", TASKS[0])
+
+    def compose(self) -> ComposeResult:
+        """One line for the kind and the recipient, then the text."""
+        yield Static(id="answers", markup=False)
+        with Horizontal(id="address"):
+            kinds = [(task, task) for task in TASKS]
+            yield Select(
+                kinds,
+                value=self._first.task,
+                allow_blank=False,
+                id="task",
+                compact=True,
+            )
+            yield Label(id="before", markup=False)
+            people = PeopleSuggester()
+            yield LineInput(self._first.recipient, name="recipient", suggester=people)
+            yield Steps("stars", "", _STARS, 0)
+        yield PageText(self._first.text, "request", "What should it say?")
+
+    @property
+    def request(self) -> Request:
+        """The request as the form now holds it."""
+        return Request(
+            text=self.query_one("#request", PageText).text,
+            task=self.kind,
+            recipient=self.query_one("#recipient", Input).value.strip(),
+        )
+
+    @request.setter
+    def request(self, request: Request) -> None:
+        self.query_one("#task", Select).value = request.task
+        self.query_one("#recipient", Input).value = request.recipient
+        text = self.query_one("#request", PageText)
+        text.text = request.text
+        text.move_cursor(text.document.end)
+
+    @property
+    def kind(self) -> str:
+        """The kind of text."""
+        return str(self.query_one("#task", Select).value)
+
+    def propose(self, people: Sequence[str]) -> None:
+        """Complete the recipient of a mail by one of `people`."""
+        suggester = self.query_one("#recipient", Input).suggester
+        assert isinstance(suggester, PeopleSuggester)
+        suggester.people = people if self.kind == "email" else ()
+
+    def take_task(self, task: str) -> None:
+        """Ask for another kind of text."""
+        self.query_one("#task", Select).value = task
+        recipient = self.query_one("#recipient", Input)
+        (recipient if not recipient.value else self.query_one("#request")).focus()
+
+    def show_style(self, style: Style, letter: Source | None) -> None:
+        """Show the stars of a review, and which letter is answered."""
+        stars = self.query_one("#stars", Steps)
+        if stars.at != style.stars:
+            stars.move_to(style.stars)
+        stars.display = self.kind == "review"
+        said = (
+            [] if letter is None else [f"answers {sender(letter)}: {subject(letter)}"]
+        )
+        said += [style.words()] if style.words() else []
+        line = self.query_one("#answers", Static)
+        text = " · ".join(said)
+        if text != line.content:
+            line.update(text)
+            line.display = bool(text)
+
+    def focus_text(self) -> None:
+        """Focus the request's text with the cursor at its end."""
+        text = self.query_one("#request", PageText)
+        text.move_cursor(text.document.end)
+        text.focus()
+
+    def type(self, text: str) -> None:
+        """Insert what was typed elsewhere at the end of the request's text."""
+        self.focus_text()
+        self.query_one("#request", PageText).insert(text)
+
+    @on(Select.Changed)
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _changed(self, event: Message) -> None:
+        event.stop()
+        self.query_one("#before", Label).update(_BEFORE.get(self.kind, "for"))
+        recipient = self.query_one("#recipient", Input)
+        recipient.placeholder = _ASKS.get(self.kind, "whom or what?")
+        self.query_one("#request", PageText).placeholder = _SAYS.get(
+            self.kind, "What should it say?"
+        )
+        self.query_one("#stars").display = self.kind == "review"
+        self.post_message(self.Changed())
+
+    def on_descendant_blur(self) -> None:
+        """Show how the text begins where there is no room for all of it."""
+        self.query_one("#request", PageText).scroll_home(animate=False)
+
+    @on(Input.Submitted)
+    def _next(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.focus_text()

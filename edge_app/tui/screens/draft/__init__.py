@@ -1,1 +1,0 @@
-"""Screens on one draft: its versions, style, letter and files; and on all drafts."""

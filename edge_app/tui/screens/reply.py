@@ -1,0 +1,141 @@
+"""Which received letter is answered: search them, read the thread, take one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from decoding_core.foreign_text import legible, one_line
+from edge_app.decoding.events import Source
+from edge_app.tui.background import Heard, InThread
+from edge_app.tui.keys import key_of
+from edge_app.tui.letters import date, sender, subject
+from edge_app.tui.screens.drawer import Drawer
+from edge_app.tui.screens.widgets import LineInput
+from edge_app.tui.writing import Writing
+
+
+class ReplyDrawer(Drawer):
+    """Lists what others wrote, and shows the thread of the chosen letter."""
+
+    NAME = "reply"
+    AUTO_FOCUS = "#search"
+    TITLE = "Answer a letter"
+    FOOT = "enter answers it · del answers none · esc"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "list", "List", show=False),
+        Binding("delete", "none", "None", show=False),
+    ]
+
+    def __init__(
+        self, writing: Writing, answer: Callable[[Source | None], None]
+    ) -> None:
+        super().__init__()
+        self.writing = writing
+        self._answer = answer
+        self._listed: list[Source] = []
+        self._asked = ""
+        self._heard: Heard = writing.heard
+        self._thread: InThread = writing.thread
+        self._shown = 0
+        """The record whose thread is to be shown."""
+
+    def contents(self) -> Iterable[Widget]:
+        """A search line, the list, the thread."""
+        yield LineInput(name="search", placeholder="search what others wrote to you")
+        yield Static("looking for letters…", classes="note", markup=False)
+        yield OptionList(id="list")
+        yield VerticalScroll(Static(id="text", markup=False), id="reader")
+
+    def on_mount(self) -> None:
+        """Show the newest letters."""
+        self.writing.threads.search_received("")
+        self.set_interval(0.1, self._look)
+
+    @on(Input.Changed)
+    def _search(self, event: Input.Changed) -> None:
+        self._asked = event.value.strip()
+        self.writing.threads.search_received(self._asked)
+
+    @on(Input.Submitted)
+    def _first(self) -> None:
+        """Enter in the search line takes the letter that is marked."""
+        self.query_one(OptionList).action_select()
+
+    def action_list(self) -> None:
+        """From the search line to the list."""
+        self.query_one(OptionList).focus()
+
+    def action_none(self) -> None:
+        """Answer no letter any more."""
+        self._answer(None)
+        self.dismiss()
+
+    def _look(self) -> None:
+        """Take in what the store has found."""
+        heard, thread = self.writing.heard, self.writing.thread
+        if heard is not self._heard and heard.query == self._asked:
+            self._heard = heard
+            self._list(heard)
+        if thread is not self._thread and thread.record_id == self._shown:
+            self._thread = thread
+            self._read(thread)
+
+    def _list(self, heard: Heard) -> None:
+        chosen = self.writing.reply_to
+        self._listed = list(heard.sources)
+        if chosen is not None and not self._asked:
+            others = [s for s in self._listed if s.record_id != chosen.record_id]
+            self._listed = [chosen, *others]
+        note = f"{len(self._listed)} letters, the best first."
+        if heard.problem:
+            note = f"cannot search: {heard.problem}"
+        elif not self._listed:
+            imports = f"{key_of('import')} imports your mail"
+            note = f"No letter by others is here that fits; {imports}."
+        elif chosen is not None:
+            note = f"You answer {sender(chosen)}: {subject(chosen)}."
+        self.query_one(".note", Static).update(legible(note))
+        options = self.query_one(OptionList)
+        options.clear_options()
+        options.add_options(
+            Option(
+                Text.assemble(
+                    (f"{date(one):<9}", "dim"), f"{sender(one)}  {subject(one)}"
+                )
+            )
+            for one in self._listed
+        )
+        options.highlighted = 0 if self._listed else None
+        if not self._listed:
+            self.query_one("#text", Static).update("")
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option_index < len(self._listed):
+            self._shown = self._listed[event.option_index].record_id
+            self.writing.threads.read_thread(self._shown)
+
+    def _read(self, thread: InThread) -> None:
+        text = Text()
+        for one in thread.sources:
+            here = one.record_id == thread.record_id
+            text.append(
+                one_line(one.title) + "\n", "bold underline" if here else "bold"
+            )
+            text.append(legible(one.excerpt).strip() + "\n\n")
+        self.query_one("#text", Static).update(text)
+        self.query_one("#reader").scroll_home(animate=False)
+
+    @on(OptionList.OptionSelected)
+    def _take(self, event: OptionList.OptionSelected) -> None:
+        self._answer(self._listed[event.option_index])
+        self.dismiss()

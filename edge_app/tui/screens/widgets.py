@@ -1,0 +1,300 @@
+"""Text that changes often and is painted only when it says something new."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import unquote, urlsplit
+
+from rich.cells import set_cell_size
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input, Static, TextArea
+
+from edge_app.tui.keys import key_of
+from edge_app.tui.saving import PathError, typed_path
+
+_LEAST = 20
+"""Columns of a card that is not shown, or not yet laid out."""
+
+
+class Saying(Static):
+    """A Static that lays the screen out again only when its height may change."""
+
+    _said: Text | None = None
+
+    def say(self, text: Text) -> None:
+        """Show `text`, if it is new."""
+        if text == self._said:
+            return
+        lines = -1 if self._said is None else self._said.plain.count("\n")
+        self._said = text
+        self.update(text, layout=lines != text.plain.count("\n"))
+
+
+class Card(Saying):
+    """A card of the rail: its title and its key, then what it says. A click opens the
+    drawer of the same name."""
+
+    def __init__(self, name: str, title: str) -> None:
+        super().__init__(id=name, classes="card", markup=False)
+        self.title = title
+        self._drawer = name
+
+    async def on_click(self) -> None:
+        """Open the drawer."""
+        await self.run_action(f"app.drawer('{self._drawer}')")
+
+    @property
+    def width(self) -> int:
+        """Columns of a line."""
+        return max(_LEAST, self.content_size.width)
+
+    def say(self, text: Text) -> None:
+        """Show `text` below the title, if it is new."""
+        key = key_of(self._drawer)
+        title = set_cell_size(self.title, self.width - len(key) - 1)
+        super().say(Text.assemble((title, "bold"), " ", (key, "dim"), "\n", text))
+
+
+class LineInput(Input):
+    """One line of text."""
+
+    def __init__(
+        self,
+        value: str = "",
+        *,
+        name: str,
+        placeholder: str = "",
+        suggester: Suggester | None = None,
+    ) -> None:
+        super().__init__(
+            value,
+            placeholder=placeholder,
+            suggester=suggester,
+            id=name,
+            compact=True,
+            select_on_focus=False,
+        )
+        self.cursor_blink = False
+
+
+class PageText(TextArea):
+    """Soft-wrapped, without border, without a bar on the cursor's line."""
+
+    def __init__(self, text: str, name: str, placeholder: str = "") -> None:
+        super().__init__(
+            text, id=name, soft_wrap=True, compact=True, placeholder=placeholder
+        )
+        self.highlight_cursor_line = False
+        self.cursor_blink = False
+        self._undoing = False
+        """Whether the last key was to undo."""
+
+    def on_key(self, event: events.Key) -> None:
+        """Note whether undoing goes on."""
+        self._undoing = self._undoing and event.key == "ctrl+z"
+
+    def on_resize(self) -> None:
+        """Be laid out anew once more: this width may wrap to another height, and what
+        is asked for in the middle of a layout is dropped."""
+        self.call_after_refresh(self.refresh, layout=True)
+
+    def action_undo(self) -> None:
+        """Undo; nothing else is done by the same key next."""
+        self._undoing = True
+        super().action_undo()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """F6 and F7 select a line or all in a TextArea; here they are the page's. So is
+        ^Z where nothing is to be undone, unless it was pressed to undo."""
+        if action in ("select_line", "select_all"):
+            return False
+        if action == "undo" and not (self._undoing or self.history._undo_stack):
+            return False
+        return super().check_action(action, parameters)
+
+
+_ESCAPED = re.compile(r"\\(.)")
+
+
+class PathSuggester(Suggester):
+    """Proposes the first file or folder that begins with what is typed."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The rest of a name in the folder that is typed so far."""
+        return complete(value)
+
+
+class PathInput(LineInput):
+    """A path of this machine."""
+
+    def __init__(self, value: str = "") -> None:
+        super().__init__(value, name="path", suggester=PathSuggester())
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Take a path that was dropped as the path that it means; into a field that
+        holds one already it goes as any text does."""
+        found = dropped(event.text)
+        if found is not None and (not self.value or found != event.text):
+            event.stop()
+            event.prevent_default()
+            self.value = found
+            self.cursor_position = len(found)
+
+
+def dropped(text: str) -> str | None:
+    """The first path of what a terminal pastes when files are dropped on it: in quotes,
+    with escapes, or as `file://`; None where it is no path."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return None
+    line = lines[0]
+    if line.casefold().startswith("file:"):
+        try:
+            address = urlsplit(line.split()[0])
+        except ValueError:
+            return None
+        if address.netloc not in ("", "localhost"):
+            return None
+        return unquote(address.path) or None
+    if line[0] in "'\"":
+        quote = line[0]
+        inside, closed, _ = line[1:].replace("'\\''", "\0").partition(quote)
+        return inside.replace("\0", "'") if closed and inside else None
+    if not line.startswith(("/", "~", ".")):
+        return None
+    if _there(line) or sys.platform == "win32":
+        return line
+    # Several paths are parted by spaces that no backslash stands before.
+    first = re.split(r"(?<!\\)\s", line)[0] if "\\" in line else line
+    bare = _ESCAPED.sub(r"\1", first)
+    if not _there(bare) and _there(line.split()[0]):
+        bare = line.split()[0]
+    return bare
+
+
+def _there(path: str) -> bool:
+    try:
+        return typed_path(path).exists()
+    except (PathError, OSError):
+        return False
+
+
+def complete(value: str) -> str | None:
+    """`value` with the first name that it begins; folders end in a slash."""
+    head, slash, start = value.rpartition("/")
+    try:
+        folder = typed_path(head + slash) if slash else Path()
+        names = sorted(path for path in folder.iterdir() if start)
+    except (PathError, OSError):
+        return None
+    for path in names:
+        # A name that no terminal can show would not be the one that is typed.
+        if not path.name.isprintable():
+            continue
+        if path.name.startswith(start) and path.name != start:
+            return f"{head}{slash}{path.name}{'/' if path.is_dir() else ''}"
+    return None
+
+
+class Steps(Saying, can_focus=True):
+    """One of several steps; ← and → move, a digit goes to the step of that number."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,minus", "move(-1)", "Less", show=False),
+        Binding("right,plus", "move(1)", "More", show=False),
+    ]
+
+    class Moved(Message):
+        """The person moved it to the step `at`. Until this is heard it may be put back
+        to where it was: who draws it anew does not know of the move yet."""
+
+        def __init__(self, steps: Steps, at: int) -> None:
+            super().__init__()
+            self.steps = steps
+            self.at = at
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        words: Sequence[str],
+        at: int,
+        ends: tuple[str, str] | None = None,
+    ) -> None:
+        """`words` say what each step means; `ends` what lies to the left and right, for
+        one that is drawn as a slider."""
+        super().__init__(id=name, markup=False)
+        self.title = title
+        self.at = at
+        self._words = words
+        self._ends = ends
+
+    def on_mount(self) -> None:
+        """Draw it."""
+        self._draw()
+
+    def move_to(self, at: int) -> None:
+        """Stand at another step, without a message."""
+        self.at = max(0, min(len(self._words) - 1, at))
+        self._draw()
+
+    def choose_among(self, words: Sequence[str]) -> None:
+        """Have other steps than before, and stand at the first."""
+        self._words = words
+        self.move_to(0)
+
+    def action_move(self, step: int) -> None:
+        """Move, and tell of it."""
+        before = self.at
+        self.move_to(before + step)
+        if self.at != before:
+            self.post_message(self.Moved(self, self.at))
+
+    def on_key(self, event: events.Key) -> None:
+        """A digit goes to its step."""
+        if event.character and event.character in "0123456789":
+            at = int(event.character)
+            if at < len(self._words):
+                event.stop()
+                self.action_move(at - self.at)
+
+    def on_click(self) -> None:
+        """The next step; behind the last comes the first."""
+        last = self.at == len(self._words) - 1
+        self.action_move(-self.at if last else 1)
+
+    def on_focus(self) -> None:
+        """Say what has the keys."""
+        self._draw()
+
+    def on_blur(self) -> None:
+        """Say that it has them no more."""
+        self._draw()
+
+    def _draw(self) -> None:
+        mark = "> " if self.has_focus and self.title else "  "
+        text = Text.assemble(mark, (self.title, "bold"))
+        if self._ends is not None:
+            left, right = self._ends
+            rail = "".join(
+                "●" if at == self.at else "─" for at in range(len(self._words))
+            )
+            text.append(f"\n  {left} ├{rail}┤ {right}")
+            text.append(f"\n  {self._words[self.at]}", "dim")
+        else:
+            # Without a title a mark would stand beside another field.
+            look = "reverse" if self.has_focus and not self.title else ""
+            text.append("  ")
+            text.append(f"‹ {self._words[self.at]} ›", look)
+        self.say(text)

@@ -1,1 +1,0 @@
-"""The settings and the keys, as screens of the app and as what it keeps of them."""

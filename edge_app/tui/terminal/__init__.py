@@ -1,1 +1,0 @@
-"""What the app has of the machine around it: its clipboard, its editor, its signs."""

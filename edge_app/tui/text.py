@@ -1,0 +1,121 @@
+"""Pieces of a text, each with the state of its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Literal, get_args
+
+State = Literal["kept", "replaced", "waiting", "refused", "typed", "pasted", "held"]
+STATES: tuple[State, ...] = get_args(State)
+Run = tuple[str, State]
+"""A piece of text and the state of its words."""
+_PIECE = re.compile(r"[^\S\n]*[^\s]+|[^\S\n]*\n|[^\S\n]+")
+
+
+def joined(runs: Iterable[Run]) -> list[Run]:
+    """Neighbours of one state as one run; empty ones left out."""
+    made: list[Run] = []
+    for text, state in runs:
+        if made and made[-1][1] == state:
+            text = made.pop()[0] + text
+        if text:
+            made.append((text, state))
+    return made
+
+
+def cut(runs: Iterable[Run], start: int, end: int) -> list[Run]:
+    """What stands from letter `start` to letter `end`."""
+    made, place = [], 0
+    for text, state in runs:
+        made.append((text[max(0, start - place) : max(0, end - place)], state))
+        place += len(text)
+    return joined(made)
+
+
+def words(runs: Iterable[Run]) -> list[Run]:
+    """The same text in pieces of a word at most."""
+    return [(piece, state) for text, state in runs for piece in _PIECE.findall(text)]
+
+
+def spliced(
+    runs: Iterable[Run], at: int, removed: int, inserted: Iterable[Run]
+) -> list[Run]:
+    """`runs` with `inserted` in the place of `removed` letters from `at` on."""
+    before, behind, place = [], [], 0
+    for text, state in runs:
+        before.append((text[: max(0, at - place)], state))
+        behind.append((text[max(0, at + removed - place) :], state))
+        place += len(text)
+    return joined([*before, *inserted, *behind])
+
+
+_STRONGEST: tuple[State, ...] = (
+    *("waiting", "typed", "pasted", "held", "replaced", "kept"),
+)
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+
+
+def joins(before: str, after: str) -> bool:
+    """Whether a word goes on from the end of one text into the next."""
+    return bool(before and after) and (
+        (before[-1].isalnum() and (after[0].isalnum() or after[0] in "'’-"))
+        or (before[-1] in "'’-" and after[0].isalnum())
+    )  # fmt: skip
+
+
+def whole_words(runs: Sequence[Run]) -> list[Run]:
+    """`runs`, of which neighbours that share a word look alike; none is cut or joined.
+    A refused one is a word by itself."""
+    looks = [state for _, state in runs]
+    first = 0
+    for at in range(1, len(runs) + 1):
+        goes_on = (
+            at < len(runs)
+            and "refused" not in (looks[at - 1], looks[at])
+            and joins(runs[at - 1][0], runs[at][0])
+        )
+        if not goes_on:
+            if at - first > 1:
+                look = strongest(looks[first:at])
+                looks[first:at] = [look] * (at - first)
+            first = at
+    return [(text, look) for (text, _), look in zip(runs, looks, strict=True)]
+
+
+def strongest(states: Iterable[State]) -> State:
+    """How a word looks whose pieces have these states."""
+    found = set(states)
+    return next((state for state in _STRONGEST if state in found), "kept")
+
+
+def words_of(text: str, states: Sequence[State]) -> list[tuple[int, int, State]]:
+    """Start, end and look of every word of a text with a state for each letter."""
+    return [
+        (word.start(), word.end(), strongest(states[word.start() : word.end()]))
+        for word in _WORD.finditer(text)
+    ]
+
+
+def word_count(text: str) -> int:
+    """How many words a text has."""
+    return len(_WORD.findall(text))
+
+
+def count_words(runs: Iterable[Run]) -> dict[State, int]:
+    """Words by how they look; one that was kept from the server was kept, too."""
+    counts: dict[State, int] = {"kept": 0, "replaced": 0, "typed": 0, "pasted": 0}
+    runs = [(text, state) for text, state in runs if text]
+    ends = list(accumulate(len(text) for text, _ in runs))
+    at = 0
+    for word in _WORD.finditer("".join(text for text, _ in runs)):
+        while ends[at] <= word.start():
+            at += 1
+        last = at
+        while ends[last] < word.end():
+            last += 1
+        look = strongest(state for _, state in runs[at : last + 1])
+        counted: State = "kept" if look == "held" else look
+        counts[counted] = counts.get(counted, 0) + 1
+    return counts

@@ -1,1 +1,0 @@
-"""What the screen says, and how it is laid out in lines."""

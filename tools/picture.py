@@ -1,0 +1,77 @@
+"""A picture of the app after a recorded run: `python -m tools.picture TAPE OUT`.
+
+OUT ends in `.svg`. `make pictures` draws those of the README and the pages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from decoding_core.foreign_text import gate_output
+from edge_app.decoding.events import Event
+from edge_app.service.recorded import RecordedService, runs_of
+from edge_app.service.tape import events_of, read_tape
+from edge_app.tui.app import SpecSteerApp
+from models.prompts import Request
+
+
+async def picture(
+    recording: list[Event],
+    request: Request,
+    size: tuple[int, int],
+    last: int | None = None,
+    keys: Sequence[str] = (),
+    *,
+    samples: bool = True,
+) -> str:
+    """The page after `last` events of the first text of `recording` and then `keys`, as
+    SVG; `samples` says that it was written from the sample letters."""
+    events = runs_of(recording)[0][:last]
+    service = RecordedService([events], pace=lambda _: None, hold=last is not None)
+    app = SpecSteerApp(service, save_folder=Path(), first_request=request)
+    app.writing.samples = samples
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("ctrl+j")
+        while not service.played_all or app.writing.threads.inbox:
+            await pilot.pause(0.02)
+        await pilot.press(*keys)
+        app.page.refresh_all()
+        await pilot.pause()
+        drawn = app.export_screenshot(title="specsteer")
+    app.writing.close()
+    return drawn
+
+
+@click.command()
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--size", default="120x36", help="Columns x rows.")
+@click.option("--last", type=int, help="Play so many events only.")
+@click.option("--press", default="", help="Keys to press at the end, such as 'f3'.")
+def main(tape: Path, out: Path, size: str, last: int | None, press: str) -> None:
+    """Draw the app after the run in TAPE, which `specsteer write --record` makes."""
+    columns, rows = map(int, size.split("x"))
+    played = read_tape(tape)
+    drawn = asyncio.run(
+        picture(
+            events_of(played.recorded),
+            played.request,
+            (columns, rows),
+            last,
+            press.split(),
+            samples=played.samples,
+        )
+    )
+    # The fonts would be fetched from the web by whoever looks at the picture.
+    drawn = re.sub(r"@font-face\s*\{.*?\}\s*", "", drawn, flags=re.DOTALL)
+    out.write_text(drawn, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    gate_output()
+    main()
