@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from html import unescape
 
@@ -16,8 +16,11 @@ MAX_HTML = 1_000_000
 _LONG_HTML = 50_000  # bytes
 _MAX_QUOTES = 100
 _MAX_BARE = 10
-_INVISIBLE = "script, style, title, template"
-_UNSEEN = re.compile("<(?:script|style|title|template)", re.IGNORECASE)
+_INVISIBLE = (
+    "script, style, title, template, select, datalist, object, iframe, audio, video"
+    ", canvas, dialog:not([open])"
+)
+_UNSEEN = re.compile("<(?:scr|sty|ti|tem|se|dat|ob|if|au|vi|ca|di)", re.IGNORECASE)
 _QUOTES = ", ".join(
     (
         "blockquote.gmail_quote",
@@ -135,19 +138,37 @@ _MARKERS = tuple(
 
 # What an HTML body holds if it may hide something.
 _HIDING = (
-    *("display:none", "visibility:", "mso-hide", "opacity:0", "font-size:0"),
-    *("font-size:1p", "height:0", "width:0", "-999", "clip:", "transparent"),
-    *("background", "bgcolor", "hidden"),
+    *("display:none", "visibility:", "mso-hide", "opacity:0", "font-size:0", "font:0"),
+    *("font-size:1p", "height:0", "width:0", "-999", "clip:", "transparent", "scale"),
+    *("background", "bgcolor", "hidden", "white", "#f", "(25", "hsl", ",0)", "snow"),
 )
 _TINY = re.compile(r"(?:0?\.\d+|1|1\.0+)(?:px|pt)|0+(?:\.0+)?(?:px|pt|r?em|%)?")
 _ZERO = re.compile(r"0+(?:\.0+)?(?:px|pt|r?em|%)?")
 _FAR = re.compile(r"-\d{3,}(?:px|pt)|-\d{2,}r?em")
+_TO_NOTHING = re.compile(r"\bscale[xy3d]{0,2}\((?:[\d. ]*,)*\s*0*(?:\.0+)?\s*[,)]")
+_SIZE = re.compile(r"(?:^|\s)(0(?=[/\s])|[\d.]+(?:p[xt]|r?em|%))")
 _COLOR = re.compile(
-    r"#([0-9a-f]{6}|[0-9a-f]{3})\b|rgba?\(\s*((?:\d{1,3}\s*,\s*){2}\d{1,3})\s*\)"
-    r"|\b(?:white|black|transparent|gr[ae]y|silver|red|blue|yellow|green)\b"
+    r"#([0-9a-f]{3,8})\b|(rgb|hsl)a?\(([^()]{5,60})\)|(?<![\w(-])([a-z]{3,22})(?![\w(-])"
 )
-_MAY_HIDE = re.compile("none|mso-hide|opacity|overflow|position|indent", re.IGNORECASE)
-_SIMPLE = re.compile(r"[\w.#-]+")
+_NO_COLOR = re.compile(
+    r"(?:none|in(?:herit|itial)|unset|revert|currentcolor|auto|important|repeat|scroll"
+    r"|fixed|local|center|left|right|top|bottom|cover|contain)"
+)
+_NAMED_COLORS = {
+    **dict.fromkeys(("white", "window", "canvas"), "ffffff"),
+    **{"black": "000000", "snow": "fffafa", "ivory": "fffff0", "azure": "f0ffff"},
+    **{"ghostwhite": "f8f8ff", "floralwhite": "fffaf0", "whitesmoke": "f5f5f5"},
+}
+_WHITE, _TRANSPARENT = "ffffff", "transparent"
+_ALIKE = 12
+"""By how much each third of two colours differs at most that nobody tells apart."""
+_MAY_STYLE = re.compile(
+    "display|mso-hide|opacity|overflow|position|indent|color|background|font|visib|scale",
+    re.IGNORECASE,
+)
+_ONE = r"[\w.#*-]+"
+_SIMPLE = re.compile(rf"{_ONE}(?:\s*[\s>]\s*{_ONE}){{0,3}}")
+_CSS_MARKS = re.compile(r"<!--|-->|@(?:import|charset)[^;{]*;")
 _MAX_RULES = 1_000
 
 _BREAK, _BLOCK, _PARAGRAPH, _IN, _OUT = "\n\x01\x02\x03\x04"
@@ -195,9 +216,9 @@ def read_page(html: str, *, marked: bool | None = None) -> Page:
     if html.count("<") > _MANY_TAGS and _depth(html) > _DEEPEST:
         html = _ANY_TAG.sub(" ", html)
     tree = LexborHTMLParser(html)
-    hidden = frozenset[int]()
+    styles = _Styles()
     if _UNSEEN.search(html):
-        hidden = _hidden_by_rules(tree)
+        styles = _Styles.of(tree)
         for node in tree.css(_INVISIBLE):
             node.decompose()
     foreign: list[str] = []
@@ -208,7 +229,7 @@ def read_page(html: str, *, marked: bool | None = None) -> Page:
             node.decompose()
     packed = html.lower().replace(" ", "")
     if any(map(packed.__contains__, _HIDING)):
-        _cut_hidden(tree, hidden)
+        _cut_hidden(tree, styles)
     if "<blockquote" in html and "border" in html:
         for node in tree.css(_INDENTED):
             node.unwrap()
@@ -265,42 +286,65 @@ def _depth(html: str) -> int:
     return deepest
 
 
-def _hidden_by_rules(tree: LexborHTMLParser) -> frozenset[int]:
-    """The elements that a style sheet hides, wherever the mail is read."""
-    found: set[int] = set()
-    for sheet in tree.css("style"):
-        first, *others = sheet.text().split("/*")
-        css = first + "".join(other.partition("*/")[2] for other in others)
-        nested = False  # in rules for some screens, or for print
-        for rule in css.split("}")[:_MAX_RULES]:
-            selectors, brace, style = rule.rpartition("{")
-            nested = bool(brace) and (nested or "{" in selectors)
-            if nested or not _MAY_HIDE.search(style) or not _is_gone(_declared(style)):
-                continue
-            for selector in map(str.strip, selectors.split(",")):
-                if _SIMPLE.fullmatch(selector):
-                    found.update(node.mem_id for node in tree.css(selector))
-    return frozenset(found)
+@dataclass(slots=True)
+class _Styles:
+    """What the style sheets of a page say, wherever the mail is read."""
+
+    declared: dict[int, dict[str, str]] = field(default_factory=dict)
+    """Properties of elements."""
+    ground: str = _WHITE
+    """The colour of the page; empty if rules that are not understood may set it."""
+
+    @classmethod
+    def of(cls, tree: LexborHTMLParser) -> "_Styles":
+        """The rules whose selectors are simple, the last of them first in rank."""
+        found = cls()
+        for sheet in tree.css("style"):
+            first, *others = _CSS_MARKS.sub("", sheet.text()).split("/*")
+            css = first + "".join(other.partition("*/")[2] for other in others)
+            nested = False  # in rules for some screens, or for print
+            for rule in css.split("}")[:_MAX_RULES]:
+                selectors, brace, style = rule.rpartition("{")
+                nested = bool(brace) and (nested or "{" in selectors)
+                if not _MAY_STYLE.search(style):
+                    continue
+                said = _declared(style)
+                for selector in map(str.strip, selectors.split(",")[:_MAX_RULES]):
+                    if not nested and _SIMPLE.fullmatch(selector):
+                        for node in tree.css(selector):
+                            found.declared.setdefault(node.mem_id, {}).update(said)
+                    elif "background" in style:
+                        found.ground = ""
+        return found
 
 
-def _cut_hidden(tree: LexborHTMLParser, hidden: frozenset[int]) -> None:
+def _cut_hidden(tree: LexborHTMLParser, styles: _Styles) -> None:
     """Remove what a reader does not see: preheaders, marks of trackers, white on white.
 
     Size, colour and visibility are those of the next element around that sets them.
+    Who writes on a dark screen may send white letters: if nothing else is seen, they
+    are read.
     """
     unseen: list[LexborNode] = []
+    pale: list[LexborNode] = []
+    seen = False
     body = tree.body
-    waiting = [(body, _Look())] if body is not None else []
+    waiting = [(body, _Look(ground=styles.ground))] if body is not None else []
     while waiting:
         node, look = waiting.pop()
         if node.is_text_node:
             if look.is_hidden():
                 unseen.append(node)
+            elif look.is_pale():
+                pale.append(node)
+            else:
+                seen = seen or not node.text().isspace()
             continue
         attributes = node.attributes
-        if attributes:
-            style = _declared(attributes.get("style") or "")
-            if node.mem_id in hidden or "hidden" in attributes or _is_gone(style):
+        style = styles.declared.get(node.mem_id, {})
+        if attributes or style:
+            style = style | _declared(attributes.get("style") or "")
+            if "hidden" in attributes or _is_gone(style):
                 unseen.append(node)
                 continue
             look = look.changed(style, attributes)
@@ -308,7 +352,7 @@ def _cut_hidden(tree: LexborHTMLParser, hidden: frozenset[int]) -> None:
         while child is not None:
             waiting.append((child, look))
             child = child.next
-    for node in unseen:
+    for node in unseen + pale if seen else unseen:
         node.decompose()
 
 
@@ -319,29 +363,42 @@ class _Look:
     tiny: bool = False
     visible: bool = True
     color: str = ""
-    background: str = ""
+    ground: str = ""
+    """Empty if it is a picture or unknown."""
 
     def is_hidden(self) -> bool:
         """Whether nobody sees the text."""
-        unlike = self.color not in ("transparent", self.background)
-        return self.tiny or not self.visible or bool(self.color and not unlike)
+        return self.tiny or not self.visible or self.color == _TRANSPARENT
+
+    def is_pale(self) -> bool:
+        """Whether the text has the colour of its ground."""
+        if not (self.color and self.ground):
+            return False
+        one, other = _thirds(self.color), _thirds(self.ground)
+        if not (one and other):
+            return self.color == self.ground
+        return all(abs(a - b) <= _ALIKE for a, b in zip(one, other, strict=True))
 
     def changed(
         self, style: dict[str, str], attributes: Mapping[str, str | None]
     ) -> "_Look":
         """The same inside an element."""
-        size = style.get("font-size", "")
+        short = _SIZE.search(style.get("font", ""))
+        size = style.get("font-size", short[1] if short else "")
         tiny = _TINY.fullmatch(size) is not None if size else self.tiny
         shown = style.get("visibility", "")
         visible = shown not in ("hidden", "collapse") if shown else self.visible
-        behind = style.get("background-color") or style.get("background", "")
-        ground = self.background
-        if "url(" in behind:
+        places = ("background-color", "background", "background-image")
+        behind = " ".join(style.get(place, "") for place in places)
+        behind += f" {attributes.get('bgcolor') or ''}"
+        ground = _color(behind)
+        if attributes.get("background") or "url(" in behind or "gradient(" in behind:
             ground = ""
-        elif behind or attributes.get("bgcolor"):
-            ground = _color(behind or attributes.get("bgcolor") or "") or ground
+        elif ground in ("", _TRANSPARENT):
+            ground = self.ground
         said = style.get("color") or attributes.get("color") or attributes.get("text")
-        return _Look(tiny, visible, _color(said or "") or self.color, ground)
+        color = _color(said or "") or ("link" if attributes.get("href") else self.color)
+        return _Look(tiny, visible, color, ground)
 
 
 def _declared(style: str) -> dict[str, str]:
@@ -358,7 +415,9 @@ def _is_gone(style: dict[str, str]) -> bool:
     said = style.get
     if said("display") == "none" or said("mso-hide") == "all":
         return True
-    if _ZERO.fullmatch(said("opacity", "")):
+    if _ZERO.fullmatch(said("opacity", "")) or _ZERO.fullmatch(said("scale", "")):
+        return True
+    if _TO_NOTHING.search(said("transform", "")):
         return True
     if said("overflow") == "hidden" and any(
         _ZERO.fullmatch(said(side, "")) for side in ("max-height", "height", "width")
@@ -371,16 +430,30 @@ def _is_gone(style: dict[str, str]) -> bool:
 
 
 def _color(said: str) -> str:
-    """The first colour in a value, as six digits; empty if there is none."""
-    found = _COLOR.search(said.lower())
-    if found is None:
-        return ""
-    if found[1]:
-        return found[1] if len(found[1]) == 6 else "".join(2 * x for x in found[1])
-    if found[2]:
-        parts = [int(part) for part in found[2].split(",")]
-        return "".join(f"{part:02x}" for part in parts)
-    return {"white": "ffffff", "black": "000000"}.get(found[0], found[0])
+    """The first colour in a value, as six digits if it is known; empty if there is
+    none."""
+    for digits, kind, numbers, name in _COLOR.findall(said.lower()):
+        if digits:
+            whole = digits if len(digits) > 4 else "".join(2 * x for x in digits)
+            return _TRANSPARENT if whole[6:] == "00" else whole[:6]
+        if numbers:
+            parts = re.split(r"[\s,/]+", numbers.strip())
+            if _ZERO.fullmatch("".join(parts[3:4])):
+                return _TRANSPARENT
+            if kind == "rgb" and all(map(str.isdigit, parts[:3])):
+                return "".join(f"{min(int(part[:4]), 255):02x}" for part in parts[:3])
+            light = {"100%": _WHITE, "0%": "000000"}.get("".join(parts[2:3]))
+            return light if kind == "hsl" and light else f"{kind}({numbers})"
+        if name and not _NO_COLOR.fullmatch(name):
+            return _NAMED_COLORS.get(name, str(name))
+    return ""
+
+
+def _thirds(color: str) -> bytes:
+    try:
+        return bytes.fromhex(color)
+    except ValueError:
+        return b""
 
 
 def _cut_tails(tree: LexborHTMLParser) -> list[str]:

@@ -150,6 +150,23 @@ def test_the_page_says_what_it_cut():
         "<style>/* a */ .a, .b {display:none !important}</style><p class=b>x</p>",
         "<style>.a {max-height:0; overflow:hidden}</style><p class=a>x</p>",
         "<style>#a{Opacity:0}</style><p id=a>x</p>",
+        '<p style="color:white">x</p>',
+        '<font color="#fefefe">x</font>',
+        '<p style="color:rgba(9,9,9,0)">x</p>',
+        '<body style="background:#e8e8e8"><p style="color:#E8E8E8">x</p>',
+        "<table bgcolor=navy><td><font color=navy>x</font></table>",
+        "<style>.w{color:#fff}</style><p class=w>x</p>",
+        "<style>.n{background:navy} .w{color:navy}</style><p class=n><b class=w>x</b>",
+        "<select><option>x<option>x</select>",
+        "<object data=a.swf>x</object>",
+        "<dialog><p>x</p></dialog>",
+        '<p style="transform: scale(0)">x</p>',
+        '<p style="transform:rotate(3deg) scaleY(0.0)">x</p>',
+        '<p style="scale:0">x</p>',
+        "<style>.t{font-size:0}</style><p class=t>x</p>",
+        "<style><!-- p.t{font-size:0px} --></style><p class=t>x</p>",
+        "<style>@import url(a.css); .g{display:none}</style><p class=g>x</p>",
+        "<style>td .g, table > .h{visibility:hidden}</style><table><td><b class=g>x</b>",
     ],
 )
 def test_what_html_hides_is_not_read(hidden):
@@ -167,7 +184,16 @@ def test_what_html_hides_is_not_read(hidden):
         '<p style="opacity:0.5">y</p>',
         '<p style="font-size:0.9em">y</p>',
         '<p style="color:#fff;background:#000">y</p>',
-        '<p style="color:white">y</p>',
+        '<p style="color:white;background-image:url(x.png)">y</p>',
+        '<table background="x.png"><td><font color="white">y</font></table>',
+        '<p style="color:white"><b style="color:navy">y</b></p>',
+        "<style>.d{background:#123} .w{color:#fff}</style><p class=d><b class=w>y</b></p>",
+        "<style>.d::before, .d:hover{background:#123}</style><p style='color:#fff'>y</p>",
+        "<style>.g{display:none} .g{display:block}</style><p class=g>y</p>",
+        '<style>.t{font-size:0}</style><p class=t style="font-size:12px">y</p>',
+        "<style>.t{font-size:0}</style><p class=t><b style='font-size:9pt'>y</b></p>",
+        '<p style="transform:scale(0.9)">y</p>',
+        "<dialog open>y</dialog>",
         '<p style="max-height:0">y</p>',
         '<table bgcolor="#fff"><td bgcolor="#000"><font color="white">y</font></table>',
         '<p style="color:#fff;background:#fff url(x.png)">y</p>',
@@ -180,6 +206,11 @@ def test_what_a_reader_sees_stays(shown):
     page = f"<p>Seen one.</p>{shown}<p>Seen two.</p>"
 
     assert own_text(page).split() == ["Seen", "one.", "y", "Seen", "two."]
+
+
+def test_white_letters_alone_are_read():
+    """Who writes on a dark screen may send them."""
+    assert own_text('<p style="color:#fff">Yes.</p>') == "Yes."
 
 
 def test_hidden_elements_still_mark_quotes():
