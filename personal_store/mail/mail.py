@@ -9,7 +9,7 @@ import email.utils
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape, unescape
 from itertools import chain
 
@@ -35,6 +35,9 @@ _MANY_PEOPLE = 500
 """Characters of addresses from which on they are not remembered."""
 _YEARS = range(1970, 2101)
 _PLAIN, _HTML = "text/plain", "text/html"
+_ENRICHED = ("text/enriched", "text/richtext")
+_DATA = re.compile(r"text/(?:calendar|css|csv|directory|rtf|(?:x-)?vcard|xml|.*script)")
+"""Texts that nobody writes as a letter; others are letters if there is none."""
 UNQUOTED = "\ufdd2"
 """Before a line of one's own that begins with '>' and is no quote for all that."""
 ENCRYPTED = "application/pgp-encrypted"
@@ -51,6 +54,19 @@ _META = re.compile(
 _RETURNS = re.compile(r"\r+\n|\r")
 _WORD = re.compile(r"\w+")
 _TAG = re.compile(r"<style.*?</style|<[^>]*>", re.DOTALL | re.IGNORECASE)
+
+_ASIDE = re.compile(r"<(param|comment)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_NO_FILL = re.compile("</?nofill>", re.IGNORECASE)
+_ENDS = re.compile("\n+")
+_HTML_MARKS = {
+    "<excerpt>": "<blockquote type=cite>",
+    "</excerpt>": "</blockquote>",
+    "<paragraph>": "<p>",
+    "</paragraph>": "</p>",
+    "<nl>": "<br>",
+    "<lt>": "&lt;",
+}
+_MARK = re.compile("|".join(_HTML_MARKS), re.IGNORECASE)
 
 _UU_BEGIN = re.compile(r"begin [0-7]{3,4} \S")
 _UU = "".join(map(chr, range(32, 97)))
@@ -110,9 +126,13 @@ def with_bodies(mail: Mail, message: Part) -> Mail:
             kind = part.type
             if kind.startswith("multipart/"):  # without its boundary
                 kind = _HTML if part.body.lstrip().startswith(b"<") else _PLAIN
+            if kind in _ENRICHED:
+                kind = _HTML
             if part is not message and _is_attachment(part):
                 continue
             if kind in texts and part is not message and part.file_name():
+                files.append(part)
+            elif kind.startswith("text/") and not (kind in texts or _DATA.match(kind)):
                 files.append(part)
             elif kind in texts:
                 texts[kind].append(_text(part))
@@ -126,8 +146,9 @@ def with_bodies(mail: Mail, message: Part) -> Mail:
             bodies.append(("\n".join(texts[_PLAIN]), "\n".join(texts[_HTML])))
     if files and not any("".join(body).strip() for body in bodies):
         # A text with a name, shown inline, is the letter if there is no other.
-        first = {part.type: _text(part) for part in reversed(files)}
-        bodies = [(first.get(_PLAIN, ""), first.get(_HTML, ""))]
+        pages = (_HTML, *_ENRICHED)
+        first = {part.type in pages: _text(part) for part in reversed(files)}
+        bodies = [(first.get(False, ""), first.get(True, ""))]
     plain, html = _together(bodies)
     if _CIPHER.match(plain):
         types.add(ENCRYPTED)
@@ -254,9 +275,24 @@ def _text(part: Part) -> str:
     text = decode(data, charset)
     if "\r" in text:
         text = _RETURNS.sub("\n", text)
+    if part.type in _ENRICHED:
+        return _html_of(text, is_old=part.type == "text/richtext")
     if part.type != _PLAIN:
         return text
     return without_files(_unflowed(part, text))
+
+
+def _html_of(text: str, *, is_old: bool) -> str:
+    """HTML of text/enriched (RFC 1896) or, as it was before, text/richtext."""
+    text = _ASIDE.sub("", text.replace("&", "&amp;").replace("<<", "&lt;"))
+    pieces = _NO_FILL.split(text)
+    for at, piece in enumerate(pieces):  # every second one keeps its ends of lines
+        pieces[at] = _ENDS.sub(partial(_breaks, kept=at % 2, is_old=is_old), piece)
+    return _MARK.sub(lambda mark: _HTML_MARKS[mark[0].lower()], "".join(pieces))
+
+
+def _breaks(ends: re.Match[str], *, kept: int, is_old: bool) -> str:
+    return " " if is_old else "<br>" * (len(ends[0]) - 1 + kept) or " "
 
 
 def without_files(text: str) -> str:

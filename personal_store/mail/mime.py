@@ -36,6 +36,10 @@ _NO_FIELD = re.compile(
 _ENVELOPE = re.compile(rb"From [^\n]*\n?")
 _END_OF_HEADERS = re.compile(rb"\r?\n")
 _RETURNS = re.compile(rb"\r+\n")
+# A piece of S/MIME that is sent as it is: its bytes are no lines.
+_DER = re.compile(
+    rb"[\r\n]{2}\x30[\0-\xff]{1,5}\x06[\x09-\x0b]\x2a\x86\x48\x86\xf7\x0d\x01"
+)
 
 _SMIME = ("application/pkcs7-mime", "application/x-pkcs7-mime")
 _WORD = re.compile(r"[\w-]+")
@@ -43,6 +47,13 @@ _UUENCODED = ("xuuencode", "uuencode", "xuue", "uue")
 _CONTROL = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f]")
 _CONTINUED = bytes(range(0x80, 0xC0))
 _SOFT_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
+# A line in the alphabet of addresses that is long or the last of such lines.
+_URL_SAFE = re.compile(
+    rb"^(?=[^\n]*[-_])(?=[^\n]*[A-Za-z0-9])"
+    rb"(?:[\w-]{40,}|(?:(?<=[\w-]{40}\n)|(?<=[\w-]{40}\r\n))[\w-]+)={0,2}\r?$",
+    re.MULTILINE,
+)
+_USUAL = bytes.maketrans(b"-_", b"+/")
 _STRAY = re.compile(rb"[^A-Za-z0-9+/=]+")
 _MOST_LINES = 100_000
 _SAMPLE = 4_096
@@ -191,15 +202,26 @@ def message_of(raw: bytes) -> Part:
 def with_plain_ends(raw: bytes) -> bytes:
     """The lines, ended by LF or CR LF and nothing else.
 
-    Some programs of Windows write CR CR LF, old Macs CR, perhaps with LF added to some.
+    Some programs of Windows write CR CR LF or LF CR, old Macs CR, perhaps with LF added
+    to some.
     """
     returns = raw.count(b"\r") if b"\r" in raw else 0
     usual = raw.count(b"\r\n") if returns else 0
     if returns == usual:
         return raw
+    if der := _DER.search(raw):
+        return with_plain_ends(raw[: der.start() + 2]) + raw[der.start() + 2 :]
+    if is_swapped(raw):
+        return with_plain_ends(raw.replace(b"\n\r", b"\r\n"))
     if returns - usual > 2 * usual:
         raw = raw.replace(b"\r\n", b"\n")
     return _RETURNS.sub(b"\n", raw).replace(b"\r", b"\n")
+
+
+def is_swapped(raw: bytes) -> bool:
+    """Whether lines end with LF CR."""
+    swapped = raw.count(b"\n\r")
+    return swapped > raw.count(b"\r\n") and 10 * swapped >= 9 * raw.count(b"\r")
 
 
 def content_of(value: str) -> Content:
@@ -290,8 +312,10 @@ def _from_base64(body: bytes, *, is_text: bool) -> bytes:
     What lists write around a text stays out: lines of data but the last are equally
     wide, and a doubtful line is data if the text stays valid with it.
     """
+    if b"-" in body or b"_" in body:
+        body = _URL_SAFE.sub(lambda line: line[0].translate(_USUAL), body)
+    packed = body.translate(None, b" \t\r\n")
     with suppress(binascii.Error):
-        packed = body.translate(None, b" \t\r\n")
         whole = binascii.a2b_base64(packed, strict_mode=True)
         if not is_text or _is_text(whole):
             return whole

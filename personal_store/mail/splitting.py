@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from personal_store.mail.mime import with_plain_ends
+from personal_store.mail.mime import is_swapped, with_plain_ends
 
 MAX_MESSAGE = 16 * 1024 * 1024
 """Bytes of one message that are kept; the rest, attachments, is passed over."""
@@ -126,6 +126,8 @@ class _Opening:
     """Whether a date stands in the lines that separate messages."""
     returns: bool
     """Whether lines end with CR alone, as those of old Macs."""
+    swapped: bool
+    """Whether lines end with LF CR."""
 
     @classmethod
     def of(cls, stream: IO[bytes]) -> "_Opening":
@@ -133,11 +135,16 @@ class _Opening:
         head = _trimmed(stream.read(_LOOKAHEAD))
         lone = head.count(b"\r") - head.count(b"\r\n")
         line = with_plain_ends(head).partition(b"\n")[0]
-        return cls(_DATED.match(line) is not None, lone > head.count(b"\n"))
+        return cls(
+            _DATED.match(line) is not None, lone > head.count(b"\n"), is_swapped(head)
+        )
 
     def read(self, stream: IO[bytes]) -> bytes:
         """The next block, with as many bytes as it has in the file."""
         block = stream.read(_BLOCK)
+        if self.swapped:
+            block += stream.read(1) if block.endswith(b"\n") else b""
+            block = block.replace(b"\n\r", b"\r\n")
         if self.returns:
             block = block.replace(b"\r\n", b" \n").replace(b"\r", b"\n")
         return block

@@ -207,13 +207,15 @@ def test_lengths_are_believed_wherever_blocks_end(sizes, block):
         assert contents(data, raw.end) == messages[index + 1 :]
 
 
-@pytest.mark.parametrize("end", [b"\r", b"\r\r\n"], ids=["returns", "doubled"])
+@pytest.mark.parametrize("end", [b"\r", b"\r\r\n", b"\n\r"])
 def test_mailboxes_with_odd_line_ends(tmp_path, end):
     """Of old Macs, and of programs that wrote each return twice."""
     messages = [message("One\n>From two\nthree", number=n) for n in range(4)]
     data = mailbox(messages).replace(b"\n", end)
     path = tmp_path / "box"
     path.write_bytes(data)
+    if end == b"\n\r":
+        messages = [one.replace(b"\n", b"\r\n") for one in messages]
 
     assert looks_like_mailbox(data[:300])
     found = [one.message() for one in stretches(path)]

@@ -109,6 +109,19 @@ def test_broken_base64_of_any_charset(charset):
     assert own(letter(body, f"text/plain; charset={charset}", "base64")) == text
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("below", [b"", FOOTER])
+@pytest.mark.parametrize("last", range(4))
+def test_base64_in_the_alphabet_of_addresses(end, below, last):
+    text = "¿Ünder¿ the well ??? >>> ÿÿÿ ~~~ " * 9 + "fin?>" * last
+    coded = wrapped(text.encode()).translate(bytes.maketrans(b"+/", b"-_"))
+    assert b"-" in coded or b"_" in coded
+
+    body = (coded + below).replace(b"\n", end)
+
+    assert own(letter(body, encoding="base64")) == text.strip()
+
+
 LINE = "Hello Ben, this was never encoded at all, though its header says so."
 
 
@@ -150,6 +163,7 @@ ENDS = {
     ),
     "last feed": lambda raw: raw.replace(b"\n", b"\r") + b"\n",
     "doubled returns": lambda raw: raw.replace(b"\n", b"\r\r\n"),
+    "feed and return": lambda raw: raw.replace(b"\n", b"\n\r"),
     "three returns": lambda raw: raw.replace(b"\n", b"\r\r\r\n"),
     "windows": lambda raw: raw.replace(b"\n", b"\r\n"),
     "one header": lambda raw: raw.replace(b"the well\n", b"the well\r\r\n"),
@@ -268,6 +282,56 @@ def test_a_stuffed_line_stays_one_s_own_in_the_thread():
     assert own(raw).startswith("It is so:\n\n> I write it so myself.")
 
 
+ENRICHED = """<bold>Dear Per,</bold>
+
+
+the well has <color><param>red</param>water</color> again, 1 << 2 & so on,
+on the same line.
+
+
+<nofill>  one
+  two</nofill>
+
+
+<excerpt>Has the well water?
+
+I should like to know.</excerpt>
+
+
+Ida
+"""
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_enriched_text_is_read(plain):
+    """RFC 1896: one line end is a blank, and what was answered is marked."""
+    kind = "text/enriched; charset=us-ascii"
+    said = "Dear Per,\n\nthe well has water again, 1 < 2 & so on, on the same line."
+    raw = letter(ENRICHED.encode(), kind)
+    if plain:
+        inner = part(f"{said}\n\none\ntwo\n\nHas the well water?\n\nIda")
+        raw = letter(
+            f"{inner}{part(ENRICHED, kind)}--w--".encode(),
+            'multipart/alternative; boundary="w"',
+        )
+
+    assert own(raw) == f"{said}\n\none\ntwo\n\nIda"
+
+
+@pytest.mark.parametrize("kind", ["text/markdown", "text/x-web-markdown", "text/x-any"])
+def test_a_text_of_an_unknown_kind_is_plain(kind):
+    """As RFC 2046 has it, if there is nothing else."""
+    assert own(letter(TEXT.encode(), f"{kind}; charset=utf-8")) == TEXT
+
+
+def test_richtext_is_read():
+    body = "Dear Per,<nl><nl>the <bold>well</bold>\nhas<comment>x</comment> <lt>water."
+
+    assert own(letter(body.encode(), "text/richtext")) == (
+        "Dear Per,\n\nthe well has <water."
+    )
+
+
 UUENCODED = "begin 644 a map.png\n" + "".join(
     binascii.b2a_uu(bytes(range(at, at + 45))).decode() for at in (0, 45, 90, 135)
 )
@@ -381,6 +445,19 @@ SMIME = "application/pkcs7-mime; smime-type=signed-data; name=smime.p7m"
 )
 def test_a_letter_inside_its_signature_is_read(data, kind):
     assert own(letter(wrapped(data), kind, "base64")) == TEXT
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r\r\n"])
+@pytest.mark.parametrize("encoding", ["", "binary"])
+def test_a_signature_that_is_sent_as_bytes(end, encoding):
+    head, data = letter(b"", SMIME, encoding).replace(b"\n", end), b"\r\n\r\0\n\n\r\r\n"
+    inside = b"Content-Type: text/plain; charset=utf-8\n\n" + TEXT.encode()
+
+    for extra in (b"", data):
+        assert (
+            own(head + signed(b"X-Bytes: 1" + b"\r\n" + inside, chunks=13) + extra)
+            == TEXT
+        )
 
 
 def test_a_signed_letter_above_the_footer_of_a_list():
