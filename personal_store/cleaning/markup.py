@@ -156,8 +156,13 @@ _NO_COLOR = re.compile(
 )
 _NAMED_COLORS = {
     **dict.fromkeys(("white", "window", "canvas"), "ffffff"),
-    **{"black": "000000", "snow": "fffafa", "ivory": "fffff0", "azure": "f0ffff"},
-    **{"ghostwhite": "f8f8ff", "floralwhite": "fffaf0", "whitesmoke": "f5f5f5"},
+    "black": "000000",
+    "snow": "fffafa",
+    "ivory": "fffff0",
+    "azure": "f0ffff",
+    "ghostwhite": "f8f8ff",
+    "floralwhite": "fffaf0",
+    "whitesmoke": "f5f5f5",
 }
 _WHITE, _TRANSPARENT = "ffffff", "transparent"
 _ALIKE = 12

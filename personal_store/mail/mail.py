@@ -130,9 +130,9 @@ def with_bodies(mail: Mail, message: Part) -> Mail:
                 kind = _HTML
             if part is not message and _is_attachment(part):
                 continue
-            if kind in texts and part is not message and part.file_name():
-                files.append(part)
-            elif kind.startswith("text/") and not (kind in texts or _DATA.match(kind)):
+            if (kind in texts and part is not message and part.file_name()) or (
+                kind.startswith("text/") and not (kind in texts or _DATA.match(kind))
+            ):
                 files.append(part)
             elif kind in texts:
                 texts[kind].append(_text(part))

@@ -69,6 +69,8 @@ _BRACKETS = re.compile(
     # below or behind a caption; where one writes to the left such a mark is common
     rf"|(?<![\u0590-\u08ff] )(?<=\s)\u200e[^\W\d_][^\n<>?!,:]{{3,30}}\Z"
 )
+_PAGES = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} • [{MARKS}]*\d+ [^\W\d]+")
+"""Name and pages of a document, which iOS writes before it."""
 _WHO = r"[^\n?!]{1,60}"
 _GONE = (
     rf"this message was deleted(?: by (?:an admin|admin {_WHO}))?|null|message deleted"
@@ -400,12 +402,15 @@ def messages(file: Source, order: str) -> Iterator[Message]:
 def own_words(written: str) -> str:
     """A message without what the program put there for pictures, polls, calls, edits
     and the like; of a poll its question is left."""
-    written = _BRACKETS.sub("", _FILE.sub("", written))
+    attached = _BRACKETS.sub("", _FILE.sub("", written))
+    is_caption = attached != written
+    written = _PAGES.sub("", attached) if is_caption else written
     if _NOTICE.fullmatch(re.sub(f"[{MARKS}]", "", written).strip()):
         return ""
     lines = _without_choices(written.split("\n"))
-    # Lines with the mark are the program's, the others were written below them.
-    said = "\n".join(line for line in lines if not line.startswith(_MARK))
+    # Lines with the mark are the program's, the others were written below them. What
+    # is left beside a file, an edit and the like is somebody's even with the mark.
+    said = "\n".join(line for line in lines if is_caption or not line.startswith(_MARK))
     return tidy(re.sub(f"[{MARKS}]", "", said)).strip()
 
 

@@ -89,6 +89,33 @@ def test_words_about_calls_and_messages_stay(said):
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "\u200eThe new sail, see?\n\u200e<attached: 00000012-PHOTO.jpg>",
+        "\u200eThe new sail, see? \u200e<attached: 00000012-PHOTO.jpg>",
+        "\u200eIMG-20240312-WA0001.jpg (file attached)\n\u200eThe new sail, see?",
+        "\u200e<attached: 00000012-PHOTO.jpg>\n\u200eThe new sail, see?",
+        "\u200eThe new sail, see? \u200e<This message was edited>",
+        "\u200eThe new sail, see? \u200eimage omitted",
+    ],
+)
+def test_a_caption_may_begin_with_the_mark_of_the_program(said):
+    assert own_words(said) == "The new sail, see?"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "\u200eplan.pdf • \u200e3 pages \u200e<attached: 00000013-plan.pdf>",
+        "\u200eAna changed the subject to \u201cBoats\u201d",
+        "\u200eimage omitted",
+    ],
+)
+def test_what_the_program_marks_is_nobody_s(said):
+    assert own_words(said) == ""
+
+
+@pytest.mark.parametrize(
     ("heading", "choice", "vote"),
     [("POLL", "OPTION", "vote"), ("UMFRAGE", "OPTION", "Stimmen"),
      ("ENCUESTA", "OPCIÓN", "votos"), ("ОПРОС", "ВАРИАНТ", "голоса"),
