@@ -48,7 +48,7 @@ BasePlace = Literal["cloud", "edge"]
 
 VERSION = 3
 OLDEST_VERSION = 3
-"""The oldest version that this program still speaks; docs/adr/0025 has the next."""
+"""The oldest version that this program still speaks."""
 SETTLED_LIMIT = 16
 """Settled tokens that one block may carry; with more, the session is opened anew."""
 WINDOW = 4
