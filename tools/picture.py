@@ -14,7 +14,7 @@ import click
 
 from decoding_core.foreign_text import gate_output
 from edge_app.decoding.events import Event
-from edge_app.service.recorded import RecordedService, runs_of
+from edge_app.service.recorded import RecordedService
 from edge_app.service.tape import events_of, read_tape
 from edge_app.tui.app import SpecSteerApp
 from models.prompts import Request
@@ -29,9 +29,9 @@ async def picture(
     *,
     samples: bool = True,
 ) -> str:
-    """The page after `last` events of the first text of `recording` and then `keys`, as
+    """The page after `last` events of `recording` and then `keys`, as
     SVG; `samples` says that it was written from the sample letters."""
-    events = runs_of(recording)[0][:last]
+    events = recording[:last]
     service = RecordedService([events], pace=lambda _: None, hold=last is not None)
     app = SpecSteerApp(service, save_folder=Path(), first_request=request)
     app.writing.samples = samples
@@ -59,7 +59,7 @@ def main(tape: Path, out: Path, size: str, last: int | None, press: str) -> None
     played = read_tape(tape)
     drawn = asyncio.run(
         picture(
-            events_of(played.recorded),
+            events_of(played.runs()[0]),
             played.request,
             (columns, rows),
             last,

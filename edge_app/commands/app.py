@@ -21,8 +21,9 @@ from edge_app import sample
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
 from edge_app.decoding.events import Emit, Notice, Opened, Received, Sent
-from edge_app.service.recorded import RecordedService, by_the_clock, read_recording
+from edge_app.service.recorded import RecordedService, by_the_clock
 from edge_app.service.requests import ServiceConfig, WriteRequest
+from edge_app.service.tape import events_of, read_tape
 from edge_app.tui.app import SpecSteerApp, run_app
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.preferences import Preferences
@@ -134,7 +135,7 @@ class FirstRun(LazyService):
             replace(event, verifier="a recorded run")
             if isinstance(event, Opened)
             else event
-            for event in read_recording(sample.RECORDED)
+            for event in events_of(read_tape(sample.RECORDED).recorded)
             if not isinstance(event, Sent | Received)  # nothing is sent now
         ]
         RecordedService([events], self._pace).write(request, emit, stop)

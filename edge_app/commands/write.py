@@ -264,7 +264,7 @@ def _recorder(
 ) -> AbstractContextManager[Recorder | None]:
     if options["record"] is None:
         return nullcontext()
-    from edge_app.service.tape import Recorder  # pydantic takes 0.1 s to load
+    from edge_app.service.tape import Recorder
 
     return Recorder(options["record"], wanted.brief, samples=options["sample"])
 

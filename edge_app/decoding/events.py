@@ -2,22 +2,19 @@
 
 The screen, the command line, the ledger and the statistics are readers of this one
 stream; nothing else tells them anything. `EventEmitter` makes the events of the loop,
-with texts for its token ids; `Tally` sums them up; `to_json` gives the line that is
-kept.
+with texts for its token ids; `Tally` sums them up.
 """
 
 from __future__ import annotations
 
-import base64
 import codecs
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from statistics import median
-from typing import Any, Literal
+from typing import Literal
 
 from decoding_core.messages import Origin, TokenBlock
 from models.thinking import MARKS
@@ -311,17 +308,6 @@ def emit_to(*readers: Emit) -> Emit:
             read(event)
 
     return emit
-
-
-def to_json(event: Event) -> str:
-    """One line of JSON with the event's name under `event`."""
-
-    def plain(value: Any) -> str:
-        if isinstance(value, bytes):
-            return base64.b64encode(value).decode()
-        raise TypeError(f"{type(value).__name__} is not part of an event")
-
-    return json.dumps({"event": type(event).__name__, **asdict(event)}, default=plain)
 
 
 class ThoughtRemover:

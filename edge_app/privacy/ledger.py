@@ -35,7 +35,8 @@ from edge_app.config.sealed import (
     salt_of,
     write_file,
 )
-from edge_app.decoding.events import Event, to_json
+from edge_app.decoding.codec import to_json
+from edge_app.decoding.events import Event
 from personal_store.database import keys
 from personal_store.errors import StoreBusyError
 

@@ -1,12 +1,7 @@
-"""Recorded runs: read back from JSON lines, and played to the app as a service would.
-
-For the README's picture, for demonstrations and for tests; no model takes part.
-"""
+"""A service that plays recorded runs, for demonstrations, pictures and tests."""
 
 from __future__ import annotations
 
-import base64
-import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,29 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edge_app.decoding.events import (
-    Choice,
     Drafted,
     Emit,
     Event,
     Finished,
-    Given,
-    HeldBack,
-    Notice,
-    Opened,
-    Place,
-    Posed,
-    Quoted,
-    Received,
-    Reckoned,
-    Sent,
-    Settled,
     Source,
     SourcesFound,
-    StandsIn,
     Statistics,
-    Token,
-    Verified,
-    Weighed,
 )
 from edge_app.service.requests import Letter, WriteRequest
 
@@ -46,75 +25,6 @@ if TYPE_CHECKING:
     from personal_store.ingest.unfinished import Unfinished
 else:
     WritingService = object  # no model takes part
-
-_PLAIN = {
-    kind.__name__: kind
-    for kind in (Drafted, HeldBack, Notice, Opened, Received, Reckoned)
-}
-
-
-def read_recording(path: Path) -> list[Event]:
-    """The events of a tape, or of lines that `events.to_json` wrote; raises TapeError
-    where a line is neither."""
-    from edge_app.service.tape import events_of, read_tape  # pydantic: 0.1 s to load
-
-    return events_of(read_tape(path).recorded)
-
-
-def runs_of(events: Sequence[Event]) -> list[list[Event]]:
-    """The events of several texts, cut behind each `Finished`."""
-    runs: list[list[Event]] = [[]]
-    for event in events:
-        runs[-1].append(event)
-        if isinstance(event, Finished):
-            runs.append([])
-    return [run for run in runs if run]
-
-
-def from_json(line: str) -> Event:
-    """The event that `events.to_json` wrote as `line`."""
-    fields: dict[str, Any] = json.loads(line)
-    name = fields.pop("event")
-    fields.pop("at", None)  # when it came, in a tape
-    if name in _PLAIN:
-        made: Event = _PLAIN[name](**fields)
-        return made
-    match name:
-        case "SourcesFound":
-            sources = tuple(Source(**source) for source in fields["sources"])
-            return SourcesFound(
-                sources, fields.get("personalisation", ""), fields.get("adapter", "")
-            )
-        case "Posed":
-            return Posed(tuple((int(i), str(text)) for i, text in fields["tokens"]))
-        case "Given":
-            texts = tuple((int(i), str(text)) for i, text in fields["texts"])
-            return Given(int(fields["count"]), texts)
-        case "StandsIn":
-            return StandsIn(tuple((int(i), str(text)) for i, text in fields["tokens"]))
-        case "Settled":
-            return Settled(tuple(Token(**token) for token in fields["tokens"]))
-        case "Weighed":
-            places = tuple(
-                Place(
-                    tuple(Choice(**one) for one in place["choices"]), place["refused"]
-                )
-                for place in fields["places"]
-            )
-            return Weighed(fields["position"], places)
-        case "Quoted":
-            return Quoted(
-                tuple(map(str, fields["stock"])), tuple(map(str, fields["facts"]))
-            )
-        case "Verified":
-            return Verified(**{**fields, "refused": tuple(fields["refused"])})
-        case "Sent":
-            ids, payload = tuple(fields["token_ids"]), fields["payload"]
-            payload = base64.b64decode(payload)
-            return Sent(**{**fields, "token_ids": ids, "payload": payload})
-        case "Finished":
-            return Finished(fields["reason"], Statistics(**fields["statistics"]))
-    raise ValueError(f"no such event: {name}")
 
 
 def by_the_clock(event: Event) -> None:

@@ -1,14 +1,13 @@
 """Tapes: what happened while texts were written, in a file that any front plays again.
 
 The first line names the format and the request. Every other line is an event as
-`events.to_json` writes it, with the seconds since the recording began under `at`.
+`codec.to_json` writes it, with the seconds since the recording began under `at`.
 A tape holds what the events hold: the text, the excerpts that were read, every byte
 that left. `redacted` makes one that holds none of it.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
 import time
@@ -16,13 +15,12 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import IO, Any, Self, get_args
-
-from pydantic import TypeAdapter, ValidationError
+from typing import IO, Any, Self
 
 from base.owner_only import create
 from decoding_core.errors import DecodingError
-from edge_app.decoding.events import Event, Finished, Received, Sent, to_json
+from edge_app.decoding.codec import decoded, dumped, event_from, to_json
+from edge_app.decoding.events import Event, Finished, Received, Sent
 from models.prompts import TASKS, Request
 
 FORMAT = 1
@@ -31,12 +29,6 @@ _LARGEST = 64 << 20
 """Bytes of a tape that is read: a long letter takes half of one million."""
 _LONGEST = 1e6
 """Seconds of a tape: eleven days."""
-_KINDS = {kind.__name__: kind for kind in get_args(Event)}
-_MALFORMED = (
-    *(ValidationError, ValueError, TypeError, LookupError),
-    *(AttributeError, RecursionError),
-)
-"""What reading a line raises that nobody meant to be an event."""
 
 
 class TapeError(DecodingError):
@@ -136,7 +128,6 @@ def read_tape(path: Path) -> Tape:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise TapeError(f"{path} cannot be read: {reason}") from error
     request, samples, recorded = Request(""), False, []
-    adapters = {name: TypeAdapter(kind) for name, kind in _KINDS.items()}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -153,11 +144,8 @@ def read_tape(path: Path) -> Tape:
             at = float(body.pop("at", 0.0))
             if not 0 <= at < _LONGEST:
                 raise ValueError("no time")
-            name = body.pop("event")
-            if "payload" in body:
-                body["payload"] = base64.b64decode(body["payload"], validate=True)
-            event: Event = adapters[name].validate_python(body)
-        except _MALFORMED as error:
+            event = event_from(body)
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise TapeError(
                 f"line {number} of {path} is no event of a tape: 'specsteer write "
                 "--record FILE' makes one"
@@ -248,21 +236,18 @@ def _hidden(name: str, value: Any) -> Any:
 
 
 def _header(request: Request, samples: bool) -> str:
-    return json.dumps({_HEADER: FORMAT, "request": asdict(request), "samples": samples})
+    return dumped({_HEADER: FORMAT, "request": asdict(request), "samples": samples})
 
 
 def _line(one: Recorded) -> str:
-    body = json.loads(to_json(one.event))
-    return json.dumps({"at": round(one.at, 3), **body})
+    return to_json(one.event, at=round(one.at, 3))
 
 
 def _request(body: dict[str, Any]) -> Request:
-    asked = body.get("request", {})
-    text, task = asked.get("text", ""), asked.get("task", TASKS[0])
-    recipient = asked.get("recipient", "")
-    if not (isinstance(text, str) and isinstance(recipient, str) and task in TASKS):
+    request = decoded(Request, {"text": "", **body.get("request", {})})
+    if request.task not in TASKS:
         raise ValueError("no request")
-    return Request(text, task, recipient)
+    return request
 
 
 def events_of(run: Sequence[Recorded]) -> list[Event]:

@@ -11,11 +11,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import takewhile
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from decoding_core.errors import InvalidSettingsError
-from decoding_core.messages import Origin
 from decoding_core.settings import MethodSettings
+from edge_app.decoding.codec import decoded, dumped, event_from, to_json
 from edge_app.decoding.events import (
     Event,
     Finished,
@@ -30,11 +30,10 @@ from edge_app.decoding.events import (
     SourcesFound,
     Verified,
     Weighed,
-    to_json,
 )
-from edge_app.service.recorded import from_json
 from edge_app.service.requests import Letter, WriteRequest
 from edge_app.tui.text import Run, State, cut, spliced
+from edge_app.tui.text import joined as joined_runs
 from edge_app.tui.variant import Stretch, Variant
 from models.prompts import TASKS, Request
 
@@ -117,6 +116,9 @@ class Style:
         return " · ".join(parts)
 
 
+LONGEST_JOINED = 100
+"""Letters of an edit to which the next one is joined: what is typed is a line of the
+journal, not one for each letter."""
 _AT_REST: tuple[State, ...] = ("kept", "replaced", "typed", "pasted", "held")
 """States of words that no longer wait for a verdict."""
 
@@ -199,7 +201,7 @@ class Saved:
 class LeftOut:
     """A source is to be left out of later versions, or, if `taken`, is in again."""
 
-    source: Source
+    source: Source | Letter
     taken: bool
 
 
@@ -207,7 +209,7 @@ class LeftOut:
 class ReplyTo:
     """The draft answers a received text, None: none; the store has what it says."""
 
-    source: Source | None
+    source: Source | Letter | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,11 +252,7 @@ Entry = (
     | PutAside
     | TakenUp
 )
-_T = TypeVar("_T", bound=Entry | Stretch)
-_PLAIN = {
-    kind.__name__: kind
-    for kind in (Asked, Stopped, Ended, Shown, Saved, Offline, PutAside, TakenUp)
-}
+_KINDS = {kind.__name__: kind for kind in get_args(Entry)}
 
 
 def worth_keeping(event: Event) -> Event | None:
@@ -286,90 +284,69 @@ def worth_keeping(event: Event) -> Event | None:
 
 
 def to_line(entry: Entry) -> str:
-    """The entry as JSON, its kind under `kind`; one line."""
-    match entry:
-        case Written(version, event):
-            body: dict[str, Any] = {"version": version, "event": to_json(event)}
-        case Begun(request, samples, stretch):
-            excluded = sorted(request.excluded)
-            body = asdict(request) | {"excluded": excluded, "samples": samples}
-            if stretch is not None:
-                body["stretch"] = asdict(stretch)
-        case LeftOut(source, taken):
-            body = {"source": asdict(replace(source, excerpt="")), "taken": taken}
-        case ReplyTo(source):
-            bare = None if source is None else asdict(replace(source, excerpt=""))
-            body = {"source": bare}
-        case _:
-            body = asdict(entry)
-    # ASCII, so that half a surrogate pair, which UTF-8 lacks, comes back too.
-    return json.dumps({"kind": type(entry).__name__, **body})
+    """The entry as a line of JSON, its kind under `kind`."""
+    if isinstance(entry, LeftOut | ReplyTo) and entry.source is not None:
+        entry = replace(entry, source=replace(entry.source, excerpt=""))
+    body = asdict(entry)
+    if isinstance(entry, Written):
+        body["event"] = json.loads(to_json(entry.event))
+    return dumped({"kind": type(entry).__name__, **body})
 
 
 def from_line(line: str) -> Entry:
-    """The entry that `to_line` wrote.
-
-    Raises:
-        ValueError, KeyError, TypeError, RecursionError: it wrote no such line.
-    """
+    """The entry that `to_line` wrote; raises ValueError or TypeError for any other
+    line. Settings that this version of the program lacks are the usual ones."""
     body: dict[str, Any] = json.loads(line)
-    kind = body.pop("kind")
-    if kind in _PLAIN:
-        made: Entry = _PLAIN[kind](**body)
-        return _checked(made)
-    match kind:
-        case "Written":
-            event = from_json(body["event"])
-            settled = event.tokens if isinstance(event, Settled) else ()
-            if any(token.origin not in get_args(Origin) for token in settled):
-                raise ValueError("a token of no known origin")
-            return _checked(Written(body["version"], event))
-        case "Begun":
-            samples = bool(body.pop("samples"))
-            given = body.pop("stretch", None)
-            stretch = None if given is None else _checked(Stretch(**given))
-            return Begun(_request(body), samples, stretch)
-        case "Edited":
-            runs = tuple((str(text), state) for text, state in body.pop("runs"))
-            if any(state not in _AT_REST for _, state in runs):
-                raise ValueError("words of no known state")
-            return _checked(Edited(**body, runs=runs))
-        case "LeftOut":
-            return LeftOut(Source(**body["source"]), bool(body["taken"]))
-        case "ReplyTo":
-            found = body["source"]
-            if found is None:
-                return ReplyTo(None)
-            return ReplyTo((Letter if "sender" in found else Source)(**found))
-        case "Styled":
-            return Styled(Style(**body["style"]))
-    raise ValueError(f"no such entry: {kind}")
-
-
-def _checked(entry: _T) -> _T:
-    """The entry, if its numbers are such; else ValueError."""
-    if isinstance(entry, Asked) and entry.task not in TASKS:
-        raise ValueError("no such kind of text")
-    for field in fields(entry):
-        value = getattr(entry, field.name)
-        if field.type == "int" and not (type(value) is int and value >= 0):
-            raise ValueError(f"{field.name} is no count")
-        if field.type == "str" and not isinstance(value, str):
-            raise ValueError(f"{field.name} is no text")
+    kind = _KINDS.get(body.pop("kind", None))
+    if kind is Written:
+        return Written(decoded(int, body["version"]), event_from(body["event"]))
+    if kind is Begun:
+        known = {field.name for field in fields(MethodSettings)}
+        given = body["request"]["settings"]
+        given = {name: value for name, value in given.items() if name in known}
+        try:
+            decoded(MethodSettings, given)
+        except (InvalidSettingsError, ValueError):
+            given = {}
+        body["request"]["settings"] = given
+    if kind is None:
+        raise ValueError("no such entry")
+    entry: Entry = decoded(kind, body)
     return entry
 
 
-def _request(body: dict[str, Any]) -> WriteRequest:
-    """The request; settings that this version of the program lacks are the usual."""
-    brief = Request(**{name: str(text) for name, text in body.pop("brief").items()})
-    known = {field.name for field in fields(MethodSettings)}
-    given = body.pop("settings")
-    try:
-        settings = MethodSettings(**{k: v for k, v in given.items() if k in known})
-    except (InvalidSettingsError, TypeError):
-        settings = MethodSettings()
-    excluded = frozenset(map(int, body.pop("excluded")))
-    return WriteRequest(brief, settings=settings, excluded=excluded, **body)
+def joined(first: Entry | None, second: Entry) -> Entry | None:
+    """One entry that does what two edits of neighbouring letters do, one after the
+    other; None if there is none, or it would be long."""
+    match first, second:
+        case Edited(version, at, removed, runs), Edited(same) if same == version:
+            length = sum(len(text) for text, _ in runs)
+            found = _both(at, removed, length, second.at, second.removed)
+            if found is not None:
+                start, gone, left, right = found
+                made = [*cut(runs, 0, left), *second.runs, *cut(runs, right, length)]
+                if sum(len(text) for text, _ in made) <= LONGEST_JOINED:
+                    return Edited(version, start, gone, tuple(joined_runs(made)))
+        case Asked(_, _, at, removed, text), Asked(task, recipient):
+            found = _both(at, removed, len(text), second.at, second.removed)
+            if found is not None:
+                start, gone, left, right = found
+                text = text[:left] + second.text + text[right:]
+                if len(text) <= LONGEST_JOINED:
+                    return Asked(task, recipient, start, gone, text)
+    return None
+
+
+def _both(
+    at: int, removed: int, length: int, then: int, gone: int
+) -> tuple[int, int, int, int] | None:
+    """Two edits that touch as one: its place and how many letters give way to it, and
+    up to where and from where on the first one's letters stay."""
+    if then > at + length or then + gone < at:
+        return None
+    more = max(0, at - then) + max(0, then + gone - at - length)
+    right = min(length, max(0, then + gone - at))
+    return min(at, then), removed + more, max(0, then - at), right
 
 
 class Draft:
@@ -410,7 +387,8 @@ class Draft:
         match entry:
             case Asked(task, recipient, at, removed, text):
                 before = self.request.text
-                _within(at + removed, len(before))
+                _check(task in TASKS)
+                _check_within(at, removed, len(before))
                 text = before[:at] + text + before[at + removed :]
                 self.request = Request(text, task, recipient)
             case Begun(request, samples, stretch):
@@ -418,7 +396,7 @@ class Draft:
                 if stretch is not None:
                     stood = self._at(stretch.version).runs()
                     length = sum(len(text) for text, _ in stood)
-                    _within(stretch.at + stretch.rest, length)
+                    _check_within(stretch.at, stretch.rest, length)
                     stands = cut(stood, 0, stretch.at)
                     back = cut(stood, length - stretch.rest, length)
                 self._before = self.variant
@@ -452,12 +430,13 @@ class Draft:
             case Edited(version, at, removed, runs):
                 variant = self._at(version)
                 before_runs = variant.runs()
-                _within(at + removed, sum(len(text) for text, _ in before_runs))
+                _check(all(state in _AT_REST for _, state in runs))
+                length = sum(len(text) for text, _ in before_runs)
+                _check_within(at, removed, length)
                 variant.edited = spliced(before_runs, at, removed, runs)
             case Shown(version):
                 variant = self._at(version)
-                if all(known is not variant for known in self.variants):
-                    raise ValueError("a version that is not there")
+                _check(any(known is variant for known in self.variants))
                 self.current = _place(variant, self.variants)
             case Saved(version, text):
                 self._at(version).saved = text
@@ -486,8 +465,7 @@ class Draft:
         return tuple(sorted({one.record_id for one in sources if not one.excerpt}))
 
     def _at(self, version: int) -> Variant:
-        if version >= len(self.attempts):
-            raise ValueError("a version that is not there")
+        _check(0 <= version < len(self.attempts))
         return self.attempts[version]
 
     def _give_way(self, variant: Variant) -> None:
@@ -534,6 +512,10 @@ def _place(variant: Variant | None, variants: list[Variant]) -> int:
     return places[0] if places else len(variants) - 1
 
 
-def _within(end: int, length: int) -> None:
-    if end > length:
-        raise ValueError("letters that are not there")
+def _check_within(at: int, removed: int, length: int) -> None:
+    _check(at >= 0 and removed >= 0 and at + removed <= length)
+
+
+def _check(true: bool) -> None:
+    if not true:
+        raise ValueError("an entry of what is not there")

@@ -18,19 +18,18 @@ import threading
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from base.locks import is_at, lock
 from base.owner_only import create, make_folder, open_private
 from edge_app.config.sealed import DamagedSealError, Seal, salt_of
-from edge_app.tui.compaction import worth_compacting
-from edge_app.tui.draft import Draft, Entry, from_line, to_line
+from edge_app.tui.draft import Draft, Entry, from_line, joined, to_line
 from edge_app.tui.saving import why_not
 from personal_store.files.private_files import part_of, put_in_place, shred, sync
 
-FORMAT = 2
+FORMAT = 3
 _HEADER = "specsteer_draft"
 _CHECK = b"specsteer"
 """Sealed in the header: tells another key from a damaged line."""
@@ -101,13 +100,6 @@ class JournalFolder:
                     with create(path.with_suffix(".damaged")) as aside:
                         aside.write(path.read_bytes())
                 os.ftruncate(handle, read.size)
-            if (shorter := worth_compacting(read.entries)) is not None:
-                short = replace(read, entries=shorter)
-                try:
-                    handle, read = self._rewritten(path, handle, short, self.key())
-                except OSError:  # such as a full disk: then it stays as long as it is
-                    if not is_at(handle, path):
-                        raise
         except OSError as error:
             os.close(handle)
             raise JournalError(
@@ -169,8 +161,8 @@ class JournalFolder:
                 raise ValueError("no header")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise JournalError(f"the draft {path} is damaged and was left") from error
-        if version > FORMAT:
-            raise JournalError(f"the draft {path} needs a newer specsteer")
+        if version != FORMAT:
+            raise JournalError(f"the draft {path} needs another version of specsteer")
         seal = None
         if check:
             seal = Seal(self.key(), salt_of(check))
@@ -238,7 +230,11 @@ class Journal:
         self._seal = None if read is None else read.seal
         self._count = 0 if read is None else len(read.entries)
         self._size = 0 if read is None else read.size
-        self._waiting: list[str] = []
+        self._waiting: list[Entry] = []
+        self._last: Entry | None = None
+        """The entry of the last line, while edits can be joined to it."""
+        self._last_at = self._last_length = 0
+        """Where its line begins, and how many bytes its text has."""
         self._lock = threading.Lock()
         self.unsynced = False
         self.problem = ""
@@ -246,12 +242,12 @@ class Journal:
 
     def prepare(self, entry: Entry) -> None:
         """Let `entry` stand before the next one, without a file for it alone."""
-        self._waiting.append(to_line(entry))
+        self._waiting.append(entry)
 
     def add(self, entry: Entry) -> None:
-        """Append `entry`. Where the disk refuses it, `problem` says why, and it is
-        tried again with the next."""
-        self._waiting.append(to_line(entry))
+        """Append `entry`, or join it to the last line. Where the disk refuses it,
+        `problem` says why, and it is tried again with the next."""
+        self._waiting.append(entry)
         self.retry()
 
     def retry(self) -> None:
@@ -260,16 +256,32 @@ class Journal:
             if self.path is None:
                 self._make()
             while self._waiting:
-                assert self.path is not None
-                place = _place(self.path.name, self._count + 1)
-                data = packed(self._waiting[0], place, self._seal)
-                self._append(data)
+                self._write(self._waiting[0])
                 del self._waiting[0]
-                self._count += 1
         except OSError as error:
             self.problem = why_not(error)
         else:
             self.problem = ""
+
+    def _write(self, entry: Entry) -> None:
+        assert self.path is not None
+        both = joined(self._last, entry)
+        number = self._count if both is not None else self._count + 1
+        line = to_line(both or entry)
+        if both is not None:  # as long as before at least, so that it covers that
+            line = line.ljust(self._last_length)
+        data = packed(line, _place(self.path.name, number), self._seal)
+        if both is None:
+            at = self._size
+            self._append(data)
+            self._last_at = at
+        else:
+            # Its end first: a disk without room for that leaves the line as it is.
+            kept = self._size - self._last_at
+            self._append(data[kept:])
+            os.lseek(self._handle, self._last_at, os.SEEK_SET)
+            os.write(self._handle, data[:kept])
+        self._last, self._count, self._last_length = both or entry, number, len(line)
 
     def sync(self) -> None:
         """Have the disk hold what was added; may take a while. Raises nothing: a disk

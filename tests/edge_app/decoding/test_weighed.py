@@ -1,15 +1,17 @@
 """What the models thought of each token is told with it, from what was there anyway."""
 
+import json
+
 import numpy as np
 import pytest
 from test_loop import PRIVATE, Writing, hashed
 
 from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
+from edge_app.decoding.codec import event_from, to_json
 from edge_app.decoding.deciders import likeliest_few
-from edge_app.decoding.events import Weighed, to_json
+from edge_app.decoding.events import Weighed
 from edge_app.decoding.on_device import OfflineVerifier
-from edge_app.service.recorded import from_json
 from tests.fakes import HashEngine
 
 
@@ -28,7 +30,7 @@ def test_each_settled_token_is_weighed(method, window):
     for event in writing.events:
         if isinstance(event, Weighed):
             places |= dict(enumerate(event.places, event.position))
-            assert from_json(to_json(event)) == event
+            assert event_from(json.loads(to_json(event))) == event
     tokens = writing.emitter.tokens
     assert sorted(places) == list(range(len(tokens)))
     for at, token in enumerate(tokens):

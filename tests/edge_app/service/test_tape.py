@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_app.decoding import events
+from edge_app.decoding.codec import to_json
 from edge_app.service.tape import (
     Recorder,
     TapeError,
@@ -58,7 +59,7 @@ def test_a_tape_is_read_as_it_was_recorded(tmp_path):
 def test_lines_without_times_and_heading_are_a_tape(tmp_path):
     """As the journal and older recordings have them."""
     path = tmp_path / "a.jsonl"
-    path.write_text("".join(events.to_json(event) + "\n" for event in ALL * 2))
+    path.write_text("".join(to_json(event) + "\n" for event in ALL * 2))
     tape = read_tape(path)
     assert [events_of(run) for run in tape.runs()] == [ALL, ALL]
     assert tape.request == Request("")

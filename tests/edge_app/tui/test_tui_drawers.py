@@ -7,8 +7,8 @@ from textual.widgets import DataTable, Input, OptionList
 from tui_helpers import drafted, gated_service, make_app, play, said, until
 from tui_tapes import letter_recording, plain_recording
 
-from edge_app.decoding.events import to_json
-from edge_app.service.recorded import read_recording, runs_of
+from edge_app.decoding.codec import to_json
+from edge_app.service.tape import events_of, read_tape
 from edge_app.tui.screens.compare import differences
 from edge_app.tui.screens.drawer import Drawer
 from edge_app.tui.screens.import_letters import guess_kind
@@ -113,8 +113,8 @@ def test_a_recording_is_read_as_it_was_written(tmp_path):
     path = tmp_path / "both.jsonl"
     path.write_text("".join(f"{to_json(event)}\n" for event in both))
 
-    assert read_recording(path) == both
-    assert runs_of(both) == [letter_recording(), plain_recording("I will come.")]
+    runs = [events_of(run) for run in read_tape(path).runs()]
+    assert runs == [letter_recording(), plain_recording("I will come.")]
 
 
 def test_letters_are_read_while_writing_goes_on(tmp_path):

@@ -24,8 +24,7 @@ from edge_app.decoding.events import (
     Token,
     Verified,
 )
-from edge_app.decoding.events import to_json as event_to_json
-from edge_app.service.recorded import RecordedService, from_json
+from edge_app.service.recorded import RecordedService
 from edge_app.service.requests import WriteRequest
 from edge_app.tui.background import Emitted
 from edge_app.tui.draft import Begun
@@ -50,7 +49,6 @@ def test_what_was_told_is_shown_where_it_was_reckoned():
     assert "told" not in [row[0] for row in rows(writing)]
     for nats, total in ((2.5, 2.5), (0.5, 3.0)):
         told = Reckoned(nats, 1, total, 2, 2.5, 4.0, 8.0, True, 0)
-        assert from_json(event_to_json(told)) == told
         variant.apply(told, 1.0)
     card = sent_card(writing, 60).plain
     assert "told of your history: 3.0 nats" in card
@@ -150,7 +148,6 @@ def test_each_message_says_its_bytes_in_words():
     pieces = {1: b"user\nThank Am", 2: b"\xc3", 3: b"\xa9lie.", 4: b"", 5: b" Dear"}
     told = []
     EventEmitter(told.append, pieces.__getitem__).posed([1, 2, 3, 4])
-    assert from_json(event_to_json(told[0])) == told[0]
     terms = MethodSettings(draft_length=4).terms()
     frames, lost = role_of(terms).frames, tuple(range(90, 99))
 
