@@ -16,11 +16,8 @@ from models.lazy_commands import LazyGroup
 
 SUBJECTS = {
     "quality": "How good the texts of each method are",
-    "cost": "What a text costs",
-    "pair": "What a pair of models writes",
     "content": "Whether a text says what was asked",
     "privacy": "What a server can tell of a history",
-    "engines": "What each engine makes of a model",
     "speed": "Where the time goes",
     "load": "The server with many users",
     "store": "The store of past writing",

@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 METHODS = ("generalist", "specialist", "steering", "lossless")
 USUAL = METHODS[:3]
 _MOST = 3
-"""Times that a span of words may stand in immediate succession, as for `bench
-loops`."""
+"""Times that a span of words may stand in immediate succession."""
 _FEW = 4
 """Facts of a request that asks for few things."""
 _MARK = {"said": "+", "contradicted": "!", "omitted": "-"}
@@ -102,8 +101,7 @@ class Row:
 def checked(task: Task, text: Text, method: str) -> Checked:
     """A text, its facts looked for; those of the notes count where a method reads
     notes."""
-    from benchmarks.pair.bench_habits import shows
-    from benchmarks.pair.bench_loops import repeats
+    from benchmarks.content.judging import repeats, shows
 
     told = [
         f for f in task.asked.facts if method != "generalist" or f.told == "request"

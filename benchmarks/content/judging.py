@@ -7,9 +7,11 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
+
+import numpy as np
 
 from benchmarks.content.answers import FIRM_OPPOSITE, OPPOSITE
 from benchmarks.content.matching import Span, Text
@@ -33,6 +35,29 @@ class Judged:
     verdict: Verdict
     where: tuple[int, int] | None = None
     """From the character on, up to the other; None where nothing was found."""
+
+
+def shows(text: str, kind: str, habit: str) -> bool:
+    """Whether a text has a habit, whatever the case and the spaces; a greeting must
+    stand at its beginning."""
+    text, habit = (" ".join(one.casefold().split()) for one in (text, habit))
+    return text.startswith(habit) if kind == "greeting" else habit in text
+
+
+def repeats(items: Sequence[Hashable]) -> int:
+    """The most times that any span of items stands in immediate succession."""
+    numbers: dict[Hashable, int] = {}
+    ids = np.array([numbers.setdefault(item, len(numbers)) for item in items])
+    most = min(1, len(ids))
+    for length in range(1, len(ids) // 2 + 1):
+        # The span stands k times where k - 1 lengths in a row agree with what is one
+        # length before.
+        same = np.concatenate([[False], ids[length:] == ids[:-length], [False]])
+        edges = np.flatnonzero(np.diff(same))
+        runs = edges[1::2] - edges[::2]
+        if len(runs):
+            most = max(most, 1 + int(runs.max()) // length)
+    return most
 
 
 def judge(

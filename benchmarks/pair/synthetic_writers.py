@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
-
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from models.running.interface import Model
 from models.synthetic_writers.examples import Example, unseen_writers
@@ -37,8 +34,3 @@ def emails_asked_for(count: int, seed: int) -> list[Example]:
     """Requests for emails by synthetic writers, to somebody the request names."""
     made = (e for e in unseen_writers(3 * count, seed, "email") if e.request.recipient)
     return [example for _, example in zip(range(count), made, strict=False)]
-
-
-def fingerprint(path: Path) -> str:
-    """Which file a figure was measured with."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]

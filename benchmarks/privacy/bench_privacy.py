@@ -316,7 +316,7 @@ def _row(
     seed: int,
 ) -> Row:
     """The figures of one condition, of its own texts."""
-    from benchmarks.pair.bench_habits import shows
+    from benchmarks.content.judging import shows
     from benchmarks.privacy.figures import gain_kept, row_of
 
     own = [one for one in outcomes if one.condition == condition.name]

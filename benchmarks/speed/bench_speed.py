@@ -13,12 +13,10 @@ from typing import Any
 import click
 from platformdirs import user_cache_path
 
-from benchmarks.cost.report import markdown, plain
 from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, TEMPERATURE
-from benchmarks.speed import assisted, report
+from benchmarks.speed import report
 from benchmarks.speed.figures import Cell, Row, Unloaded, row_of, unloaded
 from benchmarks.speed.one_text import Device, Text
-from benchmarks.speed.rig import looped_costeer
 from benchmarks.speed.rig.engines import Pace
 from benchmarks.speed.rig.random_gguf import RANDOM_MODELS, random_model_file
 from benchmarks.speed.rig.relay import measured_trip, relayed
@@ -26,8 +24,7 @@ from benchmarks.speed.rig.serving import Paces, PairOrder, serving
 from benchmarks.speed.rig.trace import SMALLEST_VOCABULARY, Trace
 from decoding_core.errors import DecodingError, EngineError
 from decoding_core.messages import DRAFT_LIMIT
-from decoding_core.methods import build, costeer
-from decoding_core.protocols import Method
+from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
 from edge_app import sample
@@ -41,19 +38,10 @@ from models.running.settings import usable_cores
 from personal_store import Store
 
 KINDS = ("embedded", "random", "paced")
-LOOPED, ASSISTED = "costeer, T passes", "assisted, transformers"
-METHODS = {
-    "generalist": "generalist",
-    "speculative": "speculative",
-    "costeer": "costeer",
-    "costeer-loop": LOOPED,
-    "lightcosteer": "lightcosteer",
-    "steering": "steering",
-    "lossless": "lossless",
-    "coupled": "coupled",
-    "assisted": ASSISTED,
-}
-"""What can be asked for, and how the table names it."""
+METHODS = (
+    *("generalist", "speculative", "costeer", "lightcosteer"),
+    *("steering", "lossless", "coupled"),
+)
 _TOP_P = 0.95
 """Of the embedded pair, as in the app."""
 
@@ -107,7 +95,7 @@ def whole_numbers(highest: int) -> Callback:
 
 _USUAL = {
     "engines": ("embedded", "paced"),
-    "methods": tuple(METHODS),
+    "methods": METHODS,
     "trips": (0.0, 10.0, 30.0, 60.0, 100.0, 200.0),
     "acceptance": (0.5, 0.75, 0.9),
     "thresholds": (1.0, 0.5, 0.1),
@@ -144,7 +132,6 @@ class Contestant:
 
     cell: Cell
     settings: MethodSettings
-    method: Method
 
 
 @click.command("speed", cls=Command)
@@ -352,7 +339,7 @@ def run(options: Mapping[str, Any]) -> None:
                             for one in found:
                                 settings = replace(one.settings, seed=seed)
                                 text = device.write(
-                                    address, settings, options["tokens"], one.method
+                                    address, settings, options["tokens"]
                                 )
                                 check(text, order.trace, one.cell.method)
                                 cell = replace(one.cell, trip=trip)
@@ -361,11 +348,9 @@ def run(options: Mapping[str, Any]) -> None:
                                 progress.show(done, total)
             times = alone[pair.name]
             rows += [row_of(cell, written, times) for cell, written in texts.items()]
-    if "assisted" in methods and "embedded" in kinds:
-        rows += with_transformers(pairs[0], options)
     rows = report.compared(rows)
 
-    form = markdown if options["in_markdown"] else plain
+    form = report.markdown if options["in_markdown"] else report.plain
     click.echo(form(report.table(rows)))
     click.echo("\n" + click.wrap_text(report.LEGEND, 80), err=True)
     used = {Path(file) for p in pairs for o in p.orders for file in o.files}
@@ -408,22 +393,15 @@ def contestants(
         usual = replace(usual, temperature=options["temperature"], top_p=_TOP_P)
     found = []
     for name in methods:
-        if name == "assisted":
-            continue
-        wanted = replace(usual, method="costeer" if name == "costeer-loop" else name)
-        every = [(METHODS[name], wanted)]
+        wanted = replace(usual, method=name)
+        every = [(name, wanted)]
         if name == "steering" and pair.acceptance is None:
             every = [
                 (f"steering {limit:g}", replace(wanted, threshold=limit))
                 for limit in thresholds
             ]
         for label, settings in every:
-            method = build(settings)
-            if name == "costeer-loop":
-                assert isinstance(method, costeer.CoSteer)
-                size = pair.orders[0].vocabulary_size
-                method = looped_costeer.Method(method.strength, size)
-            role = role_of(settings.terms(), method)
+            role = role_of(settings.terms(), build(settings))
             drafting = role.draft_limit > 0
             for shape in shapes if drafting else [{}]:
                 cell = Cell(
@@ -435,7 +413,7 @@ def contestants(
                     drafting,
                     role.uses_base,
                 )
-                found.append(Contestant(cell, replace(settings, **shape), method))
+                found.append(Contestant(cell, replace(settings, **shape)))
     return found
 
 
@@ -544,23 +522,3 @@ def traced(
     )
     ids = tuple(300 + i % 64 for i in range(private))
     return Pair(name, orders, Prompts(ids[:public], ids, ()), acceptance)
-
-
-def with_transformers(pair: Pair, options: Mapping[str, Any]) -> list[Row]:
-    """The row of assisted generation, or none and a sentence that says why."""
-    if why := assisted.missing():
-        click.echo(why, err=True)
-        return []
-    order = pair.orders[0]
-    models = assisted.TransformersPair(
-        Path(order.specialist), Path(order.generalist), order.server_threads
-    )
-    texts = models.write(pair.prompts.public_ids, options["tokens"])
-    return [
-        Row(
-            Cell(pair.name, None, ASSISTED),
-            texts.tokens,
-            texts.tokens / texts.assisted,
-            over_generalist=texts.alone / texts.assisted,
-        )
-    ]

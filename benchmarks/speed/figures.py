@@ -14,14 +14,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from statistics import fmean, median
 
 import numpy as np
 
 from benchmarks.speed.one_text import Text, length, overlap
 from benchmarks.speed.rig.engines import SlotEngine
-from benchmarks.speed.simulated import Machine, best_loop, simulate
 from cloud_api.engine.models import Models
 from decoding_core.protocols import BatchEngine
 
@@ -128,8 +126,6 @@ class Row:
     """Seconds from opening the session to the first token."""
     limit: float | None = None
     """Seconds a token of a single chain."""
-    possible: float | None = None
-    """Seconds a token of the best loop in simulated time, with this window."""
     busy: float | None = None
     """Share of the time that blocks are out in which the specialist works."""
     parts: Mapping[str, float] | None = None
@@ -139,11 +135,6 @@ class Row:
     def over_limit(self) -> float | None:
         """How many times as long as the limit a token takes."""
         return self.limit and 1.0 / self.tokens_per_second / self.limit
-
-    @property
-    def over_possible(self) -> float | None:
-        """How many times as long as in simulated time a token takes."""
-        return self.possible and 1.0 / self.tokens_per_second / self.possible
 
 
 def row_of(cell: Cell, texts: Sequence[Text], times: Unloaded) -> Row:
@@ -185,28 +176,12 @@ def row_of(cell: Cell, texts: Sequence[Text], times: Unloaded) -> Row:
         bytes_a_token=sum(clock.bytes for clock in clocks) / count,
         first=fmean(clock.first - clock.began for clock in clocks),
         limit=limit,
-        possible=possible(cell, times, kept) if cell.drafting else None,
         busy=busy / out if out and cell.drafting else None,
         parts={
             part: max(0.0, share) / seconds
             for part, share in zip(PARTS, shares, strict=True)
         },
     )
-
-
-def possible(cell: Cell, times: Unloaded, kept: float) -> float:
-    """Seconds a token of the best loop in simulated time."""
-    one, eight = (times.verify(size, with_base=cell.uses_base) for size in (1, 8))
-    each = max(0.0, eight - one) / 7
-    machine = Machine(times.draft, one - each, each, cell.trip)
-    windows = (int(cell.window),) if cell.window.isdecimal() else (1, 2, 3, 4)
-    return _best(machine, round(kept, 2), windows)
-
-
-@cache
-def _best(machine: Machine, kept: float, windows: tuple[int, ...]) -> float:
-    loop = best_loop(machine, kept, windows)
-    return simulate(machine, loop, kept).seconds_a_token
 
 
 def bar(parts: Mapping[str, float], width: int = 20) -> str:

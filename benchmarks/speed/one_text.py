@@ -13,20 +13,18 @@ from benchmarks.speed.rig.engines import SlotEngine
 from benchmarks.speed.rig.serving import Address
 from decoding_core.messages import DraftBlock, OpenSession, SessionOpened, Verdict
 from decoding_core.methods import build
-from decoding_core.protocols import BatchEngine, Method, Verifier
+from decoding_core.protocols import BatchEngine, Verifier
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import read_text
 from edge_app.decoding.events import (
     Drafted,
-    Emit,
     Event,
     EventEmitter,
     Received,
     Sent,
     Settled,
     Verified,
-    emit_to,
 )
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import VerifierSession
@@ -178,27 +176,19 @@ class Device:
         address: Address,
         settings: MethodSettings,
         max_tokens: int,
-        method: Method | None = None,
-        hear: Emit = lambda _: None,
-        *,
-        read_ahead: bool = False,
     ) -> Text:
-        """Write one text; a method that is given takes the place of the one that the
-        settings name, and `hear` is told what happens too. `read_ahead` has the
-        specialist read its prompt before the clock runs, as the app does while the
-        request is typed.
+        """Write one text.
 
         Raises:
             DecodingError: as the loop does; nothing is written without the server.
         """
-        method = method or build(settings)
+        method = build(settings)
         prompts = as_read(self.prompts, method)
         self.engine.rollback(0, 0)
         clock = Clock()
         engine = ClockedEngine(self.engine, clock)
-        emit = emit_to(clock.hear, hear)
-        emitter = EventEmitter(emit, lambda _: b"")
-        cloud = CloudVerifier(address.url, address.token, emit)
+        emitter = EventEmitter(clock.hear, lambda _: b"")
+        cloud = CloudVerifier(address.url, address.token, clock.hear)
         verifier = ClockedVerifier(cloud, clock)
         try:
             session = VerifierSession(
@@ -212,9 +202,6 @@ class Device:
             # As the app does: the connection is there before a text is asked for, and
             # the specialist reads its prompt while the server reads its own.
             cloud.reach()
-            if read_ahead:
-                read_text(engine, prompts.private_ids[:-1])
-                clock.engine.clear()
             clock.began = time.perf_counter()
             with ThreadPoolExecutor(1) as readers:
                 if settings.method != "generalist":

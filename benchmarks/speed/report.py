@@ -15,16 +15,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cost.report import Rows
 from benchmarks.speed.figures import PARTS, Row, Unloaded, bar
 from decoding_core.errors import InvalidSettingsError
 from models.running.settings import usable_cores
 from personal_store.extras import how_to_add
 
+Rows = list[list[str]]
 GENERALIST = "generalist"
 COSTEER = "costeer"
 _PACKAGES = ("specsteer", "llama-cpp-python", "numpy", "uvicorn", "httpx", "websockets")
-_MORE = ("torch", "transformers")
 
 _COLUMNS: dict[str, Callable[[Row], str]] = {
     "engines": lambda row: row.cell.engines,
@@ -44,7 +43,6 @@ _COLUMNS: dict[str, Callable[[Row], str]] = {
     ),
     "first ms": lambda row: "" if row.first is None else f"{1000 * row.first:.0f}",
     "/limit": lambda row: _number(row.over_limit),
-    "/possible": lambda row: _number(row.over_possible),
     "busy": lambda row: _share(row.busy),
     "where the time goes": lambda row: bar(row.parts) if row.parts else "",
 }
@@ -87,13 +85,29 @@ def table(rows: Sequence[Row]) -> Rows:
     return [[*_COLUMNS], *([cell(row) for cell in _COLUMNS.values()] for row in rows)]
 
 
+def plain(rows: Rows) -> str:
+    """Columns side by side, the first to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    found = []
+    for first, *others in rows:
+        cells = [cell.rjust(n) for cell, n in zip(others, widths[1:], strict=True)]
+        found.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    return "\n".join(found)
+
+
+def markdown(rows: Rows) -> str:
+    """The same for a page."""
+    head, *others = rows
+    body = [head, ["---"] * len(head), *others]
+    return "\n".join(f"| {' | '.join(row)} |" for row in body)
+
+
 LEGEND = (
     "tok/s: after the first token. x gen.: against the large model alone that streams "
     "its text and pays the round trip once; the row 'generalist' pays it for each "
     "token, as our protocol does. in vain: drafted behind a "
     "block with a refusal, and never verified. /limit: time "
-    "a token over t_draft + (1 - a)(t_verify + trip), the least of a single chain; "
-    "/possible: over the best lengths of drafts in simulated time. "
+    "a token over t_draft + (1 - a)(t_verify + trip), the least of a single chain. "
     "busy: share of the time that blocks are out in which the specialist works. Where "
     "the time goes: "
     + ", ".join(f"{letter} {part}" for part, letter in PARTS.items())
@@ -104,7 +118,7 @@ LEGEND = (
 def manifest(settings: Mapping[str, Any], models: Sequence[Path]) -> dict[str, Any]:
     """What a table was made with."""
     versions = {"python": platform.python_version()}
-    for package in (*_PACKAGES, *_MORE):
+    for package in _PACKAGES:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
@@ -160,14 +174,7 @@ def as_json(
     return {
         "manifest": dict(about),
         "alone, seconds": {name: asdict(times) for name, times in alone.items()},
-        "rows": [
-            {
-                **asdict(row),
-                "over_limit": row.over_limit,
-                "over_possible": row.over_possible,
-            }
-            for row in rows
-        ],
+        "rows": [{**asdict(row), "over_limit": row.over_limit} for row in rows],
     }
 
 

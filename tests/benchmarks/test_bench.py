@@ -1,6 +1,5 @@
 """`specsteer lab bench`: every measurement is there, found by the name of its file."""
 
-import lzma
 from pathlib import Path
 
 import click
@@ -9,7 +8,6 @@ from click.testing import CliRunner
 
 from benchmarks import command as bench
 from benchmarks.command import command, measurements
-from edge_app.cli import cli
 
 FOLDER = Path(bench.__file__).parent
 NAMES = [name for found in measurements().values() for name in found]
@@ -67,13 +65,6 @@ def test_no_folder_holds_more_than_a_dozen_modules_or_so():
 
 GONE = "no/such/thing"
 WRONG = [
-    ("forgetting", GONE),
-    ("forgetting", "empty"),
-    ("forgetting", "file"),
-    *(
-        ("forgetting", "empty", name, "0")
-        for name in ("--stores", "--texts", "--times")
-    ),
     ("importing", "--messages", "0"),
     ("importing", "--mailbox", GONE),
     ("retrieval", "--texts", "0"),
@@ -95,36 +86,17 @@ WRONG = [
             ("--json", GONE),
         )
     ),
-    ("cost", "--json", GONE),
-    ("cost", "--tokens", "0"),
     ("quality", "--data", "empty", "--users", "0"),
-    ("habits", "--writers", "0"),
-    ("habits", "--temperature", "-1"),
-    ("loops", "--runs", "0"),
-    ("loops", "--tokens", "0"),
-    ("loops", "--top-p", "0"),
-    ("samples", "--each", "0"),
     ("coverage", "--each", "0"),
     ("coverage", "--requests", GONE),
     ("coverage", "--method", "faith"),
     ("coverage", "--temperature", "-1"),
     ("coverage", "--cache", "file"),
-    ("agreement", "--each", "0"),
-    ("agreement", "--requests", "empty"),
-    *(
-        (name, *words)
-        for name in (
-            *("agreement", "coverage"),
-            *("habits", "loops", "samples"),
-        )
-        for words in (
-            ("--seed", "-1"),
-            ("--threads", "0"),
-            ("--specialist", GONE),
-            ("--generalist", "empty"),
-        )
-    ),
-    *((name, "--json", GONE) for name in ("agreement", "coverage", "habits", "loops")),
+    ("coverage", "--seed", "-1"),
+    ("coverage", "--threads", "0"),
+    ("coverage", "--specialist", GONE),
+    ("coverage", "--generalist", "empty"),
+    ("coverage", "--json", GONE),
 ]
 
 
@@ -139,13 +111,3 @@ def test_what_cannot_be_measured_is_wrong_usage(words, tmp_path, monkeypatch):
     assert result.stderr.splitlines()[-1].startswith("Error: Invalid value for ")
     assert result.stdout == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file"]
-
-
-@pytest.mark.parametrize("line", ["no JSON", "{}", "[]", None])
-def test_what_is_no_history_is_named(line, tmp_path):
-    """A file of another kind, or one that is cut off."""
-    data = lzma.compress((line or "x" * 99).encode())
-    (tmp_path / "a.jsonl.xz").write_bytes(data if line else data[:40])
-    result = CliRunner().invoke(cli, ["lab", "bench", "forgetting", str(tmp_path)])
-    assert result.exit_code == 1
-    assert "a.jsonl.xz holds no histories" in result.stderr

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.content.judging import repeats, shows
 from benchmarks.intervals import wilson
-from benchmarks.pair.bench_habits import KINDS, habit_of, judged, shows
-from benchmarks.pair.bench_loops import repeats
-from benchmarks.pair.synthetic_writers import emails_asked_for
 
 
 @pytest.mark.parametrize(
@@ -41,24 +39,10 @@ def test_loops_are_found_wherever_they_are(items):
     assert repeats(items) == most
 
 
-def test_a_writer_of_true_texts_keeps_every_habit():
-    """And those of others hardly ever stand in them."""
-    examples = emails_asked_for(12, seed=1)
-    rows = judged("true", examples, [example.text for example in examples])
-    assert [row.kind for row in rows] == [*KINDS, "all"]
-    assert all(row.share.value == 1.0 for row in rows)
-    assert all(row.chance < 0.2 for row in rows)
-    nothing = judged("none", examples, [""] * 12)
-    assert all(row.share.value == row.chance == 0.0 for row in nothing)
-
-
-def test_a_greeting_begins_a_text_and_takes_any_name():
+def test_a_greeting_begins_a_text():
     """Case and spaces do not matter; the place does."""
-    (example,) = emails_asked_for(1, seed=2)
-    other = habit_of(example, "greeting", "Quillan")
-    assert "Quillan".lower() in other.lower()
-    assert shows(f"{other.upper()}\n\nYes.", "greeting", other)
-    assert not shows(f"Well. {other}", "greeting", other)
+    assert shows("HULLO  Ana\n\nYes.", "greeting", "Hullo Ana")
+    assert not shows("Well. Hullo Ana", "greeting", "Hullo Ana")
     assert shows("Yes.\n\nTruly  yours,", "sign-off", "truly yours,")
 
 

@@ -1,6 +1,5 @@
-"""What bench coverage and bench agreement make of texts, and of requests by rules."""
+"""What bench coverage makes of texts, and of requests by rules."""
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -10,8 +9,6 @@ from benchmarks.content.requests import Asked, Fact
 from benchmarks.content.rules import rule_of
 from benchmarks.content.unseen import facts_of, unseen_tasks
 from benchmarks.content.writing import SAMPLE_HABITS, Task, Text
-from benchmarks.pair.bench_agreement import divergence, kind_of
-from decoding_core.sampling import log_softmax
 from edge_app.evaluation.cases import History
 from models.prompts import Request
 from models.synthetic_writers.examples import texts_of_unseen_writer
@@ -85,35 +82,8 @@ def test_each_unseen_request_is_of_another_writer():
     assert all(task.asked.facts for task in tasks)
 
 
-def test_a_divergence_is_that_of_its_definition():
-    """Zero of a distribution from itself."""
-    one, other = log_softmax(np.random.default_rng(0).normal(0, 2, (2, 3, 9)))
-    found = divergence(one, other)
-    for row in range(3):
-        p, q = np.exp(one[row]), np.exp(other[row])
-        assert found[row] == pytest.approx(sum(p * np.log(p / q)))
-    assert divergence(one, one) == pytest.approx(np.zeros(3))
-
-
-@pytest.mark.parametrize(
-    ("piece", "before", "expected"),
-    [
-        (" jam", "the", "word of the request"),
-        (" tea", "the", "other word"),
-        ("ily", "fam", "rest of a word"),
-        (" Ana", "dear", "capital"),
-        (" 14", "the", "digits"),
-        (",", "Ana", "mark"),
-        ("\n", "Ana", "space or end"),
-    ],
-)
-def test_a_token_is_of_a_kind(piece, before, expected):
-    """By its letters, by what stands before it, and by the request."""
-    assert kind_of(piece, before, "bring jam") == expected
-
-
 @pytest.mark.slow
-def test_both_measurements_write_and_read_texts(tmp_path):
+def test_texts_are_written_once(tmp_path):
     """With the embedded pair; what was written once is not written again."""
     words = ["--each", "1", "--threads", "1", "--temperature", "0.7"]
     more = ["--seeds", "1", "--max-tokens", "30", "--cache", str(tmp_path / "texts")]
@@ -126,10 +96,3 @@ def test_both_measurements_write_and_read_texts(tmp_path):
     before = kept.read_bytes()
     again = CliRunner().invoke(command, ["coverage", *words, *more])
     assert (again.stdout, kept.read_bytes()) == (first.stdout, before)
-    target = tmp_path / "agreement.json"
-    words += ["--max-tokens", "30", "--json", str(target)]
-    result = CliRunner().invoke(command, ["agreement", *words])
-    assert result.exit_code == 0, result.output
-    assert "KL(L || B)" in result.stdout
-    assert "tokens a second" in result.stdout
-    assert target.exists()

@@ -161,7 +161,6 @@ CASES = {
     ("lab", "bench", "flood"): ["--texts {hostile}"],
     ("lab", "bench", "load"): ["--json {hostile} {hostile}"],
     ("lab", "bench", "soak"): ["--minutes {hostile}"],
-    ("lab", "bench", "forgetting"): ["{missing}"],
     ("lab", "bench", "guard"): [
         "--data {missing}",
         "--data {gguf}",

@@ -6,10 +6,14 @@ import sys
 from itertools import product
 
 import pytest
-from click.testing import CliRunner
 
+from benchmarks.pair.pair import Pair
+from benchmarks.pair.synthetic_writers import emails_asked_for, prompts_of
+from decoding_core.settings import MethodSettings
 from models.folders import state_folder
 from models.running.loading import available
+from models.running.settings import EngineSettings
+from tests.exported_models import BOUND, exported, margin, opinions
 
 pytestmark = pytest.mark.slow
 
@@ -19,8 +23,6 @@ def models(tmp_path_factory):
     """The embedded pair as float32, by engine and role."""
     for module in ("torch", "transformers", "gguf"):
         pytest.importorskip(module)
-    from benchmarks.engines.bench_engines import exported
-
     return exported(tmp_path_factory.mktemp("models"))
 
 
@@ -50,22 +52,29 @@ def test_each_pairing_of_engines_writes_the_same_letter(models):
     assert len(set(texts.values())) == 1, texts
 
 
-def test_texts_part_only_at_ties(models, tmp_path, monkeypatch):
-    """`specsteer lab bench engines` counts them; a gap above its bound would be an
-    error of an engine."""
-    from benchmarks.engines import bench_engines
-
-    out = tmp_path / "engines.json"
-    monkeypatch.setattr(bench_engines, "exported", lambda _: models)
-    done = CliRunner().invoke(
-        bench_engines.command,
-        ["--texts", "3", "--max-tokens", "60", "--json", str(out)],
-        catch_exceptions=False,
-    )
-    assert done.exit_code == 0
-    rows = json.loads(out.read_text())
-    assert len(rows) == 4
-    for row in rows:
-        assert row["elsewhere"] == 0
-        assert row["same"] + row["ties"] == 3
-        assert row["widest"] <= bench_engines.BOUND
+def test_texts_part_only_at_ties(models):
+    """At temperature 0 by steering; a wider gap would be an error of an engine."""
+    settings = MethodSettings(temperature=0.0, threshold=0.5)
+    examples, tokens = emails_asked_for(3, 1), 60
+    reference, kept = [], None
+    for device, server in product(("llama_cpp", "transformers"), repeat=2):
+        pair = Pair(
+            models[device]["specialist"],
+            models[server]["generalist"],
+            1,
+            settings=EngineSettings(precision="float32"),
+        )
+        written = [pair.write(one, settings, tokens).token_ids for one in examples]
+        if kept is None:
+            kept, reference = pair, written
+        for example, ids, others in zip(examples, reference, written, strict=True):
+            if ids == others:
+                continue
+            pairs = enumerate(zip(ids, others, strict=False))
+            shorter = min(len(ids), len(others))
+            at = next((i for i, (a, b) in pairs if a != b), shorter)
+            readers = kept.readers(prompts_of(kept.small, example, tokens))
+            assert margin(*opinions(readers, ids[:at]), settings) <= BOUND
+        if pair is not kept:
+            pair.close()
+    kept.close()

@@ -41,7 +41,7 @@ def models(tmp_path_factory):
         pytest.skip("needs vLLM: make vllm")
     for module in ("torch", "transformers", "gguf"):
         pytest.importorskip(module)
-    from benchmarks.engines.bench_engines import exported
+    from tests.exported_models import exported
 
     return exported(tmp_path_factory.mktemp("models"))
 
@@ -75,8 +75,8 @@ def examples():
 def margin(pair, prompts, settings, ids, other):
     """How near what was decided where two texts part is to being decided otherwise, in
     nats; 0 for texts that are the same."""
-    from benchmarks.engines.bench_engines import margin as of_steering
-    from benchmarks.engines.bench_engines import opinions
+    from tests.exported_models import margin as of_steering
+    from tests.exported_models import opinions
 
     pairs = enumerate(zip(ids, other, strict=False))
     at = next((i for i, (a, b) in pairs if a != b), min(len(ids), len(other)))

@@ -37,7 +37,7 @@ def vllm(tmp_path_factory):
         pytest.skip("needs vLLM: make vllm")
     for module in ("torch", "transformers", "gguf"):
         pytest.importorskip(module)
-    from benchmarks.engines.hugging_face import export_folder
+    from tests.exported_models import export_folder
 
     place = tmp_path_factory.mktemp("vllm")
     export_folder(locate("generalist"), place / "generalist")

@@ -18,7 +18,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from benchmarks.cost.shapes import Shape
 from decoding_core.errors import ModelError
 
 _F32, _Q4_0 = 0, 2
@@ -33,6 +32,21 @@ _PIECE = 1 << 16
 _NORMAL, _UNUSED = 1, 5
 """Kinds of tokens."""
 _UINT, _INT, _FLOAT, _STRING, _ARRAY = 4, 5, 6, 8, 9
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A decoder with grouped heads and a gated feed-forward, as Llama and Qwen have."""
+
+    layers: int
+    width: int
+    heads: int
+    kv_heads: int
+    key: int
+    """Width of one head's keys."""
+    value: int
+    feed_forward: int
+    vocabulary: int
 
 
 @dataclass(frozen=True, slots=True)

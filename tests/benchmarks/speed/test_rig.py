@@ -5,21 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.cost.shapes import Shape, shape_of
-from benchmarks.speed.rig import looped_costeer, random_gguf
+from benchmarks.speed.rig import random_gguf
 from benchmarks.speed.rig.engines import Pace, PacedBatch, SlotEngine, TracedBatch
 from benchmarks.speed.rig.random_gguf import (
-    RANDOM_MODELS,
     RandomModel,
+    Shape,
     random_model_file,
 )
 from benchmarks.speed.rig.serving import Paces, PairOrder
 from benchmarks.speed.rig.trace import Trace, TraceLogits
 from decoding_core.errors import ModelError
 from decoding_core.messages import OpenSession
-from decoding_core.methods import build, costeer
+from decoding_core.methods import build
 from decoding_core.protocols import Reading
-from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import EventEmitter, Tally
@@ -46,7 +44,7 @@ METHODS = (
 )
 
 
-def write(order, settings, method=None, tokens=60):
+def write(order, settings, tokens=60):
     """A text of the real loop, with all engines in this process."""
     models = order.server()
     verifier = EngineVerifier(SlotEngine(models.generalist), SlotEngine(models.base))
@@ -59,7 +57,7 @@ def write(order, settings, method=None, tokens=60):
     emitter = EventEmitter(tally.add, lambda _: b"")
     loop = decode_loop(
         settings,
-        method or build(settings),
+        build(settings),
         device,
         range(PRIVATE),
         session,
@@ -139,8 +137,7 @@ def random_file(tmp_path):
 
 
 def test_a_file_of_random_weights_is_a_model(random_file):
-    """Its header has the shape, and llama.cpp reads tokens with it."""
-    assert shape_of(random_file) == SMALL.shape
+    """llama.cpp reads tokens with it."""
     model = LlamaModel(random_file, EngineSettings(threads=1, extra_buffers=False))
     context = LlamaContext(model, 1, 64, owns_model=True)
     logits = context.sequence().evaluate(range(9), 9)
@@ -172,13 +169,6 @@ def test_a_full_disk_is_told_before_anything_is_written(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_published_shapes_have_their_published_sizes():
-    """Weights without embeddings, as their own pages give them."""
-    published = {"0.6B": 0.44e9, "4B": 3.6e9, "8B": 6.95e9}
-    for name, weights in published.items():
-        assert RANDOM_MODELS[name].shape.weights == pytest.approx(weights, rel=0.01)
-
-
 def test_real_kernels_follow_the_trace(random_file):
     """Every token is read by llama.cpp, and none of its logits counts."""
     order = replace(
@@ -197,15 +187,3 @@ def test_real_kernels_follow_the_trace(random_file):
     traced.rollback(0, 4)
     assert context.position(0) == 4
     traced.close()
-
-
-def test_the_papers_loop_is_the_strength_that_it_collapses_to():
-    """So what is timed is that loop."""
-    large, base, small = log_softmax(np.random.default_rng(0).normal(size=(3, 50)))
-    strength = costeer.steps_as_strength(costeer.STEPS)
-    closed = log_softmax(large + strength * (small - base))
-    found = looped_costeer.loop(large, base, small, costeer.STEPS)
-    assert np.allclose(found, closed)
-    settings = MethodSettings(method="costeer")
-    method = looped_costeer.Method(build(settings).strength, 2048)
-    assert write(ORDER, settings, method)[0] == ORDER.trace.text(60)

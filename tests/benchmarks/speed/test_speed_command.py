@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.speed import assisted, bench_speed
+from benchmarks.speed import bench_speed
 from benchmarks.speed.bench_speed import check, command
 from benchmarks.speed.one_text import Clock, Text
 from benchmarks.speed.rig.trace import Trace
@@ -61,7 +61,6 @@ def test_every_method_and_every_acceptance(tmp_path):
     assert [cell["method"] for cell in cells if not cell["drafting"]] == [
         "generalist",
         "costeer",
-        "costeer, T passes",
         "lightcosteer",
     ]
     assert [cell["acceptance"] for cell in drafting] == [0.5] * 4 + [0.75] * 4 + [
@@ -75,12 +74,12 @@ def test_the_embedded_pair_writes_by_itself(tmp_path):
     file = tmp_path / "speed.json"
     result = run(
         *("--engines", "embedded", "--trips", "0", "--windows", "1", "--tokens", "20"),
-        *("--methods", "generalist,steering,lossless,assisted", "--json", str(file)),
+        *("--methods", "generalist,steering,lossless", "--json", str(file)),
     )
     assert result.exit_code == 0, result.output
     body = json.loads(file.read_text())
     methods = [row["cell"]["method"] for row in body["rows"]]
-    assert methods[:5] == [
+    assert methods == [
         "generalist",
         "steering 1",
         "steering 0.5",
@@ -88,8 +87,6 @@ def test_the_embedded_pair_writes_by_itself(tmp_path):
         "lossless",
     ]
     assert len(body["manifest"]["models"]) == 2
-    if assisted.missing():
-        assert "assisted generation is left out" in result.stderr
 
 
 def test_a_text_that_no_trace_gives_is_no_measurement():
@@ -99,14 +96,6 @@ def test_a_text_that_no_trace_gives_is_no_measurement():
     check(Text((1, 2, 3), clock, 0.0), None, "steering")
     with pytest.raises(EngineError, match="steering did not write"):
         check(Text((1, 2, 3), clock, 0.0), trace, "steering")
-
-
-def test_what_is_missing_is_named(monkeypatch):
-    """With the command that adds it."""
-    monkeypatch.setattr(assisted, "find_spec", lambda name: name != "torch" or None)
-    assert "left out without torch: " in assisted.missing()
-    monkeypatch.setattr(assisted, "find_spec", lambda name: name)
-    assert assisted.missing() == ""
 
 
 def test_the_lists_know_their_items():

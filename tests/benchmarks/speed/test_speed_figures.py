@@ -56,8 +56,6 @@ def test_figures_of_a_text():
     assert row.limit == pytest.approx(0.01 + (verify + 0.05) / 7)
     assert row.over_limit == pytest.approx(4 / 5 / row.limit)
     assert row.busy == pytest.approx(0.75 / 2.75)
-    assert row.limit < row.possible < 1.0
-    assert row.over_possible == pytest.approx(4 / 5 / row.possible)
     parts = {
         "specialist": 1 / 4,
         "server": 0.5 * verify / (verify + 0.05),
@@ -77,7 +75,6 @@ def test_who_drafts_nothing_has_no_share_of_drafts():
     assert (row.kept, row.in_vain, row.busy) == (None, None, None)
     assert row.limit == pytest.approx(0.1 + 0.05)
     assert row.tokens_a_round == 1.0
-    assert row.possible is None
 
 
 def test_spans_overlap_where_both_run():

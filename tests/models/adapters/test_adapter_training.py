@@ -113,7 +113,7 @@ def test_what_peft_computes_llama_cpp_and_transformers_do(run, lessons, tmp_path
     weights, by our GGUF file and by peft's own folder."""
     import torch
 
-    from benchmarks.engines.dequantise import dequantise
+    from tests.exported_models import dequantise
 
     trained = run()
     while not trained.finished:

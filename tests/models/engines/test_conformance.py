@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.cost.shapes import Shape
-from benchmarks.speed.rig.random_gguf import RandomModel, random_model_file
+from benchmarks.speed.rig.random_gguf import RandomModel, Shape, random_model_file
 from decoding_core.errors import (
     ContextFullError,
     EngineError,
@@ -284,7 +283,7 @@ def test_an_engine_that_is_not_installed_is_named(tmp_path, monkeypatch):
 def test_the_engines_agree_on_the_same_numbers(tmp_path, ids):
     """Logits within 1e-3 of each other, from a file whose weights are float32."""
     settings_of("transformers")
-    from benchmarks.engines.dequantise import dequantise
+    from tests.exported_models import dequantise
 
     path = tmp_path / "f32.gguf"
     dequantise(locate("specialist"), path)
@@ -355,7 +354,7 @@ def test_an_adapter_that_does_not_fit_is_refused(model, tmp_path):
 def test_the_engines_agree_on_an_adapter(tmp_path, adapter):
     """As they do without one."""
     pytest.importorskip("gguf")
-    from benchmarks.engines.dequantise import dequantise
+    from tests.exported_models import dequantise
 
     dequantise(locate("specialist"), tmp_path / "f32.gguf")
     logits = []

@@ -1,1 +1,0 @@
-"""What a text costs: operations, and bytes on the wire."""

@@ -1,1 +1,0 @@
-"""What each engine makes of one model."""
