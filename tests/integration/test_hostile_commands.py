@@ -146,11 +146,7 @@ CASES = {
     ("models", "pull"): ["{hostile}"],
     ("models", "use"): ["{gguf} {missing}", "{hostile} {hostile}"],
     ("models", "remove"): ["{hostile}"],
-    ("lab", "bench", "engines"): ["--texts {hostile}"],
-    ("lab", "bench", "adapter"): ["--json {hostile} {hostile}"],
     ("lab", "bench", "quality"): ["--data {missing}", "--data {eval}", "--{hostile}"],
-    ("lab", "bench", "cost"): ["--specialist {gguf}", "--history {hostile}"],
-    ("lab", "bench", "agreement"): ["--requests {gguf}", "--each {hostile}"],
     ("lab", "bench", "coverage"): [
         "--requests {gguf}",
         "--requests {eval}",
@@ -166,13 +162,10 @@ CASES = {
         "--data {gguf}",
         "--count {hostile}",
     ],
-    ("lab", "bench", "habits"): ["--specialist {gguf}"],
     ("lab", "bench", "importing"): ["--seed {hostile}"],
     ("lab", "bench", "latency"): ["--runs {hostile}"],
-    ("lab", "bench", "loops"): ["--generalist {gguf}"],
     ("lab", "bench", "privacy"): ["--conditions {hostile}", "--data {missing}"],
     ("lab", "bench", "retrieval"): ["--texts {hostile}"],
-    ("lab", "bench", "samples"): ["--specialist {gguf}"],
     ("lab", "bench", "speed"): ["--engines {hostile}", "--json {hostile} {hostile}"],
 }
 """Arguments of each command; {names} are of the world. What hostile words are shown is

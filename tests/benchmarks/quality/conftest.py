@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.query import Room
-from edge_app.retrieval.context import Retrieved, best
+from edge_app.retrieval.context import Retrieved, find_passages
 from models.chat import ChatTemplate
 
 DATA = Path(__file__).parent / "data"
@@ -30,7 +30,11 @@ def room():
             context_length=limit + 16,
             max_tokens=0,
             passages=passages,
-            find=lambda texts, query: Retrieved(best(texts, query, None)),
+            find=lambda texts, query: Retrieved(
+                find_passages(
+                    texts, query.request, limit=query.limit, excluded=query.excluded
+                )
+            ),
         )
 
     return make
