@@ -11,18 +11,16 @@ import numpy as np
 
 from decoding_core.errors import DecodingError, ModelNotFoundError, StoppedError
 from decoding_core.foreign_text import gate_output
-from models.files import ROLES
-from training import config
+from training import config, parent, rows, tokenizer
 from training.config import Recipe
-from training.data import mixture, tokenizer
-from training.data.drafts import Drafter
-from training.run.machine import Machine
+from training.drafts import Drafter
+from training.export import export, table
+from training.learning import Machine
+from training.run import load, train
 
-STEPS = ("tokenizer", "data", "search", "train", "export", "quantisations", "all")
-_PAIR = "generalist", "specialist"
-MODELS = {"full": _PAIR, "first": ("stem", *_PAIR), "tiny": ("stem", *_PAIR)}
-"""By scale, in the order they are made: where there is a stem, the pair is cut out of
-it, and it is not kept."""
+STEPS = ("tokenizer", "data", "train", "export", "quantisations", "all")
+MODELS = "generalist", "specialist"
+"""In the order they are made: the first teaches the second."""
 _INTERRUPTED = 130
 _MEASURED = 12
 """Held-out rows that each quantisation is measured on."""
@@ -34,7 +32,7 @@ _MEASURED = 12
 @click.option(
     "--model",
     "only",
-    type=click.Choice(MODELS["first"]),
+    type=click.Choice(MODELS),
     help="One model, not all of them.",
 )
 @click.option("--work", type=click.Path(path_type=Path), help="Folder of work files.")
@@ -58,17 +56,15 @@ def main(
 
     A step that was interrupted goes on where it was; delete the work folder to begin
     anew. At full scale the specialist goes on from what it was before, and the GGUF
-    files replace those in models/embedded; `--scale first` makes the earliest pair.
+    files replace those in models/embedded.
 
-    `search` proposes layers of the parent to keep; `quantisations` measures what each
-    way to write the weights costs. `all` is the other steps, in their order.
+    `quantisations` measures what each way to write the weights costs. `all` is the
+    other steps, in their order.
     """
     try:
         plans = [
-            config.recipe(n, scale, work) for n in MODELS[scale] if only in (None, n)
+            config.recipe(name, scale, work) for name in MODELS if only in (None, name)
         ]
-        if not plans:
-            raise click.UsageError(f"at scale {scale} there is no {only}")
         target = into or (config.EMBEDDED if scale == "full" else plans[0].work)
         take(step, plans, target, Machine(device, threads, compiled))
     except StoppedError as error:
@@ -85,8 +81,6 @@ def take(step: str, plans: list[Recipe], target: Path, machine: Machine) -> None
     for plan in plans:
         if step in ("data", "all"):
             make_rows(plan)
-        if step == "search":
-            search_layers(plan, machine)
         if step in ("train", "all"):
             make_weights(plan, machine)
         if step in ("export", "all"):
@@ -99,9 +93,7 @@ def make_tokenizer(plan: Recipe) -> None:
     """Take over the vocabulary of the pair as it was, or learn one, unless it is there:
     a new one would need new models."""
     if not plan.vocabulary.exists() and plan.scale == config.SCALES[0]:
-        from training.start import before
-
-        was = before.load(next(iter(before.FILES)), plan.work)
+        was = parent.read(parent.before(plan.work))
         tokenizer.save(was.tokens, was.merges, plan.vocabulary)
     elif not plan.vocabulary.exists():
         shards = plan.mixture.shards
@@ -115,34 +107,17 @@ def make_rows(plan: Recipe) -> None:
         vocabulary = tokenizer.Vocabulary(_existing(plan.vocabulary))
         drafter = None
         if plan.mixture.drafted:
-            from training.start import before
-
-            was = before.file(plan.name, plan.work)
+            was = parent.before(plan.work)
             drafter = Drafter(was, vocabulary, plan.mixture.seed)
         made: dict[str, Any] = dict(
-            mixture.build(_data(), vocabulary, plan.mixture, drafter)
+            rows.build(_data(), vocabulary, plan.mixture, drafter)
         )
         np.savez(plan.rows_file, **made)
     click.echo(f"rows: {plan.rows_file}")
 
 
-def search_layers(plan: Recipe, machine: Machine) -> None:
-    """Print which layers and heads of the parent could be kept, fewer and fewer."""
-    import torch
-
-    from training.start.begin import searched
-
-    torch.set_num_threads(machine.threads or torch.get_num_threads())
-    with np.load(_existing(plan.rows_file)) as file:
-        rows = torch.from_numpy(file["rows"][:16].astype(np.int64))
-    for line in searched(plan, rows):
-        click.echo(line)
-
-
 def make_weights(plan: Recipe, machine: Machine) -> None:
     """Train, from the last checkpoint if there is one."""
-    from training.run.train import train
-
     _existing(plan.vocabulary)
     _existing(plan.rows_file)
     weights = train(plan, machine)
@@ -150,13 +125,7 @@ def make_weights(plan: Recipe, machine: Machine) -> None:
 
 
 def make_file(plan: Recipe, target: Path) -> None:
-    """Export the latest checkpoint as a quantised GGUF file, if it is of the pair."""
-    if plan.name not in ROLES:
-        click.echo(f"{plan.name}: no model of the pair; it stays in {plan.checkpoint}")
-        return
-    from training.export.export import export
-    from training.run.train import load
-
+    """Export the latest checkpoint as a quantised GGUF file."""
     weights = load(_existing(plan.checkpoint))["network"]
     path = target / f"{plan.name}.gguf"
     export(plan, weights, path)
@@ -168,12 +137,9 @@ def make_file(plan: Recipe, target: Path) -> None:
 
 def show_costs(plan: Recipe) -> None:
     """Print size and cost of each way to write the weights."""
-    from training.run.costs import table
-    from training.run.train import load
-
     weights = load(_existing(plan.checkpoint))["network"]
-    with np.load(_existing(plan.rows_file)) as rows:
-        held_out = rows["held_out"][:: max(1, len(rows["held_out"]) // _MEASURED)]
+    with np.load(_existing(plan.rows_file)) as file:
+        held_out = file["held_out"][:: max(1, len(file["held_out"]) // _MEASURED)]
     click.echo(f"{plan.name}: matrices, embedding, down; MB; nats per token; cost")
     full = None
     for kinds, size, nats in table(plan, weights, held_out):

@@ -7,17 +7,16 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from decoding_core.errors import InvalidSettingsError
-from training.writers.examples import OWN_WAY
+from training.invented import OWN_WAY
 
 HERE = Path(__file__).parent
 WORK = HERE / "work"
 EMBEDDED = HERE.parent / "models" / "embedded"
 PUBLIC = "smollm2"
-"""The public model that `parent.py` fetches."""
-SCALES = "full", "first", "tiny"
+"""The public model that `parent.fetch` gets."""
 BEFORE = "before"
-"""The model itself, as it was before: see `before.py`."""
+"""The specialist itself, as it was before."""
+SCALES = "full", "tiny"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +31,6 @@ class Shape:
     head_size: int
     hidden: int
     context: int = 2048
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What a model is before it learns."""
-
-    parent: str = ""
-    """What it is cut out of: `PUBLIC`, the model of another recipe, or `BEFORE`, from
-    which it goes on whole; empty: it begins as noise."""
-    layers: tuple[int, ...] = ()
-    """The parent's layers that are kept, in order; `search` proposes them."""
-    groups: tuple[tuple[int, ...], ...] = ()
-    """Groups of heads that are kept in each layer; empty: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +122,8 @@ class Recipe:
 
     name: str
     shape: Shape
-    start: Start
+    parent: str
+    """What it begins as: `PUBLIC`, `BEFORE`, or noise if empty."""
     mixture: Mixture
     schedule: Schedule
     export: Export
@@ -174,34 +161,16 @@ def recipe(name: str, scale: str = "full", work: Path | None = None) -> Recipe:
     suffix = "" if scale == "full" else f"-{scale}"
     path = HERE / "configs" / f"{name}{suffix}.toml"
     table = tomllib.loads(path.read_text("utf-8"))
-    begin = table.get("start", {})
-    made = Recipe(
+    return Recipe(
         name,
         Shape(**table["shape"]),
-        Start(
-            begin.get("parent", ""),
-            tuple(begin.get("layers", ())),
-            tuple(map(tuple, begin.get("groups", ()))),
-        ),
+        table.get("parent", ""),
         Mixture(**table["mixture"]),
         Schedule(**table["schedule"]),
         Export(**table.get("export", {})),
         work or WORK / scale,
         scale,
     )
-    start, shape = made.start, made.shape
-    if start.parent not in ("", BEFORE) and len(start.layers) != shape.layers:
-        raise InvalidSettingsError(
-            f"{path.name}: [start] names {len(start.layers)} layers, [shape] asks for "
-            f"{shape.layers}"
-        )
-    wrong = [g for g in start.groups if len(g) != shape.kv_heads]
-    if start.groups and (len(start.groups) != shape.layers or wrong):
-        raise InvalidSettingsError(
-            f"{path.name}: [start] groups must name {shape.kv_heads} groups of heads "
-            f"for each of the {shape.layers} layers"
-        )
-    return made
 
 
 def data_folder() -> Path:

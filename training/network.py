@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from training.config import Shape
-from training.data.loops import AVOID, SILENT
-from training.data.tokenizer import PAD
+from training.loops import AVOID, SILENT
+from training.tokenizer import PAD
 
 NORM_EPSILON = 1e-5
 ROPE_BASE = 100_000.0

@@ -193,8 +193,8 @@ def test_no_training_generator_holds_six_words_of_a_request():
     """What is measured must not be learnt."""
     from random import Random
 
-    from training.writers.everyday import Everyday
-    from training.writers.examples import synthetic_examples
+    from training.everyday import Everyday
+    from training.invented import synthetic_examples
 
     def runs(text):
         words = "".join(c if c.isalnum() else " " for c in text.lower()).split()

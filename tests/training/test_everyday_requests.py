@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from models.synthetic_writers.grammar import grammar
 from models.synthetic_writers.synthetic import pieces
 from models.synthetic_writers.writers import common_writer, new_writer
-from training.writers import everyday
-from training.writers.everyday import Everyday, Facts
-from training.writers.examples import _met, synthetic_examples
+from training import everyday
+from training.everyday import Everyday, Facts
+from training.invented import _met, synthetic_examples
 
 TASKS = ("email", "review", "post", "note")
 BANK = {

@@ -7,8 +7,14 @@ import pytest
 
 from models.synthetic_writers.grammar import habits
 from models.synthetic_writers.writers import common_writer
-from training.writers.everyday import _PRONOUN_SLOTS, Everyday, Facts
-from training.writers.scenes import TASKS, read_scenes, scenes
+from training.everyday import (
+    _PRONOUN_SLOTS,
+    TASKS,
+    Everyday,
+    Facts,
+    read_scenes,
+    scenes,
+)
 
 SLOT = re.compile(r"\{(\w+)\}")
 SAME = re.compile(r"\[[^\[\]]*\|[^\[\]]*\]")
@@ -75,9 +81,7 @@ def test_whom_it_is_for_and_what_it_is_of_come_from_the_scene(monkeypatch, read)
         "review: the blue kettle\nit drips => It drips.\n"
     )
     for scene, opening in ((mail, r"\w+ Mrs \w+,"), (office, "Hello,"), (review, "")):
-        monkeypatch.setattr(
-            "training.writers.everyday._played", lambda *_, one=scene: [one]
-        )
+        monkeypatch.setattr("training.everyday._played", lambda *_, one=scene: [one])
         rng = Random(1)
         piece = Everyday().piece(common_writer(rng), rng, scene.task)
         assert re.match(opening, piece.text)

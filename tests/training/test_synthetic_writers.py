@@ -17,7 +17,7 @@ from models.synthetic_writers.grammar import (
 )
 from models.synthetic_writers.synthetic import answers
 from models.synthetic_writers.writers import styled
-from training.writers import persona
+from training import invented
 
 TASKS = ["email", "review", "post", "note"]
 
@@ -88,8 +88,8 @@ def test_a_writer_shows_the_same_habits_every_time(seed):
 def test_what_notes_tell_is_told(seed):
     """What a text says of its writer stands in the notes."""
     rng = Random(seed)
-    person = persona.new_person(rng)
-    piece = persona.piece(person, rng)
+    person = invented.new_person(rng)
+    piece = invented.person_piece(person, rng)
     told = [fact for fact in person.facts if fact.value in piece.named]
     assert told
     for fact in told:

@@ -10,16 +10,13 @@ import pytest
 from models.chat import prompt_ids
 from models.prompts import Excerpt, Request
 from models.synthetic_writers.examples import Example, Library
+from training import rows, texts
 from training.config import Mixture
-from training.data import corpus, mixture
-from training.data.corpus import Text
-from training.data.examples import example_ids, fitted
-from training.data.loops import SILENT
-from training.data.mixture import balanced, pack
-from training.data.real import RealTexts
-from training.data.spans import span_rows
-from training.data.tokenizer import CHAT_TEMPLATE, END, PAD
-from training.writers.examples import synthetic_examples
+from training.invented import synthetic_examples
+from training.loops import SILENT
+from training.rows import balanced, pack, span_rows
+from training.texts import RealTexts, Text, excerpt
+from training.tokenizer import CHAT_TEMPLATE, END, PAD, example_ids, fitted
 
 MIXTURE = Mixture(
     rows=6,
@@ -152,7 +149,7 @@ def test_the_share_of_invented_tokens_is_kept():
 def test_a_library_finds_what_matches_first():
     """Then the others; never what is excluded, or says the same."""
     texts = [*by("", 3), *by("", 1)]
-    library = Library([corpus.excerpt(t, "post") for t in texts])
+    library = Library([excerpt(t, "post") for t in texts])
     assert library.found(Request("w1x3 w1x4", "post"), 2)[0] == 1
     assert library.same_as(0) == {0, 3}
     assert set(library.found(Request("w1x3", "post"), 9, {0, 3})) == {1, 2}
@@ -161,16 +158,16 @@ def test_a_library_finds_what_matches_first():
 def test_rows_and_held_out_rows_share_no_author(monkeypatch):
     """One author in fifty is never learnt from."""
     texts = [t for n in range(120) for t in by(f"author {n}", 3)]
-    monkeypatch.setattr(corpus, "read", lambda *_: iter(texts))
+    monkeypatch.setattr("training.texts.read", lambda *_: iter(texts))
     strangers = {t.author for t in texts if t.held_out}
     assert 0 < len(strangers) < 12
     met = []
     monkeypatch.setattr(
-        mixture,
+        rows,
         "RealTexts",
         lambda t, rng: met.append(list(t)) or RealTexts(met[-1], rng),
     )
-    made = mixture.build(None, Words(), MIXTURE)
+    made = rows.build(None, Words(), MIXTURE)
     assert {t.author for t in met[1]} == strangers
     assert not strangers & {t.author for t in met[0]}
     shapes = {name: rows.shape for name, rows in made.items()}
@@ -202,16 +199,16 @@ def test_spans_come_back():
 def test_a_share_of_the_rows_repeats(monkeypatch):
     """As many as the mixture says."""
     texts = [t for n in range(120) for t in by(f"author {n}", 3)]
-    monkeypatch.setattr(corpus, "read", lambda *_: iter(texts))
-    monkeypatch.setattr(mixture, "span_rows", lambda *_: repeat([7] * 201))
-    made = mixture.build(None, Words(), replace(MIXTURE, rows=200))["rows"]
+    monkeypatch.setattr("training.texts.read", lambda *_: iter(texts))
+    monkeypatch.setattr(rows, "span_rows", lambda *_: repeat([7] * 201))
+    made = rows.build(None, Words(), replace(MIXTURE, rows=200))["rows"]
     assert (made == 7).all(axis=1).mean() == pytest.approx(0.25, abs=0.1)
 
 
 def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
     """Of requests that mostly have a history; what does not fit into a row is left."""
     texts = [text(f"author {n}", body=f"{n} and more " * 9) for n in range(40)]
-    monkeypatch.setattr(corpus, "read", lambda *_: iter(texts))
+    monkeypatch.setattr("training.texts.read", lambda *_: iter(texts))
     histories = []
 
     class Drafter:
@@ -222,7 +219,7 @@ def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
                 yield Example(Request("draft"), [], " ".join(["x" * 49] * words))
 
     drafted = replace(MIXTURE, plain_rows=60, drafted=0.5)
-    made = mixture.build(None, Words(), drafted, Drafter())
+    made = rows.build(None, Words(), drafted, Drafter())
     of_drafts = (made["plain"] == Words().ids("x" * 49)[0]).sum(axis=1) > 20
     assert of_drafts.mean() == pytest.approx(0.5, abs=0.15)
     assert sum(histories) / len(histories) == pytest.approx(0.85, abs=0.1)
@@ -232,17 +229,17 @@ def test_a_share_of_the_plain_rows_is_drafted(monkeypatch):
 def test_a_cut_keeps_whole_paragraphs():
     """A long text is cut between paragraphs, and is not whole then."""
     long = text(body="\n\n".join(f"Paragraph {n} is here." for n in range(30)))
-    kept, whole = corpus.cut(long, 100)
+    kept, whole = texts.cut(long, 100)
     assert len(kept) <= 100
     assert kept.endswith(" is here.")
     assert not whole
-    assert corpus.cut(text(), 5000) == (text().text.strip(), True)
+    assert texts.cut(text(), 5000) == (text().text.strip(), True)
 
 
 def test_a_letter_is_asked_for_by_whom_it_is_to():
     """Not by the editor's heading before it."""
     letter = text("x", "letter", "MY DEAR MR. FOX,\n\nI came home on Tuesday and found")
-    request = corpus.request(letter, "email", Random(0))
+    request = texts.request(letter, "email", Random(0))
     assert request.recipient == "Mr. Fox"
     assert request.text.startswith("I came home")
 
@@ -252,7 +249,7 @@ def test_a_request_may_hold_words_of_the_text():
     body = "\n\n".join(f"Sentence {n} of the text stands here." for n in range(30))
     flat = " ".join(body.split())
     briefs = [
-        corpus.request(text("x", "post", body), "post", Random(n)).text
+        texts.request(text("x", "post", body), "post", Random(n)).text
         for n in range(200)
     ]
     leads = [brief.split("\n")[1] for brief in briefs if "\n" in brief]
@@ -261,12 +258,12 @@ def test_a_request_may_hold_words_of_the_text():
     assert all(lead in flat and len(lead.split()) <= 70 for lead in leads)
     assert 0.7 < sum(flat.startswith(lead) for lead in leads) / len(leads) < 0.95
     assert 0.2 < sum(not lead.endswith(".") for lead in leads) / len(leads) < 0.8
-    said = corpus.request(text("x", "conversation", body), "reply", Random(1)).text
+    said = texts.request(text("x", "conversation", body), "reply", Random(1)).text
     assert "\n" not in said
 
 
 def test_a_review_may_name_its_stars():
     """A rating is part of what a person asks for."""
     review = Text("review", "Comfy casual dress", "Nice. " * 20, "", "A / Dresses", "5")
-    made = {corpus.request(review, "review", Random(n)).text for n in range(9)}
+    made = {texts.request(review, "review", Random(n)).text for n in range(9)}
     assert made == {"Comfy casual dress", "Comfy casual dress. 5 stars"}

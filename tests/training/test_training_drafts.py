@@ -10,11 +10,10 @@ pytest.importorskip("tokenizers")
 torch = pytest.importorskip("torch")
 
 from models.files import locate  # noqa: E402
-from training.data import drafts  # noqa: E402
-from training.data.drafts import Drafter  # noqa: E402
-from training.data.tokenizer import Vocabulary, save  # noqa: E402
-from training.start import parent  # noqa: E402
-from training.writers.examples import synthetic_examples  # noqa: E402
+from training import drafts, parent  # noqa: E402
+from training.drafts import Drafter  # noqa: E402
+from training.invented import synthetic_examples  # noqa: E402
+from training.tokenizer import Vocabulary, save  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +25,8 @@ def vocabulary(tmp_path_factory):
 
 
 @pytest.fixture
-def drafter(vocabulary):
+def drafter(vocabulary, monkeypatch):
+    monkeypatch.setattr(drafts, "_TEXT", 24)
     return Drafter(locate("specialist"), vocabulary, 3)
 
 
@@ -35,7 +35,7 @@ def asked(count, private=1.0):
 
 
 def test_a_draft_answers_the_request_and_holds_no_history(drafter):
-    examples = asked(20)
+    examples = asked(3)
     answered = list(drafter.answers(iter(examples)))
     assert [one.request for one in answered] == [one.request for one in examples]
     assert all(not one.excerpts and not one.background for one in answered)
@@ -46,7 +46,7 @@ def test_a_draft_answers_the_request_and_holds_no_history(drafter):
 
 def test_it_is_drafted_from_the_history(drafter, vocabulary):
     """Without it, the same draws write other texts."""
-    examples = asked(6)
+    examples = asked(2)
     plain = [replace(one, excerpts=[], background="") for one in examples]
     led = [one.text for one in drafter.answers(iter(examples))]
     again = Drafter(locate("specialist"), vocabulary, 3)

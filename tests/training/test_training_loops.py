@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.data.loops import AVOID, SILENT, babbling, looped, looped_examples
-from training.data.tokenizer import END, PAD, START
+from training.loops import AVOID, SILENT, babbling, looped, looped_examples
+from training.tokenizer import END, PAD, START
 
 PIECES = [20, 21, 22, 23]
 IDS = st.lists(st.integers(0, 8191), max_size=60)

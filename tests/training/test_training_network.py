@@ -10,13 +10,18 @@ gguf = pytest.importorskip("gguf")
 from decoding_core.errors import InvalidSettingsError  # noqa: E402
 from models.engines.llama_cpp import LlamaContext, LlamaModel  # noqa: E402
 from models.running.settings import EngineSettings  # noqa: E402
+from training import tokenizer  # noqa: E402
 from training.config import Export, Recipe, Shape  # noqa: E402
-from training.data import tokenizer  # noqa: E402
-from training.data.tokenizer import PAD  # noqa: E402
-from training.export.export import export, write_full  # noqa: E402
-from training.export.quantise import kinds_in, quantise  # noqa: E402
+from training.export import (  # noqa: E402  # noqa: E402  # noqa: E402
+    export,
+    kinds_in,
+    nats_of,
+    nats_per_token,
+    quantise,
+    write_full,
+)
 from training.network import Network, targets  # noqa: E402
-from training.run.costs import nats_of, nats_per_token  # noqa: E402
+from training.tokenizer import PAD  # noqa: E402
 
 SHAPE = Shape(320, layers=2, width=64, heads=4, kv_heads=2, head_size=32, hidden=256)
 torch.set_num_threads(1)

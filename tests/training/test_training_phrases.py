@@ -2,8 +2,7 @@
 
 from random import Random
 
-from training.data.corpus import Text
-from training.data.phrases import Phrases
+from training.texts import Phrases, Text
 
 SAID = (
     "I left the blue folder at the station this morning. The committee meets again in "
@@ -13,7 +12,7 @@ SAID = (
 
 
 def test_phrases_are_kept_by_kind(monkeypatch):
-    monkeypatch.setattr("training.data.phrases._READ", 1)
+    monkeypatch.setattr("training.texts._READ", 1)
     phrases = Phrases(Random(0))
     texts = [Text("letter", "", SAID)]
     assert list(phrases.heard(texts)) == texts
@@ -46,8 +45,8 @@ def test_sentences_in_a_row_are_kept_where_each_could_be_asked_for(monkeypatch):
 
 
 def test_no_more_are_kept_than_fit_and_each_is_as_likely(monkeypatch):
-    monkeypatch.setattr("training.data.phrases._READ", 1)
-    monkeypatch.setattr("training.data.phrases._MOST", 3)
+    monkeypatch.setattr("training.texts._READ", 1)
+    monkeypatch.setattr("training.texts._MOST", 3)
     phrases = Phrases(Random(0))
     letters = "abcdefghij"
     texts = [

@@ -8,7 +8,7 @@ gguf = pytest.importorskip("gguf")
 
 from decoding_core.errors import InvalidSettingsError  # noqa: E402
 from training.config import Export  # noqa: E402
-from training.run.rounding import as_exported, rounded  # noqa: E402
+from training.learning import as_exported, rounded  # noqa: E402
 
 
 def as_a_file_holds(weights, kind):

@@ -20,28 +20,29 @@ from decoding_core.errors import (  # noqa: E402
     ModelNotFoundError,
     StoppedError,
 )
+from training import losses, tokenizer  # noqa: E402
 from training.__main__ import MODELS, main  # noqa: E402
 from training.config import (  # noqa: E402
     BEFORE,
     PUBLIC,
+    SCALES,
     Export,
     Mixture,
     Recipe,
     Schedule,
     Shape,
-    Start,
     data_folder,
     recipe,
 )
-from training.data import tokenizer  # noqa: E402
-from training.data.loops import AVOID  # noqa: E402
-from training.export.export import export  # noqa: E402
-from training.run import losses  # noqa: E402
-from training.run.losses import Losses, Step  # noqa: E402
-from training.run.machine import Machine, fast_bfloat16  # noqa: E402
-from training.run.optimiser import optimiser, rate_at  # noqa: E402
-from training.run.progress import ProgressLine  # noqa: E402
-from training.run.train import Run, in_turn, train  # noqa: E402
+from training.export import export  # noqa: E402
+from training.learning import Machine, fast_bfloat16, optimiser, rate_at  # noqa: E402  # noqa: E402
+from training.loops import AVOID  # noqa: E402
+from training.losses import (  # noqa: E402
+    Losses,
+    ProgressLine,
+    Step,
+)
+from training.run import Run, in_turn, train  # noqa: E402
 
 torch.set_num_threads(1)
 SHAPE = Shape(64, layers=1, width=32, heads=2, kv_heads=1, head_size=32, hidden=64)
@@ -72,7 +73,7 @@ EXPORT = Export("Q8_0", "Q8_0")
 
 @pytest.fixture
 def plan(tmp_path):
-    made = Recipe("specialist", SHAPE, Start(), MIXTURE, SCHEDULE, EXPORT, tmp_path)
+    made = Recipe("specialist", SHAPE, "", MIXTURE, SCHEDULE, EXPORT, tmp_path)
     rng = np.random.default_rng(0)
     np.savez(
         made.rows_file,
@@ -332,34 +333,24 @@ def test_threads_are_as_asked(plan):
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("scale", ["first", "tiny"])
+@pytest.mark.parametrize("scale", SCALES)
 def test_the_recipes_fit_each_other_and_the_quantisation(scale):
-    """One vocabulary; rows of matrices in blocks of 32; layers as many as named."""
-    stem, large, small = (recipe(name, scale) for name in MODELS[scale])
-    parents = [plan.start.parent for plan in (stem, large, small)]
-    assert parents == [PUBLIC if scale == "first" else "", "stem", "stem"]
-    for plan in (stem, large, small):
-        assert plan.shape.vocabulary == stem.shape.vocabulary
-        assert plan.shape.width == stem.shape.width
+    """One vocabulary and width; rows of matrices in blocks of 32."""
+    large, small = (recipe(name, scale) for name in MODELS)
+    whole = scale == "full"
+    assert (large.parent, small.parent) == ((PUBLIC, BEFORE) if whole else ("", ""))
+    assert small.shape.vocabulary == large.shape.vocabulary
+    assert small.shape.width == large.shape.width
+    for plan in (large, small):
         assert plan.shape.width % 32 == plan.shape.hidden % 32 == 0
         assert plan.schedule.batch % plan.mixture.row == 0
-    for plan in (large, small):
-        assert max(plan.start.layers) < stem.shape.layers
 
 
-def test_the_pair_is_the_whole_parent_and_a_small_model_that_goes_on():
-    """The smaller one has the shape it had, and learns from the larger."""
-    large, small = (recipe(name) for name in MODELS["full"])
-    assert large.start.parent == PUBLIC
-    assert large.start.layers == tuple(range(large.shape.layers))
-    assert small.start.parent == BEFORE
-    assert small.shape == recipe(small.name, "first").shape
-    assert small.export == recipe(small.name, "first").export
-    for plan in (large, small):
-        assert plan.schedule.batch % plan.mixture.row == 0
+def test_the_small_model_learns_from_the_large_one():
+    large, small = (recipe(name) for name in MODELS)
     assert small.schedule.teacher == large.name
     assert small.mixture.plain_rows
-    assert small.mixture.drafted, "which a model that was can do alone"
+    assert small.mixture.drafted
 
 
 @pytest.mark.slow
@@ -371,4 +362,4 @@ def test_the_whole_way(tmp_path):
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     made = sorted(path.name for path in tmp_path.glob("*.gguf"))
-    assert made == ["generalist.gguf", "specialist.gguf"]  # no stem
+    assert made == ["generalist.gguf", "specialist.gguf"]

@@ -13,8 +13,8 @@ from models.chat import prompt_ids, render  # noqa: E402
 from models.engines.llama_cpp import LlamaModel  # noqa: E402
 from models.prompts import Message  # noqa: E402
 from models.running.settings import EngineSettings  # noqa: E402
+from training import tokenizer  # noqa: E402
 from training.config import EMBEDDED, WORK, Shape  # noqa: E402
-from training.data import tokenizer  # noqa: E402
 
 SAVED = WORK / "full" / "tokenizer.json"
 
@@ -63,7 +63,7 @@ def model(saved, tmp_path_factory):
     """A model file with this vocabulary, as llama.cpp reads it."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("gguf")
-    from training.export.export import write_full
+    from training.export import write_full
     from training.network import Network
 
     torch.set_num_threads(1)

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from training.data.tokenizer import PAD, Vocabulary
+from training.tokenizer import PAD, Vocabulary
 
 SILENT = 1 << 14
 """Added to a token id in a row: it is read, but neither learnt nor unlearnt."""

@@ -1,9 +1,21 @@
-"""Requests as people type them, whose facts no list foresees, and texts that say each.
+"""Everyday requests as people type them, and texts that say each thing in them.
 
 The request names things in everyday words: abbreviated, in small letters, joined by
-commas. The text says every one of them, in the words that the request had, and nothing
-else: a reader learns to carry names, figures, yes and no from one into the other. What
-is named is put together anew each time, or taken from a bank of phrases of real texts.
+commas. The text says every one of them, in the words of the request, and nothing else:
+a reader learns to carry names, figures, yes and no over. What is named is composed
+anew each time, or taken from a bank of phrases of real texts.
+
+Most requests are scenes, which people wrote by hand. A file of `scenes/` holds one
+after the other, parted by empty lines:
+
+    email: Mr {surname}
+    boiler man came, part is {sum} => The boiler man came, and the part costs {sum}.
+    ask if he wants the old one => Do you want the old one?
+
+First the kind of text, with whom a mail is for or what a review is of; then a line for
+each thing that is asked for, and behind `=>` how it is said; a note says things as they
+were asked. Slots and free choices are those of `everyday.toml`; `[a|b]` is a choice
+that stays the same throughout a scene.
 """
 
 from __future__ import annotations
@@ -11,7 +23,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -28,7 +41,60 @@ from models.synthetic_writers.grammar import (
 )
 from models.synthetic_writers.synthetic import Piece, framed, letter, shown
 from models.synthetic_writers.writers import Writer, recipient
-from training.writers.scenes import Scene, scenes
+
+TASKS = "email", "review", "post", "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A request written by hand: its things in their order."""
+
+    task: str
+    of: str
+    """Template: whom a mail is for or what a review is of; empty where that is free."""
+    things: tuple[tuple[str, str], ...]
+    """Templates: what asks for each thing, and the sentence that says it."""
+
+
+@cache
+def scenes() -> Mapping[str, Sequence[Scene]]:
+    """All scenes by the kind of text."""
+    files = sorted(Path(__file__).with_name("scenes").glob("*.txt"))
+    every = [scene for file in files for scene in read_scenes(file)]
+    return {task: [one for one in every if one.task == task] for task in TASKS}
+
+
+def read_scenes(file: Path) -> Iterator[Scene]:
+    """The scenes of one file.
+
+    Raises:
+        ValueError: a scene begins with no kind or holds nothing, or a line has no
+            sentence; it names file and line.
+    """
+    task, of, things, begun = "", "", list[tuple[str, str]](), 0
+    for number, line in enumerate([*file.read_text("utf-8").splitlines(), ""], 1):
+        line = line.strip()
+        if line.startswith("#"):
+            continue
+        if not line:
+            if task and not things:
+                raise ValueError(f"{file.name}:{begun}: nothing is asked for")
+            if task:
+                yield Scene(task, of, tuple(things))
+            task, things = "", []
+        elif not task:
+            task, _, of = (part.strip() for part in line.partition(":"))
+            begun = number
+            if task not in TASKS:
+                raise ValueError(f"{file.name}:{number}: {task!r} is no kind of text")
+            if task == "review" and not of:
+                raise ValueError(f"{file.name}:{number}: a review of what?")
+        else:
+            ask, arrow, say = (part.strip() for part in line.partition("=>"))
+            if not arrow and task != "note":
+                raise ValueError(f"{file.name}:{number}: nothing says {ask!r}")
+            things.append((ask, say or ask))
+
 
 Bank = Mapping[str, Sequence[str]]
 """Phrases of real texts by slot: `np`, `vp`, `i_bank`, `s_bank`; and sentences that

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from models.chat import ChatTemplate, prompt_ids
+from models.excerpts import PromptPacker
 from models.prompts import Message
 from models.synthetic_writers import synthetic
-from training.data import corpus
+from models.synthetic_writers.examples import Example
+from training import texts as real
 
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|fim_pad|>")
 END_OF_TEXT, START, END, PAD = range(4)
@@ -25,6 +28,8 @@ CHAT_TEMPLATE = ChatTemplate(
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
     {name: number for number, name in enumerate(SPECIALS)},
 )
+_MARGIN = 8
+"""Tokens kept free, so that an example surely fits."""
 _WRITERS = 4000
 _BYTES_A_GENRE = 6_000_000
 
@@ -62,7 +67,7 @@ def train(folder: Path, path: Path, size: int, shards: int, seed: int = 0) -> No
 
     def texts() -> Iterator[str]:
         taken: dict[str, int] = {}
-        for text in corpus.read(folder, shards):
+        for text in real.read(folder, shards):
             taken[text.genre] = taken.get(text.genre, 0) + len(text.text)
             if taken[text.genre] < _BYTES_A_GENRE:
                 yield text.text
@@ -117,3 +122,24 @@ def _split_as_qwen2(model: Any) -> Any:
     )
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
+
+
+def fitted(example: Example, vocabulary: Vocabulary, room: int) -> Example:
+    """The example with its excerpts shortened, and as many as go into `room` tokens
+    together with the text: what a device would have put into the prompt."""
+    if not example.excerpts:
+        return example
+    packer = PromptPacker(vocabulary.ids, CHAT_TEMPLATE)
+    found = [
+        packer.excerpt(e.task, e.recipient, e.subject, e.text)
+        for e in reversed(example.excerpts)
+    ]
+    left = room - len(vocabulary.ids(example.text)) - _MARGIN
+    chosen = packer.fitting(example.request, found, example.background, left)
+    return replace(example, excerpts=[found[i] for i in reversed(chosen)])
+
+
+def example_ids(vocabulary: Vocabulary, example: Example) -> list[int]:
+    """Token ids of a whole conversation; a text that breaks off ends in padding."""
+    ids = vocabulary.example(example.messages(), example.text)
+    return ids if example.whole else [*ids[:-1], PAD]

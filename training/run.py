@@ -22,17 +22,21 @@ from decoding_core.errors import (
     ModelNotFoundError,
     StoppedError,
 )
-from training import config
+from training import begin, config, losses, parent
 from training.config import Recipe
-from training.data.mixture import Rows
+from training.learning import (
+    Machine,
+    as_exported,
+    fast_bfloat16,
+    kind_of,
+    optimiser,
+    rate_at,
+    rounded,
+    set_rate,
+)
+from training.losses import Losses, ProgressLine, Step
 from training.network import Network, targets
-from training.run import losses
-from training.run.losses import Losses, Step
-from training.run.machine import Machine, fast_bfloat16
-from training.run.optimiser import optimiser, rate_at, set_rate
-from training.run.progress import ProgressLine
-from training.run.rounding import as_exported, kind_of, rounded
-from training.start import begin, parent
+from training.rows import Rows
 
 _CLIP = 1.0
 _SEEN = 40
@@ -112,12 +116,11 @@ class Run:
         """Where the run goes on from, in words."""
         if self.progress.step:
             return f"goes on after step {self.progress.step}"
-        start = self.plan.start
-        if not start.parent:
+        if not self.plan.parent:
             return "begins with noise"
-        if start.parent == config.BEFORE:
+        if self.plan.parent == config.BEFORE:
             return "goes on from the model as it was before"
-        return f"begins with layers {list(start.layers)} of {start.parent}"
+        return f"begins with the weights of {self.plan.parent}"
 
     def advance(self) -> Step:
         """One step.

@@ -22,8 +22,7 @@ from models.chat import prompt_ids
 from models.running.loading import load_model
 from models.running.settings import EngineSettings, usable_cores
 from models.synthetic_writers.examples import Example
-from training.data.examples import fitted
-from training.data.tokenizer import CHAT_TEMPLATE, END, PAD, Vocabulary
+from training.tokenizer import CHAT_TEMPLATE, END, PAD, Vocabulary, fitted
 
 _AT_ONCE = 16
 """Texts that are drafted in one pass."""

@@ -1,20 +1,85 @@
-"""Weights rounded as the exported file will hold them, while they are still learnt.
-
-The last part of a run computes with rounded weights and corrects the exact ones by the
-gradients found there (straight-through; Courbariaux and others, 2015). What is learnt
-then is what the file holds: quantising costs next to nothing afterwards.
-"""
+"""AdamW, rounded weights, and what the machine computes fast."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
+from torch.optim import AdamW
 
 from decoding_core.errors import InvalidSettingsError
-from training.config import Export
+from training.config import Export, Schedule
+
+if TYPE_CHECKING:
+    import torch
+
+_FAST_FLAGS = {"amx_bf16", "avx512_bf16"}
+"""What Linux says of a CPU that computes in bfloat16 by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a run computes on."""
+
+    device: str = "cpu"
+    threads: int = 0
+    """0: as many as torch takes by itself."""
+    compiled: bool = False
+    """Whether torch compiles the network first."""
+
+
+def fast_bfloat16(device: torch.device, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+    """Whether 16 bits are faster than 32; without such units they are far slower."""
+    if device.type == "cuda":
+        import torch
+
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device.type != "cpu" or not cpuinfo.exists():
+        return False
+    return bool(_FAST_FLAGS & set(cpuinfo.read_text("utf-8").split()))
+
+
+_BETAS = (0.9, 0.95)
+_DECAY = 0.01
+"""Weight decay of the matrices; norms have none."""
+
+
+def optimiser(network: nn.Module, rate: float) -> AdamW:
+    """AdamW for all weights of a network."""
+    weights = list(network.parameters())
+    matrices = [weight for weight in weights if weight.ndim == 2]
+    others = [weight for weight in weights if weight.ndim != 2]
+    groups = [
+        {"params": matrices, "weight_decay": _DECAY},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return AdamW(groups, lr=rate, betas=_BETAS, fused=True)
+
+
+def set_rate(optimiser: AdamW, rate: float) -> None:
+    """Give the optimiser its learning rate for the next step."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate
+
+
+def rate_at(tokens: int, schedule: Schedule) -> float:
+    """Learning rate after so many tokens: up in a line, then down along a cosine."""
+    if tokens < schedule.warmup:
+        return (
+            schedule.rate
+            * (tokens + schedule.batch)
+            / (schedule.warmup + schedule.batch)
+        )
+    share = (tokens - schedule.warmup) / max(1, schedule.tokens - schedule.warmup)
+    falling = 0.5 * (1 + math.cos(math.pi * min(share, 1.0)))
+    return schedule.rate * (schedule.floor + (1 - schedule.floor) * falling)
+
 
 _BLOCK = 32
 """Weights that share a scale in all of these kinds."""

@@ -11,18 +11,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.synthetic_writers.examples import Example
+from training import texts
 from training.config import Mixture
-from training.data import corpus
-from training.data.corpus import Text
-from training.data.drafts import Drafter
-from training.data.examples import example_ids, fitted
-from training.data.loops import looped_examples, pieces_of_words
-from training.data.phrases import Phrases
-from training.data.real import RealTexts
-from training.data.spans import span_rows
-from training.data.tokenizer import PAD, Vocabulary
-from training.writers.everyday import Everyday
-from training.writers.examples import synthetic_examples
+from training.drafts import Drafter
+from training.everyday import Everyday
+from training.invented import synthetic_examples
+from training.loops import looped_examples, pieces_of_words
+from training.texts import Phrases, RealTexts, Text
+from training.tokenizer import PAD, Vocabulary, example_ids, fitted
+
+_FIRST = 300
+"""Ids before this one are control tokens and bytes in the full vocabulary."""
+_SPANS = (2, 8)
+"""How many different spans a row holds, at least and at most."""
+_TOKENS = (3, 24)
+"""How long a span is."""
+
+
+def span_rows(
+    rng: Random, vocabulary: int, length: int
+) -> Iterator[NDArray[np.uint16]]:
+    """Endless rows (length,) in which spans of random tokens come back."""
+    first = min(_FIRST, vocabulary // 2)
+    while True:
+        spans = [
+            [rng.randrange(first, vocabulary) for _ in range(rng.randint(*_TOKENS))]
+            for _ in range(rng.randint(*_SPANS))
+        ]
+        row: list[int] = []
+        while len(row) < length:
+            row += rng.choice(spans)
+        yield np.array(row[:length], dtype=np.uint16)
+
 
 Rows = NDArray[np.uint16]
 
@@ -134,7 +154,7 @@ def balanced(
 
 def _known(folder: Path, shards: int, strangers: list[Text]) -> Iterator[Text]:
     """All texts but those of the authors held out, who join the strangers."""
-    for text in corpus.read(folder, shards):
+    for text in texts.read(folder, shards):
         if text.held_out:
             strangers.append(text)
         else:

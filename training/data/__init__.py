@@ -1,1 +1,0 @@
-"""What training reads: texts, tokens, examples."""

@@ -1,1 +1,0 @@
-"""Trained weights to GGUF files."""

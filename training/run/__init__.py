@@ -1,1 +1,0 @@
-"""The training run: losses, steps, progress, checkpoints."""

@@ -1,1 +1,0 @@
-"""Where training begins: the parent model, cut and transplanted."""

@@ -1,1 +1,0 @@
-"""Invented writers as a training mixture meets them."""
