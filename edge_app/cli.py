@@ -5,54 +5,116 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from decoding_core.errors import CloudUnreachableError, DecodingError
 from decoding_core.foreign_text import gate_output, one_line
-from edge_app.commands.installed import COMMANDS, OpenGroup, completes
-from edge_app.commands.unlocking import ask_in_terminal
+from edge_app.commands.terminal import STOPPED, ask_for_passphrase
 from models.folders import WRITER_VARIABLE, state_folder
+from models.lazy_commands import LazyGroup
 from personal_store.errors import StoreError, faults, is_full
 
-_HEADINGS = {
-    "Write": ("write", "demo", "replay", "serve"),
-    "Your texts": (
-        *("import", "search", "show", "status", "me", "profile"),
-        *("exclude", "trash", "forget", "reclean", "store"),
-    ),
-    "What leaves this device": ("sent", "privacy"),
-    "Models and servers": ("models", "pair", "unpair"),
-    "This program": ("doctor", "completion", "purge", "lab"),
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
+
+COMMANDS, LAB = "specsteer.commands", "specsteer.lab"
+"""Groups of entry points: each adds a command to `specsteer` or to `specsteer lab`."""
+_MODULES = {
+    "Write": {"write": "write", "demo": "write", "replay": "write", "serve": "serve"},
+    "Your texts": {
+        "import": "import_texts",
+        **dict.fromkeys(("search", "show", "status", "me", "profile"), "texts"),
+        **dict.fromkeys(("exclude", "trash", "forget", "reclean"), "forget"),
+        "store": "store",
+    },
+    "What leaves this device": {"sent": "privacy", "privacy": "privacy"},
+    "Models and servers": dict.fromkeys(("models", "pair", "unpair"), "models"),
+    "This program": dict.fromkeys(("doctor", "completion", "purge"), "program"),
 }
-_FILES = {"import": "import_letters"}
-"""Modules that are not called as their command."""
-_INTERRUPTED = 130
+"""The module of each command, under the headings of the help."""
+
+
+class OpenGroup(LazyGroup):
+    """Our own commands, and those that installed packages add by entry points."""
+
+    entries: str
+    """The group of entry points that are looked up."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Our names first. A shell that completes gets no name that the gate alters."""
+        added = sorted(entry_points(group=self.entries).names)
+        if _completes():
+            added = [name for name in added if one_line(name) == name]
+        return list(dict.fromkeys([*super().list_commands(ctx), *added]))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Our command if there is one: entry points take 20 ms to look up."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        for entry in entry_points(group=self.entries, name=cmd_name):
+            return _loaded(entry)
+        return None
+
+
+def _completes() -> bool:
+    """Whether a shell asks for completions."""
+    return "_SPECSTEER_COMPLETE" in os.environ
+
+
+def entry_points(group: str, **wanted: Any) -> EntryPoints:
+    """What installed packages offer; the module that looks takes 30 ms to import."""
+    from importlib import metadata
+
+    return metadata.entry_points(group=group, **wanted)
+
+
+def _loaded(entry: EntryPoint) -> click.Command:
+    """The command of an entry point; one that cannot be loaded says so when called."""
+    try:
+        command = entry.load()
+        reason = f"{entry.value} is no command"
+    except Exception as error:  # noqa: BLE001 (what a stranger's import may raise)
+        command, reason = None, f"{type(error).__name__}: {error}"
+    if isinstance(command, click.Command):
+        return command
+    owner = entry.dist.name if entry.dist is not None else "somebody"
+
+    def describe() -> None:
+        raise click.ClickException(
+            f"the command '{entry.name}', which {owner} adds, cannot be loaded: "
+            f"{' '.join(reason.split())}; install {owner} again, or without it"
+        )
+
+    return click.Command(
+        entry.name,
+        callback=describe,
+        add_help_option=False,
+        short_help="(cannot be loaded)",
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    )
 
 
 class _NoChecker(click.ClickException):
     exit_code = 3
 
 
-class _NotDone(click.ClickException):
-    exit_code = 1
-
-
 class _Commands(OpenGroup):
     entries = COMMANDS
-    headings = _HEADINGS
-    modules = {  # noqa: RUF012 (as in the class above)
-        name: f"edge_app.commands.{_FILES.get(name, name)}"
-        for names in _HEADINGS.values()
-        for name in names
-    }
+    headings = {name: tuple(under) for name, under in _MODULES.items()}  # noqa: RUF012
+    modules = {
+        name: f"edge_app.commands.{module}:{name}_command"
+        for under in _MODULES.values()
+        for name, module in under.items()
+    } | {"lab": "edge_app.cli:lab"}
 
     def main(self, *args: Any, **options: Any) -> Any:
         """As click's, with nothing printed but through the gate, then and after. A
         shell that completes is given names of ours alone, in bytes, which the gate does
         not take."""
-        if not completes():
+        if not _completes():
             gate_output()
         return super().main(*args, **options)
 
@@ -62,14 +124,18 @@ class _Commands(OpenGroup):
         except CloudUnreachableError as error:
             raise _NoChecker(one_line(str(error))) from error
         except (DecodingError, StoreError) as error:
-            raise _NotDone(one_line(str(error))) from error
+            raise click.ClickException(one_line(str(error))) from error
         except faults() as error:
             what = "the disk is full: make room" if is_full(error) else f"{error}"
-            raise _NotDone(f"The store cannot be used: {one_line(what)}.") from error
+            said = f"The store cannot be used: {one_line(what)}."
+            raise click.ClickException(said) from error
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise _NotDone(_sentence(error)) from error
+            said = (error.strerror or str(error)).lower()
+            if error.filename:
+                said = f"{error.filename} cannot be used: {said}"
+            raise click.ClickException(said) from error
 
 
 @click.group(
@@ -118,11 +184,32 @@ def cli(ctx: click.Context, lora: str | None, writer: str | None) -> None:
         open_app(lora)
 
 
+class _Lab(OpenGroup):
+    entries = LAB
+    modules = {  # noqa: RUF012 (as in the class above)
+        "evaluate": "edge_app.commands.measuring:evaluate_command",
+        "tune": "edge_app.commands.measuring:tune_command",
+        "adapter": "edge_app.commands.adapter:adapter_command",
+    }
+
+
+@click.group("lab", cls=_Lab)
+def lab() -> None:
+    """Measure, tune and train: what writing a letter does not need.
+
+    \b
+        specsteer lab evaluate --sample
+        specsteer lab tune --write
+        specsteer lab adapter train
+        specsteer lab bench --help
+    """
+
+
 def main() -> None:
     """Entry point of `specsteer`."""
     os.umask(0o077)  # whatever is made, by libraries too, is for its owner alone
     _prepare_streams()
-    ask_in_terminal()
+    ask_for_passphrase()
     try:
         # Not standalone, click returns the status of an `Exit`, and raises none.
         status: int | None = cli.main(prog_name="specsteer", standalone_mode=False)
@@ -134,16 +221,11 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
-        sys.exit(_INTERRUPTED)
+        sys.exit(STOPPED)
     except OSError:
         # The reader of stdout has gone, or its disk is full.
         _let_stdout_go()
         sys.exit(1)
-
-
-def _sentence(error: OSError) -> str:
-    reason = (error.strerror or str(error)).lower()
-    return f"{error.filename} cannot be used: {reason}" if error.filename else reason
 
 
 def _prepare_streams() -> None:

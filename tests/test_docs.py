@@ -16,7 +16,7 @@ import edge_app.cli
 from cloud_api.commands.serve import serve
 from decoding_core.methods import available
 from decoding_core.settings import MethodSettings
-from edge_app.commands.write import command as write
+from edge_app.commands.write import write_command as write
 from edge_app.config.settings import Settings
 from personal_store import importers
 from tools import budget, house_picture, pages

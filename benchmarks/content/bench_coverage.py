@@ -28,8 +28,7 @@ from benchmarks.options import (
 from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.foreign_text import one_line
 from decoding_core.settings import MethodSettings
-from edge_app.commands.progress import Progress
-from edge_app.commands.stopping import stoppable
+from edge_app.commands.terminal import Progress, stoppable
 from edge_app.evaluation.bootstrap import Estimate, Resamples
 from edge_app.evaluation.table import aligned
 from models.files import locate
@@ -242,7 +241,7 @@ def chosen_tasks(options: Mapping[str, Any]) -> Iterator[list[Task]]:
     from benchmarks.content.requests import EVERYDAY, read_requests
     from benchmarks.content.unseen import unseen_tasks
     from benchmarks.content.writing import SAMPLE_HABITS, Task
-    from edge_app.sample.filling import make_ready
+    from edge_app.sample import make_ready
     from personal_store import Store
 
     asked = read_requests(options["file"] or EVERYDAY)

@@ -23,8 +23,7 @@ from benchmarks.options import (
     TOP_P,
 )
 from decoding_core.errors import InvalidSettingsError, StoppedError
-from edge_app.commands.progress import Progress
-from edge_app.commands.stopping import stoppable
+from edge_app.commands.terminal import Progress, stoppable
 from edge_app.config.settings import read_settings
 from models.folders import state_folder
 from models.lazy_commands import Command

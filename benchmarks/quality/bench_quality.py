@@ -15,8 +15,7 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.settings import FIXED_LENGTH, MethodSettings
-from edge_app.commands.progress import Progress
-from edge_app.commands.stopping import stoppable
+from edge_app.commands.terminal import Progress, stoppable
 from edge_app.config.settings import read_settings
 from edge_app.retrieval import personalisation
 from models.folders import state_folder

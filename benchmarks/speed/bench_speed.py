@@ -28,9 +28,9 @@ from decoding_core.methods import build
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import role_of
 from edge_app import sample
-from edge_app.commands.progress import Progress
+from edge_app.commands.terminal import Progress
 from edge_app.retrieval.context import PromptBuilder, Prompts
-from edge_app.sample.filling import make_ready
+from edge_app.sample import make_ready
 from models.files import locate
 from models.lazy_commands import Command
 from models.prompts import Request

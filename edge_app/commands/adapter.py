@@ -22,21 +22,19 @@ from edge_app.adapters.kept import (
     named,
     training_alone,
 )
-from edge_app.commands.progress import Progress
-from edge_app.commands.selecting import assume_yes, condition, confirmed, filtering
-from edge_app.commands.stopping import stoppable
+from edge_app.commands.options import assume_yes, condition, confirmed, filtering
+from edge_app.commands.terminal import STOPPED, Progress, stoppable
 from edge_app.config.settings import (
     Settings,
     read_settings,
     sample_store_path,
     store_path,
 )
-from edge_app.sample.filling import make_ready
+from edge_app.sample import make_ready
 from models.lazy_commands import Group
 from personal_store import Store
 from personal_store.database.encryption import is_encrypted
 
-_STOPPED = 130
 _NAME, _SAMPLE = "mine", "sample"
 _WHAT_IS_READ = {
     "request": "the request alone",
@@ -45,7 +43,7 @@ _WHAT_IS_READ = {
 
 
 @click.group("adapter", cls=Group)
-def command() -> None:
+def adapter_command() -> None:
     """Train the small model on your own texts, and keep what it learnt.
 
     An adapter is a small file beside the model: with it the small model sounds like you
@@ -59,7 +57,7 @@ def command() -> None:
     """
 
 
-@command.command("train")
+@adapter_command.command("train")
 @click.option("--name", help=f"What to call it. {_NAME}; {_SAMPLE} with --sample")
 @click.option("--sample", is_flag=True, help="Learn the sample letters, not yours.")
 @click.option(
@@ -138,11 +136,12 @@ def train_command(**options: Any) -> None:
         specsteer lab adapter train --reads passages --passes 3
     """
     # torch and llama.cpp take seconds to load, which --help does without.
-    from edge_app.adapters.texts import TextChoice, divided
     from edge_app.adapters.training import (
+        TextChoice,
         TrainingPlan,
         build_examples,
         check_extra,
+        divided,
         train_adapter,
     )
     from edge_app.commands.service_config import service_config
@@ -219,7 +218,7 @@ def train_command(**options: Any) -> None:
                 )
         except StoppedError as error:
             click.echo(str(error), err=True)
-            sys.exit(_STOPPED)
+            sys.exit(STOPPED)
     _show(adapter)
     click.echo(
         f"'specsteer write --lora {adapter.name}' uses it; the line lora = "
@@ -228,7 +227,7 @@ def train_command(**options: Any) -> None:
     )
 
 
-@command.command("list")
+@adapter_command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="JSON, one object for each.")
 def list_command(as_json: bool) -> None:
     """List your adapters, and trainings that are not finished."""
@@ -243,7 +242,7 @@ def list_command(as_json: bool) -> None:
         click.echo(f"{one.name}: {_in_a_line(one)}")
 
 
-@command.command("show")
+@adapter_command.command("show")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def show_command(name: str, as_json: bool) -> None:
@@ -255,7 +254,7 @@ def show_command(name: str, as_json: bool) -> None:
         _show(adapter)
 
 
-@command.command("remove")
+@adapter_command.command("remove")
 @click.argument("name")
 @assume_yes
 def remove_command(name: str, yes: bool) -> None:

@@ -1,4 +1,4 @@
-"""`specsteer forget`."""
+"""`specsteer exclude`, `trash`, `forget` and `reclean`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,101 @@ from typing import Any
 import click
 
 from edge_app.adapters.kept import that_may_hold, without
-from edge_app.commands.progress import Progress
-from edge_app.commands.selecting import agreed, assume_yes, found, selecting, which
-from edge_app.commands.vocabularies import detokenizers
+from edge_app.commands.options import (
+    agreed,
+    assume_yes,
+    found,
+    outline,
+    selecting,
+    which,
+)
+from edge_app.commands.service_config import detokenizers
+from edge_app.commands.terminal import Progress
 from edge_app.config.settings import ledger_path, store_path
 from models.asking import confirm
 from models.lazy_commands import Command
 from personal_store import Store
-from personal_store.lifecycle.forgetting import forget, forget_everything
-from personal_store.lifecycle.late_cleaning import clean_all_waiting
+from personal_store.lifecycle.forgetting import (
+    UNTIDY,
+    forget,
+    forget_everything,
+    is_untidy,
+)
+from personal_store.lifecycle.late_cleaning import clean_all_waiting, reclean
 from personal_store.lifecycle.proof import Proof
+from personal_store.lifecycle.selectors import outlines
 from personal_store.lifecycle.traces import Traces, strangers
+from personal_store.lifecycle.trash import (
+    DAYS,
+    exclude,
+    in_trash,
+    put_into_trash,
+    take_out_of_trash,
+)
+
+
+@click.command("exclude", cls=Command)
+@selecting
+@click.option("--undo", is_flag=True, help="Use these texts again.")
+@assume_yes
+def exclude_command(undo: bool, yes: bool, **options: Any) -> None:
+    """Keep texts, but never find or imitate them.
+
+    \b
+        specsteer exclude --kind review --until 2015-12-31
+        specsteer exclude --person boss@example.org
+        specsteer exclude --undo --person boss@example.org
+    """
+    state = "excluded" if undo else "NOT excluded"
+    with Store.open(store_path()) as store:
+        ids = found(store, which(options), state)
+        what = "used again" if undo else "excluded from use"
+        if agreed(store, ids, what, yes=yes):
+            exclude(store.db, ids, excluded=not undo)
+            click.echo(f"{len(ids):,} {what}")
+
+
+@click.command("trash", cls=Command)
+@click.option("--list", "listing", is_flag=True, help="Show what lies in the trash.")
+@click.option("--restore", "back", is_flag=True, help="Take these texts out again.")
+@assume_yes
+@selecting
+def trash_command(listing: bool, back: bool, yes: bool, **options: Any) -> None:
+    """Put texts away for 30 days, after which they are forgotten for good.
+
+    Until then they are never found, and can be restored. To forget at once: 'specsteer
+    forget'.
+
+    \b
+        specsteer trash --words "birthday surprise"
+        specsteer trash --list
+        specsteer trash --restore 17
+    """
+    with Store.open(store_path()) as store:
+        if is_untidy(store.db):  # what lay here for long enough was forgotten just now
+            click.echo(UNTIDY, err=True)
+        if listing:
+            for line in outlines(store.db, in_trash(store.db)):
+                click.echo(outline(line))
+            return
+        lies = "trashed_at IS NOT NULL" if back else "trashed_at IS NULL"
+        done = "taken out of the trash" if back else "put into the trash"
+        ids = found(store, which(options), lies)
+        if not agreed(store, ids, done, yes=yes):
+            return
+        if back:
+            take_out_of_trash(store.db, ids)
+        else:
+            put_into_trash(store.db, ids)
+            done += f", to be forgotten in {DAYS} days"
+        click.echo(f"{len(ids):,} {done}")
 
 
 @click.command("forget", cls=Command)
 @selecting
 @click.option("--everything", is_flag=True, help="Empty the store wholly.")
 @assume_yes
-def command(everything: bool, yes: bool, **options: Any) -> None:
+def forget_command(everything: bool, yes: bool, **options: Any) -> None:
     """Forget texts for good, so that no byte of them is left in the store.
 
     Conditions add up. What fits is shown first. A forgotten text stays forgotten when
@@ -158,3 +235,25 @@ def _drop_profile(path: Path, ids: Sequence[int]) -> None:
     if kept.exists() and (profile is None or set(profile.read) & set(ids)):
         kept.unlink()
         click.echo("the profile that was written from them is forgotten", err=True)
+
+
+@click.command("reclean", cls=Command)
+@click.option("--all", "everything", is_flag=True, help="Also those of these rules.")
+def reclean_command(everything: bool) -> None:
+    """Cut quotes and signatures again, with the rules of this version.
+
+    Each text knows by which version of the rules it was made; older ones are cleaned
+    again from the raw bodies that are kept. Where none is kept, importing the same
+    source again does it. Ctrl-C loses nothing.
+
+    \b
+        specsteer reclean
+        specsteer show 17 --raw
+    """
+    with Store.open(store_path()) as store, Progress("cleaning") as progress:
+        done = reclean(store.db, everything=everything, progress=progress.show)
+    if done.without_raw:
+        click.echo(f"of {done.without_raw:,} mails no raw body is kept", err=True)
+    for kind, place in done.sources:
+        click.echo(f"specsteer import {kind} '{place}' cleans them again", err=True)
+    click.echo(f"cleaned {done.looked_at:,} again, {done.changed:,} read differently")

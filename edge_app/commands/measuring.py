@@ -1,11 +1,13 @@
-"""What `evaluate` and `tune` share: which texts are measured, with which models."""
+"""`specsteer lab evaluate` and `tune`."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +18,35 @@ from decoding_core.errors import (
     InvalidSettingsError,
     StoppedError,
 )
-from decoding_core.settings import MethodSettings
+from decoding_core.foreign_text import legible
+from decoding_core.settings import START, MethodSettings
 from edge_app.adapters.kept import kept_at
-from edge_app.commands.progress import Progress
-from edge_app.config.settings import Settings, sample_store_path, store_path
+from edge_app.commands.terminal import (
+    CYAN,
+    STOPPED,
+    Progress,
+    echo_ours,
+    may_style,
+    stoppable,
+    styled,
+)
+from edge_app.config.settings import (
+    Settings,
+    read_settings,
+    sample_store_path,
+    store_path,
+)
 from edge_app.retrieval import personalisation
-from edge_app.sample.filling import make_ready
+from edge_app.sample import make_ready
+from models.lazy_commands import Command
 from personal_store import Store
 
 if TYPE_CHECKING:
     from edge_app.evaluation.cases import Case
     from edge_app.evaluation.pair import Measured, Measuring, Pair
+    from edge_app.evaluation.tuning import Curve, Tuned
     from edge_app.service.requests import ServiceConfig
 
-STOPPED = 130
-"""Exit status of a run that was stopped."""
 _OWN_TEXTS = 10
 """How many of each kind are held out of one's own store."""
 
@@ -241,3 +257,241 @@ def tell_what_is_missing(result: Result) -> None:
         click.echo(
             f"stopped after {len(result.measured)} of {result.of} texts", err=True
         )
+
+
+_STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
+
+
+@click.command("evaluate", cls=Command)
+@click.option(
+    "--synthetic",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Measure N invented writers that no training has met.",
+)
+@click.option(
+    "--strength",
+    "strengths",
+    multiple=True,
+    metavar="NUMBERS",
+    help=f"Strengths of steering; repeatable, or with commas. {_STRENGTHS}",
+)
+@click.option("--wide", is_flag=True, help="Every strength, interval and share kept.")
+@click.option("--markdown", is_flag=True, help="One table in Markdown.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all settings and figures there too.",
+)
+@texts_and_models
+def evaluate_command(paths: tuple[Path, ...], **options: Any) -> None:
+    """Measure how much a history helps to predict what its writer really wrote.
+
+    The last texts in your store are held out. Each is predicted from those before it:
+    by the small model without them (B) and with them (S), by the large model, which
+    never sees them (L), and by both joined (T). All runs on this device.
+
+    With PATH, files or folders of histories and true texts are measured instead:
+    JSON lines, plain or .xz; docs/evaluate.md describes them.
+
+    \b
+        specsteer lab evaluate
+        specsteer lab evaluate --sample --queries 5 --strength 0.5,1
+        specsteer lab evaluate eval/ --users 20 --json figures.json
+    """
+    if options["sample"] and (paths or options["synthetic"]):
+        raise click.UsageError("--sample excludes PATH and --synthetic")
+    if options["users"] and not paths:
+        raise click.UsageError("--users is for files: give a PATH")
+    if options["wide"] and options["markdown"]:
+        raise click.UsageError("--wide and --markdown exclude each other")
+    file = options["json_file"]
+    if file is not None and not file.parent.is_dir():
+        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
+    settings = read_settings()
+    strengths = numbers_of("--strength", options["strengths"] or (_STRENGTHS,))
+    how = measuring_of(options, settings, strengths)
+    with ExitStack() as opened:
+        stop = opened.enter_context(stoppable())
+        cases = cases_of(opened, paths, options)
+        models = models_of(options, settings)
+        tell_what_was_learnt(cases, models)
+        pair = opened.enter_context(closing(opened_pair(opened, models, stop)))
+        result = measure_all(pair, cases, how, stop)
+    files = {"specialist": models.specialist, "generalist": models.generalist}
+    _show(result, how, files, paths, options)
+    if stop.is_set():
+        sys.exit(STOPPED)
+
+
+def _show(
+    result: Result,
+    how: Measuring,
+    models: dict[str, Path],
+    paths: tuple[Path, ...],
+    options: dict[str, Any],
+) -> None:
+    from edge_app.evaluation import as_json, table
+    from edge_app.evaluation.report import summarise
+
+    tell_what_is_missing(result)
+    if result.crowded and result.crowded == result.of:
+        raise ContextFullError("no text was measured")
+    if not result.measured:
+        return
+    groups = summarise(result.measured, how, options["seed"])
+    form = table.markdown if options["markdown"] else table.plain
+    click.echo(legible(form(groups)))
+    if options["wide"]:
+        click.echo("\n" + legible(table.wide(groups)))
+    if not paths and not options["synthetic"]:
+        click.echo("\n" + click.wrap_text(table.in_words(groups[-1]), 80))
+    click.echo("\n" + click.wrap_text(table.LEGEND, 80), err=True)
+    file = options["json_file"]
+    if file is not None:
+        run = {
+            name: options[name] for name in ("users", "queries", "synthetic", "seed")
+        }
+        run |= {"paths": [str(path) for path in paths], "sample": options["sample"]}
+        run |= {"texts": result.of, "left out": result.crowded}
+        run["complete"] = result.complete
+        body = as_json.document(result.measured, groups, how, models, run)
+        as_json.write(file, body)
+
+
+_STRENGTHS = "0.25,0.5,0.75,1,1.5,2"
+_THRESHOLDS = "1,0.5,0.2,0.1,0.05,0.01"
+
+
+@click.command("tune", cls=Command)
+@click.option(
+    "--strength",
+    "strengths",
+    multiple=True,
+    metavar="NUMBERS",
+    help=f"Strengths to try; repeatable, or with commas. {_STRENGTHS}",
+)
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    metavar="NUMBERS",
+    help=f"Thresholds to try; repeatable, or with commas. {_THRESHOLDS}",
+)
+@click.option("--write", is_flag=True, help="Put the choice into settings.toml.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write all settings and figures there too.",
+)
+@texts_and_models
+def tune_command(paths: tuple[Path, ...], **options: Any) -> None:
+    """Find the strength and the threshold that suit your own texts.
+
+    The last texts in your store are held out, as 'specsteer lab evaluate' does, and
+    each strength and threshold is tried on them. What is set now is changed for what is
+    clearly better, and never for what may be chance; and only with --write.
+
+    \b
+        specsteer lab tune
+        specsteer lab tune --queries 30 --write
+        specsteer lab tune --sample --strength 0.5,1,2
+    """
+    if options["sample"] and paths:
+        raise click.UsageError("--sample excludes PATH")
+    if options["sample"] and options["write"]:
+        raise click.UsageError("--write is for your own texts, not for the sample")
+    if options["users"] and not paths:
+        raise click.UsageError("--users is for files: give a PATH")
+    file = options["json_file"]
+    if file is not None and not file.parent.is_dir():
+        raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
+    settings = read_settings()
+    now = settings.method
+    strengths = numbers_of("--strength", options["strengths"] or (_STRENGTHS,))
+    thresholds = numbers_of("--threshold", options["thresholds"] or (_THRESHOLDS,))
+    for threshold in thresholds:
+        MethodSettings(threshold=threshold)  # checks it
+    how = replace(
+        measuring_of(options, settings, tuple(sorted({*strengths, now.strength}))),
+        thresholds=tuple(sorted({*thresholds, _threshold(now)}, reverse=True)),
+    )
+    with ExitStack() as opened:
+        stop = opened.enter_context(stoppable())
+        cases = cases_of(opened, paths, {**options, "synthetic": None})
+        models = models_of(options, settings)
+        tell_what_was_learnt(cases, models)
+        pair = opened.enter_context(closing(opened_pair(opened, models, stop)))
+        result = measure_all(pair, cases, how, stop)
+    files = {"specialist": models.specialist, "generalist": models.generalist}
+    _conclude(result, how, now, files, options)
+    if stop.is_set():
+        sys.exit(STOPPED)
+
+
+def _threshold(now: MethodSettings) -> float:
+    """What is set now; where it is automatic, what it begins with."""
+    return START if now.threshold == "auto" else now.threshold
+
+
+def _conclude(
+    result: Result,
+    how: Measuring,
+    now: MethodSettings,
+    models: dict[str, Path],
+    options: dict[str, Any],
+) -> None:
+    from edge_app.config.settings import write_settings
+    from edge_app.evaluation.tuning import tune
+
+    tell_what_is_missing(result)
+    if result.crowded and result.crowded == result.of:
+        raise ContextFullError("no text was measured")
+    if not result.measured:
+        return
+    found = tune(result.measured, how, now.strength, _threshold(now), options["seed"])
+    automatic = now.threshold == "auto"
+    _print(found, automatic=automatic)
+    if options["json_file"] is not None:
+        from edge_app.evaluation import as_json
+
+        body = {
+            "settings": {**asdict(how), "texts": result.of, "left out": result.crowded},
+            "complete": result.complete,
+            "models": {role: as_json.file_of(path) for role, path in models.items()},
+            **asdict(found),
+        }
+        as_json.write(options["json_file"], body)
+    if options["write"]:
+        curves: Sequence[Curve] = (found.strength, found.threshold)
+        changes = {one.name: one.chosen for one in curves if one.chosen != one.now}
+        if automatic:
+            changes.pop("threshold", None)
+        if not result.complete:
+            click.echo("nothing is written: not all texts were measured", err=True)
+        elif not changes:
+            click.echo("nothing is written: both settings are kept", err=True)
+        else:
+            path = write_settings({f"method.{k}": v for k, v in changes.items()})
+            named = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
+            click.echo(f"written to {path}: {named}", err=True)
+
+
+def _print(found: Tuned, *, automatic: bool) -> None:
+    from edge_app.evaluation import curves
+
+    width, full = shutil.get_terminal_size().columns, "█"
+    try:
+        full.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        full = "#"
+    look = full, lambda bar: styled(bar, CYAN) if may_style() else bar
+    echo_ours(curves.strength_table(found.strength, width, *look) + "\n")
+    echo_ours(curves.threshold_table(found.threshold, width, *look) + "\n")
+    for sentence in curves.in_words(found, automatic=automatic):
+        click.echo(click.wrap_text(sentence, min(width, 80)))
+    click.echo("\n" + click.wrap_text(curves.LEGEND, min(width, 80)), err=True)

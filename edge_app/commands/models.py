@@ -1,8 +1,10 @@
-"""`specsteer models`: which models there are, which fit together, and getting them."""
+"""`specsteer models`, `pair` and `unpair`."""
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from decoding_core.errors import (
     VocabularyMismatchError,
 )
 from decoding_core.foreign_text import one_line
-from edge_app.commands import completion
+from decoding_core.pairing import read_invitation
 from edge_app.commands.models_output import (
     check_as_object,
     echo_catalogue,
@@ -26,12 +28,29 @@ from edge_app.commands.models_output import (
     gigabytes,
     list_as_object,
 )
-from edge_app.commands.progress import Progress
-from edge_app.commands.selecting import assume_yes, confirmed
-from edge_app.commands.stopping import stoppable
-from edge_app.config.settings import read_settings
+from edge_app.commands.options import (
+    assume_yes,
+    complete_models,
+    confirmed,
+)
+from edge_app.commands.terminal import Progress, stoppable
+from edge_app.config.sealed import read_file
+from edge_app.config.settings import (
+    SETTINGS,
+    TOKEN_VARIABLE,
+    check_settings,
+    ledger_path,
+    read_paired,
+    read_settings,
+    remove_paired,
+    settings_path,
+    store_path,
+    write_paired,
+)
+from edge_app.privacy.ledger import Ledger
 from models.catalogue import HubModel, cards, hub_models
-from models.lazy_commands import Group
+from models.folders import state_folder
+from models.lazy_commands import Command, Group
 from models.local.describing import ModelDescription, describe, first_difference
 from models.local.finding import FoundModel, found_models, resolve
 from models.local.memory import machine_memory, pair_memory
@@ -48,13 +67,13 @@ if TYPE_CHECKING:
 
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 _PAIR = (
-    click.argument("small", metavar="SMALL", shell_complete=completion.models),
-    click.argument("large", metavar="LARGE", shell_complete=completion.models),
+    click.argument("small", metavar="SMALL", shell_complete=complete_models),
+    click.argument("large", metavar="LARGE", shell_complete=complete_models),
 )
 
 
 @click.group("models", cls=Group)
-def command() -> None:
+def models_command() -> None:
     """Find, get, check and choose the pair of models.
 
     A model is named by the catalogue, by 'specsteer models list', or by its path: a
@@ -69,7 +88,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@models_command.command("list")
 @click.option("--all", "every", is_flag=True, help="Also what is no language model.")
 @_AS_JSON
 def list_models(every: bool, as_json: bool) -> None:
@@ -102,7 +121,7 @@ def list_models(every: bool, as_json: bool) -> None:
     echo_catalogue()
 
 
-@command.command("check")
+@models_command.command("check")
 @_PAIR[0]
 @_PAIR[1]
 @click.option("--sample", is_flag=True, help="Measure on the sample letters.")
@@ -152,7 +171,7 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
         echo_check(described, found, how.thresholds[0], whose)
 
 
-@command.command("pull")
+@models_command.command("pull")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @assume_yes
 def pull(names: tuple[str, ...], yes: bool) -> None:
@@ -198,13 +217,13 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
             )
 
 
-@command.command("use")
+@models_command.command("use")
 @_PAIR[0]
 @_PAIR[1]
 @click.option("--force", is_flag=True, help="Also a pair that does not fit.")
 def use(small: str, large: str, force: bool) -> None:
     """Write a pair into settings.toml; comments and other lines stay."""
-    from edge_app.config.settings_file import write_models
+    from edge_app.config.settings import write_settings
 
     paths = resolve(small, "specialist"), resolve(large, "generalist")
     try:
@@ -225,7 +244,7 @@ def use(small: str, large: str, force: bool) -> None:
         click.echo(f"warning: {one_line(str(error))}", err=True)
     embedded = {card.path for card in cards()}
     specialist, generalist = ("" if p in embedded else str(p) for p in paths)
-    written = write_models(specialist, generalist)
+    written = write_settings({"specialist": specialist, "generalist": generalist})
     click.echo(f"written to {written}: specialist = {small}, generalist = {large}")
     server = read_settings().server
     if server:
@@ -236,8 +255,8 @@ def use(small: str, large: str, force: bool) -> None:
         )
 
 
-@command.command("remove")
-@click.argument("name", shell_complete=completion.models)
+@models_command.command("remove")
+@click.argument("name", shell_complete=complete_models)
 @assume_yes
 def remove(name: str, yes: bool) -> None:
     """Remove a model that was pulled, or what a broken pull left of it."""
@@ -309,3 +328,78 @@ def _offer(name: str, known: HubModel | None) -> Offer:
             f"{error}. The catalogue's name for {name} could not be checked with a hub "
             "when it was written; give ORG/REPOSITORY/FILE.gguf to pull another file"
         ) from error
+
+
+@click.command("pair", cls=Command)
+@click.argument("link_or_code")
+@click.option(
+    "--server",
+    metavar="URL",
+    help="The server's address, which a code does not hold; 'specsteer-cloud pair' "
+    "shows it.",
+)
+def pair_command(link_or_code: str, server: str | None) -> None:
+    """Pair this device with the household's server.
+
+    \b
+        specsteer pair 'specsteer://pair?...'
+        specsteer pair 12-K7QF-3XPM --server https://192.168.1.20:8765
+
+    'specsteer-cloud pair NAME' on the server shows what to give. The address, a token
+    of this device and the server's certificate are kept in the state folder, for your
+    eyes alone; from then on no other certificate is taken.
+    """
+    from edge_app.transport.pairing import pair  # loads an HTTP client: 0.2 s
+
+    invitation = read_invitation(link_or_code)
+    if server:
+        invitation = replace(invitation, url=server)
+    if not invitation.url:
+        raise InvalidSettingsError(
+            "a code does not say where the server is: add --server with the address "
+            "that stands beside the code"
+        )
+    with stoppable() as stop, closing(Ledger(ledger_path())) as ledger:
+        paired = pair(invitation, ledger.add, stop)
+    folder = state_folder()
+    write_paired(folder, paired)
+    click.echo(
+        f"paired with {paired.server} as '{one_line(paired.name)}' of "
+        f"{one_line(paired.user)}"
+    )
+    _warn_of_others(paired.server)
+
+
+def _warn_of_others(server: str) -> None:
+    """Say what was set before and counts before what pairing gave."""
+    path = settings_path()
+    if os.environ.get(TOKEN_VARIABLE):
+        click.echo(f"{TOKEN_VARIABLE} is set, and counts before its token", err=True)
+    if not path.exists():
+        return
+    words = read_file(path, SETTINGS, store_path()).decode("utf-8", "replace")
+    settings = check_settings(words, path)
+    if settings.server and settings.server.rstrip("/") != server:
+        click.echo(
+            f"{path} has the line server = '{one_line(settings.server)}', which counts "
+            "before it: remove that line",
+            err=True,
+        )
+    elif settings.token:
+        click.echo(f"{path} has a token, which counts before its own", err=True)
+
+
+@click.command("unpair", cls=Command)
+def unpair_command() -> None:
+    """Forget the server that this device was paired with, and its token."""
+    folder, name = state_folder(), "NAME"
+    try:
+        paired = read_paired(folder)
+    except InvalidSettingsError:
+        paired = None  # it is removed all the same
+    if not remove_paired(folder):
+        raise InvalidSettingsError("this device is not paired")
+    if paired is not None:
+        name = one_line(paired.name)
+        click.echo(f"{one_line(paired.server)} and its token are forgotten here")
+    click.echo(f"on the server: specsteer-cloud devices revoke '{name}'")

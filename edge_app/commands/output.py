@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 
 import click
 
-from decoding_core.foreign_text import legible, one_line, ungated
+from decoding_core.foreign_text import legible, one_line
+from edge_app.commands.terminal import CYAN, UNDERLINED, echo_ours, may_style, styled
 from edge_app.decoding.events import (
     Event,
     Finished,
@@ -35,7 +34,6 @@ _BROKEN_OFF = {
     "full": "there is no more room in the model",
     "refused": "the checker kept no draft here; a lower --threshold keeps more",
 }
-BOLD, UNDERLINED, CYAN, _PLAIN = "\x1b[1m", "\x1b[4m", "\x1b[36m", "\x1b[0m"
 
 
 class Output:
@@ -220,32 +218,6 @@ def told(reckoned: Reckoned) -> str:
     limit = "" if reckoned.limit is None else f" of {reckoned.limit:g}"
     kind = "" if reckoned.exact else " (an indication: temperature 0)"
     return f"told {reckoned.total:.1f}{limit} nats of your history{kind}"
-
-
-def may_style() -> bool:
-    """Whether stdout may be underlined and the like."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def styled(text: str, look: str) -> str:
-    """`text` in a look of ours, for `echo_ours`."""
-    return f"{look}{legible(text)}{_PLAIN}"
-
-
-def echo_ours(text: str, *, nl: bool = True) -> None:
-    """Write to stdout what is made of our own words and of what `styled` gave: it goes
-    around the gate, which knows no look of ours from one in a stranger's text."""
-    stream = ungated(sys.stdout)
-    stream.write(text + "\n" * nl)
-    stream.flush()
-
-
-def heading(text: str) -> None:
-    """Write `text` as a line of its own on stdout, bold where that may be."""
-    if may_style():
-        echo_ours(styled(text, BOLD))
-    else:
-        click.echo(text)
 
 
 def numbers(statistics: Statistics) -> str:

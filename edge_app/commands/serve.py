@@ -20,8 +20,8 @@ from base.owner_only import close_to_others
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import build
-from edge_app.commands import completion
-from edge_app.commands.stopping import stoppable
+from edge_app.commands.options import complete_models
+from edge_app.commands.terminal import stoppable
 from edge_app.config.sealed import read_file, write_file
 from edge_app.config.settings import GuardMode, read_settings, store_path
 from edge_app.service.requests import WriteRequest
@@ -81,13 +81,13 @@ _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
 @click.option(
     "--specialist",
     type=click.Path(path_type=Path),
-    shell_complete=completion.models,
+    shell_complete=complete_models,
     help="A GGUF file, a folder with a model, or a name of 'models list'.",
 )
 @click.option(
     "--generalist",
     type=click.Path(path_type=Path),
-    shell_complete=completion.models,
+    shell_complete=complete_models,
     help="The same for the server that is started here.",
 )
 @click.option(
@@ -100,7 +100,7 @@ _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
 @click.option("--lora", metavar="NAME", help="A personal adapter; 'off' for none. off")
 @click.option("--no-history", is_flag=True, help="Do not read your own texts.")
 @click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> None:
+def serve_command(ctx: click.Context, /, **options: Any) -> None:
     """Let other programs of this machine write in your voice.
 
     Listens on loopback alone, as OpenAI's API, until Ctrl-C. One line of JSON on
@@ -139,9 +139,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     build(method)  # an unknown method is refused before any model is loaded
     # These take half a second to load, which --help does without.
     from edge_app.commands.service_config import service_config
-    from edge_app.endpoint.app import create_endpoint
-    from edge_app.endpoint.asked import EndpointConfig
-    from edge_app.endpoint.server import EndpointServer
+    from edge_app.endpoint.app import EndpointConfig, EndpointServer, create_endpoint
     from edge_app.service.service import WritingService
 
     config = EndpointConfig(

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from decoding_core.errors import InvalidSettingsError, ModelNotFoundError
+import click
+
+from decoding_core.errors import (
+    DecodingError,
+    EngineError,
+    InvalidSettingsError,
+    ModelNotFoundError,
+)
 from edge_app.adapters.kept import wanted
-from edge_app.config.paired import read_paired
 from edge_app.config.settings import (
     Settings,
-    allowed_path,
+    keep_allowed,
     ledger_path,
+    read_allowed,
+    read_paired,
+    read_settings,
     sample_store_path,
     store_path,
 )
 from edge_app.privacy.budget import PrivacyLimits
-from edge_app.privacy.guard.gate import keep_allowed, read_allowed
 from edge_app.service.requests import ServiceConfig
 from edge_app.transport import Cadence, is_this_machine
 from models.files import find, locate
 from models.folders import state_folder
 from models.running.adapter import PersonalAdapter
+
+if TYPE_CHECKING:
+    from edge_app.privacy.reading import Detokenize
 
 _LONGEST = 36_500.0
 """Days: a hundred years."""
@@ -70,7 +83,7 @@ def service_config(
         certificate=certificate,
         guard=settings.guard,
         guard_region=settings.guard_region,
-        allowed=read_allowed(allowed_path(), store_path()),
+        allowed=read_allowed(),
         allow_always=allow_always,
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
@@ -87,9 +100,9 @@ def service_config(
 
 def allow_always(phrase: str) -> None:
     """Let a phrase leave in every text from now on, also those of other commands."""
-    kept = read_allowed(allowed_path(), store_path())
+    kept = read_allowed()
     if phrase and phrase not in kept:
-        keep_allowed(allowed_path(), (*kept, phrase), store_path())
+        keep_allowed((*kept, phrase))
 
 
 def _days(number: float) -> float:
@@ -125,3 +138,39 @@ def _expanded(setting: str) -> Path:
         raise InvalidSettingsError(
             f"there is no such home folder: {setting}"
         ) from error
+
+
+@contextmanager
+def detokenizers(wanted: Collection[str]) -> Iterator[dict[str, Detokenize]]:
+    """What turns ids into words, by the id of the vocabulary; a sentence on standard
+    error says which of the wanted ones no model here has."""
+    if not wanted:
+        yield {}
+        return
+    # llama.cpp takes 0.2 s to load, which --help does without.
+    from models.running.loading import load_model
+
+    try:
+        config = service_config(read_settings())
+        model = load_model(config.specialist, config.engine)
+    except DecodingError as error:
+        click.echo(f"{error}; so messages are read without their words", err=True)
+        yield {}
+        return
+    try:
+        if set(wanted) - {model.vocabulary_id}:
+            click.echo(
+                f"some texts were begun with a model of other words than {model.path} "
+                "has; theirs are not read",
+                err=True,
+            )
+
+        def words_of(token_ids: Sequence[int]) -> str:
+            try:
+                return model.vocabulary.detokenize(token_ids)
+            except EngineError:  # somebody edited the ledger
+                return f"{len(token_ids)} token ids that no model here has"
+
+        yield {model.vocabulary_id: words_of}
+    finally:
+        model.close()

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 from decoding_core.foreign_text import escaped_json, legible, ungated
-from edge_app.commands.at_rest import put_under
 from edge_app.commands.forget import tell_proof
-from edge_app.commands.progress import Progress
-from edge_app.commands.selecting import assume_yes, confirmed
-from edge_app.config.sealed import key_of, read_file
-from edge_app.config.settings import SETTINGS, settings_path, store_path
+from edge_app.commands.options import assume_yes, confirmed
+from edge_app.commands.serve import KEY, key_path
+from edge_app.commands.terminal import Progress
+from edge_app.config.sealed import (
+    Seal,
+    closed,
+    is_sealed,
+    key_of,
+    read_file,
+    replace_file,
+)
+from edge_app.config.settings import (
+    ALLOWED,
+    PAIRED,
+    PAIRED_NAME,
+    SETTINGS,
+    allowed_path,
+    ledger_path,
+    settings_path,
+    store_path,
+)
+from edge_app.privacy.ledger import SPENT, reseal, spent_path
 from models.asking import ask_secret
+from models.folders import state_folder
 from models.lazy_commands import Group
 from personal_store import Store, StoreError
 from personal_store.database.copies import back_up, backup_path
@@ -31,13 +49,48 @@ from personal_store.transfer.merging import merge as merge_stores
 from personal_store.transfer.restoring import put_back
 from personal_store.transfer.restoring import restore as restore_store
 
+
+def put_under(old: str | None, new: str | None) -> None:
+    """Have the ledger, the profile, the settings, allowed phrases, what each server was
+    told, what pairing gave and the key of 'serve' under another key, or plain without
+    one; what was there is overwritten.
+
+    Raises:
+        OSError: a file cannot be written.
+        StoreBusyError: a text is being written.
+        StoreLockedError: a file was sealed with another key than the old one.
+    """
+    for path, what in _files_beside():
+        data = path.read_bytes()
+        if is_sealed(data):
+            data = Seal(old or new or "").opened(data.decode("ascii", "replace"), what)
+        replace_file(path.resolve(), closed(data, what, new))
+    reseal(ledger_path(), old, new)
+
+
+def _files_beside() -> Iterator[tuple[Path, str]]:
+    """The files that are there, and what each is."""
+    # llama.cpp, which this module loads, takes a while.
+    from edge_app.service.profiles import PROFILE, profile_path
+
+    candidates = [
+        (settings_path(), SETTINGS),
+        (allowed_path(), ALLOWED),
+        (spent_path(ledger_path()), SPENT),
+        (state_folder() / PAIRED_NAME, PAIRED),
+        (key_path(), KEY),
+        (profile_path(store_path()), PROFILE),
+    ]
+    yield from ((path, what) for path, what in candidates if path.is_file())
+
+
 _THERE = "{} is there already: --force replaces it."
 _FORMATS = {"jsonl": as_lines, "mbox": as_mailbox}
 _OTHER = click.argument("other", metavar="FILE", type=click.Path(path_type=Path))
 
 
 @click.group("store", cls=Group)
-def command() -> None:
+def store_command() -> None:
     """Back up, restore, merge, export and encrypt the store of your texts.
 
     \b
@@ -48,7 +101,7 @@ def command() -> None:
     """
 
 
-@command.command("export")
+@store_command.command("export")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--format",
@@ -83,7 +136,7 @@ def export(file: Path, kind: str | None, force: bool) -> None:
             click.echo(f"exported {texts:,} texts to {file}")
 
 
-@command.command("backup")
+@store_command.command("backup")
 def backup() -> None:
     """Copy the store to a file beside it, in place of the backup there was.
 
@@ -93,7 +146,7 @@ def backup() -> None:
         click.echo(back_up(store.db, store.path))
 
 
-@command.command("restore")
+@store_command.command("restore")
 @click.argument(
     "other", metavar="[FILE]", type=click.Path(path_type=Path), required=False
 )
@@ -124,7 +177,7 @@ def restore(other: Path | None, yes: bool) -> None:
         click.echo(f"{stayed:,} texts stay forgotten", err=True)
 
 
-@command.command("merge")
+@store_command.command("merge")
 @_OTHER
 def merge(other: Path) -> None:
     """Take over what the store FILE of another device has and this one lacks.
@@ -143,7 +196,7 @@ def merge(other: Path) -> None:
     )
 
 
-@command.command("tidy")
+@store_command.command("tidy")
 def tidy() -> None:
     """Overwrite what deleted texts have left, and account for all that the store holds.
 
@@ -166,7 +219,7 @@ def tidy() -> None:
     tell_proof(proof, "tidy and sound: ")
 
 
-@command.command("raw")
+@store_command.command("raw")
 @click.argument("what", type=click.Choice(["on", "off"]))
 def raw(what: str) -> None:
     """Keep the raw bodies that your mails are cleaned out of, or drop them all.
@@ -187,7 +240,7 @@ def raw(what: str) -> None:
     click.echo(f"raw bodies are {kept}" + (f"; dropped {dropped:,}" if dropped else ""))
 
 
-@command.command("encrypt")
+@store_command.command("encrypt")
 @click.option("--keyring", is_flag=True, help="A random key, kept in the keyring.")
 def encrypt(keyring: bool) -> None:
     """Encrypt the store, its backup and what lies beside it, with a passphrase or a
@@ -223,7 +276,7 @@ def encrypt(keyring: bool) -> None:
     )
 
 
-@command.command("settings")
+@store_command.command("settings")
 def settings() -> None:
     """Show settings.toml, also where it is encrypted with the store.
 
@@ -236,7 +289,7 @@ def settings() -> None:
     click.echo(read_file(path, SETTINGS, store_path()).decode("utf-8", "replace"))
 
 
-@command.command("decrypt")
+@store_command.command("decrypt")
 @assume_yes
 def decrypt(yes: bool) -> None:
     """Make the store, its backup and what lies beside it plain files again."""

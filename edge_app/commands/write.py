@@ -1,21 +1,25 @@
-"""`specsteer write`."""
+"""`specsteer write`, `demo` and `replay`."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from decoding_core.errors import InvalidSettingsError
+from decoding_core.foreign_text import one_line
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
-from edge_app.commands import completion
+from edge_app import sample
+from edge_app.commands.options import complete_models, complete_people
 from edge_app.commands.output import Output
-from edge_app.commands.stopping import stoppable
+from edge_app.commands.terminal import STOPPED, stoppable
 from edge_app.config.settings import (
     GuardMode,
     Settings,
@@ -23,13 +27,27 @@ from edge_app.config.settings import (
     sample_store_path,
     store_path,
 )
-from edge_app.decoding.events import HeldBack, emit_to
+from edge_app.decoding.events import (
+    Drafted,
+    Event,
+    Finished,
+    HeldBack,
+    Notice,
+    Opened,
+    Received,
+    Reckoned,
+    Sent,
+    Settled,
+    SourcesFound,
+    Verified,
+    emit_to,
+)
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
-from edge_app.sample.filling import make_ready
+from edge_app.sample import make_ready
 from edge_app.service.answering import LONGEST_LETTER, sender_of
 from edge_app.service.requests import MayLeave, WriteRequest
-from models.asking import choose
+from models.asking import choose, confirm
 from models.lazy_commands import Command, shows_all
 from models.prompts import TASKS, Request
 from personal_store import Store
@@ -37,9 +55,7 @@ from personal_store.search.ranking import is_to
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
-    from edge_app.service.tape import Recorder
-
-_STOPPED = 130
+    from edge_app.service.tape import Recorded, Recorder, Tape
 
 
 class _NumberOrAuto(click.ParamType["float | str"]):
@@ -93,7 +109,7 @@ class _Write(Command):
     "--to",
     "recipient",
     default="",
-    shell_complete=completion.people,
+    shell_complete=complete_people,
     help="Whom it is for, or a review is of.",
 )
 @click.option(
@@ -179,13 +195,13 @@ class _Write(Command):
 @click.option(
     "--specialist",
     type=click.Path(path_type=Path),
-    shell_complete=completion.models,
+    shell_complete=complete_models,
     help="A GGUF file, a folder with a model, or a name of 'models list'.",
 )
 @click.option(
     "--generalist",
     type=click.Path(path_type=Path),
-    shell_complete=completion.models,
+    shell_complete=complete_models,
     help="The same for the server that is started here.",
 )
 @click.option("--engine", help="What runs them: llama_cpp, transformers. auto")
@@ -209,7 +225,7 @@ class _Write(Command):
     metavar="NAME",
     help="A personal adapter, by its name or path; 'off' for none. off",
 )
-def command(request: str, **options: Any) -> None:
+def write_command(request: str, **options: Any) -> None:
     """Write what REQUEST asks for, in your voice.
 
     Only the text goes to stdout; one line goes to stderr. What is piped in, and what is
@@ -256,7 +272,7 @@ def command(request: str, **options: Any) -> None:
         add = output.add if recorder is None else emit_to(recorder.add, output.add)
         service.write(wanted, add, stop)
     if stop.is_set():
-        sys.exit(_STOPPED)
+        sys.exit(STOPPED)
 
 
 def _recorder(
@@ -374,3 +390,164 @@ def _recipient(options: dict[str, Any]) -> str:
             err=True,
         )
     return named
+
+
+@click.command("demo", cls=Command)
+@click.option("--seed", type=int, default=4, show_default=True)
+def demo_command(seed: int) -> None:
+    """Write a letter from sample letters, and say how it came about.
+
+    The sample letters go into a store of their own. A server is started on loopback
+    and ends with the command.
+    """
+    # llama.cpp takes 0.2 s to load, which --help does without.
+    from edge_app.commands.service_config import service_config
+    from edge_app.service.service import WritingService
+
+    settings = read_settings()
+    request = WriteRequest(
+        Request(sample.REQUEST, "email", sample.RECIPIENT),
+        settings=replace(settings.method, seed=seed),
+        max_tokens=200,
+    )
+    chosen = service_config(settings, server="", sample=True)
+    with Store.open(chosen.store) as store:
+        click.echo(f"sample letters: {make_ready(store)}")
+    click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
+    output = Output(request, as_json=False, plain=False, verbose=True, aside=False)
+    with (
+        stoppable() as stop,
+        closing(WritingService(chosen)) as service,
+        closing(output),
+    ):
+        service.write(request, output.add, stop)
+    if stop.is_set():
+        sys.exit(STOPPED)
+    click.echo("\nread for it, on this device alone:")
+    for source in output.sources:
+        click.echo(f"  {source.score:5.2f}  {one_line(source.title)}")
+
+
+@click.command("replay", cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--plain", is_flag=True, help="A line per event, also in a terminal.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="How many times as fast as it was.",
+)
+@click.option(
+    "--redact",
+    "out",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Write a copy without any word of yours to a new file, for a bug report.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask before OUT is written.")
+def replay_command(
+    file: Path, plain: bool, speed: float, out: Path | None, yes: bool
+) -> None:
+    """Play what was recorded with --record: no model runs, and nothing is sent.
+
+    In a terminal the app shows it as it happened; in a pipe it is a line per event.
+
+    A tape holds your text and the letters that were read. What --redact writes holds
+    letters as x and digits as 0, and neither ids nor bytes that were sent; it is shown
+    before it is written.
+
+    \b
+        specsteer write --record letter.jsonl --to Ana "Thank her for the photos"
+        specsteer replay letter.jsonl
+        specsteer replay letter.jsonl --redact report.jsonl
+    """
+    from edge_app.service.tape import new_file, read_tape, redacted
+
+    tape = read_tape(file)
+    if out is not None:
+        masked = redacted(tape)
+        for line in masked.lines():
+            click.echo(line)
+        if not yes:
+            if not (sys.stdin.isatty() and sys.stderr.isatty()):
+                raise click.UsageError("nobody is there to ask: look at it, then --yes")
+            if not confirm(f"write these lines to {out}?"):
+                raise click.Abort
+        with new_file(out) as written:
+            written.writelines(line.encode() + b"\n" for line in masked.lines())
+        click.echo(f"written to {one_line(str(out))}; send that file", err=True)
+    elif plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        for line in lines_of(tape):
+            click.echo(line)
+    else:
+        from edge_app.tui.app import ReplayApp  # Textual takes 0.2 s to load
+
+        sys.exit(ReplayApp(tape, speed).play())
+
+
+def lines_of(tape: Tape) -> Iterator[str]:
+    """The tape in words, a line for each event; tokens that were drafted one after the
+    other stand in one."""
+    if tape.request.text:
+        whom = f" for {tape.request.recipient}" if tape.request.recipient else ""
+        yield one_line(f"asked for: {tape.request.task}{whom}: {tape.request.text}")
+    for drafts, together in groupby(
+        tape.recorded, key=lambda one: isinstance(one.event, Drafted)
+    ):
+        found = list(together)
+        for line in [_drafted(found)] if drafts else map(_line, found):
+            if line:
+                yield one_line(line)
+
+
+def _drafted(found: list[Recorded]) -> str:
+    texts = [one.event.text for one in found if isinstance(one.event, Drafted)]
+    return _said(found[0].at, f"drafted {len(texts)}: {_quoted(''.join(texts))}")
+
+
+def _line(one: Recorded) -> str:
+    words = _words(one.event)
+    return _said(one.at, words) if words else ""
+
+
+def _said(at: float, words: str) -> str:
+    return f"{at:8.2f} s  {words}"
+
+
+def _quoted(text: str) -> str:
+    return repr(text)[1:-1].join("“”")
+
+
+def _words(event: Event) -> str:
+    """What an event says, in one line; empty for one that a person need not know."""
+    match event:
+        case SourcesFound(sources):
+            titles = "; ".join(source.title for source in sources)
+            return f"read {len(sources)} texts: {titles}" if titles else "read no text"
+        case Opened(verifier, local):
+            return "no checker takes part" if local else f"the checker is {verifier}"
+        case Sent():
+            return f"sent {event.size:,} bytes: {event.what}"
+        case Received():
+            return f"received {event.size:,} bytes: {event.what}"
+        case Reckoned():
+            return f"told {event.nats:.2f} nats, {event.total:.2f} in all"
+        case Verified():
+            refused = _quoted("".join(event.refused))
+            kept = f"kept {event.accepted} of {event.drafted}"
+            return f"{kept}, not kept {refused}" if event.refused else kept
+        case Settled(tokens):
+            return "settled " + ", ".join(
+                f"{_quoted(''.join(token.text for token in run))} {origin}"
+                for origin, run in groupby(tokens, key=lambda token: token.origin)
+            )
+        case HeldBack():
+            return f"held back {_quoted(event.text)} ({event.kind})"
+        case Notice(text):
+            return f"said: {text}"
+        case Finished(reason, statistics):
+            speed = f"{statistics.tokens_per_second:.1f} tokens a second"
+            return f"finished: {reason}; {speed}"
+        case _:
+            return ""

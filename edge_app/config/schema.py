@@ -19,7 +19,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
-from edge_app.config.paired import read_paired
 from edge_app.config.sealed import STORE_NAME, read_file
 from edge_app.config.settings import (
     SETTINGS,
@@ -27,6 +26,7 @@ from edge_app.config.settings import (
     Settings,
     fits,
     in_words,
+    read_paired,
     read_settings,
     settings_path,
 )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import secrets
 import shutil
 import tempfile
 import tomllib
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.settings import MethodSettings
-from edge_app.config.paired import read_paired
-from edge_app.config.sealed import STORE_NAME, read_file
+from edge_app.config.sealed import STORE_NAME, read_file, write_file
 from models.folders import state_folder
 from models.running.settings import EngineSettings
 
@@ -26,6 +27,10 @@ _ROOM_OF_SAMPLE = 40 << 20
 """Bytes that an import of the sample letters asks for, about."""
 SETTINGS = "settings"
 """What the file is, where it is sealed."""
+ALLOWED = "list of allowed phrases"
+"""What the file is, where it is sealed."""
+PAIRED, PAIRED_NAME = "paired server", "paired-server.json"
+"""What the file of the paired server is, where it is sealed, and its name."""
 TOKEN_VARIABLE = "SPECSTEER_TOKEN"  # noqa: S105 (a name, no secret)
 
 
@@ -161,6 +166,25 @@ def allowed_path() -> Path:
     return state_folder() / "allowed.txt"
 
 
+def read_allowed() -> tuple[str, ...]:
+    """The phrases that the guard lets leave, in the order in which they were allowed.
+
+    Raises:
+        StoreLockedError: the file is sealed, and the store's key is not to be had.
+    """
+    path = allowed_path()
+    if not path.exists():
+        return ()
+    lines = read_file(path, ALLOWED, store_path()).decode("utf-8", "replace")
+    return tuple(line for line in map(str.strip, lines.splitlines()) if line)
+
+
+def keep_allowed(phrases: tuple[str, ...]) -> None:
+    """Keep these phrases and no others; sealed with the store."""
+    data = "".join(f"{phrase}\n" for phrase in phrases).encode()
+    write_file(allowed_path(), data, ALLOWED, store_path())
+
+
 def ledger_path() -> Path:
     """Where the ledger lies."""
     return state_folder() / "ledger.jsonl"
@@ -189,6 +213,46 @@ def read_settings(path: Path | None = None) -> Settings:
             certificate=settings.certificate or paired.certificate,
         )
     return replace(settings, token=os.environ.get(TOKEN_VARIABLE) or settings.token)
+
+
+def write_settings(
+    changes: Mapping[str, str | float | bool | None], path: Path | None = None
+) -> Path:
+    """Set values such as `server` or `method.strength`, whole or not at all; None takes
+    a line out, and all other lines and comments stay. The file that was written.
+
+    Raises:
+        InvalidSettingsError: the file cannot be read, or a value is invalid.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+    from tomlkit.items import InlineTable, Table
+
+    path = (path or settings_path()).resolve()
+    before = ""
+    if path.exists():
+        # As bytes: line ends stay.
+        before = read_file(path, SETTINGS, path.with_name(STORE_NAME)).decode()
+    try:
+        body = tomlkit.parse(before)
+        for name, value in changes.items():
+            table, _, own = name.rpartition(".")
+            within: Any = body.setdefault(table, tomlkit.table()) if table else body
+            if not isinstance(within, tomlkit.TOMLDocument | Table | InlineTable):
+                raise InvalidSettingsError(
+                    f"{path}: [{table}] is a table, not {within!r}"
+                )
+            if value is None:
+                within.pop(own, None)
+            else:
+                within[own] = value
+    except TOMLKitError as error:
+        raise InvalidSettingsError(f"{path} cannot be read: {error}") from error
+    text = tomlkit.dumps(body)
+    check_settings(text, path)  # nothing is kept that could not be read again
+    # The file may hold a token: nobody else can read it, whoever could before.
+    write_file(path, text.encode(), SETTINGS, path.with_name(STORE_NAME))
+    return path
 
 
 def check_settings(text: str, path: Path) -> Settings:
@@ -245,3 +309,54 @@ def in_words(kind: Any) -> str:
     if get_args(kind):
         return in_words(get_args(kind)[0])
     return _WORDS[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedServer:
+    """The server that this device was paired with."""
+
+    server: str
+    """Its address."""
+    token: str = field(repr=False)
+    certificate: str = field(repr=False)
+    """The only accepted certificate, as PEM; empty: an authority vouches for it."""
+    user: str
+    """Whose device the server takes this one for."""
+    name: str
+    """What the server calls it."""
+
+
+def read_paired(folder: Path) -> PairedServer | None:
+    """The paired server; None if the file is absent.
+
+    Raises:
+        InvalidSettingsError: the file cannot be read.
+        StoreLockedError: it is sealed, and the store's key is not to be had.
+    """
+    path = folder / PAIRED_NAME
+    if not path.is_file():
+        return None
+    try:
+        said = json.loads(read_file(path, PAIRED, folder / STORE_NAME))
+        values = {one.name: said[one.name] for one in fields(PairedServer)}
+        if not all(isinstance(value, str) for value in values.values()):
+            raise TypeError
+        return PairedServer(**values)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InvalidSettingsError(
+            f"{path} cannot be read: remove it ('specsteer unpair'), and pair again"
+        ) from error
+
+
+def write_paired(folder: Path, paired: PairedServer) -> None:
+    """Keep a paired server in place of the one before; sealed with the store."""
+    data = f"{json.dumps(asdict(paired))}\n".encode()
+    write_file(folder / PAIRED_NAME, data, PAIRED, folder / STORE_NAME)
+
+
+def remove_paired(folder: Path) -> bool:
+    """Forget the server; whether there was one."""
+    path = folder / PAIRED_NAME
+    there = path.exists()
+    path.unlink(missing_ok=True)
+    return there

@@ -1,20 +1,25 @@
-"""The application: OpenAI's routes for one person, behind a token that only programs of
-theirs know.
+"""The endpoint: OpenAI's routes for one person's programs, on loopback.
 
-A page in a browser cannot ask it: whatever names an origin is refused, but for origins
-that the person has named, and so is every host but this machine's own names, which a
+A page in a browser cannot ask it: a request that names an origin is refused, unless the
+person has named that origin, and so is every host but this machine's own names, which a
 page could have made its own (DNS rebinding).
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import logging
 import re
 import sys
+import threading
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -33,17 +38,224 @@ from decoding_core.errors import (
     StoppedError,
 )
 from decoding_core.foreign_text import one_line
-from edge_app.endpoint.asked import EndpointConfig, write_request
-from edge_app.endpoint.writing import VoiceTexts, Writes
-from models.openai_api.answers import described_model, error_body, model_list
+from edge_app.decoding.events import Emit, Event, Finished, Notice, Settled
+from edge_app.service.requests import WriteRequest
+from models.openai_api.answers import (
+    FinishReason,
+    Usage,
+    described_model,
+    error_body,
+    model_list,
+)
 from models.openai_api.responding import TextResponse
 from models.openai_api.schemas import (
     ChatBody,
+    ChatMessage,
     CompletionBody,
     InvalidBodyError,
     read_body,
 )
+from models.openai_api.stop_finder import StopFinder
+from models.prompts import TASKS
+from models.prompts import Request as Brief
 from personal_store.errors import StoreError
+
+NAME = "specsteer"
+"""The model that writes what `specsteer serve` was told to; `specsteer-review` and so
+on write a task of their own."""
+_SPEAKERS = {
+    "system": "",
+    "developer": "",
+    "user": "Asked before: ",
+    "assistant": "Written before: ",
+    "tool": "Looked up before: ",
+    "function": "Looked up before: ",
+}
+_SEEDS = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointConfig:
+    """What a request leaves open."""
+
+    template: WriteRequest
+    """Its method, length, history and so on."""
+    token: str
+    origins: frozenset[str] = frozenset()
+    """Whose pages may ask from a browser."""
+
+    @property
+    def names(self) -> list[str]:
+        """The models that a client may name."""
+        return [NAME, *(f"{NAME}-{task}" for task in TASKS)]
+
+
+def write_request(
+    body: ChatBody | CompletionBody, config: EndpointConfig
+) -> WriteRequest:
+    """The text that a body asks for.
+
+    Raises:
+        InvalidSettingsError: no request stands at its end.
+    """
+    words, notes = _parted(body)
+    if not words.strip():
+        raise InvalidSettingsError("the request is empty; say what the text should say")
+    template = config.template
+    task = body.model.removeprefix(NAME).removeprefix("-") or template.brief.task
+    settings = template.settings
+    if body.temperature is not None:
+        settings = replace(settings, temperature=body.temperature)
+    if body.top_p is not None:
+        settings = replace(settings, top_p=body.top_p)
+    if body.seed is not None:
+        settings = replace(settings, seed=body.seed % _SEEDS)
+    limit = body.limit or template.max_tokens
+    return replace(
+        template,
+        brief=Brief(words, task),
+        background=notes,
+        settings=settings,
+        max_tokens=limit,
+        # Whatever a program asks for, the history is not to be pushed out by it.
+        reserved=min(limit, template.max_tokens),
+    )
+
+
+def _parted(body: ChatBody | CompletionBody) -> tuple[str, str]:
+    """The request, and the private notes."""
+    if isinstance(body, CompletionBody):
+        return body.words, ""
+    *before, last = body.messages
+    if last.role != "user":
+        raise InvalidSettingsError("the last message must be the user's: the request")
+    return last.words, _notes(before)
+
+
+def _notes(messages: Sequence[ChatMessage]) -> str:
+    return "\n\n".join(
+        f"{_SPEAKERS[one.role]}{one.words.strip()}"
+        for one in messages
+        if one.words.strip()
+    )
+
+
+WAITING = 8
+"""Requests that may wait for their turn."""
+
+
+class Writes(Protocol):
+    """What the endpoint needs of the writing service."""
+
+    def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
+        """Write a text, as `service.requests.Service` has it."""
+
+
+@dataclass(slots=True, eq=False)
+class VoiceText:
+    """One text, while it is written."""
+
+    request: WriteRequest
+    stops: StopFinder
+    stop: threading.Event
+    finish: FinishReason = "length"
+    count: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens that were written. Those that were read are not told: their
+        number would say how much of the history was."""
+        return Usage(0, self.count)
+
+
+class VoiceTexts:
+    """Writes texts for other programs, one after the other."""
+
+    def __init__(self, service: Writes, say: Callable[[str], None]) -> None:
+        """`say` shows the person a sentence, such as that the server is gone."""
+        self._service = service
+        self._say = say
+        self._turn = asyncio.Lock()
+        self._asked = 0
+        self._running: set[VoiceText] = set()
+
+    def __len__(self) -> int:
+        return self._asked
+
+    def stop(self) -> None:
+        """End the text that is being written."""
+        for text in self._running:
+            text.stop.set()
+
+    @asynccontextmanager
+    async def begun(
+        self, request: WriteRequest, stops: Sequence[str]
+    ) -> AsyncIterator[VoiceText]:
+        """A text, once it has its turn, while the block runs.
+
+        Raises:
+            CloudBusyError: too many wait.
+        """
+        if self._asked > WAITING:
+            raise CloudBusyError("too many texts wait to be written", 5.0)
+        self._asked += 1
+        try:
+            async with self._turn:
+                yield VoiceText(request, StopFinder(stops), threading.Event())
+        finally:
+            self._asked -= 1
+
+    async def write(self, text: VoiceText) -> AsyncGenerator[str, None]:
+        """Pieces of the text as they are settled; raises what the service does."""
+        loop = asyncio.get_running_loop()
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+
+        def emit(event: Event | None) -> None:
+            loop.call_soon_threadsafe(events.put_nowait, event)
+
+        def work() -> None:
+            try:
+                self._service.write(text.request, emit, text.stop)
+            finally:
+                emit(None)
+
+        writing = asyncio.create_task(asyncio.to_thread(work))
+        self._running.add(text)
+        try:
+            while (event := await events.get()) is not None:
+                if piece := self._taken(event, text):
+                    yield piece
+            await writing
+            if rest := text.stops.rest():
+                yield rest
+        finally:
+            text.stop.set()
+            self._running.discard(text)
+            # The next text must not begin before this one has let the service go.
+            await asyncio.wait({writing})
+            if not writing.cancelled():
+                writing.exception()  # it was raised above, or nobody reads any more
+
+    def _taken(self, event: Event, text: VoiceText) -> str:
+        """What an event adds to the text."""
+        if isinstance(event, Notice):
+            self._say(event.text)
+        ended = text.stops.found
+        if ended:
+            return ""
+        if isinstance(event, Finished):
+            if event.reason == "stopped":
+                raise StoppedError("the text was stopped")
+            text.finish = "stop" if event.reason in ("end", "refused") else "length"
+        if not isinstance(event, Settled):
+            return ""
+        text.count += len(event.tokens)
+        piece = text.stops.push("".join(token.text for token in event.tokens))
+        if text.stops.found:
+            text.finish = "stop"
+            text.stop.set()
+        return piece
+
 
 _PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -233,3 +445,67 @@ def _error(status: int, words: str, code: str, field: str | None = None) -> Resp
 def _unknown_model() -> Response:
     words = "there is no such model here; /v1/models names those there are"
     return _error(404, words, "model_not_found", "model")
+
+
+LOOPBACK = "127.0.0.1"
+
+
+class EndpointServer(uvicorn.Server):
+    """uvicorn on loopback; it says where it listens, and ends the text that is being
+    written when it is stopped."""
+
+    def __init__(
+        self, app: Starlette, port: int, on_listening: Callable[[str], None]
+    ) -> None:
+        """Listen at `port`, any free one for 0; `on_listening` is told the address."""
+        config = uvicorn.Config(
+            app,
+            host=LOOPBACK,
+            port=port,
+            ws="none",
+            http="h11",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            h11_max_incomplete_event_size=16 << 10,
+            limit_concurrency=64,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=1,
+        )
+        super().__init__(config)
+        self._stop_texts = app.state.texts.stop
+        self._on_listening = on_listening
+
+    def listen(self) -> None:
+        """Run until stopped.
+
+        Raises:
+            InvalidSettingsError: the port cannot be had.
+        """
+        # What it logs may quote what was asked; its own complaints come as errors.
+        log = logging.getLogger("uvicorn.error")
+        log.addHandler(logging.NullHandler())
+        log.propagate = False
+        try:
+            self.run()
+        except SystemExit as error:
+            raise InvalidSettingsError(
+                f"port {self.config.port} of this machine cannot be had; choose "
+                "another with --port, or 0 for any"
+            ) from error
+
+    async def startup(self, sockets: object = None) -> None:
+        """Listen, and say so."""
+        del sockets
+        await super().startup()
+        port = self.servers[0].sockets[0].getsockname()[1]
+        self._on_listening(f"http://{LOOPBACK}:{port}/v1")
+
+    async def shutdown(self, sockets: object = None) -> None:
+        """End the text, then hang up."""
+        del sockets
+        self._stop_texts()
+        await super().shutdown()

@@ -48,7 +48,7 @@ from edge_app.retrieval.context import (
     Retrieved,
     title,
 )
-from edge_app.sample.filling import make_ready
+from edge_app.sample import make_ready
 from edge_app.service.answering import (
     addressed_brief,
     as_greeted,

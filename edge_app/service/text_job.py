@@ -1,7 +1,8 @@
-"""One text from its request to its last token."""
+"""One text from its request to its last token, and where a stretch of a text ends."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,18 +14,21 @@ from decoding_core.protocols import Method, Verifier
 from decoding_core.verifier import common_prefix, hold_text, read_text, role_of
 from edge_app.decoding.draw_account import DrawAccount
 from edge_app.decoding.events import (
+    Drafted,
     Emit,
+    Event,
     EventEmitter,
     FinishReason,
     Opened,
+    Settled,
     SourcesFound,
+    Token,
 )
 from edge_app.decoding.gate import Gate
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.session import Patience, VerifierSession
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.requests import WriteRequest
-from edge_app.service.span import SpanEnd
 from models.never_drawn import NeverDrawn
 from models.prompts import without_controls
 from models.running.interface import Model, TextSlots, Vocabulary
@@ -189,3 +193,75 @@ def as_read(prompts: Prompts, method: Method) -> Prompts:
             return replace(prompts, public_ids=prompts.private_ids)
         case "specialist":
             return prompts
+
+
+_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|(?<=\S)(?=\n)")
+_WHOLE = re.compile(r"[.!?…][\"'”’)\]]*$")
+_MORE_WORDS = 4
+"""So many words more than stood there are written at most of a part of a sentence."""
+
+
+class SpanEnd:
+    """Hears what is written, and tells it on up to the end of the stretch."""
+
+    def __init__(self, emit: Emit, instead_of: str, behind: str) -> None:
+        self._emit = emit
+        self._instead_of = instead_of.strip()
+        self._behind = behind
+        self._text = ""
+        self.reached = False
+        """Whether the stretch has ended."""
+
+    def hear(self, event: Event) -> None:
+        """Tell an event on; what is settled behind the end is left out."""
+        match event:
+            case Settled(tokens) if self._instead_of:
+                self._emit(Settled(self._kept(tokens)))
+            case Settled() | Drafted() if self.reached:
+                pass
+            case _:
+                self._emit(event)
+
+    def _kept(self, tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+        """Those of the tokens that stand before the end; a space that belongs to the
+        last is kept."""
+        if self.reached:
+            return ()
+        at = len(self._text)
+        self._text += "".join(token.text for token in tokens)
+        end = span_end(self._text, self._instead_of, self._behind)
+        if end is None:
+            return tokens
+        self.reached, kept = True, []
+        for token in tokens:
+            if at >= end:
+                break
+            kept.append(token)
+            at += len(token.text)
+        return tuple(kept)
+
+
+def span_end(text: str, instead_of: str, behind: str) -> int | None:
+    """How many letters of `text` stand in the place of `instead_of`; None: it goes on.
+    A sentence has ended when something stands behind it."""
+    stood = instead_of.strip()
+    if _WHOLE.search(stood) or not behind.strip() or behind.lstrip(" ")[:1] == "\n":
+        wanted = len(_ends(stood + "\n"))
+        found = _ends(text)
+        return found[wanted - 1] if len(found) >= wanted else None
+    stop = re.search(r"(?<=\S)\s*(?:[.!?…]+(?=\s)|\n)", text)
+    ends = [stop.start()] if stop else []
+    next_word = re.match(r"\W*(\w+)", behind)
+    if next_word:
+        word = re.escape(next_word[1])
+        again = re.search(rf"(?<=[\w,;:])\s+{word}(?=\W)", text)
+        ends += [again.start()] if again else []
+    words = [found.end() for found in re.finditer(r"\w+(?=\W)", text)]
+    most = len(re.findall(r"\w+", stood)) + _MORE_WORDS
+    ends += words[most - 1 : most]
+    return min(ends, default=None)
+
+
+def _ends(text: str) -> list[int]:
+    """Where the sentences of a text end, lines without a full stop among them."""
+    return sorted({found.end() for found in _END.finditer(text)})

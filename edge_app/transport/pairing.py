@@ -24,7 +24,7 @@ from decoding_core.pairing import (
     device_proof,
     server_proof,
 )
-from edge_app.config.paired import PairedServer
+from edge_app.config.settings import PairedServer
 from edge_app.decoding.events import Emit
 from edge_app.transport.client import Connection, certificate_at
 

@@ -76,14 +76,14 @@ class Preferences:
         self.keymap, self.problems = resolved(self.keys)
 
     def keep_theme(self, name: str) -> None:
-        """Begin with this theme from now on; raises as `write_setting` does."""
+        """Begin with this theme from now on; raises as `write_settings` does."""
         if name != self.theme:
             self.keep("theme", name)
             self.theme = name
 
     def keep_keys(self, action: str, keys: str | None) -> list[str]:
         """Give an action these keys, None for its usual ones; what changes besides, as
-        sentences. Raises as `write_setting` does."""
+        sentences. Raises as `write_settings` does."""
         changed = {name: value for name, value in self.keys.items() if name != action}
         if keys is not None:
             changed[action] = keys
@@ -100,6 +100,6 @@ class Preferences:
             StoreLockedError, OSError: the file cannot be written.
         """
         # tomlkit takes long to import, which the first paint does without.
-        from edge_app.config.settings_file import write_setting
+        from edge_app.config.settings import write_settings
 
-        return write_setting(name, value, self.path)
+        return write_settings({name: value}, self.path)

@@ -19,7 +19,7 @@ from hostile_world import (
 )
 
 import edge_app.cli
-from edge_app.commands import installed
+from edge_app import cli as installed
 from edge_app.config.settings import ledger_path, settings_path, store_path
 from edge_app.privacy.ledger import Ledger
 from edge_app.service.profiles import Profile, keep_profile, profile_path
@@ -295,7 +295,7 @@ def test_a_hostile_server(status, world):
 def test_a_hostile_mail_server(fine, folder, world, monkeypatch):
     """Its refusals, and the names of its folders."""
     monkeypatch.setattr(
-        "edge_app.commands.import_imap._from_keyring", lambda *_: "right"
+        "edge_app.commands.import_texts._from_keyring", lambda *_: "right"
     )
     with spiteful_mail(*fine) as port:
         server = f"127.0.0.1:{port}"

@@ -30,7 +30,7 @@ COMMANDS = """
 import json, sys
 from edge_app import cli
 from edge_app.service import service
-from edge_app.commands import status
+from edge_app.commands import texts as status
 from hostile_world import HostileDesk
 from edge_app.config.settings import settings_path
 from tests.hostile import HOSTILE

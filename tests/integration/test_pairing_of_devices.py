@@ -22,8 +22,12 @@ from decoding_core.errors import (
 )
 from decoding_core.pairing import Code, Invitation
 from edge_app.commands.service_config import service_config
-from edge_app.config.paired import PairedServer, read_paired, write_paired
-from edge_app.config.settings import read_settings
+from edge_app.config.settings import (
+    PairedServer,
+    read_paired,
+    read_settings,
+    write_paired,
+)
 from edge_app.privacy.ledger import read_ledger
 from edge_app.transport import client
 from edge_app.transport.client import Connection

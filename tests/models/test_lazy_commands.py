@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import cloud_api.cli
 import edge_app.cli
-from edge_app.commands.write import command as write
+from edge_app.commands.write import write_command as write
 from models.lazy_commands import SHOWN, Command, Group
 from tools.pages import below
 

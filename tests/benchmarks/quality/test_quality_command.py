@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from benchmarks.quality import bench_quality as module
 from benchmarks.quality import lab
 from decoding_core.methods import available
+from edge_app import cli as installed
 from edge_app.cli import cli
-from edge_app.commands import installed
 from personal_store.extras import how_to_add
 from tests.models.running.test_llama_reranker import write_reranker
 from tools import pages

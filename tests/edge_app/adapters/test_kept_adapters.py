@@ -8,7 +8,7 @@ import pytest
 from decoding_core.errors import InvalidSettingsError
 from edge_app.adapters import kept
 from edge_app.adapters.kept import named, training_alone, wanted
-from edge_app.adapters.texts import TextChoice, divided
+from edge_app.adapters.training import TextChoice, divided
 from edge_app.config.settings import store_path
 from edge_app.evaluation.cases import CasesError
 from personal_store import Store, import_source

@@ -193,7 +193,7 @@ def test_forgetting_offers_to_delete_an_adapter(
         return answer or "forgotten" in question
 
     monkeypatch.setattr("edge_app.commands.forget.confirm", confirm)
-    monkeypatch.setattr("edge_app.commands.selecting.confirm", confirm)
+    monkeypatch.setattr("edge_app.commands.options.confirm", confirm)
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
     done = run("forget", "1")
     assert done.exit_code == 0, done.stderr

@@ -8,14 +8,16 @@ import pytest
 
 from edge_app.commands import serve
 from edge_app.commands.app import draft_journals
-from edge_app.config.paired import PairedServer, read_paired, write_paired
 from edge_app.config.settings import (
+    PairedServer,
     ledger_path,
+    read_paired,
     read_settings,
     settings_path,
     store_path,
+    write_paired,
+    write_settings,
 )
-from edge_app.config.settings_file import write_method
 from edge_app.decoding.events import Sent
 from edge_app.privacy.ledger import Ledger, SpentToday, read_ledger, spent_path
 from edge_app.service.profiles import Profile, keep_profile, profile_path, read_profile
@@ -88,7 +90,7 @@ def test_what_lies_beside_an_encrypted_store_is_encrypted_with_it(filled, passph
     assert filled("store", "encrypt").exit_code == 0
     assert holding(WORD) == []
     add(sent(b"another"))
-    write_method({"strength": 1.5})
+    write_settings({"method.strength": 1.5})
     assert [one.payload for one in read_ledger(ledger_path())] == [
         WORD.encode(),
         b"another",

@@ -13,9 +13,9 @@ import zipfile
 
 import pytest
 
-from edge_app.commands import import_auto, import_imap, import_watch
-from edge_app.commands import progress as progress_module
-from edge_app.commands.progress import Progress
+from edge_app.commands import import_texts
+from edge_app.commands import terminal as progress_module
+from edge_app.commands.terminal import Progress
 from edge_app.config.settings import store_path
 from edge_app.service.import_plan import import_noted
 from personal_store import SourceError, Store
@@ -133,8 +133,8 @@ def test_whose_mail_it_takes_it_for_is_said_before_it_asks(run, tmp_path):
 
 @pytest.mark.parametrize("answer", [True, False])
 def test_on_a_terminal_it_asks(run, takeout, monkeypatch, answer):
-    monkeypatch.setattr(import_auto, "_is_terminal", lambda: True)
-    monkeypatch.setattr(import_auto.click, "confirm", lambda *_, **__: answer)
+    monkeypatch.setattr(import_texts, "_is_terminal", lambda: True)
+    monkeypatch.setattr(import_texts.click, "confirm", lambda *_, **__: answer)
 
     result = run("import", "auto", takeout)
 
@@ -173,12 +173,12 @@ def test_nothing_that_is_known_is_one_sentence(run, tmp_path):
 WATCH = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
-from edge_app.commands import import_watch
+from edge_app.commands import import_texts
 from personal_store.ingest import watching
-def looking(rounds, look=import_watch._next):
+def looking(rounds, look=import_texts._next):
     print("looking", file=sys.stderr, flush=True)
     return look(rounds)
-import_watch._next = looking
+import_texts._next = looking
 watching.settled.__defaults__ = (0.05, *watching.settled.__defaults__[1:])
 from edge_app.cli import main
 sys.argv = ["specsteer", "import", *sys.argv[1:], "--watch"]
@@ -223,8 +223,8 @@ def test_what_was_imported_counts_however_soon_it_is_stopped(
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(import_auto, "show_report", stop)
-    monkeypatch.setattr(import_watch, "show_report", stop)
+    monkeypatch.setattr(import_texts, "show_report", stop)
+    monkeypatch.setattr(import_texts, "show_report", stop)
     monkeypatch.setattr(watching.settled, "__defaults__", (0.0, lambda _: None))
     result = run("import", *kind, tmp_path, "--watch")
 
@@ -355,7 +355,7 @@ def test_a_password_comes_from_the_keyring(run, monkeypatch):
         told.append(login)
         raise SourceError(f"refused {login}.")
 
-    monkeypatch.setattr(import_imap.imap, "connected", connected)
+    monkeypatch.setattr(import_texts.imap, "connected", connected)
 
     result = run("import", "imap", "a@example.org", "--server", "127.0.0.1:1143")
 

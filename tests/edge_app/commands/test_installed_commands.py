@@ -7,8 +7,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from edge_app import cli as installed
 from edge_app.cli import cli
-from edge_app.commands import installed
 
 
 @click.command("hello")

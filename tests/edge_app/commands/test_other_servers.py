@@ -15,7 +15,7 @@ from decoding_core.errors import (
 )
 from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
-from edge_app.commands import doctor
+from edge_app.commands import program
 from edge_app.config.settings import Settings
 from edge_app.transport.client import Connection
 from edge_app.transport.verifier import CloudVerifier
@@ -123,7 +123,7 @@ def test_doctor_takes_no_other_answer_for_a_server(other, home, status, body, wo
     other.answer = (status, body)
     settings = Settings(server=other.url, token="t", token_in_clear=True)
     with pytest.raises((CloudRefusedError, DecodingError), match=words):
-        doctor._server(settings)
+        program._server(settings)
 
 
 @pytest.mark.parametrize("server", ["127.0.0.1", "localhost"])
@@ -132,7 +132,7 @@ def test_doctor_sends_no_token_in_clear_unasked(other, home, server):
     address = other.url.replace("127.0.0.1", server)
     (home / "cloud-token").write_text("the-token-of-this-machine")
     with pytest.raises(InvalidSettingsError, match="--token-in-clear"):
-        doctor._server(Settings(server=address))
+        program._server(Settings(server=address))
     assert other.seen == []
 
 

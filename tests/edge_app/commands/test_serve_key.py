@@ -6,7 +6,7 @@ import pytest
 
 from base.owner_only import exposure
 from edge_app.commands.serve import kept_key, key_path
-from edge_app.endpoint.server import EndpointServer
+from edge_app.endpoint.app import EndpointServer
 from edge_app.service.service import WritingService
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from edge_app.commands.chart import bars
+from edge_app.commands.terminal import bars
 from edge_app.config.settings import store_path
 from personal_store import Store
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from decoding_core.errors import CloudRefusedError, CloudUnreachableError, EngineError
-from edge_app.commands import output, write
+from edge_app.commands import output, terminal, write
 from edge_app.decoding.events import (
     Finished,
     HeldBack,
@@ -140,16 +140,16 @@ def test_nothing_is_underlined_in_a_pipe(run, service):
 
 
 @pytest.mark.parametrize(
-    ("terminal", "no_color", "styled"),
+    ("is_terminal", "no_color", "styled"),
     [(True, None, True), (True, "", True), (True, "1", False), (False, None, False)],
 )
-def test_no_color_is_obeyed(monkeypatch, terminal, no_color, styled):
+def test_no_color_is_obeyed(monkeypatch, is_terminal, no_color, styled):
     """On a terminal redrawn words are underlined, unless NO_COLOR says otherwise."""
-    stdout = SimpleNamespace(isatty=lambda: terminal)
-    monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=stdout))
+    stdout = SimpleNamespace(isatty=lambda: is_terminal)
+    monkeypatch.setattr(terminal, "sys", SimpleNamespace(stdout=stdout))
     if no_color is not None:
         monkeypatch.setenv("NO_COLOR", no_color)
-    assert output.may_style() is styled
+    assert terminal.may_style() is styled
 
 
 def test_plain_is_a_line_per_sentence(run, service):

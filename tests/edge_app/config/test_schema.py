@@ -6,8 +6,7 @@ import pytest
 
 from decoding_core.errors import InvalidSettingsError
 from edge_app.config.schema import list_settings
-from edge_app.config.settings import read_settings
-from edge_app.config.settings_file import write_setting
+from edge_app.config.settings import read_settings, write_settings
 
 
 def by_name(path, **options):
@@ -68,9 +67,9 @@ def test_a_setting_is_written_beside_the_others_and_taken_out_again(tmp_path):
     path.write_text("# mine\nexact = true\n\n[method]\ntop_p = 0.5\n")
     before = path.read_text()
 
-    write_setting("keys.draft", "ctrl+b", path)
-    write_setting("method.strength", 1.5, path)
-    write_setting("theme", "nord", path)
+    write_settings({"keys.draft": "ctrl+b"}, path)
+    write_settings({"method.strength": 1.5}, path)
+    write_settings({"theme": "nord"}, path)
 
     settings = read_settings(path)
     assert settings.keys == {"draft": "ctrl+b"}
@@ -78,8 +77,8 @@ def test_a_setting_is_written_beside_the_others_and_taken_out_again(tmp_path):
     assert settings.theme == "nord"
     assert path.read_text().startswith("# mine\nexact = true\n")
     for name in ("keys.draft", "method.strength", "theme"):
-        write_setting(name, None, path)
+        write_settings({name: None}, path)
     assert path.read_text().replace("[keys]\n", "").strip() == before.strip()
     with pytest.raises(InvalidSettingsError, match="strength must lie between"):
-        write_setting("method.strength", -1.0, path)
+        write_settings({"method.strength": -1.0}, path)
     assert "strength" not in path.read_text()

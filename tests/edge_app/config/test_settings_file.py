@@ -5,8 +5,7 @@ import stat
 import pytest
 
 from decoding_core.errors import InvalidSettingsError
-from edge_app.config.settings import read_settings
-from edge_app.config.settings_file import write_method
+from edge_app.config.settings import read_settings, write_settings
 
 FILE = """# my settings
 server = "http://box:8765"   # the box under the stairs
@@ -26,7 +25,9 @@ def test_other_lines_and_comments_stay(tmp_path, ends):
     path = tmp_path / "settings.toml"
     path.write_bytes(FILE.replace("\n", ends).encode())
     path.chmod(0o640)
-    assert write_method({"strength": 1.5, "threshold": 0.1}, path) == path
+    assert (
+        write_settings({"method.strength": 1.5, "method.threshold": 0.1}, path) == path
+    )
     before = FILE.replace("\n", ends).splitlines(keepends=True)
     after = path.read_bytes().decode().splitlines(keepends=True)
     assert after[:7] == before[:7]
@@ -42,7 +43,7 @@ def test_other_lines_and_comments_stay(tmp_path, ends):
 
 def test_a_file_that_was_not_there(home):
     """The one that everything reads; nobody else may."""
-    path = write_method({"strength": 0.5})
+    path = write_settings({"method.strength": 0.5})
     assert path.parent == home
     assert read_settings().method.strength == 0.5
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -52,17 +53,17 @@ def test_a_table_in_one_line(tmp_path):
     """As TOML allows."""
     path = tmp_path / "settings.toml"
     path.write_text("method = { strength = 2.0, temperature = 0 }\n")
-    write_method({"strength": 1.5}, path)
+    write_settings({"method.strength": 1.5}, path)
     assert path.read_text() == "method = { strength = 1.5, temperature = 0 }\n"
 
 
 @pytest.mark.parametrize(
     ("before", "changes"),
     [
-        ("[method\n", {"strength": 1.0}),
-        ("method = 3\n", {"strength": 1.0}),
-        ("", {"strength": -1.0}),
-        ("", {"no_such": 1.0}),
+        ("[method\n", {"method.strength": 1.0}),
+        ("method = 3\n", {"method.strength": 1.0}),
+        ("", {"method.strength": -1.0}),
+        ("", {"method.no_such": 1.0}),
     ],
 )
 def test_nothing_is_written_that_could_not_be_read(tmp_path, before, changes):
@@ -70,7 +71,7 @@ def test_nothing_is_written_that_could_not_be_read(tmp_path, before, changes):
     path = tmp_path / "settings.toml"
     path.write_text(before)
     with pytest.raises(InvalidSettingsError):
-        write_method(changes, path)
+        write_settings(changes, path)
     assert path.read_text() == before
     assert [file.name for file in tmp_path.iterdir()] == ["settings.toml"]
 
@@ -80,6 +81,6 @@ def test_a_link_stays_a_link(tmp_path):
     real, link = tmp_path / "real.toml", tmp_path / "settings.toml"
     real.write_text("")
     link.symlink_to(real)
-    write_method({"strength": 1.5}, link)
+    write_settings({"method.strength": 1.5}, link)
     assert link.is_symlink()
     assert "strength = 1.5" in real.read_text()

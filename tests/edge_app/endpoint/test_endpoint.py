@@ -18,10 +18,13 @@ from decoding_core.errors import (
 from decoding_core.settings import MethodSettings
 from edge_app.cli import cli
 from edge_app.decoding.events import Finished, Notice, Settled, Statistics, Token
-from edge_app.endpoint import writing
-from edge_app.endpoint.app import create_endpoint
-from edge_app.endpoint.asked import EndpointConfig, write_request
-from edge_app.endpoint.server import EndpointServer
+from edge_app.endpoint import app as writing
+from edge_app.endpoint.app import (
+    EndpointConfig,
+    EndpointServer,
+    create_endpoint,
+    write_request,
+)
 from edge_app.service.requests import WriteRequest
 from models.openai_api.schemas import ChatBody, CompletionBody
 from models.prompts import Request

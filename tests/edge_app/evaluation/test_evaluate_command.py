@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from evaluation_helpers import SAYINGS, user
 
 from edge_app.cli import cli
-from edge_app.commands import evaluate
+from edge_app.commands import measuring
 from edge_app.evaluation.pair import Pair
 
 
@@ -133,7 +133,7 @@ def test_a_stop_shows_what_was_measured(run, written, tmp_path, monkeypatch):
         return measured
 
     def stoppable():
-        from edge_app.commands.stopping import stoppable as real
+        from edge_app.commands.terminal import stoppable as real
 
         class Watched:
             def __enter__(self):
@@ -147,7 +147,7 @@ def test_a_stop_shows_what_was_measured(run, written, tmp_path, monkeypatch):
         return Watched()
 
     monkeypatch.setattr(Pair, "measure", measure_one)
-    monkeypatch.setattr(evaluate, "stoppable", stoppable)
+    monkeypatch.setattr(measuring, "stoppable", stoppable)
     path, out = written("a.jsonl", user("u1"), user("u2")), tmp_path / "out.json"
     result = run(path, "--strength", 1, "--json", out)
     assert result.exit_code == 130
@@ -175,10 +175,11 @@ def test_nothing_that_measures_can_open_a_connection():
 
 
 @pytest.mark.parametrize(
-    "option", [name for one in evaluate.command.params for name in one.opts[:1]]
+    "option",
+    [name for one in measuring.evaluate_command.params for name in one.opts[:1]],
 )
 def test_every_option_is_explained(option):
     """On the page of the command; where paths go, too."""
-    page = Path(evaluate.__file__).parents[2] / "docs" / "evaluate.md"
+    page = Path(measuring.__file__).parents[2] / "docs" / "evaluate.md"
     expected = f"| `{option}` |" if option.startswith("--") else "A path is"
     assert expected in page.read_text("utf-8")

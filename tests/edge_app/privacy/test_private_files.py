@@ -11,10 +11,9 @@ from cloud_api.auth import stored_token
 from cloud_api.errors import ServerError
 from cloud_api.run import Doorway, _say, check_announce
 from decoding_core.errors import InvalidSettingsError
-from edge_app.commands import doctor
+from edge_app.commands import program
 from edge_app.commands.serve import kept_key
-from edge_app.config.settings import Settings, settings_path, store_path
-from edge_app.config.settings_file import write_method
+from edge_app.config.settings import Settings, settings_path, store_path, write_settings
 from edge_app.decoding.events import Received
 from edge_app.evaluation import as_json
 from edge_app.privacy.ledger import Ledger
@@ -65,8 +64,8 @@ MAKERS = {
     "store": lambda folder: Store.open(folder / "far" / "down" / "store.db").close(),
     "lock": lambda folder: lock(folder / "store.db"),
     "ledger": lambda folder: write_ledger(folder / "ledger.jsonl"),
-    "settings": lambda folder: write_method(
-        {"strength": 1.0}, folder / "settings.toml"
+    "settings": lambda folder: write_settings(
+        {"method.strength": 1.0}, folder / "settings.toml"
     ),
     "token": stored_token,
     "announced": lambda folder: announce(folder / "address.json"),
@@ -143,10 +142,10 @@ def test_doctor_tells_what_others_can_read(home, tmp_path):
     settings_path().write_text("token = 'secret'\n")
     settings_path().chmod(0o644)
     Store.open(store_path()).close()
-    assert "your eyes alone" in doctor._folder(Settings())
+    assert "your eyes alone" in program._folder(Settings())
     home.chmod(0o755)
     with pytest.raises(InvalidSettingsError) as caught:
-        doctor._folder(Settings())
+        program._folder(Settings())
     told = str(caught.value)
     assert f"{home} can be read by other users" in told
     assert f"{settings_path()} can be read by other users" in told
@@ -154,15 +153,15 @@ def test_doctor_tells_what_others_can_read(home, tmp_path):
     assert "store.db" not in told
     home.chmod(0o777)
     with pytest.raises(InvalidSettingsError, match="can be changed by other users"):
-        doctor._folder(Settings())
+        program._folder(Settings())
     home.chmod(0o700)
     settings_path().rename(tmp_path / "dotfile")
     settings_path().symlink_to(tmp_path / "dotfile")
     with pytest.raises(InvalidSettingsError, match=r"settings\.toml can be read"):
-        doctor._folder(Settings())
+        program._folder(Settings())
 
 
 def test_doctor_tells_of_a_folder_of_somebody_else(home, monkeypatch):
     monkeypatch.setattr("base.owner_only.os.geteuid", lambda: os.getuid() + 1)
     with pytest.raises(InvalidSettingsError, match="belongs to another user"):
-        doctor._folder(Settings())
+        program._folder(Settings())

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from edge_app import sample
-from edge_app.sample import filling
-from edge_app.sample.filling import make_ready
+from edge_app.sample import make_ready
 from personal_store import Store, import_source
 from personal_store.errors import StoreBusyError
 from personal_store.ingest.guards import importing_alone
@@ -255,7 +254,7 @@ def test_reviews_have_the_shape_of_a_takeout(places):
 FILL = """
 import sys
 from pathlib import Path
-from edge_app.sample.filling import make_ready
+from edge_app.sample import make_ready
 from personal_store import Store
 print("ready", flush=True)
 sys.stdin.readline()
@@ -296,7 +295,7 @@ def test_who_finds_the_store_being_filled_waits(tmp_path, monkeypatch, whole):
             if len(waits) == 3:
                 other.close()
 
-        monkeypatch.setattr(filling.time, "sleep", wait)
+        monkeypatch.setattr(sample.time, "sleep", wait)
         make_ready(store)
         assert waits == [0, 0, 0]
         assert kept(store) == whole
@@ -304,7 +303,7 @@ def test_who_finds_the_store_being_filled_waits(tmp_path, monkeypatch, whole):
 
 def test_waiting_for_a_store_has_an_end(tmp_path, monkeypatch):
     """It is said what is in the way."""
-    monkeypatch.setattr(filling, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sample, "_PATIENCE", 0.0)
     busy = pytest.raises(StoreBusyError, match="is running since")
     with Store.open(tmp_path / "sample.db") as store, importing_alone(store.path), busy:
         make_ready(store)

@@ -3,7 +3,7 @@
 import pytest
 
 from edge_app.decoding.events import Drafted, Settled, Token
-from edge_app.service.span import SpanEnd, span_end
+from edge_app.service.text_job import SpanEnd, span_end
 
 LETTER = "Dear Ana,\n\nThank you. I come at 3.14 pm! Do you?\n\nLove"
 

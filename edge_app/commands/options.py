@@ -1,17 +1,22 @@
-"""Options that say which texts are meant, and a look before anything is done."""
+"""Options that several commands have, what a shell completes for them, and a look
+at the chosen texts before anything is done."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from decoding_core.foreign_text import one_line
-from edge_app.commands.progress import Progress
+from edge_app.commands.terminal import Progress
+from edge_app.config.settings import store_path
 from models.asking import confirm
 from personal_store import Store
 from personal_store.errors import StoreError
@@ -118,3 +123,47 @@ def _with(options: Sequence[Callable[[Any], Any]], command: _Command) -> _Comman
 
 def _day(value: datetime | None) -> Any:
     return None if value is None else value.date()
+
+
+_MOST_COMPLETIONS = 50
+"""Completions that a terminal shows at once."""
+_PLAIN = re.compile(r"[\w/][\w.+@/:-]*")
+"""What a shell inserts into the line without a meaning of its own: addresses and names
+come from mail and files, and `$(...)` in one would be executed."""
+
+
+def complete_people(
+    ctx: click.Context, param: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Addresses in the store whose name or address has a word that begins so. A store
+    that is locked or absent completes nothing."""
+    del ctx, param
+    found: dict[str, CompletionItem] = {}
+    path, begun = store_path(), typed.casefold()
+    with suppress(StoreError, OSError):
+        if path.is_file():
+            from personal_store import Store  # SQLite takes 50 ms to load
+
+            with Store.open(path) as store:
+                for name, address in store.correspondents():
+                    words = f"{name} {address}".casefold().split()
+                    if not _PLAIN.fullmatch(address):
+                        continue
+                    if any(word.startswith(begun) for word in words):
+                        item = CompletionItem(address, help=one_line(name) or None)
+                        found.setdefault(address, item)
+    return list(found.values())[:_MOST_COMPLETIONS]
+
+
+def complete_models(
+    ctx: click.Context, param: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Names of models of this machine that begin so, else files."""
+    del ctx, param
+    from models.local.finding import found_models
+
+    every = (one.name for one in found_models() if _PLAIN.fullmatch(one.name))
+    names = [name for name in every if name.startswith(typed)]
+    if names:
+        return [CompletionItem(name) for name in names[:_MOST_COMPLETIONS]]
+    return [CompletionItem(typed, type="file")]

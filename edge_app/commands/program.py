@@ -1,0 +1,375 @@
+"""`specsteer doctor`, `completion` and `purge`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from base.locks import lock
+from base.owner_only import exposure
+from decoding_core.errors import DecodingError, InvalidSettingsError
+from decoding_core.foreign_text import one_line
+from edge_app.config.settings import Settings, read_settings, store_path
+from models.asking import confirm
+from models.folders import WRITER_VARIABLE, WRITERS, state_folder
+from models.lazy_commands import Command
+from personal_store import Store
+from personal_store.database import keys
+from personal_store.errors import StoreError
+from personal_store.files.private_files import shred
+from personal_store.ingest.guards import in_words
+from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
+
+_PRIVATE = (
+    *(
+        "settings.toml",
+        "store*",
+        "sample*",
+        "ledger*",
+        "cloud-token",
+        "engine-*",
+        "people*",
+        "paired*",
+        "serve-key*",
+    ),
+)
+"""What is ours in the state folder, which may hold other things as well."""
+
+
+@click.command("doctor", cls=Command)
+def doctor_command() -> None:
+    """Check that everything works on this machine; exit status 1 if not."""
+    try:
+        settings, sound = read_settings(), True
+    except (DecodingError, StoreError) as error:
+        settings, sound = Settings(), False
+        _say("settings", str(error), sound=False)
+    checks: dict[str, Callable[[Settings], str]] = {
+        "python": lambda _: f"{platform.python_version()} on {platform.machine()}",
+        "llama.cpp": _library,
+        "accelerator": _accelerator,
+        "extra buffers": _extra_buffers,
+        "models": _models,
+        "threads": _threads,
+        "folder": _folder,
+        "store": _store,
+        "server": _server,
+    }
+    for name, check in checks.items():
+        try:
+            words, works = check(settings), True
+        except (DecodingError, StoreError, OSError) as error:
+            words, works = str(error), False
+        _say(name, words, sound=works)
+        sound &= works
+    sys.exit(0 if sound else 1)
+
+
+def _say(name: str, words: str, *, sound: bool) -> None:
+    click.echo(f"{'ok ' if sound else 'BAD'}  {name:14}{one_line(words)}")
+
+
+def _library(_: Settings) -> str:
+    from models.engines.llama_cpp import load_library
+
+    library = load_library()
+    features = library.llama_print_system_info().decode().replace(" = 1", "")
+    return f"llama-cpp-python {library.__version__}; {features.strip(' |')}"
+
+
+def _accelerator(settings: Settings) -> str:
+    from models.running.accelerators import describe_accelerators
+
+    return describe_accelerators(settings.engine_settings())
+
+
+def _extra_buffers(_: Settings) -> str:
+    from models.running.probe import probe
+
+    answer = probe()
+    return f"{'on' if answer.works else 'off'}: {answer.reason}"
+
+
+def _models(settings: Settings) -> str:
+    from edge_app.commands.service_config import service_config
+    from models.catalogue import cards
+    from models.chat import describe_template
+    from models.local.pulled import check_pulled
+    from models.running.interface import check_one_vocabulary
+    from models.running.loading import load_model
+
+    chosen = service_config(settings)
+    for card in cards():
+        if card.path in (chosen.specialist, chosen.generalist):
+            card.check()
+    for path in (chosen.specialist, chosen.generalist):
+        check_pulled(path)
+    specialist = load_model(chosen.specialist, chosen.engine)
+    generalist = load_model(chosen.generalist, chosen.engine)
+    try:
+        check_one_vocabulary(specialist, generalist)
+        return (
+            f"{specialist.name} and {generalist.name}, "
+            f"vocabulary {specialist.vocabulary_id[:8]} of "
+            f"{specialist.vocabulary_size}; chat template: "
+            + describe_template(specialist.chat_template)
+        )
+    finally:
+        specialist.close()
+        generalist.close()
+
+
+def _threads(settings: Settings) -> str:
+    from edge_app.commands.service_config import service_config
+    from models.running.threads import describe_threads
+
+    if settings.threads is not None:
+        return f"{settings.threads} a model, as settings.toml says"
+    chosen = service_config(settings)
+    return describe_threads(chosen.specialist, has_server=bool(chosen.server))
+
+
+def _folder(_: Settings) -> str:
+    """The state folder and what lies in it are for their owner's eyes alone."""
+    folder = state_folder()
+    there = [path for pattern in _PRIVATE for path in sorted(folder.glob(pattern))]
+    # In a closed folder, nobody comes to a file that is open; a link leads out of it.
+    reachable = [p for p in there if exposure(folder) or p.is_symlink()]
+    exposed = {path: how for path in (folder, *reachable) if (how := exposure(path))}
+    if exposed:
+        paths = " ".join(shlex.quote(str(path)) for path in exposed)
+        raise InvalidSettingsError(
+            "; ".join(f"{path} {how}" for path, how in exposed.items())
+            + f". 'chmod go= {paths}' hides what is yours; what is another "
+            "user's does not belong here"
+        )
+    return f"{folder} is for your eyes alone"
+
+
+def _store(_: Settings) -> str:
+    with Store.open(store_path()) as store:
+        if is_untidy(store.db):
+            raise StoreError(UNTIDY)
+        return f"{store.counts()['own']} own texts in {store_path()}"
+
+
+def _server(settings: Settings) -> str:
+    from decoding_core.versions import SPOKEN, versions_in, which_to_update
+    from edge_app.commands.service_config import service_config
+    from edge_app.transport import check_token_goes_safely
+    from edge_app.transport.client import Connection
+
+    chosen = service_config(settings)
+    if not chosen.server:
+        return "none set; one is started on this machine when needed"
+    check_token_goes_safely(chosen.server, chosen.token, in_clear=chosen.token_in_clear)
+    connection = Connection(
+        chosen.server,
+        chosen.token,
+        lambda _: None,
+        certificate=chosen.certificate,
+    )
+    try:
+        connection.request("ready", "GET", "/readyz")
+        models = connection.request("models", "GET", "/v1/models")
+    finally:
+        connection.close()
+    if "generalist" not in models:
+        raise DecodingError(f"what answers at {chosen.server} is no SpecSteer server")
+    newest = models.get("version")
+    named = f"{models.get('oldest_version', newest)}-{newest}"
+    theirs = versions_in(named)
+    if theirs is not None and SPOKEN.common(theirs) is None:
+        raise DecodingError(f"{which_to_update(SPOKEN, theirs)} ({chosen.server})")
+    return f"{chosen.server} answers"
+
+
+_MOST = 50
+"""Completions that a terminal shows at once."""
+_PLAIN = re.compile(r"[\w/][\w.+@/:-]*")
+"""What a shell inserts into the line without a meaning of its own: addresses and names
+come from mail and files, and `$(...)` in one would be executed."""
+
+
+@click.command("completion", cls=Command)
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+def completion_command(shell: str) -> None:
+    """Print a script with which a shell completes commands, options and values.
+
+    \b
+        specsteer completion bash > \\
+            ~/.local/share/bash-completion/completions/specsteer
+        specsteer completion zsh > ~/.zfunc/_specsteer
+        specsteer completion fish > ~/.config/fish/completions/specsteer.fish
+
+    zsh needs 'fpath+=~/.zfunc' before 'compinit' in ~/.zshrc. A new shell has it.
+    """
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise InvalidSettingsError(f"nothing completes for {shell} here")
+    root = click.get_current_context().find_root().command
+    made = kind(root, {}, "specsteer", "_SPECSTEER_COMPLETE")
+    # Not click's own `source`, which asks the bash of this machine for its version.
+    click.echo(made.source_template % made.source_vars())
+
+
+_OURS = (
+    ("store.db*", "your letters"),
+    ("store-*", "your letters: backups and the written profile"),
+    ("sample*", "the sample letters"),
+    ("drafts", "drafts of the app"),
+    ("edit-*", "a draft that an editor had"),
+    (WRITERS, "letters, drafts and settings of others who write here"),
+    ("ledger.jsonl*", "the ledger of what left"),
+    ("privacy-spent.*", "what was told of your letters, by day"),
+    ("settings.toml*", "settings"),
+    ("allowed.txt*", "phrases that may leave"),
+    ("paired-server.json*", "the paired server and its token"),
+    ("serve-key*", "the key of 'specsteer serve'"),
+    ("adapters", "personal adapters"),
+    ("models", "models that were pulled"),
+    ("engine-*.json*", "what was measured of this machine"),
+    ("cloud*", "the server's settings, token and certificate"),
+    ("people*", "the server's people and devices"),
+    ("*.part*", "files that were not finished"),
+)
+"""Names in the state folder, as patterns, and what they are."""
+_NOT_SECRET = ("models", "engine-*.json*")
+"""Deleted without being overwritten: they tell nothing of anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A file or a folder of ours."""
+
+    path: Path
+    what: str
+    secret: bool = True
+
+
+@click.command("purge", cls=Command)
+@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def purge_command(dry_run: bool, yes: bool) -> None:
+    """Delete everything of ours on this machine: letters, drafts, ledger, settings,
+    models, and the store's key in the keyring.
+
+    Says what there is and asks before it deletes. What holds words of yours is
+    overwritten first. It cannot be undone: 'specsteer store export' saves the letters.
+    Texts that you saved elsewhere and the mailboxes that were read stay as they are.
+
+    \b
+        specsteer purge --dry-run
+        specsteer purge
+    """
+    folder = state_folder()
+    items = list(ours(folder))
+    stores = [store_path(), *folder.glob(f"{WRITERS}/*/{store_path().name}")]
+    locked = [store for store in stores if keys.in_keyring(store)]
+    if not items and not locked:
+        click.echo(f"there is nothing of ours in {one_line(str(folder))}")
+        return
+    click.echo(f"In {one_line(str(folder))}:")
+    for item in items:
+        click.echo(
+            f"  {one_line(item.path.name):<24} {_size(item.path):>9}  {item.what}"
+        )
+    if locked:
+        click.echo("and the store's key in the keyring of this machine")
+    if dry_run:
+        click.echo("nothing was deleted")
+        return
+    check_free(folder)
+    if not (yes or _agreed()):
+        raise click.exceptions.Exit(1)
+    faults = list(_delete(items))
+    for store in locked:
+        keys.forget_in_keyring(store)
+    for fault in faults:
+        click.echo(f"not deleted: {one_line(fault)}", err=True)
+    if faults:
+        raise click.exceptions.Exit(1)
+    if not os.environ.get("SPECSTEER_HOME") and not any(folder.iterdir()):
+        folder.rmdir()
+    click.echo(
+        "all of it is deleted; the program goes as it came, as by 'pip uninstall'"
+    )
+
+
+def ours(folder: Path) -> Iterator[Item]:
+    """What is ours in the state folder. The usual one holds nothing else, so all of it
+    is; one that a variable names may hold other things, which are let be."""
+    usual = not os.environ.get("SPECSTEER_HOME") or os.environ.get(WRITER_VARIABLE)
+    for path in sorted(folder.iterdir()):
+        what = next((what for name, what in _OURS if path.match(name)), "")
+        if what or usual:
+            secret = not any(path.match(name) for name in _NOT_SECRET)
+            yield Item(path, what or "something else in our folder", secret)
+
+
+def check_free(folder: Path) -> None:
+    """Raise InvalidSettingsError where a process of ours still works with a file."""
+    if sys.platform == "win32":
+        return  # no file that somebody has open can be deleted there
+    drafts = folder.glob("drafts/*.jsonl"), folder.glob(f"{WRITERS}/*/drafts/*.jsonl")
+    working = {
+        "the app has a draft open": [path for paths in drafts for path in paths],
+        "an import is running": [*folder.glob("store.db.lock")],
+        "a server works from here": [*folder.glob("cloud.lock")],
+    }
+    for what, paths in working.items():
+        for path in paths:
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                lock(handle)
+            except OSError as error:
+                raise InvalidSettingsError(
+                    f"{what}: end it first, then purge"
+                ) from error
+            finally:
+                os.close(handle)
+
+
+def _agreed() -> bool:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        click.echo("Nothing is deleted yet: add --yes to delete it.", err=True)
+        return False
+    if confirm("Delete all of this for good?"):
+        return True
+    click.echo("Nothing is deleted.", err=True)
+    return False
+
+
+def _delete(items: list[Item]) -> Iterator[str]:
+    """Delete the items; yields a sentence for each that cannot be."""
+    for item in items:
+        try:
+            if item.path.is_symlink():  # what it leads to is not ours to overwrite
+                item.path.unlink()
+            elif not item.path.is_dir():
+                (shred if item.secret else Path.unlink)(item.path)
+            else:
+                if item.secret:
+                    for path in sorted(item.path.rglob("*")):
+                        if path.is_file() and not path.is_symlink():
+                            shred(path)
+                shutil.rmtree(item.path)
+        except OSError as error:
+            yield f"{item.path}: {(error.strerror or str(error)).lower()}"
+
+
+def _size(path: Path) -> str:
+    if path.is_symlink():
+        return "a link"
+    files = [path] if not path.is_dir() else path.rglob("*")
+    return in_words(sum(one.lstat().st_size for one in files if one.is_file()))

@@ -1,0 +1,409 @@
+"""`specsteer search`, `show`, `status`, `me` and `profile`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from decoding_core.errors import InvalidSettingsError, StoppedError
+from decoding_core.foreign_text import legible, one_line
+from edge_app.commands.options import condition, filtering, outline
+from edge_app.commands.terminal import STOPPED, Progress, bars, heading, stoppable
+from edge_app.config.settings import (
+    Settings,
+    ledger_path,
+    read_settings,
+    sample_store_path,
+    settings_path,
+    store_path,
+)
+from edge_app.decoding.events import Event, Notice
+from edge_app.privacy.ledger import read_ledger
+from edge_app.retrieval.context import title
+from edge_app.sample import make_ready
+from models.asking import confirm
+from models.folders import state_folder
+from models.lazy_commands import Command, Group
+from personal_store import Passage, Store, StoreError
+from personal_store.extras import how_to_add
+from personal_store.ingest.guards import in_words
+from personal_store.lifecycle.forgetting import UNTIDY
+from personal_store.lifecycle.identities import (
+    add_identities,
+    identities,
+    remove_identities,
+    suggestions,
+)
+from personal_store.lifecycle.late_cleaning import clean_all_waiting
+from personal_store.lifecycle.raw_bodies import read
+from personal_store.lifecycle.selectors import outlines
+from personal_store.lifecycle.summary import Summary, summarise
+
+if TYPE_CHECKING:
+    from edge_app.service.profiles import Profile
+
+_EMPTY = {
+    False: "there is no text of yours in the store yet: 'specsteer import --help' says "
+    "how to give it some, and --sample searches the sample letters",
+    True: "there is no text by others in the store: they come with the mail you import",
+}
+_EXCERPT = 240
+_INDENT = " " * 8
+
+
+@click.command("search", cls=Command)
+@click.argument("query")
+@click.option("--received", is_flag=True, help="Search what others wrote to you.")
+@click.option("--sample", is_flag=True, help="Search the sample letters.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@filtering
+@click.option("--to", "recipient", help="Rank texts to this person higher.")
+@click.option("--explain", is_flag=True, help="Show what each score consists of.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+def search_command(explain: bool, as_json: bool, **options: Any) -> None:
+    """Find your own texts that match QUERY, best first.
+
+    Words are compared as they are, in any case: "boat" does not find "boats". What
+    stands in quotes is found as a phrase, and no text with a -word is shown. Texts that
+    say nearly the same are shown once. With --received, what others wrote is searched
+    instead; it is never imitated, but can be answered:
+
+    \b
+        specsteer search 'boat -harbour "next summer"'
+        specsteer search --person Ana --since 2024-01-01 "the boat"
+        specsteer search --received "invitation"
+        specsteer write --reply-to 812 "Say yes, gladly"
+    """
+    found, held = _found(**options)
+    for passage in found:
+        if as_json:
+            click.echo(json.dumps(asdict(passage), default=str))
+        else:
+            _show_found(passage, explain)
+    if not found:
+        click.echo("nothing matches" if held else _EMPTY[options["received"]], err=True)
+
+
+def _found(
+    query: str,
+    limit: int,
+    recipient: str | None,
+    received: bool,
+    sample: bool,
+    **options: Any,
+) -> tuple[list[Passage], int]:
+    """The texts, and among how many was looked."""
+    if received and recipient:
+        raise click.UsageError("--to is for texts of yours: use --person")
+    with (
+        Store.open(sample_store_path() if sample else store_path()) as store,
+        Progress("reading received texts") as progress,
+    ):
+        if sample:
+            make_ready(store)
+        found = store.find(
+            query,
+            limit=limit,
+            recipient=recipient,
+            which=condition(options),
+            received_ones=received,
+            progress=progress.show,
+        )
+        return found, store.counts()["received" if received else "own"]
+
+
+def _show_found(passage: Passage, explain: bool) -> None:
+    sender = f" from {passage.sender}" if passage.sender and not passage.own else ""
+    named = f"{passage.score:6.2f}  {passage.record_id}  {title(passage)}{sender}"
+    heading(one_line(named))
+    excerpt = " ".join(one_line(passage.text).split())
+    click.echo(_INDENT + excerpt[:_EXCERPT])
+    if explain:  # the sum that the score is: words 5.10 (pier 3.40, photos 1.70) + ...
+        words = ", ".join(f"{term} {part:.2f}" for term, part in passage.terms.items())
+        parts = [
+            f"words {score:.2f} ({words})"
+            if name == "bm25"
+            else f"{name.replace('_', ' ')} {score:.2f}"
+            for name, score in passage.score_parts.items()
+            if score
+        ]
+        click.echo(_INDENT + one_line(" + ".join(parts)))
+
+
+@click.command("show", cls=Command)
+@click.argument("record_id", metavar="ID", type=click.IntRange(1))
+@click.option("--raw", is_flag=True, help="What it was cleaned out of.")
+@click.option("--clean", is_flag=True, help="The own words, as they are used (usual).")
+def show_command(record_id: int, raw: bool, clean: bool) -> None:
+    """Show one text: as it is used, or the raw body that it was cleaned out of.
+
+    ID is what 'specsteer search --json' calls record_id. Of a message in HTML, --raw
+    shows the markup too.
+
+    \b
+        specsteer show 17
+        specsteer show 17 --raw
+    """
+    if raw and clean:
+        raise click.UsageError("--raw or --clean, not both")
+    with Store.open(store_path()) as store:
+        if not raw:
+            clean_all_waiting(store.db, [record_id])
+        lines = outlines(store.db, [record_id])
+        if not lines:
+            raise StoreError(f"There is no text with the id {record_id}.")
+        click.echo(outline(lines[0]), err=True)
+        if raw:
+            text = _raw(store, record_id)
+        else:
+            own = "SELECT body FROM record WHERE id = ?"
+            text = str(store.db.execute(own, [record_id]).fetchone()[0])
+    click.echo(legible(text))
+
+
+def _raw(store: Store, record_id: int) -> str:
+    body = read(store.db, record_id)
+    if body is None:
+        raise StoreError(
+            f"No raw body of {record_id} is kept: it is not yours, was not cleaned out "
+            "of anything, or was imported when raw bodies were not kept."
+        )
+    return body.plain if not body.html else f"{body.plain}\n\n{body.html}".lstrip()
+
+
+_REASONS = 5
+_NO_TEXTS = "none; 'specsteer import --help' says how"
+
+
+@click.command("status", cls=Command)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def status_command(as_json: bool) -> None:
+    """Show what is on this device: texts, where they come from, settings, ledger.
+
+    Charts count your own texts that can be found. What lies in the trash, is excluded
+    or was written by others is counted apart.
+    """
+    settings = read_settings()
+    with Store.open(store_path()) as store:
+        summary, addresses = summarise(store.db, store.path), store.identities()
+    if as_json:
+        click.echo(json.dumps(_plain(summary, addresses, settings)))
+        return
+    for line in (*_head(summary, addresses, settings), *_store(summary)):
+        click.echo(one_line(line))
+    charts: dict[str, Mapping[str, int]] = {
+        "by kind": summary.kinds,
+        "by source": summary.sources,
+        "by year": summary.years,
+        "by language, in a sample": summary.languages or {},
+    }
+    for name, counts in charts.items():
+        if counts:
+            click.echo()
+            heading(name)
+            click.echo("\n".join(bars(counts)))
+    if summary.languages is None and summary.usable:
+        click.echo(f"\nto count languages as well: {how_to_add('languages')}", err=True)
+
+
+def _head(summary: Summary, addresses: list[str], settings: Settings) -> Iterator[str]:
+    yield f"folder      {state_folder()}"
+    held = ", ".join(f"{number} {kind}s" for kind, number in summary.kinds.items())
+    texts = f"{held}; {summary.words:,} words"
+    yield f"your texts  {texts if held else _NO_TEXTS}"
+    yield f"you         {', '.join(addresses) or 'no address known yet'}"
+    yield f"server      {settings.server or 'started on this machine'}"
+    yield f"specialist  {settings.specialist or 'embedded'}"
+    yield f"generalist  {settings.generalist or 'embedded'}"
+    yield f"settings    {settings_path() if settings_path().exists() else 'none'}"
+    entries = list(read_ledger(ledger_path()))
+    total = sum(entry.size for entry in entries)
+    yield f"ledger      {len(entries)} requests, {total:,} bytes sent"
+
+
+def _store(summary: Summary) -> Iterator[str]:
+    raw = f"{in_words(summary.raw_bytes)} of it raw bodies"
+    kind = "encrypted" if summary.encrypted else "not encrypted"
+    yield f"on disk     {in_words(summary.bytes)}, {raw}; {kind}"
+    backup = f"{summary.backup}, {in_words(summary.backup_bytes)}"
+    yield f"backup      {backup if summary.backup else 'none'}"
+    others = f"{summary.received:,}, never imitated"
+    yield f"by others   {others if summary.received else 'none'}"
+    put_away = {
+        "excluded": summary.excluded,
+        "in the trash": summary.trash,
+        "forgotten": summary.forgotten,
+    }
+    named = (f"{number:,} {name}" for name, number in put_away.items() if number)
+    yield f"put away    {', '.join(named) or 'none'}"
+    failed = sum(summary.failed.values())
+    yield f"unreadable  {f'{failed:,} in what was imported' if failed else 'none'}"
+    for reason, times in list(summary.failed.items())[:_REASONS]:
+        yield f"            {times:,} x {reason}"
+    if summary.behind:
+        yield (
+            "attention   mails were cleaned by older rules than those of this version: "
+            "run 'specsteer reclean'"
+        )
+    if summary.untidy:
+        yield f"attention   {UNTIDY}"
+
+
+def _plain(
+    summary: Summary, addresses: list[str], settings: Settings
+) -> dict[str, object]:
+    return {
+        "folder": str(state_folder()),
+        "addresses": addresses,
+        "server": settings.server,
+        "specialist": settings.specialist,
+        "generalist": settings.generalist,
+        "ledger": len(list(read_ledger(ledger_path()))),
+        "store": asdict(summary),
+    }
+
+
+_ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS...")
+
+
+@click.group("me", cls=Group, invoke_without_command=True)
+@click.pass_context
+def me_command(ctx: click.Context) -> None:
+    """Say which addresses are yours; stored texts change sides at once.
+
+    Only what you sent is used as your writing. Mail of others is stored as theirs, so
+    that it becomes yours when you add the address it came from, without a second
+    import; and theirs again when you remove it.
+
+    \b
+        specsteer me
+        specsteer me suggest
+        specsteer me add sam@work.example
+        specsteer me remove team@work.example
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_addresses)
+
+
+@me_command.command("list")
+def list_addresses() -> None:
+    """Show your addresses, how many texts each sent, and why they count as yours."""
+    with Store.open(store_path()) as store:
+        found = identities(store.db)
+    for one in found:
+        sure = one.why if one.confirmed else f"{one.why}; 'me add' confirms it"
+        click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({sure})")
+    if not found:
+        click.echo("no address known yet; 'specsteer me suggest' looks", err=True)
+
+
+@me_command.command("add")
+@_ADDRESS
+def add(addresses: tuple[str, ...]) -> None:
+    """Say that these addresses are yours (or names, where a chat knows only names)."""
+    with Store.open(store_path()) as store:
+        turned = add_identities(store.db, addresses)
+    click.echo(f"{turned:,} stored texts turn out to be yours")
+
+
+@me_command.command("remove")
+@_ADDRESS
+def remove(addresses: tuple[str, ...]) -> None:
+    """Say that these addresses are not yours; they are not suggested again."""
+    with Store.open(store_path()) as store:
+        turned = remove_identities(store.db, addresses)
+    click.echo(f"{turned:,} stored texts are others' again")
+
+
+@me_command.command("suggest")
+def suggest() -> None:
+    """Look for more of your addresses, with the evidence; in a terminal, ask."""
+    with Store.open(store_path()) as store:
+        found = suggestions(store.db)
+        for one in found:
+            click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({one.why})")
+            if not sys.stdin.isatty():
+                continue
+            if confirm(f"Is {one.address} yours?"):
+                turned = add_identities(store.db, [one.address])
+                click.echo(f"{turned:,} stored texts turn out to be yours", err=True)
+            else:
+                remove_identities(store.db, [one.address])
+    if not found:
+        click.echo("no other address looks like yours", err=True)
+
+
+@click.command("profile", cls=Command)
+@click.argument(
+    "what", type=click.Choice(["show", "refresh", "forget"]), default="show"
+)
+@click.option("--sample", is_flag=True, help="Of the sample letters, not yours.")
+@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
+def profile_command(what: str, **options: Any) -> None:
+    """Show, write anew or forget what the small model says of you.
+
+    The profile is written by the small model from your newest texts, on this device.
+    'specsteer write --personalisation profile' reads it, and writes it where there is
+    none. It is never sent. Small models write poor ones: read yours first.
+
+    \b
+        specsteer profile refresh
+        specsteer profile
+        specsteer profile forget
+    """
+    # llama.cpp takes 0.2 s to load, which --help does without.
+    from edge_app.service.profiles import profile_path, read_profile
+
+    path = profile_path(sample_store_path() if options["sample"] else store_path())
+    if what == "refresh":
+        _refresh(options)
+        return
+    profile = read_profile(path)
+    if what == "forget":
+        path.unlink(missing_ok=True)
+        click.echo("forgotten" if profile else "there was none", err=True)
+    elif profile is None:
+        raise InvalidSettingsError(
+            "there is no profile yet; 'specsteer profile refresh' writes one"
+        )
+    else:
+        _show_profile(profile)
+
+
+def _refresh(options: dict[str, Any]) -> None:
+    from edge_app.commands.service_config import service_config
+    from edge_app.service.service import WritingService
+
+    chosen = service_config(
+        read_settings(),
+        server="",
+        specialist=options["specialist"],
+        sample=options["sample"],
+    )
+
+    def show_notice(event: Event) -> None:
+        if isinstance(event, Notice):
+            click.echo(event.text, err=True)
+
+    with stoppable() as stop, closing(WritingService(chosen)) as service:
+        try:
+            profile = service.write_profile(show_notice, stop)
+        except StoppedError:
+            sys.exit(STOPPED)
+    _show_profile(profile)
+
+
+def _show_profile(profile: Profile) -> None:
+    click.echo(legible(profile.text))
+    click.echo(
+        f"written {profile.written} from {len(profile.read)} of {profile.texts} texts "
+        f"by {Path(profile.specialist).name}",
+        err=True,
+    )
