@@ -21,7 +21,6 @@ SUBJECTS = {
     "speed": "Where the time goes",
     "load": "The server with many users",
     "store": "The store of past writing",
-    "mail": "The words of a mail",
 }
 """The folders, in the order in which they are shown, each with its heading."""
 

@@ -71,7 +71,6 @@ WRONG = [
     ("retrieval", "--queries", "0"),
     ("retrieval", "--checked", "-1"),
     ("retrieval", "--keep", "file"),
-    ("cleaning", "--mails", "-1"),
     ("latency", "--runs", "0"),
     *(
         ("speed", *words)

@@ -47,7 +47,7 @@ def test_a_wheel_that_is_installed_runs(tmp_path, home):
         "cloud_api/status/status.html",
         "cloud_api/status/status.css",
         "edge_app/tui/app.tcss",
-        "benchmarks/mail/languages.toml",
+        "benchmarks/store/hand-clients.toml",
         "benchmarks/speed/bench_latency.py",
     ):
         assert name in held

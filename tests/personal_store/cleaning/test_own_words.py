@@ -2,10 +2,11 @@
 
 import pytest
 
-from benchmarks.mail.bench_cleaning import generated, score, words
-from benchmarks.mail.texts import Case, handmade, languages
+from benchmarks.store.bench_cleaning import WRITTEN, Case, read_cases, score, words
+from tests.mails import generated
+from tests.mails.texts import languages
 
-HANDMADE = {case.name: case for case in handmade()}
+HANDMADE = {case.name: case for case in read_cases(WRITTEN)}
 GENERATED = list(generated(390, seed=5))
 
 

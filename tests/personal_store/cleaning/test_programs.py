@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from benchmarks.mail.bench_cleaning import score, words
-from benchmarks.mail.shapes import SHAPES
-from benchmarks.mail.texts import Case, drafts, languages
+from benchmarks.store.bench_cleaning import Case, score, words
 from personal_store.cleaning import phrases
 from personal_store.cleaning.cleaning import clean_text
+from tests.mails.shapes import SHAPES
+from tests.mails.texts import drafts, languages
 
 DRAFTS = list(drafts(3 * len(languages()), seed=11))[::7]
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.mail.bench_cleaning import generated
-from benchmarks.mail.texts import handmade
+from benchmarks.store.bench_cleaning import WRITTEN, read_cases
 from personal_store import Store, import_source
 from personal_store.cleaning.cleaning import VERSION, clean_mail, clean_raw
 from personal_store.lifecycle import late_cleaning, raw_bodies
@@ -22,6 +21,7 @@ from personal_store.search.derived import check
 from personal_store.transfer.exporting import as_lines
 from personal_store.transfer.merging import merge
 from tests.mailboxes import ME, mailbox, message
+from tests.mails import generated
 from tests.personal_store.stores import fill, found, ids
 
 ANNA = "Anna <anna@example.org>"
@@ -57,7 +57,7 @@ def test_what_is_kept_is_all_that_cleaning_needs(plain, html):
 
 
 def test_mails_of_all_programs_lose_nothing_by_waiting():
-    for case in [*handmade(), *islice(generated(80, 3), 80)]:
+    for case in [*read_cases(WRITTEN), *islice(generated(80, 3), 80)]:
         packed = pack(RawText(case.plain, case.html))
         expected = clean_mail(Mail({}, case.plain, case.html))
         assert clean_raw(unpack(packed)) == expected

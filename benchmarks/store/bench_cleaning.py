@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from pathlib import Path
 
 import click
 import numpy as np
 
 from benchmarks.intervals import wilson
-from benchmarks.mail.shapes import SHAPES, below
-from benchmarks.mail.texts import Case, drafts, handmade, parts_of
-from benchmarks.options import NONE_OR_MORE
+from benchmarks.options import MODEL_FILE, NONE_OR_MORE
+from decoding_core.foreign_text import legible
+from edge_app.evaluation.cases import CasesError
 from models.lazy_commands import Command
 from personal_store.cleaning.cleaning import clean_mail
 from personal_store.cleaning.markup import visible
@@ -25,6 +28,50 @@ _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 )
 _RESAMPLES = 1_000
+WRITTEN = Path(__file__).with_name("hand-clients.toml")
+"""Mails that were written one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One mail, and what in it is its writer's."""
+
+    name: str
+    plain: str
+    html: str
+    own: str
+    groups: dict[str, str] = field(default_factory=dict)
+    """Client, language, position and the like: what the figures are broken down by."""
+    parents: tuple[str, ...] = ()
+
+
+def read_cases(path: Path) -> list[Case]:
+    """The mails of a TOML or JSON file, each with the own words in it.
+
+    Raises:
+        CasesError: it holds no such mails.
+    """
+    try:
+        text = path.read_text("utf-8")
+        body = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        cases = []
+        for one in body["case"]:
+            plain, html = one.get("plain", ""), one.get("html", "")
+            groups = one.get("groups") or {
+                key: str(one.get(key, "other"))
+                for key in ("client", "language", "position")
+            }
+            groups["parts"] = parts_of(plain, html)
+            parents = tuple(one.get("parents", ()))
+            cases.append(Case(one["name"], plain, html, one["own"], groups, parents))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CasesError(f"{path} holds no mails with their own words") from error
+    return cases
+
+
+def parts_of(plain: str, html: str) -> str:
+    """Which bodies a mail has."""
+    return "both" if plain and html else "html" if html else "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +107,6 @@ def score(case: Case) -> Score:
     return Score(case, text, len(own), others, len(own) - same, len(got) - same)
 
 
-def generated(count: int, seed: int) -> Iterator[Case]:
-    """Mails in all shapes and languages, with something below the own words in some."""
-    names = list(SHAPES)
-    for number, (draft, rng) in enumerate(drafts(count, seed)):
-        client = names[(number + number // 30) % len(names)]
-        position, shape = SHAPES[client]
-        footer, own = "none", draft.own
-        if (
-            rng.random() < 0.3
-            and "P.S" not in own
-            and draft.name in own.split("\n")[-1]
-        ):
-            footer, text = below(draft, rng)
-            gap = "\n" if footer == "contacts" else "\n\n"
-            own = f"{own}{gap}{text}"
-        plain, html = shape(draft, own)
-        plain, html = rng.choice(((plain, html), (plain, ""), ("", html)))
-        groups = {"client": client, "language": draft.language, "position": position}
-        groups |= {"below": footer, "parts": parts_of(plain, html), "set": "generated"}
-        yield Case(
-            f"{client}/{draft.language}/{number}", plain, html, draft.own, groups
-        )
-
-
 def figures(scores: Sequence[Score]) -> str:
     """Exact, lost and left of some mails, in one line."""
     exact = wilson(sum(s.exact for s in scores), len(scores))
@@ -104,13 +127,13 @@ def _share(parts: Sequence[int], wholes: Sequence[int]) -> str:
 
 @click.command("cleaning", cls=Command)
 @click.option(
-    "--mails",
-    type=NONE_OR_MORE,
-    default=1_560,
-    show_default=True,
-    help="Generated ones.",
+    "--cases",
+    "files",
+    type=MODEL_FILE,
+    multiple=True,
+    metavar="FILE",
+    help="More mails, TOML or JSON; repeatable.",
 )
-@click.option("--seed", default=1, show_default=True, help="Of the generated ones.")
 @click.option(
     "--by",
     type=click.Choice(["client", "language", "position", "below", "parts", "set"]),
@@ -122,34 +145,40 @@ def _share(parts: Sequence[int], wholes: Sequence[int]) -> str:
     default=0,
     help="Print this many of the mails that failed.",
 )
-def command(mails: int, seed: int, by: str | None, show: int) -> None:
+def command(files: tuple[Path, ...], by: str | None, show: int) -> None:
     """How well own words are told from those of others.
 
-    Mails whose right answer is known are cleaned: some written one by one in the shapes
-    of mail programs, and generated ones in thirty languages. Shown are the mails whose
-    own words come out exactly, own words lost, and words of others or machines left,
-    with 95 % intervals over the mails.
+    Mails whose right answer is known are cleaned: those written one by one in the
+    shapes of mail programs, and those of --cases; python -m tests.mails writes as many
+    as are wanted, in thirty languages. Shown are the mails whose own words come out
+    exactly, own words lost, and words of others or machines left, with 95 % intervals
+    over the mails.
 
     \b
         specsteer lab bench cleaning --by client --show 5
-        specsteer lab bench cleaning --mails 3000 --seed 2
+        python -m tests.mails 1560 1 > mails.json
+        specsteer lab bench cleaning --cases mails.json
     """
     started = time.process_time()
-    sets = {"written": [score(case) for case in handmade()]}
-    sets["generated"] = [score(case) for case in generated(mails, seed)]
-    for name, scores in sets.items():
-        if scores:
-            click.echo(f"{name:12} {len(scores):5} mails  {figures(scores)}")
-    every = [one for scores in sets.values() for one in scores]
+    every: list[Score] = []
+    for path in (WRITTEN, *files):
+        scores = [score(case) for case in read_cases(path)]
+        every += scores
+        name = "written" if path == WRITTEN else path.stem
+        click.echo(legible(f"{name:12} {len(scores):5} mails  {figures(scores)}"))
     click.echo(f"{'all':12} {len(every):5} mails  {figures(every)}")
     click.echo(f"took {time.process_time() - started:.1f} s", err=True)
     groups: dict[str, list[Score]] = defaultdict(list)
     for one in every if by else ():
         groups[one.case.groups.get(by or "", "other")].append(one)
     for name, members in sorted(groups.items()):
-        click.echo(f"{name:18} {len(members):5} mails  {figures(members)}")
+        click.echo(legible(f"{name:18} {len(members):5} mails  {figures(members)}"))
     for failed in [one for one in every if not one.exact][:show]:
         case = failed.case
-        click.echo(f"\n=== {case.name}: {failed.lost} lost, {failed.left} left")
-        click.echo(case.plain or case.html)
-        click.echo(f"--- cleaned\n{failed.text}\n--- right\n{case.own}")
+        click.echo(
+            legible(
+                f"\n=== {case.name}: {failed.lost} lost, {failed.left} left\n"
+                f"{case.plain or case.html}\n"
+                f"--- cleaned\n{failed.text}\n--- right\n{case.own}"
+            )
+        )

@@ -11,10 +11,8 @@ from __future__ import annotations
 import random
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-
-FOLDER = Path(__file__).parent
 
 NAMES = ("Sam", "Ines", "Tarek", "Jo", "Mirela", "Bea Lund", "Otto Kern", "Lía Paz")
 OTHERS = (
@@ -56,19 +54,6 @@ POSTSCRIPTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One mail, and what in it is its writer's."""
-
-    name: str
-    plain: str
-    html: str
-    own: str
-    groups: dict[str, str] = field(default_factory=dict)
-    """Client, language, position and the like: what the figures are broken down by."""
-    parents: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
     """What a shape is made from: the own words, and the message they answer."""
 
@@ -99,25 +84,7 @@ class Draft:
 
 def languages() -> dict[str, dict[str, list[str] | str]]:
     """The phrases of all languages."""
-    return tomllib.loads((FOLDER / "languages.toml").read_text("utf-8"))
-
-
-def handmade() -> list[Case]:
-    """The mails written one by one."""
-    cases = []
-    for path in sorted(FOLDER.glob("hand-*.toml")):
-        for case in tomllib.loads(path.read_text("utf-8"))["case"]:
-            groups = {key: str(case[key]) for key in ("client", "language", "position")}
-            parents = tuple(case.get("parents", ()))
-            plain, html = case.get("plain", ""), case.get("html", "")
-            groups["parts"] = parts_of(plain, html)
-            cases.append(Case(case["name"], plain, html, case["own"], groups, parents))
-    return cases
-
-
-def parts_of(plain: str, html: str) -> str:
-    """Which bodies a mail has."""
-    return "both" if plain and html else "html" if html else "plain"
+    return tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
 
 
 def drafts(count: int, seed: int) -> Iterator[tuple[Draft, random.Random]]:
