@@ -60,7 +60,12 @@ def open_to_append(path: Path) -> IO[str]:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file or link by a private file, completely or not at all."""
+    """Replace a file or link by a private file, completely or not at all; a device such
+    as /dev/null, or a pipe, is written into and stays."""
+    if is_special(path):
+        with path.open("wb") as device:
+            device.write(data)
+        return
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         with create(fresh) as file:
@@ -70,6 +75,14 @@ def write_whole(path: Path, data: bytes) -> None:
         with suppress(OSError):
             fresh.unlink()
         raise
+
+
+def is_special(path: Path) -> bool:
+    """Whether a path leads to a device, pipe or socket, which no file may replace."""
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    return False
 
 
 def close_to_others(path: Path) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.owner_only import create, make_folder
+from base.owner_only import create, is_special, make_folder
 from edge_app.decoding.codec import to_json
 from edge_app.decoding.events import Sent
 from edge_app.retrieval.naming import parted
@@ -164,6 +164,8 @@ def _create(path: Path, body: bytes) -> None:
 
 def _replace(path: Path, body: bytes) -> None:
     """Write `body` to a new file and move it over the old one, whose mode it gets."""
+    if is_special(path):
+        raise OSError(errno.EPERM, "it is a device or a pipe; name a file", str(path))
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     _create(part, body)
     try:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from base.owner_only import create, make_folder
+from base.owner_only import create, is_special, make_folder
 from personal_store.errors import StoreError
 
 _CHUNK = 1 << 20
@@ -23,7 +23,8 @@ def make_private(path: Path) -> None:
     try:
         create(path).close()
     except FileExistsError:
-        path.chmod(0o600)
+        if not is_special(path):
+            path.chmod(0o600)
 
 
 def part_of(path: Path) -> Path:
@@ -45,7 +46,12 @@ def scratch(path: Path) -> Iterator[Path]:
 
 
 def put_in_place(part: Path, path: Path) -> None:
-    """Make the finished part the file, for good; what was there is overwritten."""
+    """Make the finished part the file, for good; what was there is overwritten.
+
+    Raises StoreError if the path is a device or a pipe, which no file may replace.
+    """
+    if is_special(path):
+        raise StoreError(f"{path} is a device or a pipe and no file: name a file.")
     before = os.open(path, os.O_RDWR) if path.exists() else None
     try:
         sync(part)
@@ -59,7 +65,9 @@ def put_in_place(part: Path, path: Path) -> None:
 
 
 def shred(path: Path) -> None:
-    """Overwrite and remove a file, as far as the file system lets us."""
+    """Overwrite and remove a file as far as the system lets us; a device stays."""
+    if is_special(path):
+        return
     try:
         handle = os.open(path, os.O_RDWR)
     except FileNotFoundError:

@@ -180,3 +180,15 @@ def test_a_folder_that_was_named_may_hold_other_things(
         (folder / name).touch()
     monkeypatch.setenv("SPECSTEER_HOME", str(folder))
     assert mode(state_folder()) == then
+
+
+def test_what_is_no_file_is_written_into_and_stays(tmp_path):
+    """As /dev/null must: whoever names it with root's rights would lose it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, b"new")
+    assert os.read(reader, 9) == b"new"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]

@@ -1,5 +1,6 @@
 """The store's file: private, versioned, safe with several processes and threads."""
 
+import os
 import sqlite3
 import stat
 import threading
@@ -150,3 +151,13 @@ def test_counts_and_single_passages(tmp_path):
         assert store.passage(own.id).text == "The plan is ready for review."
         assert store.passage(received.id) is None
         assert store.passage(999) is None
+
+
+def test_no_pipe_or_device_is_replaced_or_removed(tmp_path):
+    part, pipe = tmp_path / "part", tmp_path / "pipe"
+    part.write_text("new")
+    os.mkfifo(pipe)
+    with pytest.raises(StoreError, match="no file"):
+        put_in_place(part, pipe)
+    shred(pipe)
+    assert pipe.is_fifo()
