@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,10 +20,10 @@ from edge_app.adapters.kept import (
     named,
     training_alone,
 )
-from edge_app.commands.options import assume_yes, condition, confirmed, filtering
-from edge_app.commands.terminal import STOPPED, Progress, stoppable
+from edge_app.commands import options
+from edge_app.commands.options import assume_yes, confirmed, filtering
+from edge_app.commands.terminal import STOPPED, Progress, echo_json, stoppable
 from edge_app.config.settings import (
-    Settings,
     read_settings,
     sample_store_path,
     store_path,
@@ -59,7 +57,7 @@ def adapter_command() -> None:
 
 @adapter_command.command("train")
 @click.option("--name", help=f"What to call it. {_NAME}; {_SAMPLE} with --sample")
-@click.option("--sample", is_flag=True, help="Learn the sample letters, not yours.")
+@options.sample
 @click.option(
     "--texts",
     type=click.IntRange(1),
@@ -120,10 +118,8 @@ def adapter_command() -> None:
     help="Of the model's weights; bfloat16 halves the memory. float32",
 )
 @click.option("--personalisation", help="How passages are found. bm25")
-@click.option(
-    "--specialist", type=click.Path(path_type=Path), help="A GGUF file or a folder."
-)
-def train_command(**options: Any) -> None:
+@options.specialist
+def train_command(**chosen: Any) -> None:
     """Train an adapter on your own texts, on this device.
 
     Some texts are held out: what they cost before and after says what was gained.
@@ -148,32 +144,33 @@ def train_command(**options: Any) -> None:
     from models.adapters.recipe import AdapterRecipe
 
     settings = read_settings()
-    adapter = named(options["name"] or (_SAMPLE if options["sample"] else _NAME))
+    adapter = named(chosen["name"] or (_SAMPLE if chosen["sample"] else _NAME))
     check_extra()
-    chosen = service_config(
-        settings, server="", specialist=options["specialist"], lora=OFF
+    config = service_config(
+        settings, server="", specialist=chosen["specialist"], lora=OFF
     )
+    usual = "float32" if settings.precision == "auto" else settings.precision
     plan = TrainingPlan(
-        chosen.specialist,
+        config.specialist,
         AdapterRecipe(
-            rank=options["rank"],
-            alpha=2.0 * options["rank"],
-            passes=options["passes"],
-            rate=options["rate"],
-            seed=options["seed"],
-            precision=options["precision"] or _usual_precision(settings),
+            rank=chosen["rank"],
+            alpha=2.0 * chosen["rank"],
+            passes=chosen["passes"],
+            rate=chosen["rate"],
+            seed=chosen["seed"],
+            precision=chosen["precision"] or usual,
         ),
-        options["reads"],
-        options["personalisation"] or settings.personalisation,
-        options["max_tokens"],
-        options["device"] or settings.device,
-        chosen.engine,
+        chosen["reads"],
+        chosen["personalisation"] or settings.personalisation,
+        chosen["max_tokens"],
+        chosen["device"] or settings.device,
+        config.engine,
     )
-    path = sample_store_path() if options["sample"] else store_path()
+    path = sample_store_path() if chosen["sample"] else store_path()
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
         opened.enter_context(training_alone(adapter))
-        if options["fresh"]:
+        if chosen["fresh"]:
             adapter = adapter.emptied()
         elif adapter.usable:
             raise InvalidSettingsError(
@@ -181,60 +178,54 @@ def train_command(**options: Any) -> None:
                 "anew, --name gives another name"
             )
         store = opened.enter_context(Store.open(path))
-        if options["sample"]:
+        if chosen["sample"]:
             make_ready(store)
-        which = condition(options)
-        texts = divided(
-            store,
-            TextChoice(
-                None if which.says_nothing() else frozenset(which.find(store.db)),
-                options["texts"],
-                options["held_out"],
-                options["by"],
-                options["seed"],
-            ),
-        )
+        which = options.condition(chosen)
+        only = None if which.says_nothing() else frozenset(which.find(store.db))
+        counts = chosen["texts"], chosen["held_out"], chosen["by"], chosen["seed"]
+        texts = divided(store, TextChoice(only, *counts))
         if is_encrypted(path):
-            click.echo(
+            _say(
                 "your store is encrypted, an adapter is not: whoever can read its file "
-                "may learn from it what your texts say",
-                err=True,
+                "may learn from it what your texts say"
             )
         try:
             found = build_examples(plan, texts, stop)
-            click.echo(
-                f"learning {len(found.lessons)} texts with {chosen.specialist.name}, "
-                f"{len(found.held_out)} are held out",
-                err=True,
+            _say(
+                f"learning {len(found.lessons)} texts with {config.specialist.name}, "
+                f"{len(found.held_out)} are held out"
             )
             if found.crowded:
-                click.echo(f"{found.crowded} texts are too long for it", err=True)
+                _say(f"{found.crowded} texts are too long for it")
             with Progress("learning") as progress:
                 adapter = train_adapter(
                     *(plan, texts, found, adapter, path.name),
-                    notice=lambda sentence: click.echo(sentence, err=True),
+                    notice=_say,
                     progress=progress.show,
                     stop=stop,
                 )
         except StoppedError as error:
-            click.echo(str(error), err=True)
+            _say(str(error))
             sys.exit(STOPPED)
     _show(adapter)
-    click.echo(
+    _say(
         f"'specsteer write --lora {adapter.name}' uses it; the line lora = "
-        f'"{adapter.name}" in settings.toml makes that usual',
-        err=True,
+        f'"{adapter.name}" in settings.toml makes that usual'
     )
 
 
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
+
+
 @adapter_command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="JSON, one object for each.")
+@options.json_lines
 def list_command(as_json: bool) -> None:
     """List your adapters, and trainings that are not finished."""
     found = kept_adapters()
     if as_json:
         for one in found:
-            click.echo(json.dumps(_as_object(one)))
+            echo_json(_as_object(one))
         return
     if not found:
         click.echo("there are none; 'specsteer lab adapter train' makes one", err=True)
@@ -244,12 +235,12 @@ def list_command(as_json: bool) -> None:
 
 @adapter_command.command("show")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@options.as_json
 def show_command(name: str, as_json: bool) -> None:
     """Show what an adapter was made of, and what it is worth."""
     adapter = _there(name)
     if as_json:
-        click.echo(json.dumps(_as_object(adapter)))
+        echo_json(_as_object(adapter))
     else:
         _show(adapter)
 
@@ -263,16 +254,9 @@ def remove_command(name: str, yes: bool) -> None:
     if not confirmed(f"Delete the adapter '{adapter.name}'?", yes=yes):
         return
     adapter.remove()
-    click.echo(f"the adapter '{adapter.name}' is deleted", err=True)
+    _say(f"the adapter '{adapter.name}' is deleted")
     if read_settings().lora == adapter.name:
-        click.echo(
-            f'settings.toml still names it: set lora to "{OFF}", or take the line out',
-            err=True,
-        )
-
-
-def _usual_precision(settings: Settings) -> str:
-    return "float32" if settings.precision == "auto" else settings.precision
+        _say(f'settings.toml still names it: set lora to "{OFF}", or take it out')
 
 
 def _there(name: str) -> KeptAdapter:

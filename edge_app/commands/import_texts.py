@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import click
@@ -12,11 +12,18 @@ import click
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import Progress
 from edge_app.config.settings import store_path
-from edge_app.service.import_plan import AUTO, joined, plan, planned, unread
+from edge_app.service.import_plan import (
+    AUTO,
+    import_noted,
+    joined,
+    plan,
+    planned,
+    unread,
+)
 from models.asking import ask_secret, confirm
 from models.lazy_commands import Command
-from personal_store import ImportReport, Store, import_source, importers
-from personal_store.errors import SourceError, StoreBusyError
+from personal_store import ImportReport, Store, importers
+from personal_store.errors import SourceError
 from personal_store.extras import how_to_install
 from personal_store.files.files import Source
 from personal_store.files.sources import Selection, everything, only, opened
@@ -29,287 +36,10 @@ from personal_store.ingest.discovery import (
     may_hold_text,
 )
 from personal_store.ingest.importing import import_sources
-from personal_store.ingest.unfinished import Unfinished, dismiss, noted, unfinished
-from personal_store.records import ProgressCallback
+from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
 
-_SHOWN = 20
-
-
-def show_report(report: ImportReport, indent: str = "") -> None:
-    """Everything worth reading but the counts."""
-    lines = [*report.notes, *map(str, report.failures[:_SHOWN])]
-    if len(report.failures) > _SHOWN:
-        lines.append(f"and {len(report.failures) - _SHOWN:,} more failures")
-    if report.details():
-        lines.append(report.details())
-    for line in lines:
-        click.echo(indent + one_line(line), err=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """What the person said on the command line."""
-
-    me: Sequence[str] = ()
-    mapping: Mapping[str, str] | None = None
-    mine: bool = False
-    """Whether files that do not say who wrote them are the person's."""
-    again: bool = False
-    """Read files that have not changed since, too."""
-
-    def asks(self, kind: str, path: Path) -> Unfinished:
-        """This import, as the store keeps it until it is finished."""
-        mapping, me = dict(self.mapping or {}), tuple(self.me)
-        return Unfinished(kind, path.absolute(), me, mapping, self.mine)
-
-
-def import_everything(store: Store, path: Path, owner: Owner, *, agreed: bool) -> None:
-    """Show the plan, ask, and import one kind after the other."""
-    discovery = discover(path, mine=owner.mine)
-    click.echo(f"In {path}:")
-    lines: Iterable[str] = plan(discovery)
-    if discovery.found and not agreed:  # who is asked has to know whose it is
-        seen = planned(discovery, owner.me, store.identities())
-        lines = filter(None, (*seen.lines, seen.problem))
-    for line in lines:
-        click.echo(f"  {one_line(line)}")
-    if not discovery.found:
-        hint = "add --mine if you wrote all of it, or name a kind"
-        if not discovery.unsigned:
-            hint = "'specsteer import --help' lists the kinds that can be named"
-        raise SourceError(f"Nothing in {path} can be imported by itself: {hint}.")
-    if not (agreed or _asked(path)):
-        return
-    reports: list[ImportReport] = []
-    with noted(store, owner.asks(AUTO, path), lambda *_: None) as advance:
-        import_found(store, discovery, owner, reports, advance)
-    click.echo(joined(reports).summary())
-    if len(reports) < len(discovery.found):
-        raise click.exceptions.Exit(1)
-
-
-def go_on(store: Store, *, agreed: bool) -> None:
-    """Offer each import that was broken off, the last one first, and go on with it.
-
-    Raises:
-        UsageError: there is none.
-        SourceError, StoreError: as the import itself does.
-    """
-    found = unfinished(store)
-    if not found:
-        raise click.UsageError(
-            "Missing argument 'PATH': a file or folder to import. No import was broken "
-            "off that could go on."
-        )
-    for asked in found:
-        told = one_line(asked.in_words)
-        if not asked.path.exists():
-            click.echo(f"{told}; it is not there any more, what was read stays")
-            dismiss(store, asked)
-            continue
-        click.echo(told)
-        if not (agreed or _is_terminal()):
-            click.echo("Nothing is imported yet: add --yes to go on with it.")
-            return
-        if not agreed and not confirm("Go on with it?", default=True):
-            if confirm("Offer it no more?", default=False):
-                dismiss(store, asked)
-            continue
-        owner = Owner(asked.me, dict(asked.mapping) or None, asked.mine)
-        if asked.kind == AUTO:
-            import_everything(store, asked.path, owner, agreed=True)
-        else:
-            import_one(store, asked.kind, asked.path, owner)
-
-
-def import_one(store: Store, kind: str, path: Path, owner: Owner) -> None:
-    """Import with one importer, and say what came of it."""
-    with (
-        Progress(in_bytes=True) as progress,
-        noted(store, owner.asks(kind, path), progress.show) as advance,
-    ):
-        report = import_source(
-            store,
-            kind,
-            path,
-            me=owner.me,
-            mapping=owner.mapping,
-            progress=advance,
-            again=owner.again,
-        )
-    show_report(report)
-    click.echo(report.summary())
-
-
-def import_found(
-    store: Store,
-    discovery: Discovery,
-    owner: Owner,
-    reports: list[ImportReport],
-    advance: ProgressCallback,
-) -> None:
-    """Add one report per kind, before it is shown, so that a stop counts it. A kind
-    that cannot be imported says why, others go on; `advance` hears of all of them."""
-    total, before = sum(found.size for found in discovery.found), 0
-    for found in discovery.found:
-        try:
-            with Progress(found.kind, in_bytes=True) as progress:
-
-                def show(
-                    done: int,
-                    of: int,
-                    bar: Progress = progress,
-                    before: int = before,
-                ) -> None:
-                    advance(before + done, total)
-                    bar.show(done, of)
-
-                report = import_sources(
-                    store,
-                    found.kind,
-                    found.sources,
-                    me=owner.me,
-                    mapping=owner.mapping,
-                    progress=show,
-                    again=owner.again,
-                )
-            reports.append(report)
-            click.echo(f"{found.kind}: {report.summary()}", err=True)
-            show_report(report, indent="  ")
-        except StoreBusyError:
-            raise
-        except SourceError as error:
-            click.echo(f"{found.kind}: {one_line(str(error))}", err=True)
-        before += found.size
-
-
-def _asked(path: Path) -> bool:
-    if not _is_terminal():
-        click.echo(
-            "Nothing is imported yet: add --yes to import this, or name one kind, as "
-            f"in 'specsteer import KIND {path}'."
-        )
-        return False
-    if confirm("Import this as your own writing?", default=True):
-        return True
-    click.echo("Nothing is imported.", err=True)
-    return False
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def import_sent_folder(
-    store: Store, user: str, server: str, folder: str, owner: Owner
-) -> None:
-    """Log in, read what is new, log out. The password is never an argument."""
-    name, found, port = server.rpartition(":")
-    if not found:
-        name, port = server, "0"
-    elif not (port.isdecimal() and 0 < int(port) < 65536):
-        raise click.UsageError(f"--server takes NAME or NAME:PORT, not '{server}'")
-    password = _from_keyring(f"specsteer:{name}", user)
-    if not password and not sys.stdin.isatty():
-        raise SourceError(
-            f"There is no password for {user}: run this in a terminal, or store it "
-            f"with 'keyring set specsteer:{name} {user}', after "
-            f"'{how_to_install('keyring')}'."
-        )
-    password = password or ask_secret(f"Password of {user}")
-    login = imap.Login(name, user, password, int(port), folder)
-    me = owner.me or ([user] if "@" in user else [])
-    with imap.connected(login) as mailbox, Progress("reading") as progress:
-        report = import_sources(store, "imap", [mailbox], me=me, progress=progress.show)
-    show_report(report)
-    click.echo(report.summary())
-
-
-def _from_keyring(service: str, user: str) -> str | None:
-    """The password that the system's keyring knows, if there is one and it does."""
-    try:
-        import keyring  # an extra
-        from keyring.errors import KeyringError
-    except ImportError:
-        return None
-    try:
-        found: str | None = keyring.get_password(service, user)
-    except KeyringError as error:
-        click.echo(f"the keyring does not answer: {error}", err=True)
-        return None
-    return found
-
-
-def import_and_watch(store: Store, kind: str, path: Path, owner: Owner) -> None:
-    """Import what is there, then what comes or changes, until Ctrl-C.
-
-    Ctrl-C between two imports is how it ends; during one it stops that as well, which
-    goes on there the next time.
-    """
-    reports: list[ImportReport] = []
-    rounds = watching.settled(path)
-    click.echo(f"watching {path}; Ctrl-C ends it", err=True)
-    while (files := _next(rounds)) is not None:
-        try:
-            _import(store, kind, path, files, owner, reports)
-        except KeyboardInterrupt:
-            click.echo(joined(reports).summary())
-            raise
-    click.echo(joined(reports).summary())
-
-
-def _next(rounds: Iterator[list[Source]]) -> list[Source] | None:
-    try:
-        return next(rounds)
-    except KeyboardInterrupt:
-        return None
-
-
-def _import(
-    store: Store,
-    kind: str,
-    path: Path,
-    files: list[Source],
-    owner: Owner,
-    reports: list[ImportReport],
-) -> None:
-    if kind == "auto":
-        # What has not changed tells in whose export the changed files lie.
-        beside = everything(path, may_hold_text) if owner.mine else []
-        changed = list(opened(files, may_hold_text))
-        found = discover_in(path, changed, mine=owner.mine, beside=beside)
-        for line in (*unread(found), *found.faults):
-            click.echo(one_line(line), err=True)
-        import_found(store, found, owner, reports, lambda *_: None)
-        return
-    if path.is_file():
-        _one(store, kind, path, owner, reports)
-        return
-    with only(Selection(list(opened(files, may_hold_text)))) as selection:
-        try:
-            _one(store, kind, path, owner, reports)
-        except SourceError as error:
-            if selection.picked:  # else nothing of this kind has changed
-                click.echo(one_line(str(error)), err=True)
-
-
-def _one(
-    store: Store, kind: str, path: Path, owner: Owner, reports: list[ImportReport]
-) -> None:
-    with Progress(in_bytes=True) as progress:
-        report = import_source(
-            store,
-            kind,
-            path,
-            me=owner.me,
-            mapping=owner.mapping,
-            progress=progress.show,
-        )
-    reports.append(report)
-    show_report(report)
-    click.echo(report.summary(), err=True)
-
-
+_FAILURES = 20
+"""How many failures are shown."""
 _HELP = f"""Read your own texts from PATH into the store on this device.
 
 PATH is a file, a folder, or an export as it was downloaded (zip, tgz). KIND is 'auto',
@@ -384,31 +114,245 @@ def import_command(
         if not found:
             raise click.UsageError(f"--map takes FIELD=COLUMN, not '{item}'")
         columns[name] = column
-    if path is None and (kind != "auto" or watch):
+    if path is None and (kind != AUTO or watch):
         raise click.UsageError("Missing argument 'PATH': a file or folder to import.")
-    owner = Owner(me, columns or None, mine, again)
     # Names are for chats; elsewhere what has no @ is a slip of the keyboard.
-    if kind != "auto" and not isinstance(importers.load(kind), TalkImporter):
+    if kind != AUTO and not isinstance(importers.load(kind), TalkImporter):
         for address in me:
             if "@" not in address:
                 raise click.UsageError(f"--me takes an address, not '{address}'")
-    if mine and kind != "auto":
+    if mine and kind != AUTO:
         raise click.UsageError(f"--mine is for auto: '{kind}' takes what it is given")
     if (kind == "imap") != (server is not None):
         raise click.UsageError("imap, and only imap, needs --server NAME")
     try:
         with Store.open(store_path()) as store:
             if path is None:
-                go_on(store, agreed=agreed)
-            elif server is not None:
-                import_sent_folder(store, str(path), server, folder, owner)
+                _go_on(store, agreed=agreed)
+                return
+            asked = Unfinished(kind, path.absolute(), me, columns, mine)
+            if server is not None:
+                _import_sent_folder(store, str(path), server, folder, me)
             elif watch:
-                import_and_watch(store, kind, path, owner)
-            elif kind == "auto":
-                import_everything(store, path, owner, agreed=agreed)
+                _watch(store, path, asked, again=again)
+            elif kind == AUTO:
+                _import_everything(store, path, asked, agreed=agreed, again=again)
             else:
-                import_one(store, kind, path, owner)
+                click.echo(_import(store, asked, again=again).summary())
     except KeyboardInterrupt:
         note = "What was imported so far is kept; the same import goes on from there."
         click.echo(note, err=True)
         raise
+
+
+def _import(
+    store: Store,
+    asked: Unfinished,
+    discovery: Discovery | None = None,
+    *,
+    again: bool,
+    reports: list[ImportReport] | None = None,
+) -> ImportReport:
+    """Import behind a bar and show what came of it. Each report is added to `reports`
+    before it is shown, so that a stop counts it."""
+    reports = [] if reports is None else reports
+    with Progress(in_bytes=True) as progress:
+
+        def on_kind(kind: str, outcome: ImportReport | SourceError) -> None:
+            progress.end()
+            if isinstance(outcome, SourceError):
+                click.echo(f"{kind}: {one_line(str(outcome))}", err=True)
+                return
+            reports.append(outcome)
+            click.echo(f"{kind}: {outcome.summary()}", err=True)
+            show_report(outcome, indent="  ")
+
+        report = import_noted(
+            store,
+            asked,
+            progress.show,
+            again=again,
+            discovery=discovery,
+            on_kind=on_kind,
+        )
+    if asked.kind != AUTO:
+        reports.append(report)
+        show_report(report)
+    return report
+
+
+def _import_everything(
+    store: Store, path: Path, asked: Unfinished, *, agreed: bool, again: bool = False
+) -> None:
+    """Show the plan, ask, and import one kind after the other."""
+    discovery = discover(path, mine=asked.mine)
+    click.echo(f"In {path}:")
+    lines: Iterable[str] = plan(discovery)
+    if discovery.found and not agreed:  # who is asked has to know whose it is
+        seen = planned(discovery, asked.me, store.identities())
+        lines = filter(None, (*seen.lines, seen.problem))
+    for line in lines:
+        click.echo(f"  {one_line(line)}")
+    if not discovery.found:
+        hint = "add --mine if you wrote all of it, or name a kind"
+        if not discovery.unsigned:
+            hint = "'specsteer import --help' lists the kinds that can be named"
+        raise SourceError(f"Nothing in {path} can be imported by itself: {hint}.")
+    if not (agreed or _is_terminal()):
+        click.echo(
+            "Nothing is imported yet: add --yes to import this, or name one kind, as "
+            f"in 'specsteer import KIND {path}'."
+        )
+        return
+    if not (agreed or confirm("Import this as your own writing?", default=True)):
+        click.echo("Nothing is imported.", err=True)
+        return
+    report = _import(store, asked, discovery, again=again)
+    click.echo(report.summary())
+    if report.notes:  # a kind that could not be imported
+        raise click.exceptions.Exit(1)
+
+
+def _go_on(store: Store, *, agreed: bool) -> None:
+    """Offer each import that was broken off, the last one first, and go on with it.
+
+    Raises:
+        UsageError: no import was broken off.
+        SourceError, StoreError: as the import itself does.
+    """
+    found = unfinished(store)
+    if not found:
+        raise click.UsageError(
+            "Missing argument 'PATH': a file or folder to import. No import was broken "
+            "off that could go on."
+        )
+    for asked in found:
+        words = one_line(asked.in_words)
+        if not asked.path.exists():
+            click.echo(f"{words}; it is not there any more, what was read stays")
+            dismiss(store, asked)
+            continue
+        click.echo(words)
+        if not (agreed or _is_terminal()):
+            click.echo("Nothing is imported yet: add --yes to go on with it.")
+            return
+        if not agreed and not confirm("Go on with it?", default=True):
+            if confirm("Offer it no more?", default=False):
+                dismiss(store, asked)
+        elif asked.kind == AUTO:
+            _import_everything(store, asked.path, asked, agreed=True)
+        else:
+            click.echo(_import(store, asked, again=False).summary())
+
+
+def _import_sent_folder(
+    store: Store, user: str, server: str, folder: str, me: tuple[str, ...]
+) -> None:
+    """Log in, read what is new, log out. The password is never an argument."""
+    name, found, port = server.rpartition(":")
+    if not found:
+        name, port = server, "0"
+    elif not (port.isdecimal() and 0 < int(port) < 65536):
+        raise click.UsageError(f"--server takes NAME or NAME:PORT, not '{server}'")
+    password = _from_keyring(f"specsteer:{name}", user)
+    if not password and not sys.stdin.isatty():
+        raise SourceError(
+            f"There is no password for {user}: run this in a terminal, or store it "
+            f"with 'keyring set specsteer:{name} {user}', after "
+            f"'{how_to_install('keyring')}'."
+        )
+    password = password or ask_secret(f"Password of {user}")
+    login = imap.Login(name, user, password, int(port), folder)
+    me = me or ((user,) if "@" in user else ())
+    with imap.connected(login) as mailbox, Progress("reading") as progress:
+        report = import_sources(store, "imap", [mailbox], me=me, progress=progress.show)
+    show_report(report)
+    click.echo(report.summary())
+
+
+def _from_keyring(service: str, user: str) -> str | None:
+    """The password in the system's keyring, if there is a keyring that has it."""
+    try:
+        import keyring  # an extra
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    try:
+        found: str | None = keyring.get_password(service, user)
+    except KeyringError as error:
+        click.echo(f"the keyring does not answer: {error}", err=True)
+        return None
+    return found
+
+
+def _watch(store: Store, path: Path, asked: Unfinished, *, again: bool) -> None:
+    """Import what is there, then what comes or changes, until Ctrl-C.
+
+    Ctrl-C between two imports ends the command; during one it stops that as well, which
+    goes on there the next time.
+    """
+    reports: list[ImportReport] = []
+    rounds = watching.settled(path)
+    click.echo(f"watching {path}; Ctrl-C ends it", err=True)
+    while (files := _next(rounds)) is not None:
+        try:
+            _import_changed(store, path, files, asked, reports, again=again)
+        except KeyboardInterrupt:
+            click.echo(joined(reports).summary())
+            raise
+    click.echo(joined(reports).summary())
+
+
+def _next(rounds: Iterator[list[Source]]) -> list[Source] | None:
+    try:
+        return next(rounds)
+    except KeyboardInterrupt:
+        return None
+
+
+def _import_changed(
+    store: Store,
+    path: Path,
+    files: list[Source],
+    asked: Unfinished,
+    reports: list[ImportReport],
+    *,
+    again: bool,
+) -> None:
+    changed = list(opened(files, may_hold_text))
+    if asked.kind == AUTO:
+        # What has not changed shows in whose export the changed files lie.
+        beside = everything(path, may_hold_text) if asked.mine else []
+        found = discover_in(path, changed, mine=asked.mine, beside=beside)
+        for line in unread(found):
+            click.echo(one_line(line), err=True)
+        _import(store, asked, found, again=again, reports=reports)
+        return
+    # Of a folder, only what has changed is shown to the importer.
+    chosen: AbstractContextManager[Selection | None] = (
+        nullcontext(None) if path.is_file() else only(Selection(changed))
+    )
+    with chosen as selection:
+        try:
+            report = _import(store, asked, again=again, reports=reports)
+            click.echo(report.summary(), err=True)
+        except SourceError as error:
+            if selection is None:
+                raise
+            if selection.picked:  # else nothing of this kind has changed
+                click.echo(one_line(str(error)), err=True)
+
+
+def show_report(report: ImportReport, indent: str = "") -> None:
+    """Show all of a report but the counts, on stderr."""
+    lines = [*report.notes, *map(str, report.failures[:_FAILURES])]
+    if len(report.failures) > _FAILURES:
+        lines.append(f"and {len(report.failures) - _FAILURES:,} more failures")
+    if report.details():
+        lines.append(report.details())
+    for line in lines:
+        click.echo(indent + one_line(line), err=True)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -17,23 +17,19 @@ from decoding_core.errors import (
 )
 from decoding_core.foreign_text import one_line
 from decoding_core.pairing import read_invitation
+from edge_app.commands import options
 from edge_app.commands.models_output import (
     check_as_object,
     echo_catalogue,
     echo_check,
-    echo_json,
     echo_local,
     echo_recommendation,
     fitting_pairs,
     gigabytes,
     list_as_object,
 )
-from edge_app.commands.options import (
-    assume_yes,
-    complete_models,
-    confirmed,
-)
-from edge_app.commands.terminal import Progress, stoppable
+from edge_app.commands.options import assume_yes, complete_models, confirmed
+from edge_app.commands.terminal import Progress, echo_json, stoppable
 from edge_app.config.sealed import read_file
 from edge_app.config.settings import (
     SETTINGS,
@@ -65,8 +61,7 @@ from models.local.pulled import (
 if TYPE_CHECKING:
     from models.hub.pulling import Offer
 
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-_PAIR = (
+_PAIR = options.with_options(
     click.argument("small", metavar="SMALL", shell_complete=complete_models),
     click.argument("large", metavar="LARGE", shell_complete=complete_models),
 )
@@ -90,7 +85,7 @@ def models_command() -> None:
 
 @models_command.command("list")
 @click.option("--all", "every", is_flag=True, help="Also what is no language model.")
-@_AS_JSON
+@options.as_json
 def list_models(every: bool, as_json: bool) -> None:
     """Show the pair for this machine, the models on it, which fit, and the catalogue.
 
@@ -109,7 +104,7 @@ def list_models(every: bool, as_json: bool) -> None:
             progress.show(done, len(found))
     pairs = fitting_pairs(described)
     if as_json:
-        echo_json(list_as_object(described, pairs, passed_by))
+        echo_json(list_as_object(described, pairs, passed_by), indent=1)
         return
     echo_recommendation()
     echo_local(described, pairs)
@@ -122,9 +117,8 @@ def list_models(every: bool, as_json: bool) -> None:
 
 
 @models_command.command("check")
-@_PAIR[0]
-@_PAIR[1]
-@click.option("--sample", is_flag=True, help="Measure on the sample letters.")
+@_PAIR
+@options.sample
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 3600),
@@ -132,7 +126,7 @@ def list_models(every: bool, as_json: bool) -> None:
     show_default=True,
     help="How long to measure, after loading.",
 )
-@_AS_JSON
+@options.as_json
 def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -> None:
     """Compare the vocabularies of two models, and measure them together.
 
@@ -165,10 +159,11 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
         )
         with Progress("measuring") as progress:
             found = check_pair(pair, cases, how, seconds, stop, progress.show)
+    shown = described, found, how.thresholds[0], whose
     if as_json:
-        echo_json(check_as_object(described, found, how.thresholds[0], whose))
+        echo_json(check_as_object(*shown), indent=1)
     else:
-        echo_check(described, found, how.thresholds[0], whose)
+        echo_check(*shown)
 
 
 @models_command.command("pull")
@@ -218,8 +213,7 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
 
 
 @models_command.command("use")
-@_PAIR[0]
-@_PAIR[1]
+@_PAIR
 @click.option("--force", is_flag=True, help="Also a pair that does not fit.")
 def use(small: str, large: str, force: bool) -> None:
     """Write a pair into settings.toml; comments and other lines stay."""
@@ -299,13 +293,12 @@ def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
     from edge_app.commands.measuring import cases_of
     from edge_app.evaluation.cases import CasesError
 
-    asked = {"users": None, "queries": None, "synthetic": None, "seed": 0}
     if not sample:
         try:
-            return cases_of(opened, (), {**asked, "sample": False}), "your texts"
+            return cases_of(opened), "your texts"
         except (CasesError, InvalidSettingsError):
             click.echo("too few texts of your own: the sample is measured", err=True)
-    return cases_of(opened, (), {**asked, "sample": True}), "the sample letters"
+    return cases_of(opened, sample=True), "the sample letters"
 
 
 def _offer(name: str, known: HubModel | None) -> Offer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from math import exp
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decoding_core.errors import ContextFullError
-from decoding_core.foreign_text import escaped_json, one_line
+from decoding_core.foreign_text import one_line
 from models.catalogue import HubModel, KnownPair, hub_models, known_pairs
 from models.local.describing import ModelDescription
 from models.local.finding import FoundModel
@@ -29,7 +28,8 @@ from models.running.settings import usable_cores
 if TYPE_CHECKING:
     from edge_app.evaluation.pair_check import PairCheck
 
-Rows = list[list[str]]
+_Described = Sequence[tuple[FoundModel, ModelDescription]]
+_Pairs = Sequence[tuple[FoundModel, FoundModel, int]]
 _GIGABYTES_A_CORE = 0.65
 """Weights of a checker that a core reads in about a tenth of a second, which is what a
 block then takes at the least."""
@@ -37,9 +37,7 @@ _MUCH_LARGER = 1.5
 """How many times the small model's file the large one's is in a pair that is shown."""
 
 
-def fitting_pairs(
-    described: Sequence[tuple[FoundModel, ModelDescription]],
-) -> list[tuple[FoundModel, FoundModel, int]]:
+def fitting_pairs(described: _Described) -> _Pairs:
     """Pairs of one vocabulary, the larger by half at least, with the bytes that they
     take on one machine; a file that lies at several places counts once."""
     files: dict[Path, tuple[FoundModel, ModelDescription]] = {}
@@ -55,33 +53,29 @@ def fitting_pairs(
     ]
 
 
-def echo_local(
-    described: Sequence[tuple[FoundModel, ModelDescription]],
-    pairs: Sequence[tuple[FoundModel, FoundModel, int]],
-) -> None:
-    """Tables of the models on this machine, and of the pairs among them."""
-    head = ["on this machine", "family", "size", "kind", "file", "reads", "template"]
-    rows: Rows = [head]
-    for one, about in described:
-        template = "yes" if about.has_template else "none"
-        reads = f"{about.context_length:,}" if about.context_length else ""
-        rows.append(
-            [
-                one.name,
-                about.family,
-                about.size_label,
-                about.quantisation,
-                gigabytes(about.file_bytes),
-                reads,
-                template,
-            ]
-        )
+def echo_local(described: _Described, pairs: _Pairs) -> None:
+    """Show tables of the models on this machine, and of the pairs among them."""
+    rows = [["on this machine", "family", "size", "kind", "file", "reads", "template"]]
+    rows += [
+        [
+            *(one.name, about.family, about.size_label, about.quantisation),
+            gigabytes(about.file_bytes),
+            f"{about.context_length:,}" if about.context_length else "",
+            "yes" if about.has_template else "none",
+        ]
+        for one, about in described
+    ]
     _echo_table(rows)
     memory = machine_memory()
     rows = [["small and large of one vocabulary", "memory", ""]]
-    for small, large, needed in pairs:
-        fit = memory.fit(needed) or ""
-        rows.append([f"{small.name}  {large.name}", gigabytes(needed), fit])
+    rows += [
+        [
+            f"{small.name}  {large.name}",
+            gigabytes(needed),
+            memory.fit(needed) or "",
+        ]
+        for small, large, needed in pairs
+    ]
     click.echo("")
     _echo_table(rows)
     if memory.total:
@@ -92,31 +86,25 @@ def echo_local(
 
 
 def echo_catalogue() -> None:
-    """Tables of what the catalogue names."""
+    """Show tables of the models and pairs that the catalogue names."""
     known = {one.name: one for one in hub_models()}
     click.echo("")
-    rows: Rows = [["catalogue", "size", "kind", "file", "licence", "name", "here"]]
+    rows = [["catalogue", "size", "kind", "file", "licence", "name", "here"]]
     rows += [
         [
-            one.name,
-            one.size,
-            one.quantisation,
-            f"{one.gigabytes:.2f} GB",
-            one.licence,
-            one.names,
-            "yes" if _is_here(one) else "",
+            *(one.name, one.size, one.quantisation, f"{one.gigabytes:.2f} GB"),
+            *(one.licence, one.names, "yes" if _is_here(one) else ""),
         ]
         for one in known.values()
     ]
     _echo_table(rows)
-    memory = machine_memory()
     rows, notes = [["pairs of the catalogue", "download", "memory", ""]], [""]
+    memory = machine_memory()
     for pair in known_pairs():
-        needed = catalogue_memory(known[pair.specialist], known[pair.generalist])
+        needed, lacks = catalogue_memory(*_models_of(pair)), download_bytes(pair)
+        size = gigabytes(lacks) if lacks else "here"
         fit = memory.fit(needed) or ""
         name = f"{pair.specialist}  {pair.generalist}"
-        lacks = download_bytes(pair)
-        size = gigabytes(lacks) if lacks else "here"
         rows.append([name, size, gigabytes(needed), fit])
         notes.append(pair.note)
     click.echo("")
@@ -127,23 +115,27 @@ def echo_catalogue() -> None:
     )
 
 
-def recommended_pair(memory: MachineMemory, cores: int) -> KnownPair | None:
-    """The pair of the catalogue with the largest checker that fits into the memory that
-    is not used now, and that so many cores read fast enough; None where only the pair
-    that comes with the program does."""
+def _models_of(pair: KnownPair) -> tuple[HubModel, HubModel]:
     known = {one.name: one for one in hub_models()}
-    fitting = [
-        pair
+    return known[pair.specialist], known[pair.generalist]
+
+
+def recommended_pair(memory: MachineMemory, cores: int) -> KnownPair | None:
+    """The pair of the catalogue with the largest checker that fits into the unused
+    memory and that this number of cores reads fast enough; None if only the pair that
+    comes with the program does."""
+    fitting = {
+        pair: large.gigabytes
         for pair in known_pairs()
-        for small, large in [(known[pair.specialist], known[pair.generalist])]
+        for small, large in [_models_of(pair)]
         if memory.fit(catalogue_memory(small, large)) == "fits"
         and large.gigabytes <= _GIGABYTES_A_CORE * cores
-    ]
-    return max(fitting, key=lambda pair: known[pair.generalist].gigabytes, default=None)
+    }
+    return max(fitting, key=lambda pair: fitting[pair], default=None)
 
 
 def echo_recommendation() -> None:
-    """The pair for this machine, and how to get it."""
+    """Show the pair for this machine, and how to get it."""
     memory, cores = machine_memory(), usable_cores()
     found = recommended_pair(memory, cores)
     machine = f"this machine ({gigabytes(memory.total)} of memory, {cores} cores)"
@@ -154,20 +146,15 @@ def echo_recommendation() -> None:
     lacks = download_bytes(found)
     size = f"a download of {gigabytes(lacks)}" if lacks else "here already"
     click.echo(f"for {machine}: {names}, {size}")
-    commands = ("pull", "use") if lacks else ("use",)
-    for command in commands:
+    for command in ("pull", "use") if lacks else ("use",):
         click.echo(f"    specsteer models {command} {names}")
     click.echo()
 
 
 def download_bytes(pair: KnownPair) -> int:
-    """Bytes of a pair's files that are not on this machine, about."""
-    known = {one.name: one for one in hub_models()}
-    return sum(
-        int(one.gigabytes * 1e9)
-        for one in (known[pair.specialist], known[pair.generalist])
-        if not _is_here(one)
-    )
+    """About how many bytes of a pair's files are not on this machine."""
+    lacking = (one for one in _models_of(pair) if not _is_here(one))
+    return sum(int(one.gigabytes * 1e9) for one in lacking)
 
 
 def _is_here(model: HubModel) -> bool:
@@ -175,8 +162,8 @@ def _is_here(model: HubModel) -> bool:
 
 
 def catalogue_memory(small: HubModel, large: HubModel) -> int:
-    """Bytes that a pair of the catalogue takes on one machine, about: as `pair_memory`
-    counts."""
+    """About how many bytes a pair of the catalogue takes on one machine, counted as by
+    `pair_memory`."""
     return small.memory(LONGEST_TEXT, 1 + TEXTS_OF_A_SERVER) + large.memory(
         LONGEST_TEXT, TEXTS_OF_A_SERVER
     )
@@ -188,28 +175,23 @@ def echo_check(
     threshold: float,
     whose: str,
 ) -> None:
-    """What a check found; raises ContextFullError if it measured no text."""
+    """Show what a check found; raises ContextFullError if it measured no text."""
     small, large = described
     needed, memory = pair_memory(small, large), machine_memory()
     size, number = small.vocabulary_size, small.vocabulary_id[:8]
+    plain = "none in the small one: a plain one is used"
     click.echo(f"vocabulary  one, of {size:,} tokens ({number})")
-    template = (
-        "yes" if small.has_template else "none in the small one: a plain one is used"
-    )
-    click.echo(f"template    {template}")
+    click.echo(f"template    {'yes' if small.has_template else plain}")
     click.echo(f"memory      {gigabytes(needed)}, {memory.fit(needed) or 'not known'}")
     rows = [["speed", "prompt, tokens/s", "one by one, tokens/s", "block of 9, ms"]]
-    for about, speed in zip(
-        described, (found.specialist, found.generalist), strict=True
-    ):
-        rows.append(
-            [
-                about.name,
-                f"{speed.prompt:.0f}",
-                f"{speed.step:.1f}",
-                f"{1000 * speed.block:.0f}",
-            ]
-        )
+    speeds = zip(described, (found.specialist, found.generalist), strict=True)
+    rows += [
+        [
+            *(about.name, f"{speed.prompt:.0f}", f"{speed.step:.1f}"),
+            f"{1000 * speed.block:.0f}",
+        ]
+        for about, speed in speeds
+    ]
     click.echo("")
     _echo_table(rows)
     click.echo("")
@@ -251,11 +233,10 @@ def check_as_object(
     threshold: float,
     whose: str,
 ) -> dict[str, Any]:
-    """The same for programs."""
-    needed, memory = pair_memory(*described), machine_memory()
+    """What `echo_check` shows, for programs."""
     return {
-        "models": [_description_as_object(one) for one in described],
-        "memory": {"bytes": needed, "fit": memory.fit(needed)},
+        "models": [asdict(one) for one in described],
+        "memory": _memory(pair_memory(*described)),
         "texts": whose,
         "threshold": threshold,
         **asdict(found),
@@ -263,68 +244,46 @@ def check_as_object(
 
 
 def list_as_object(
-    described: Sequence[tuple[FoundModel, ModelDescription]],
-    pairs: Sequence[tuple[FoundModel, FoundModel, int]],
-    passed_by: Sequence[tuple[FoundModel, str]],
+    described: _Described, pairs: _Pairs, passed_by: Sequence[tuple[FoundModel, str]]
 ) -> dict[str, Any]:
     """What `list` shows, for programs."""
     memory, cores = machine_memory(), usable_cores()
-    known = {one.name: one for one in hub_models()}
     best = recommended_pair(memory, cores)
     return {
         "memory": asdict(memory),
         "cores": cores,
         "recommended": best and [best.specialist, best.generalist],
         "models": [
-            {
-                **_description_as_object(about),
-                "name": one.name,
-                "title": about.name,
-                "source": one.source,
-            }
+            asdict(about)
+            | {"name": one.name, "title": about.name, "source": one.source}
             for one, about in described
         ],
         "pairs": [
-            {
-                "small": small.name,
-                "large": large.name,
-                "bytes": needed,
-                "fit": memory.fit(needed),
-            }
+            {"small": small.name, "large": large.name, **_memory(needed)}
             for small, large, needed in pairs
         ],
         "left out": [
-            {"name": one.name, "path": str(one.path), "why": why}
-            for one, why in passed_by
+            {"name": one.name, "path": one.path, "why": why} for one, why in passed_by
         ],
-        "catalogue": [asdict(one) for one in known.values()],
+        "catalogue": [asdict(one) for one in hub_models()],
         "catalogue pairs": [
             {
                 **asdict(pair),
                 "download": download_bytes(pair),
-                "bytes": (
-                    needed := catalogue_memory(
-                        known[pair.specialist], known[pair.generalist]
-                    )
-                ),
-                "fit": memory.fit(needed),
+                **_memory(catalogue_memory(*_models_of(pair))),
             }
             for pair in known_pairs()
         ],
     }
 
 
-def _description_as_object(about: ModelDescription) -> dict[str, Any]:
-    return {**asdict(about), "path": str(about.path)}
+def _memory(needed: int) -> dict[str, Any]:
+    return {"bytes": needed, "fit": machine_memory().fit(needed)}
 
 
-def echo_json(body: dict[str, Any]) -> None:
-    """Print an object, fit for a terminal."""
-    click.echo(escaped_json(json.dumps(body, indent=1)))
-
-
-def _echo_table(rows: Rows, notes: Sequence[str] = ()) -> None:
-    """Columns side by side, the first to the left; a note stands behind its row."""
+def _echo_table(rows: list[list[str]], notes: Sequence[str] = ()) -> None:
+    """Show columns side by side, the first to the left; a note stands behind its
+    row."""
     from edge_app.evaluation.table import aligned  # loads llama.cpp
 
     lines = aligned(rows)

@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar, get_args
 
 import click
 from click.shell_completion import CompletionItem
 
 from decoding_core.foreign_text import one_line
 from edge_app.commands.terminal import Progress
-from edge_app.config.settings import store_path
+from edge_app.config.settings import GuardMode, store_path
 from models.asking import confirm
 from personal_store import Store
 from personal_store.errors import StoreError
@@ -24,112 +25,14 @@ from personal_store.lifecycle.selectors import Outline, Which, outlines
 from personal_store.records import KINDS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_DAY = click.DateTime(["%Y-%m-%d"])
-_SHOWN = 10
-_TITLE = 48
-
-_CONDITIONS = (
-    click.option("--person", default="", help="To or from this name or address."),
-    click.option("--source", default="", help="A part of its name in status."),
-    click.option("--kind", default="", help=f"One of {', '.join(KINDS)}."),
-    click.option("--since", type=_DAY, metavar="DAY", help="From this day on, UTC."),
-    click.option("--until", type=_DAY, metavar="DAY", help="Up to this day, UTC."),
-)
-_OPTIONS = (
-    click.argument("ids", nargs=-1, type=click.IntRange(1), metavar="[ID]..."),
-    *_CONDITIONS,
-    click.option("--words", default="", help="With all of these words."),
-)
-assume_yes = click.option("--yes", is_flag=True, help="Do not ask.")
-
-
-def selecting(command: _Command) -> _Command:
-    """Give a command the options that `which` reads."""
-    return _with(_OPTIONS, command)
-
-
-def filtering(command: _Command) -> _Command:
-    """Give a command the options that `condition` reads."""
-    return _with(_CONDITIONS, command)
-
-
-def which(options: dict[str, Any], *, all_if_none: bool = False) -> Which:
-    """The texts that the options mean; wrong usage if they mean none in particular."""
-    chosen = replace(condition(options), ids=options["ids"], words=options["words"])
-    if chosen.says_nothing() and not all_if_none:
-        raise click.UsageError(
-            "say which texts: ids as 'specsteer search --json' shows them, or "
-            "--person, --source, --kind, --since, --until, --words"
-        )
-    return chosen
-
-
-def found(store: Store, chosen: Which, state: str = "1") -> list[int]:
-    """The ids of the texts meant. Where words decide, received mail that waits to be
-    cleaned is cleaned first, with a bar."""
-    with Progress("cleaning received mail") as progress:
-        return chosen.find(store.db, state=state, progress=progress.show)
-
-
-def condition(options: dict[str, Any]) -> Which:
-    """What the options of `filtering` ask for."""
-    return Which(
-        person=options["person"],
-        source=options["source"],
-        kind=options["kind"],
-        since=_day(options["since"]),
-        until=_day(options["until"]),
-    )
-
-
-def agreed(
-    store: Store, ids: Sequence[int], what: str, *, yes: bool, again: str = ""
-) -> bool:
-    """Show what is meant and ask, unless told yes. Without a terminal to ask in, only
-    the preview is shown, and the exit status is 1."""
-    if not ids:
-        click.echo("no text fits", err=True)
-        return False
-    for line in outlines(store.db, ids[:_SHOWN]):
-        click.echo(outline(line), err=True)
-    if len(ids) > _SHOWN:
-        click.echo(f"and {len(ids) - _SHOWN:,} more", err=True)
-    texts = "1 text" if len(ids) == 1 else f"{len(ids):,} texts"
-    if not (yes or sys.stdin.isatty()):
-        click.echo(f"{texts} would be {what}; --yes does it", err=True)
-        raise click.exceptions.Exit(1)
-    return yes or confirm(f"{texts}: {again or what}?")
-
-
-def confirmed(question: str, *, yes: bool) -> bool:
-    """Ask, unless told yes; raises StoreError where there is no terminal to ask in."""
-    if not (yes or sys.stdin.isatty()):
-        raise StoreError(f"{question} There is no terminal to ask in: --yes does it.")
-    return yes or confirm(question)
-
-
-def outline(line: Outline) -> str:
-    """A text on one line."""
-    day = f"{line.date:%Y-%m-%d}" if line.date else "undated   "
-    title = one_line(line.title)[:_TITLE]
-    return f"{line.id:7}  {day}  {line.kind:7}  {one_line(line.person):24.24}  {title}"
-
-
-def _with(options: Sequence[Callable[[Any], Any]], command: _Command) -> _Command:
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _day(value: datetime | None) -> Any:
-    return None if value is None else value.date()
-
-
 _MOST_COMPLETIONS = 50
 """Completions that a terminal shows at once."""
 _PLAIN = re.compile(r"[\w/][\w.+@/:-]*")
 """What a shell inserts into the line without a meaning of its own: addresses and names
 come from mail and files, and `$(...)` in one would be executed."""
+_DAY = click.DateTime(["%Y-%m-%d"])
+_SHOWN = 10
+_TITLE = 48
 
 
 def complete_people(
@@ -142,14 +45,12 @@ def complete_people(
     path, begun = store_path(), typed.casefold()
     with suppress(StoreError, OSError):
         if path.is_file():
-            from personal_store import Store  # SQLite takes 50 ms to load
-
             with Store.open(path) as store:
                 for name, address in store.correspondents():
                     words = f"{name} {address}".casefold().split()
-                    if not _PLAIN.fullmatch(address):
-                        continue
-                    if any(word.startswith(begun) for word in words):
+                    if _PLAIN.fullmatch(address) and any(
+                        word.startswith(begun) for word in words
+                    ):
                         item = CompletionItem(address, help=one_line(name) or None)
                         found.setdefault(address, item)
     return list(found.values())[:_MOST_COMPLETIONS]
@@ -167,3 +68,152 @@ def complete_models(
     if names:
         return [CompletionItem(name) for name in names[:_MOST_COMPLETIONS]]
     return [CompletionItem(typed, type="file")]
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+json_lines = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object per line."
+)
+assume_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+sample = click.option(
+    "--sample", is_flag=True, help="Use the sample letters, not yours."
+)
+server = click.option(
+    "--server", metavar="URL", help="A specsteer-cloud server to check with."
+)
+offline = click.option("--offline", is_flag=True, help="Write on this device alone.")
+no_offline = click.option(
+    "--no-offline", is_flag=True, help="Fail rather than write on alone."
+)
+no_history = click.option(
+    "--no-history", is_flag=True, help="Do not read your own texts."
+)
+guard = click.option(
+    "--guard",
+    type=click.Choice(get_args(GuardMode)),
+    help="What becomes of names, numbers and copied phrases. placeholder",
+)
+specialist = click.option(
+    "--specialist",
+    type=click.Path(path_type=Path),
+    shell_complete=complete_models,
+    help="A GGUF file, a folder with a model, or a name of 'models list'.",
+)
+generalist = click.option(
+    "--generalist",
+    type=click.Path(path_type=Path),
+    shell_complete=complete_models,
+    help="The same for the server that is started here.",
+)
+lora = click.option(
+    "--lora",
+    metavar="NAME",
+    help="A personal adapter, by its name or path; 'off' for none. off",
+)
+_CONDITIONS = (
+    click.option("--person", default="", help="To or from this name or address."),
+    click.option("--source", default="", help="A part of its name in status."),
+    click.option("--kind", default="", help=f"One of {', '.join(KINDS)}."),
+    click.option("--since", type=_DAY, metavar="DAY", help="From this day on, UTC."),
+    click.option("--until", type=_DAY, metavar="DAY", help="Up to this day, UTC."),
+)
+_SELECTION = (
+    click.argument("ids", nargs=-1, type=click.IntRange(1), metavar="[ID]..."),
+    *_CONDITIONS,
+    click.option("--words", default="", help="With all of these words."),
+)
+
+
+def with_options(
+    *options: Callable[[Any], Any],
+) -> Callable[[_Command], _Command]:
+    """A decorator that gives a command these options, in their order."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+selecting = with_options(*_SELECTION)
+"""Gives a command the options that `which` reads."""
+filtering = with_options(*_CONDITIONS)
+"""Gives a command the options that `condition` reads."""
+
+
+def check_exclusive(options: dict[str, Any]) -> None:
+    """Refuse options of a writing command that exclude each other."""
+    if options["offline"] and options["no_offline"]:
+        raise click.UsageError("--offline and --no-offline exclude each other")
+    if options["server"] and options["generalist"]:
+        raise click.UsageError(
+            "--generalist is for the server that is started here, and --server names "
+            "another"
+        )
+
+
+def condition(options: dict[str, Any]) -> Which:
+    """The condition that the options of `filtering` state."""
+    return Which(
+        person=options["person"],
+        source=options["source"],
+        kind=options["kind"],
+        since=_day(options["since"]),
+        until=_day(options["until"]),
+    )
+
+
+def _day(value: datetime | None) -> Any:
+    return None if value is None else value.date()
+
+
+def which(options: dict[str, Any], *, all_if_none: bool = False) -> Which:
+    """The condition that the options of `selecting` state; wrong usage if they state
+    none."""
+    chosen = replace(condition(options), ids=options["ids"], words=options["words"])
+    if chosen.says_nothing() and not all_if_none:
+        raise click.UsageError(
+            "say which texts: ids as 'specsteer search --json' shows them, or "
+            "--person, --source, --kind, --since, --until, --words"
+        )
+    return chosen
+
+
+def found(store: Store, chosen: Which, state: str = "1") -> list[int]:
+    """The ids of the texts that fit. Received mail that waits to be cleaned is cleaned
+    first if words decide."""
+    with Progress("cleaning received mail") as progress:
+        return chosen.find(store.db, state=state, progress=progress.show)
+
+
+def agreed(store: Store, ids: Sequence[int], what: str, *, yes: bool) -> bool:
+    """Show the texts and ask, unless `yes`. Without a terminal only the preview is
+    shown, and the exit status is 1."""
+    if not ids:
+        click.echo("no text fits", err=True)
+        return False
+    for line in outlines(store.db, ids[:_SHOWN]):
+        click.echo(outline(line), err=True)
+    if len(ids) > _SHOWN:
+        click.echo(f"and {len(ids) - _SHOWN:,} more", err=True)
+    texts = "1 text" if len(ids) == 1 else f"{len(ids):,} texts"
+    if not (yes or sys.stdin.isatty()):
+        click.echo(f"{texts} would be {what}; --yes does it", err=True)
+        raise click.exceptions.Exit(1)
+    return yes or confirm(f"{texts}: {what}?")
+
+
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Ask, unless `yes`; raises StoreError if there is no terminal to ask in."""
+    if not (yes or sys.stdin.isatty()):
+        raise StoreError(f"{question} There is no terminal to ask in: --yes does it.")
+    return yes or confirm(question)
+
+
+def outline(line: Outline) -> str:
+    """A text on one line."""
+    day = f"{line.date:%Y-%m-%d}" if line.date else "undated   "
+    title = one_line(line.title)[:_TITLE]
+    return f"{line.id:7}  {day}  {line.kind:7}  {one_line(line.person):24.24}  {title}"

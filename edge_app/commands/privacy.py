@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from datetime import datetime
 
@@ -11,7 +10,9 @@ import click
 
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
+from edge_app.commands import options
 from edge_app.commands.service_config import detokenizers
+from edge_app.commands.terminal import echo_json, read_stdin
 from edge_app.config.settings import (
     keep_allowed,
     ledger_path,
@@ -38,7 +39,7 @@ from personal_store import Store
 @click.command("sent", cls=Command)
 @click.option("--last", is_flag=True, help="Only the last text.")
 @click.option("--brief", is_flag=True, help="A line for each message, without words.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@options.json_lines
 @click.option("--bytes", "with_bytes", is_flag=True, help="Show every byte, in hex.")
 def sent_command(last: bool, brief: bool, as_json: bool, with_bytes: bool) -> None:
     """Show what left this device: every message, counted where it met the socket.
@@ -62,7 +63,7 @@ def sent_command(last: bool, brief: bool, as_json: bool, with_bytes: bool) -> No
             if as_json:
                 body = asdict(sending.entry) | {"payload": sending.entry.payload.hex()}
                 del body["line"]
-                click.echo(json.dumps(body | plain(sending, detokenize)))
+                echo_json(body | plain(sending, detokenize))
                 continue
             click.echo(_line(sending))
             if not brief and detokenize is not None:
@@ -126,19 +127,15 @@ def privacy_command() -> None:
     help="What would be asked for: what it says, the server reads anyway.",
 )
 @click.option("--to", "recipient", default="", help="Whom the text would be for.")
-@click.option("--sample", is_flag=True, help="With the sample letters, not yours.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@options.sample
+@options.as_json
 def check_text(
     text: str, request: str, recipient: str, sample: bool, as_json: bool
 ) -> None:
     """Say what the guard would keep from a server if TEXT were drafted ('-' reads it
     from the standard input), and what would be sent in its place. Nothing is sent."""
     if text == "-":
-        try:
-            text = sys.stdin.buffer.read().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            wrong = "what is piped in is not text in UTF-8"
-            raise InvalidSettingsError(wrong) from error
+        text = read_stdin()
     settings = read_settings()
     with Store.open(sample_store_path() if sample else store_path()) as store:
         found = store.search(text, limit=_TEXTS)
@@ -152,7 +149,7 @@ def check_text(
         )
     report = check(text, index, typed=settings.guard != "local")
     if as_json:
-        click.echo(json.dumps({"guard": settings.guard, **asdict(report)}))
+        echo_json({"guard": settings.guard, **asdict(report)})
     else:
         _tell(report)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -31,17 +30,8 @@ from personal_store.ingest.guards import in_words
 from personal_store.lifecycle.forgetting import UNTIDY, is_untidy
 
 _PRIVATE = (
-    *(
-        "settings.toml",
-        "store*",
-        "sample*",
-        "ledger*",
-        "cloud-token",
-        "engine-*",
-        "people*",
-        "paired*",
-        "serve-key*",
-    ),
+    *("settings.toml", "store*", "sample*", "ledger*", "cloud-token", "engine-*"),
+    *("people*", "paired*", "serve-key*"),
 )
 """What is ours in the state folder, which may hold other things as well."""
 
@@ -116,7 +106,7 @@ def _models(settings: Settings) -> str:
         check_pulled(path)
     specialist = load_model(chosen.specialist, chosen.engine)
     generalist = load_model(chosen.generalist, chosen.engine)
-    try:
+    with closing(specialist), closing(generalist):
         check_one_vocabulary(specialist, generalist)
         return (
             f"{specialist.name} and {generalist.name}, "
@@ -124,9 +114,6 @@ def _models(settings: Settings) -> str:
             f"{specialist.vocabulary_size}; chat template: "
             + describe_template(specialist.chat_template)
         )
-    finally:
-        specialist.close()
-        generalist.close()
 
 
 def _threads(settings: Settings) -> str:
@@ -179,11 +166,9 @@ def _server(settings: Settings) -> str:
         lambda _: None,
         certificate=chosen.certificate,
     )
-    try:
+    with closing(connection):
         connection.request("ready", "GET", "/readyz")
         models = connection.request("models", "GET", "/v1/models")
-    finally:
-        connection.close()
     if "generalist" not in models:
         raise DecodingError(f"what answers at {chosen.server} is no SpecSteer server")
     newest = models.get("version")
@@ -192,13 +177,6 @@ def _server(settings: Settings) -> str:
     if theirs is not None and SPOKEN.common(theirs) is None:
         raise DecodingError(f"{which_to_update(SPOKEN, theirs)} ({chosen.server})")
     return f"{chosen.server} answers"
-
-
-_MOST = 50
-"""Completions that a terminal shows at once."""
-_PLAIN = re.compile(r"[\w/][\w.+@/:-]*")
-"""What a shell inserts into the line without a meaning of its own: addresses and names
-come from mail and files, and `$(...)` in one would be executed."""
 
 
 @click.command("completion", cls=Command)
@@ -248,15 +226,6 @@ _NOT_SECRET = ("models", "engine-*.json*")
 """Deleted without being overwritten: they tell nothing of anybody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A file or a folder of ours."""
-
-    path: Path
-    what: str
-    secret: bool = True
-
-
 @click.command("purge", cls=Command)
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -280,10 +249,8 @@ def purge_command(dry_run: bool, yes: bool) -> None:
         click.echo(f"there is nothing of ours in {one_line(str(folder))}")
         return
     click.echo(f"In {one_line(str(folder))}:")
-    for item in items:
-        click.echo(
-            f"  {one_line(item.path.name):<24} {_size(item.path):>9}  {item.what}"
-        )
+    for path, what in items:
+        click.echo(f"  {one_line(path.name):<24} {_size(path):>9}  {what}")
     if locked:
         click.echo("and the store's key in the keyring of this machine")
     if dry_run:
@@ -292,7 +259,7 @@ def purge_command(dry_run: bool, yes: bool) -> None:
     check_free(folder)
     if not (yes or _agreed()):
         raise click.exceptions.Exit(1)
-    faults = list(_delete(items))
+    faults = [fault for path, _ in items if (fault := _delete(path))]
     for store in locked:
         keys.forget_in_keyring(store)
     for fault in faults:
@@ -306,15 +273,14 @@ def purge_command(dry_run: bool, yes: bool) -> None:
     )
 
 
-def ours(folder: Path) -> Iterator[Item]:
-    """What is ours in the state folder. The usual one holds nothing else, so all of it
-    is; one that a variable names may hold other things, which are let be."""
+def ours(folder: Path) -> Iterator[tuple[Path, str]]:
+    """What is ours in the state folder, and what each is. The usual folder holds
+    nothing else; one that a variable names may hold other things, which are let be."""
     usual = not os.environ.get("SPECSTEER_HOME") or os.environ.get(WRITER_VARIABLE)
     for path in sorted(folder.iterdir()):
         what = next((what for name, what in _OURS if path.match(name)), "")
         if what or usual:
-            secret = not any(path.match(name) for name in _NOT_SECRET)
-            yield Item(path, what or "something else in our folder", secret)
+            yield path, what or "something else in our folder"
 
 
 def check_free(folder: Path) -> None:
@@ -350,22 +316,22 @@ def _agreed() -> bool:
     return False
 
 
-def _delete(items: list[Item]) -> Iterator[str]:
-    """Delete the items; yields a sentence for each that cannot be."""
-    for item in items:
-        try:
-            if item.path.is_symlink():  # what it leads to is not ours to overwrite
-                item.path.unlink()
-            elif not item.path.is_dir():
-                (shred if item.secret else Path.unlink)(item.path)
-            else:
-                if item.secret:
-                    for path in sorted(item.path.rglob("*")):
-                        if path.is_file() and not path.is_symlink():
-                            shred(path)
-                shutil.rmtree(item.path)
-        except OSError as error:
-            yield f"{item.path}: {(error.strerror or str(error)).lower()}"
+def _delete(path: Path) -> str:
+    """Delete a file or a folder; why it cannot be, in a sentence, else nothing."""
+    secret = not any(path.match(name) for name in _NOT_SECRET)
+    try:
+        if path.is_symlink():  # what it leads to is not ours to overwrite
+            path.unlink()
+        elif not path.is_dir():
+            (shred if secret else Path.unlink)(path)
+        else:
+            for inner in sorted(path.rglob("*")) if secret else ():
+                if inner.is_file() and not inner.is_symlink():
+                    shred(inner)
+            shutil.rmtree(path)
+    except OSError as error:
+        return f"{path}: {(error.strerror or str(error)).lower()}"
+    return ""
 
 
 def _size(path: Path) -> str:

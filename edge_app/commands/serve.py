@@ -10,7 +10,7 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -20,10 +20,10 @@ from base.owner_only import close_to_others
 from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import build
-from edge_app.commands.options import complete_models
+from edge_app.commands import options
 from edge_app.commands.terminal import stoppable
 from edge_app.config.sealed import read_file, write_file
-from edge_app.config.settings import GuardMode, read_settings, store_path
+from edge_app.config.settings import Settings, read_settings, store_path
 from edge_app.service.requests import WriteRequest
 from models.folders import state_folder
 from models.lazy_commands import Command
@@ -51,9 +51,9 @@ _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
     show_default=True,
     help="What the model 'specsteer' writes; 'specsteer-review' and so on name others.",
 )
-@click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
-@click.option("--offline", is_flag=True, help="Write on this device alone.")
-@click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
+@options.server
+@options.offline
+@options.sample
 @click.option(
     "--allow-origin",
     "origins",
@@ -78,29 +78,14 @@ _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
     help="How long a text may get where a program does not say.",
 )
 @click.option("--method", help="How to decode, as for 'specsteer write'. steering")
-@click.option(
-    "--specialist",
-    type=click.Path(path_type=Path),
-    shell_complete=complete_models,
-    help="A GGUF file, a folder with a model, or a name of 'models list'.",
-)
-@click.option(
-    "--generalist",
-    type=click.Path(path_type=Path),
-    shell_complete=complete_models,
-    help="The same for the server that is started here.",
-)
-@click.option(
-    "--guard",
-    type=click.Choice(get_args(GuardMode)),
-    help="What becomes of names, numbers and copied phrases; nobody is asked here. "
-    "placeholder",
-)
-@click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
-@click.option("--lora", metavar="NAME", help="A personal adapter; 'off' for none. off")
-@click.option("--no-history", is_flag=True, help="Do not read your own texts.")
+@options.specialist
+@options.generalist
+@options.guard
+@options.no_offline
+@options.lora
+@options.no_history
 @click.pass_context
-def serve_command(ctx: click.Context, /, **options: Any) -> None:
+def serve_command(ctx: click.Context, /, **chosen: Any) -> None:
     """Let other programs of this machine write in your voice.
 
     Listens on loopback alone, as OpenAI's API, until Ctrl-C. One line of JSON on
@@ -115,56 +100,45 @@ def serve_command(ctx: click.Context, /, **options: Any) -> None:
     With --web the app opens in a browser: the line of JSON holds a link that works
     once. The app follows your settings, so --port is the only other option then.
     """
-    if options["web"]:
-        for name in options:
+    if chosen["web"]:
+        for name in chosen:
             given = ctx.get_parameter_source(name)
             if name not in ("web", "port") and given is ParameterSource.COMMANDLINE:
                 raise click.UsageError(
                     "--web takes --port alone: the app follows your settings"
                 )
-        _serve_browser(options["port"])
-        return
-    if options["offline"] and options["no_offline"]:
-        raise click.UsageError("--offline and --no-offline exclude each other")
-    if options["server"] and options["generalist"]:
-        raise click.UsageError(
-            "--generalist is for the server that is started here, and --server names "
-            "another"
-        )
-    origins = frozenset(map(_checked_origin, options["origins"]))
-    settings = read_settings()
+        _serve_browser(chosen["port"])
+    else:
+        options.check_exclusive(chosen)
+        origins = frozenset(map(_checked_origin, chosen["origins"]))
+        _serve_programs(read_settings(), origins, chosen)
+
+
+def _serve_programs(
+    settings: Settings, origins: frozenset[str], chosen: dict[str, Any]
+) -> None:
     method = settings.method
-    if options["method"]:
-        method = replace(method, method=options["method"])
+    if chosen["method"]:
+        method = replace(method, method=chosen["method"])
     build(method)  # an unknown method is refused before any model is loaded
     # These take half a second to load, which --help does without.
-    from edge_app.commands.service_config import service_config
+    from edge_app.commands.service_config import config_of
     from edge_app.endpoint.app import EndpointConfig, EndpointServer, create_endpoint
     from edge_app.service.service import WritingService
 
     config = EndpointConfig(
         WriteRequest(
-            Request("", options["task"]),
+            Request("", chosen["task"]),
             settings=method,
-            max_tokens=options["max_tokens"],
-            use_history=not options["no_history"],
+            max_tokens=chosen["max_tokens"],
+            use_history=not chosen["no_history"],
             personalisation=settings.personalisation,
-            offline=options["offline"],
-            may_go_offline=not options["no_offline"],
-            guard=options["guard"] or settings.guard,
+            offline=chosen["offline"],
+            may_go_offline=not chosen["no_offline"],
+            guard=chosen["guard"] or settings.guard,
         ),
-        kept_key(key_path(), new=options["new_key"]),
+        kept_key(key_path(), new=chosen["new_key"]),
         origins,
-    )
-    # A generalist that is named is for a server here, also where the settings name one.
-    server = "" if options["generalist"] else options["server"]
-    chosen = service_config(
-        settings,
-        server=server,
-        specialist=options["specialist"],
-        generalist=options["generalist"],
-        lora=options["lora"],
-        sample=options["sample"],
     )
 
     def listening(url: str) -> None:
@@ -174,17 +148,17 @@ def serve_command(ctx: click.Context, /, **options: Any) -> None:
     def say(words: str) -> None:
         click.echo(one_line(words), err=True)
 
-    with closing(WritingService(chosen)) as service:
+    with closing(WritingService(config_of(settings, chosen))) as service:
         with stoppable() as stop:
             say("loading the models ...")
-            service.prepare(offline=options["offline"], stop=stop)
+            service.prepare(offline=chosen["offline"], stop=stop)
         EndpointServer(
-            create_endpoint(service, config, say), options["port"], listening
+            create_endpoint(service, config, say), chosen["port"], listening
         ).listen()
 
 
 def key_path() -> Path:
-    """Where the key lies that programs ask with."""
+    """The file of the key that programs ask with."""
     return state_folder() / "serve-key"
 
 
@@ -222,7 +196,7 @@ def _serve_browser(port: int) -> None:
 
 def _checked_origin(given: str) -> str:
     """An origin as a browser writes it: scheme, host in small letters, and the port
-    where it is not the scheme's usual one."""
+    if it is not the scheme's usual one."""
     try:
         parts = urlsplit(given)
         port = f":{parts.port}" if parts.port else ""

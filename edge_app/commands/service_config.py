@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,6 +40,16 @@ _LONGEST = 36_500.0
 """Days: a hundred years."""
 
 
+def config_of(settings: Settings, options: Mapping[str, Any]) -> ServiceConfig:
+    """What a writing service works with, as the options of a command and the settings
+    ask for it. A generalist that is named is for a server here."""
+    names = ("server", "specialist", "generalist", "lora", "sample")
+    given = {name: options[name] for name in names if name in options}
+    if given.get("generalist"):
+        given["server"] = ""
+    return service_config(settings, **given)
+
+
 def service_config(
     settings: Settings,
     *,
@@ -50,15 +60,20 @@ def service_config(
     sample: bool = False,
     may_sample: bool = False,
 ) -> ServiceConfig:
-    """What a writing service works with, as options and settings ask for it. With
+    """What a writing service works with; None stands for the settings' own. With
     `sample` the sample letters are the store; with `may_sample` they stand in while
     there are no others.
 
     Raises:
-        ModelError: a model's file is missing or none.
-        InvalidSettingsError: a setting asks for what cannot be.
+        ModelError: a model's file is missing or invalid.
+        InvalidSettingsError: a setting is invalid.
     """
     Cadence(settings.cadence)  # refused now, not when a server is asked
+    if not 0.0 <= settings.ledger_days <= _LONGEST:
+        raise InvalidSettingsError(
+            f"ledger_days must lie between 0 and {_LONGEST:,.0f}, not "
+            f"{settings.ledger_days:g}"
+        )
     worn = wanted(settings.lora if lora is None else lora)
     address = settings.server if server is None else server
     token, kept = settings.token, state_folder() / "cloud-token"
@@ -87,7 +102,7 @@ def service_config(
         allow_always=allow_always,
         engine=settings.engine_settings(),
         personalisation=settings.personalisation,
-        ledger_days=_days(settings.ledger_days),
+        ledger_days=settings.ledger_days,
         cadence=settings.cadence,
         reranker=find(_expanded(settings.reranker)) if settings.reranker else None,
         privacy=PrivacyLimits(
@@ -105,22 +120,10 @@ def allow_always(phrase: str) -> None:
         keep_allowed((*kept, phrase))
 
 
-def _days(number: float) -> float:
-    if not 0.0 <= number <= _LONGEST:
-        raise InvalidSettingsError(
-            f"ledger_days must lie between 0 and {_LONGEST:,.0f}, not {number:g}"
-        )
-    return number
-
-
 def _model(role: str, option: Path | None, setting: str) -> Path:
-    if option is not None:
-        return _named(option)
-    return find(_expanded(setting)) if setting else locate(role)
-
-
-def _named(option: Path) -> Path:
-    """A model by its path, or by a name of 'models list'."""
+    """The path of a model, which an option may name as 'models list' does."""
+    if option is None:
+        return find(_expanded(setting)) if setting else locate(role)
     try:
         return find(option)
     except ModelNotFoundError:
@@ -142,8 +145,8 @@ def _expanded(setting: str) -> Path:
 
 @contextmanager
 def detokenizers(wanted: Collection[str]) -> Iterator[dict[str, Detokenize]]:
-    """What turns ids into words, by the id of the vocabulary; a sentence on standard
-    error says which of the wanted ones no model here has."""
+    """What turns ids into words, by the id of the vocabulary; stderr says which of the
+    wanted vocabularies no model here has."""
     if not wanted:
         yield {}
         return

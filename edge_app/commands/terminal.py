@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from decoding_core.foreign_text import legible, one_line, ungated
+from decoding_core.errors import InvalidSettingsError
+from decoding_core.foreign_text import escaped_json, legible, one_line, ungated
 from models.asking import ask_secret
 from personal_store.database import keys
 from personal_store.ingest.guards import in_words
@@ -44,7 +46,7 @@ class Progress:
         self._told = 0.0
 
     def show(self, done: int, total: int) -> None:
-        """So much is done of the total."""
+        """Show how much is done of the total."""
         if self._began is None:
             self._began = time.monotonic(), done
             self._told = self._began[0]
@@ -81,6 +83,10 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Take the bar away; the next `show` begins another one."""
         if self._bar is not None:
             self._bar.stop()
         self._bar = self._began = None
@@ -193,3 +199,18 @@ def ask_for_passphrase() -> None:
         return ask_secret(question) if sys.stdin.isatty() else ""
 
     keys.ask = ask
+
+
+def read_stdin() -> str:
+    """The text on standard input; raises InvalidSettingsError if it is not UTF-8."""
+    try:
+        # Bytes: the locale may decode what is not UTF-8 without a word.
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        wrong = "what is piped in is not text in UTF-8"
+        raise InvalidSettingsError(wrong) from error
+
+
+def echo_json(body: Mapping[str, Any], *, indent: int | None = None) -> None:
+    """Write one JSON object to stdout, fit for a terminal."""
+    click.echo(escaped_json(json.dumps(body, indent=indent, default=str)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -14,8 +13,16 @@ import click
 
 from decoding_core.errors import InvalidSettingsError, StoppedError
 from decoding_core.foreign_text import legible, one_line
+from edge_app.commands import options
 from edge_app.commands.options import condition, filtering, outline
-from edge_app.commands.terminal import STOPPED, Progress, bars, heading, stoppable
+from edge_app.commands.terminal import (
+    STOPPED,
+    Progress,
+    bars,
+    echo_json,
+    heading,
+    stoppable,
+)
 from edge_app.config.settings import (
     Settings,
     ledger_path,
@@ -34,13 +41,8 @@ from models.lazy_commands import Command, Group
 from personal_store import Passage, Store, StoreError
 from personal_store.extras import how_to_add
 from personal_store.ingest.guards import in_words
+from personal_store.lifecycle import identities as addresses_of
 from personal_store.lifecycle.forgetting import UNTIDY
-from personal_store.lifecycle.identities import (
-    add_identities,
-    identities,
-    remove_identities,
-    suggestions,
-)
 from personal_store.lifecycle.late_cleaning import clean_all_waiting
 from personal_store.lifecycle.raw_bodies import read
 from personal_store.lifecycle.selectors import outlines
@@ -56,18 +58,30 @@ _EMPTY = {
 }
 _EXCERPT = 240
 _INDENT = " " * 8
+_REASONS = 5
+_NO_TEXTS = "none; 'specsteer import --help' says how"
+_ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS...")
 
 
 @click.command("search", cls=Command)
 @click.argument("query")
 @click.option("--received", is_flag=True, help="Search what others wrote to you.")
-@click.option("--sample", is_flag=True, help="Search the sample letters.")
+@options.sample
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
 @filtering
 @click.option("--to", "recipient", help="Rank texts to this person higher.")
 @click.option("--explain", is_flag=True, help="Show what each score consists of.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
-def search_command(explain: bool, as_json: bool, **options: Any) -> None:
+@options.json_lines
+def search_command(
+    query: str,
+    received: bool,
+    sample: bool,
+    limit: int,
+    recipient: str | None,
+    explain: bool,
+    as_json: bool,
+    **chosen: Any,
+) -> None:
     """Find your own texts that match QUERY, best first.
 
     Words are compared as they are, in any case: "boat" does not find "boats". What
@@ -81,25 +95,6 @@ def search_command(explain: bool, as_json: bool, **options: Any) -> None:
         specsteer search --received "invitation"
         specsteer write --reply-to 812 "Say yes, gladly"
     """
-    found, held = _found(**options)
-    for passage in found:
-        if as_json:
-            click.echo(json.dumps(asdict(passage), default=str))
-        else:
-            _show_found(passage, explain)
-    if not found:
-        click.echo("nothing matches" if held else _EMPTY[options["received"]], err=True)
-
-
-def _found(
-    query: str,
-    limit: int,
-    recipient: str | None,
-    received: bool,
-    sample: bool,
-    **options: Any,
-) -> tuple[list[Passage], int]:
-    """The texts, and among how many was looked."""
     if received and recipient:
         raise click.UsageError("--to is for texts of yours: use --person")
     with (
@@ -112,11 +107,18 @@ def _found(
             query,
             limit=limit,
             recipient=recipient,
-            which=condition(options),
+            which=condition(chosen),
             received_ones=received,
             progress=progress.show,
         )
-        return found, store.counts()["received" if received else "own"]
+        held = store.counts()["received" if received else "own"]
+    for passage in found:
+        if as_json:
+            echo_json(asdict(passage))
+        else:
+            _show_found(passage, explain)
+    if not found:
+        click.echo("nothing matches" if held else _EMPTY[received], err=True)
 
 
 def _show_found(passage: Passage, explain: bool) -> None:
@@ -178,12 +180,8 @@ def _raw(store: Store, record_id: int) -> str:
     return body.plain if not body.html else f"{body.plain}\n\n{body.html}".lstrip()
 
 
-_REASONS = 5
-_NO_TEXTS = "none; 'specsteer import --help' says how"
-
-
 @click.command("status", cls=Command)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@options.as_json
 def status_command(as_json: bool) -> None:
     """Show what is on this device: texts, where they come from, settings, ledger.
 
@@ -193,10 +191,17 @@ def status_command(as_json: bool) -> None:
     settings = read_settings()
     with Store.open(store_path()) as store:
         summary, addresses = summarise(store.db, store.path), store.identities()
+    entries = list(read_ledger(ledger_path()))
     if as_json:
-        click.echo(json.dumps(_plain(summary, addresses, settings)))
+        named = {
+            name: getattr(settings, name)
+            for name in ("server", "specialist", "generalist")
+        }
+        body = {"folder": str(state_folder()), "addresses": addresses, **named}
+        echo_json(body | {"ledger": len(entries), "store": asdict(summary)})
         return
-    for line in (*_head(summary, addresses, settings), *_store(summary)):
+    sent = f"{len(entries)} requests, {sum(one.size for one in entries):,} bytes sent"
+    for line in _status(summary, addresses, settings, sent):
         click.echo(one_line(line))
     charts: dict[str, Mapping[str, int]] = {
         "by kind": summary.kinds,
@@ -213,38 +218,40 @@ def status_command(as_json: bool) -> None:
         click.echo(f"\nto count languages as well: {how_to_add('languages')}", err=True)
 
 
-def _head(summary: Summary, addresses: list[str], settings: Settings) -> Iterator[str]:
-    yield f"folder      {state_folder()}"
+def _status(
+    summary: Summary, addresses: list[str], settings: Settings, sent: str
+) -> Iterator[str]:
     held = ", ".join(f"{number} {kind}s" for kind, number in summary.kinds.items())
-    texts = f"{held}; {summary.words:,} words"
-    yield f"your texts  {texts if held else _NO_TEXTS}"
-    yield f"you         {', '.join(addresses) or 'no address known yet'}"
-    yield f"server      {settings.server or 'started on this machine'}"
-    yield f"specialist  {settings.specialist or 'embedded'}"
-    yield f"generalist  {settings.generalist or 'embedded'}"
-    yield f"settings    {settings_path() if settings_path().exists() else 'none'}"
-    entries = list(read_ledger(ledger_path()))
-    total = sum(entry.size for entry in entries)
-    yield f"ledger      {len(entries)} requests, {total:,} bytes sent"
-
-
-def _store(summary: Summary) -> Iterator[str]:
     raw = f"{in_words(summary.raw_bytes)} of it raw bodies"
     kind = "encrypted" if summary.encrypted else "not encrypted"
-    yield f"on disk     {in_words(summary.bytes)}, {raw}; {kind}"
-    backup = f"{summary.backup}, {in_words(summary.backup_bytes)}"
-    yield f"backup      {backup if summary.backup else 'none'}"
-    others = f"{summary.received:,}, never imitated"
-    yield f"by others   {others if summary.received else 'none'}"
     put_away = {
         "excluded": summary.excluded,
         "in the trash": summary.trash,
         "forgotten": summary.forgotten,
     }
-    named = (f"{number:,} {name}" for name, number in put_away.items() if number)
-    yield f"put away    {', '.join(named) or 'none'}"
+    away = ", ".join(
+        f"{number:,} {name}" for name, number in put_away.items() if number
+    )
     failed = sum(summary.failed.values())
-    yield f"unreadable  {f'{failed:,} in what was imported' if failed else 'none'}"
+    backup = f"{summary.backup}, {in_words(summary.backup_bytes)}"
+    rows = {
+        "folder": str(state_folder()),
+        "your texts": f"{held}; {summary.words:,} words" if held else _NO_TEXTS,
+        "you": ", ".join(addresses) or "no address known yet",
+        "server": settings.server or "started on this machine",
+        "specialist": settings.specialist or "embedded",
+        "generalist": settings.generalist or "embedded",
+        "settings": str(settings_path()) if settings_path().exists() else "none",
+        "ledger": sent,
+        "on disk": f"{in_words(summary.bytes)}, {raw}; {kind}",
+        "backup": backup if summary.backup else "none",
+        "by others": f"{summary.received:,}, never imitated"
+        if summary.received
+        else "none",
+        "put away": away or "none",
+        "unreadable": f"{failed:,} in what was imported" if failed else "none",
+    }
+    yield from (f"{name:12}{words}" for name, words in rows.items())
     for reason, times in list(summary.failed.items())[:_REASONS]:
         yield f"            {times:,} x {reason}"
     if summary.behind:
@@ -254,23 +261,6 @@ def _store(summary: Summary) -> Iterator[str]:
         )
     if summary.untidy:
         yield f"attention   {UNTIDY}"
-
-
-def _plain(
-    summary: Summary, addresses: list[str], settings: Settings
-) -> dict[str, object]:
-    return {
-        "folder": str(state_folder()),
-        "addresses": addresses,
-        "server": settings.server,
-        "specialist": settings.specialist,
-        "generalist": settings.generalist,
-        "ledger": len(list(read_ledger(ledger_path()))),
-        "store": asdict(summary),
-    }
-
-
-_ADDRESS = click.argument("addresses", nargs=-1, required=True, metavar="ADDRESS...")
 
 
 @click.group("me", cls=Group, invoke_without_command=True)
@@ -296,7 +286,7 @@ def me_command(ctx: click.Context) -> None:
 def list_addresses() -> None:
     """Show your addresses, how many texts each sent, and why they count as yours."""
     with Store.open(store_path()) as store:
-        found = identities(store.db)
+        found = addresses_of.identities(store.db)
     for one in found:
         sure = one.why if one.confirmed else f"{one.why}; 'me add' confirms it"
         click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({sure})")
@@ -309,7 +299,7 @@ def list_addresses() -> None:
 def add(addresses: tuple[str, ...]) -> None:
     """Say that these addresses are yours (or names, where a chat knows only names)."""
     with Store.open(store_path()) as store:
-        turned = add_identities(store.db, addresses)
+        turned = addresses_of.add_identities(store.db, addresses)
     click.echo(f"{turned:,} stored texts turn out to be yours")
 
 
@@ -318,7 +308,7 @@ def add(addresses: tuple[str, ...]) -> None:
 def remove(addresses: tuple[str, ...]) -> None:
     """Say that these addresses are not yours; they are not suggested again."""
     with Store.open(store_path()) as store:
-        turned = remove_identities(store.db, addresses)
+        turned = addresses_of.remove_identities(store.db, addresses)
     click.echo(f"{turned:,} stored texts are others' again")
 
 
@@ -326,16 +316,16 @@ def remove(addresses: tuple[str, ...]) -> None:
 def suggest() -> None:
     """Look for more of your addresses, with the evidence; in a terminal, ask."""
     with Store.open(store_path()) as store:
-        found = suggestions(store.db)
+        found = addresses_of.suggestions(store.db)
         for one in found:
             click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({one.why})")
             if not sys.stdin.isatty():
                 continue
             if confirm(f"Is {one.address} yours?"):
-                turned = add_identities(store.db, [one.address])
+                turned = addresses_of.add_identities(store.db, [one.address])
                 click.echo(f"{turned:,} stored texts turn out to be yours", err=True)
             else:
-                remove_identities(store.db, [one.address])
+                addresses_of.remove_identities(store.db, [one.address])
     if not found:
         click.echo("no other address looks like yours", err=True)
 
@@ -344,9 +334,9 @@ def suggest() -> None:
 @click.argument(
     "what", type=click.Choice(["show", "refresh", "forget"]), default="show"
 )
-@click.option("--sample", is_flag=True, help="Of the sample letters, not yours.")
-@click.option("--specialist", type=click.Path(path_type=Path), help="A GGUF file.")
-def profile_command(what: str, **options: Any) -> None:
+@options.sample
+@options.specialist
+def profile_command(what: str, **chosen: Any) -> None:
     """Show, write anew or forget what the small model says of you.
 
     The profile is written by the small model from your newest texts, on this device.
@@ -361,49 +351,35 @@ def profile_command(what: str, **options: Any) -> None:
     # llama.cpp takes 0.2 s to load, which --help does without.
     from edge_app.service.profiles import profile_path, read_profile
 
-    path = profile_path(sample_store_path() if options["sample"] else store_path())
-    if what == "refresh":
-        _refresh(options)
-        return
-    profile = read_profile(path)
+    path = profile_path(sample_store_path() if chosen["sample"] else store_path())
+    profile = _refreshed(chosen) if what == "refresh" else read_profile(path)
     if what == "forget":
         path.unlink(missing_ok=True)
         click.echo("forgotten" if profile else "there was none", err=True)
-    elif profile is None:
+        return
+    if profile is None:
         raise InvalidSettingsError(
             "there is no profile yet; 'specsteer profile refresh' writes one"
         )
-    else:
-        _show_profile(profile)
-
-
-def _refresh(options: dict[str, Any]) -> None:
-    from edge_app.commands.service_config import service_config
-    from edge_app.service.service import WritingService
-
-    chosen = service_config(
-        read_settings(),
-        server="",
-        specialist=options["specialist"],
-        sample=options["sample"],
-    )
-
-    def show_notice(event: Event) -> None:
-        if isinstance(event, Notice):
-            click.echo(event.text, err=True)
-
-    with stoppable() as stop, closing(WritingService(chosen)) as service:
-        try:
-            profile = service.write_profile(show_notice, stop)
-        except StoppedError:
-            sys.exit(STOPPED)
-    _show_profile(profile)
-
-
-def _show_profile(profile: Profile) -> None:
     click.echo(legible(profile.text))
     click.echo(
         f"written {profile.written} from {len(profile.read)} of {profile.texts} texts "
         f"by {Path(profile.specialist).name}",
         err=True,
     )
+
+
+def _refreshed(chosen: dict[str, Any]) -> Profile:
+    from edge_app.commands.service_config import config_of
+    from edge_app.service.service import WritingService
+
+    def show_notice(event: Event) -> None:
+        if isinstance(event, Notice):
+            click.echo(event.text, err=True)
+
+    config = config_of(read_settings(), {**chosen, "server": ""})
+    with stoppable() as stop, closing(WritingService(config)) as service:
+        try:
+            return service.write_profile(show_notice, stop)
+        except StoppedError:
+            sys.exit(STOPPED)

@@ -17,11 +17,10 @@ from decoding_core.foreign_text import one_line
 from decoding_core.messages import BasePlace
 from decoding_core.methods import available, build, summary
 from edge_app import sample
-from edge_app.commands.options import complete_models, complete_people
+from edge_app.commands import options
 from edge_app.commands.output import Output
-from edge_app.commands.terminal import STOPPED, stoppable
+from edge_app.commands.terminal import STOPPED, read_stdin, stoppable
 from edge_app.config.settings import (
-    GuardMode,
     Settings,
     read_settings,
     sample_store_path,
@@ -44,7 +43,6 @@ from edge_app.decoding.events import (
 )
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.naming import parted
-from edge_app.sample import make_ready
 from edge_app.service.answering import LONGEST_LETTER, sender_of
 from edge_app.service.requests import MayLeave, WriteRequest
 from models.asking import choose, confirm
@@ -56,6 +54,17 @@ from personal_store.search.ranking import is_to
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
     from edge_app.service.tape import Recorded, Recorder, Tape
+
+_OF_SETTINGS = (
+    *("token", "token_in_clear", "cadence"),
+    *("privacy_budget", "privacy_mixture"),
+)
+"""Options that stand for a line of settings.toml, and those of its table [method]."""
+_OF_METHOD = (
+    *("method", "base", "threshold", "strength", "draft_length", "window"),
+    *("costeer_steps", "costeer_alpha", "costeer_lambda", "costeer_eta"),
+    *("temperature", "top_p", "seed"),
+)
 
 
 class _NumberOrAuto(click.ParamType["float | str"]):
@@ -85,15 +94,12 @@ class _Write(Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if not shows_all(ctx):
             return
-        with formatter.section("Methods"):
-            formatter.write_dl([(name, summary(name)) for name in available()])
-        with formatter.section("Personalisations"):
-            formatter.write_dl(
-                [
-                    (name, personalisation.summary(name))
-                    for name in personalisation.available()
-                ]
-            )
+        for title, names, say in (
+            ("Methods", available(), summary),
+            ("Personalisations", personalisation.available(), personalisation.summary),
+        ):
+            with formatter.section(title):
+                formatter.write_dl([(name, say(name)) for name in names])
 
 
 @click.command("write", cls=_Write)
@@ -109,7 +115,7 @@ class _Write(Command):
     "--to",
     "recipient",
     default="",
-    shell_complete=complete_people,
+    shell_complete=options.complete_people,
     help="Whom it is for, or a review is of.",
 )
 @click.option(
@@ -125,23 +131,19 @@ class _Write(Command):
     show_default=True,
     help="Where the text is cut at the latest.",
 )
-@click.option("--offline", is_flag=True, help="Write on this device alone.")
-@click.option("--sample", is_flag=True, help="Use the sample letters, not yours.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@options.offline
+@options.sample
+@options.as_json
 @click.option("-v", "--verbose", is_flag=True, help="Say all figures, too.")
 @click.option(
     "--seed",
     type=int,
     help="The same number gives the same text again, on the same machine.",
 )
-@click.option("--no-history", is_flag=True, help="Do not read your own texts.")
-@click.option("--no-offline", is_flag=True, help="Fail rather than write on alone.")
-@click.option(
-    "--guard",
-    type=click.Choice(get_args(GuardMode)),
-    help="What becomes of names, numbers and copied phrases. placeholder",
-)
-@click.option("--server", metavar="URL", help="A specsteer-cloud server to check with.")
+@options.no_history
+@options.no_offline
+@options.guard
+@options.server
 @click.option("--plain", is_flag=True, help="A line per sentence, for screen readers.")
 @click.option(
     "--record",
@@ -190,20 +192,11 @@ class _Write(Command):
 @click.option(
     "--token-in-clear",
     is_flag=True,
+    default=None,
     help="Send it to an http address, too: you know who listens there.",
 )
-@click.option(
-    "--specialist",
-    type=click.Path(path_type=Path),
-    shell_complete=complete_models,
-    help="A GGUF file, a folder with a model, or a name of 'models list'.",
-)
-@click.option(
-    "--generalist",
-    type=click.Path(path_type=Path),
-    shell_complete=complete_models,
-    help="The same for the server that is started here.",
-)
+@options.specialist
+@options.generalist
 @click.option("--engine", help="What runs them: llama_cpp, transformers. auto")
 @click.option(
     "--privacy-budget",
@@ -220,12 +213,8 @@ class _Write(Command):
 @click.option(
     "--personalisation", help="What of your texts is read; listed below. bm25"
 )
-@click.option(
-    "--lora",
-    metavar="NAME",
-    help="A personal adapter, by its name or path; 'off' for none. off",
-)
-def write_command(request: str, **options: Any) -> None:
+@options.lora
+def write_command(request: str, **chosen: Any) -> None:
     """Write what REQUEST asks for, in your voice.
 
     Only the text goes to stdout; one line goes to stderr. What is piped in, and what is
@@ -238,34 +227,28 @@ def write_command(request: str, **options: Any) -> None:
 
     Put -- before a request that begins with a dash.
     """
-    _check(options)
-    settings = read_settings()
-    if options["token"]:
-        settings = replace(settings, token=options["token"])
-    if options["engine"]:
+    options.check_exclusive(chosen)
+    if chosen["max_tokens"] < 1:
+        raise InvalidSettingsError("--max-tokens must be at least 1")
+    given = {name: chosen[name] for name in _OF_SETTINGS if chosen[name] is not None}
+    if chosen["engine"]:
         from models.running.loading import check_engine  # --help does without
 
-        settings = replace(settings, engine=check_engine(options["engine"]))
-    if options["token_in_clear"]:
-        settings = replace(settings, token_in_clear=True)
-    if options["cadence"] is not None:
-        settings = replace(settings, cadence=options["cadence"])
-    for name in ("privacy_budget", "privacy_mixture"):
-        if options[name] is not None:
-            settings = replace(settings, **{name: options[name]})
-    wanted = _write_request(request, options, settings)
+        given["engine"] = check_engine(chosen["engine"])
+    settings = replace(read_settings(), **given)
+    wanted = _write_request(request, chosen, settings)
     build(wanted.settings)  # an unknown method is refused before any model is loaded
     personalisation.build(wanted.personalisation)
     output = Output(
         wanted,
-        as_json=options["as_json"],
-        plain=options["plain"],
-        verbose=options["verbose"],
+        as_json=chosen["as_json"],
+        plain=chosen["plain"],
+        verbose=chosen["verbose"],
     )
     with (
-        _recorder(wanted, options) as recorder,
+        _recorder(wanted, chosen) as recorder,
         stoppable() as stop,
-        closing(_service(settings, options)) as service,
+        closing(_service(settings, chosen)) as service,
         closing(output),
     ):
         output.warn_of_no_history(service.counts())
@@ -276,78 +259,42 @@ def write_command(request: str, **options: Any) -> None:
 
 
 def _recorder(
-    wanted: WriteRequest, options: dict[str, Any]
+    wanted: WriteRequest, chosen: dict[str, Any]
 ) -> AbstractContextManager[Recorder | None]:
-    if options["record"] is None:
+    if chosen["record"] is None:
         return nullcontext()
-    from edge_app.service.tape import Recorder
+    from edge_app.service.tape import Recorder  # pydantic takes 0.1 s to load
 
-    return Recorder(options["record"], wanted.brief, samples=options["sample"])
-
-
-def _check(options: dict[str, Any]) -> None:
-    if options["offline"] and options["no_offline"]:
-        raise click.UsageError("--offline and --no-offline exclude each other")
-    if options["server"] and options["generalist"]:
-        raise click.UsageError(
-            "--generalist is for the server that is started here, and --server names "
-            "another"
-        )
-    if options["max_tokens"] < 1:
-        raise InvalidSettingsError("--max-tokens must be at least 1")
+    return Recorder(chosen["record"], wanted.brief, samples=chosen["sample"])
 
 
-def _service(settings: Settings, options: dict[str, Any]) -> WritingService:
+def _service(settings: Settings, chosen: dict[str, Any]) -> WritingService:
     # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.commands.service_config import service_config
+    from edge_app.commands.service_config import config_of
     from edge_app.service.service import WritingService
 
-    server = options["server"]
-    if options["generalist"]:
-        server = ""  # also where the settings name one
-    return WritingService(
-        service_config(
-            settings,
-            server=server,
-            specialist=options["specialist"],
-            generalist=options["generalist"],
-            lora=options["lora"],
-            sample=options["sample"],
-        )
-    )
+    return WritingService(config_of(settings, chosen))
 
 
 def _write_request(
-    request: str, options: dict[str, Any], defaults: Settings
+    request: str, chosen: dict[str, Any], defaults: Settings
 ) -> WriteRequest:
     if not request.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
-    piped = ""
-    if not sys.stdin.isatty():
-        try:
-            # Bytes: the locale may decode what is not UTF-8 without a word.
-            piped = sys.stdin.buffer.read().decode("utf-8-sig").replace("\r\n", "\n")
-        except UnicodeDecodeError as error:
-            wrong = "what is piped in is not text in UTF-8"
-            raise InvalidSettingsError(wrong) from error
-    names = (
-        *("method", "base", "threshold", "strength", "draft_length", "window"),
-        *("costeer_steps", "costeer_alpha", "costeer_lambda", "costeer_eta"),
-        *("temperature", "top_p", "seed"),
-    )
-    chosen = {name: options[name] for name in names if options[name] is not None}
+    piped = "" if sys.stdin.isatty() else read_stdin().replace("\r\n", "\n")
+    given = {name: chosen[name] for name in _OF_METHOD if chosen[name] is not None}
     return WriteRequest(
-        Request(request, options["task"], _recipient(options)),
+        Request(request, chosen["task"], _recipient(chosen)),
         background=piped,
-        reply_to=options["reply_to"],
-        settings=replace(defaults.method, **chosen),
-        max_tokens=options["max_tokens"],
-        use_history=not options["no_history"],
-        personalisation=options["personalisation"] or defaults.personalisation,
-        offline=options["offline"],
-        may_go_offline=not options["no_offline"],
-        guard=options["guard"] or defaults.guard,
-        weighs=options["record"] is not None,
+        reply_to=chosen["reply_to"],
+        settings=replace(defaults.method, **given),
+        max_tokens=chosen["max_tokens"],
+        use_history=not chosen["no_history"],
+        personalisation=chosen["personalisation"] or defaults.personalisation,
+        offline=chosen["offline"],
+        may_go_offline=not chosen["no_offline"],
+        guard=chosen["guard"] or defaults.guard,
+        weighs=chosen["record"] is not None,
         ask=ask_in_terminal if sys.stdin.isatty() and sys.stderr.isatty() else None,
     )
 
@@ -363,15 +310,14 @@ def ask_in_terminal(held: HeldBack) -> MayLeave:
     return answer
 
 
-def _recipient(options: dict[str, Any]) -> str:
-    """Whom the text is for: whom --to names, else who wrote what is replied to."""
-    number, named = options["reply_to"], str(options["recipient"])
+def _recipient(chosen: dict[str, Any]) -> str:
+    """Whom --to names, else the sender of the text that is replied to."""
+    number, named = chosen["reply_to"], str(chosen["recipient"])
     if number is None:
         return named
-    sample = options["sample"]
-    with Store.open(sample_store_path() if sample else store_path()) as store:
-        if sample:
-            make_ready(store)
+    with Store.open(sample_store_path() if chosen["sample"] else store_path()) as store:
+        if chosen["sample"]:
+            sample.make_ready(store)
         letter = store.received(number)
         sender = "" if letter is None else sender_of(store, letter)
     if letter is None:
@@ -382,7 +328,7 @@ def _recipient(options: dict[str, Any]) -> str:
     if len(letter.text) > LONGEST_LETTER:
         click.echo("only the beginning of the letter is read: it is long", err=True)
     if not named:
-        return sender if options["task"] == "email" else ""
+        return sender if chosen["task"] == "email" else ""
     if not is_to(named, *parted(sender)):
         click.echo(
             f"this is written to {named}, as --to says; the letter that it answers is "
@@ -400,26 +346,18 @@ def demo_command(seed: int) -> None:
     The sample letters go into a store of their own. A server is started on loopback
     and ends with the command.
     """
-    # llama.cpp takes 0.2 s to load, which --help does without.
-    from edge_app.commands.service_config import service_config
-    from edge_app.service.service import WritingService
-
     settings = read_settings()
     request = WriteRequest(
         Request(sample.REQUEST, "email", sample.RECIPIENT),
         settings=replace(settings.method, seed=seed),
         max_tokens=200,
     )
-    chosen = service_config(settings, server="", sample=True)
-    with Store.open(chosen.store) as store:
-        click.echo(f"sample letters: {make_ready(store)}")
+    service = _service(settings, {"server": "", "sample": True})
+    with Store.open(sample_store_path()) as store:
+        click.echo(f"sample letters: {sample.make_ready(store)}")
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
     output = Output(request, as_json=False, plain=False, verbose=True, aside=False)
-    with (
-        stoppable() as stop,
-        closing(WritingService(chosen)) as service,
-        closing(output),
-    ):
+    with stoppable() as stop, closing(service), closing(output):
         service.write(request, output.add, stop)
     if stop.is_set():
         sys.exit(STOPPED)
@@ -487,40 +425,38 @@ def replay_command(
 
 
 def lines_of(tape: Tape) -> Iterator[str]:
-    """The tape in words, a line for each event; tokens that were drafted one after the
-    other stand in one."""
+    """A line for each event of a tape; tokens that were drafted one after the other
+    share one."""
     if tape.request.text:
         whom = f" for {tape.request.recipient}" if tape.request.recipient else ""
         yield one_line(f"asked for: {tape.request.task}{whom}: {tape.request.text}")
     for drafts, together in groupby(
         tape.recorded, key=lambda one: isinstance(one.event, Drafted)
     ):
-        found = list(together)
-        for line in [_drafted(found)] if drafts else map(_line, found):
-            if line:
-                yield one_line(line)
+        run = list(together)
+        if drafts:
+            yield _line(run[0].at, f"drafted {len(run)}: {_drafted(run)}")
+        else:
+            yield from (
+                _line(one.at, said) for one in run if (said := _said(one.event))
+            )
 
 
-def _drafted(found: list[Recorded]) -> str:
-    texts = [one.event.text for one in found if isinstance(one.event, Drafted)]
-    return _said(found[0].at, f"drafted {len(texts)}: {_quoted(''.join(texts))}")
+def _line(at: float, words: str) -> str:
+    return one_line(f"{at:8.2f} s  {words}")
 
 
-def _line(one: Recorded) -> str:
-    words = _words(one.event)
-    return _said(one.at, words) if words else ""
-
-
-def _said(at: float, words: str) -> str:
-    return f"{at:8.2f} s  {words}"
+def _drafted(run: list[Recorded]) -> str:
+    texts = (one.event.text for one in run if isinstance(one.event, Drafted))
+    return _quoted("".join(texts))
 
 
 def _quoted(text: str) -> str:
     return repr(text)[1:-1].join("“”")
 
 
-def _words(event: Event) -> str:
-    """What an event says, in one line; empty for one that a person need not know."""
+def _said(event: Event) -> str:
+    """An event in one line; empty for one that a person need not know."""
     match event:
         case SourcesFound(sources):
             titles = "; ".join(source.title for source in sources)

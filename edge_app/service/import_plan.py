@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,13 @@ AUTO = "auto"
 """The kind that stands for whatever is found."""
 _SUFFIXES = 6
 _NAMED = 3
-"""Files that are named where no importer knows more than these."""
+"""How many files of a kind are named."""
+_WHOSE = {
+    OTHERS: "which others wrote",
+    BOTH: "which others wrote, too",
+    NOBODY: "which nobody wrote",
+    YOURS: "which you wrote, but not to be read",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +43,8 @@ class Plan:
 def look(
     kind: str, path: Path, me: Sequence[str] = (), known: Sequence[str] = ()
 ) -> Plan:
-    """What an import of this kind would do, while nothing is written. `me` is what the
-    person said, `known` what the store knows of them.
+    """The plan of an import of this kind; nothing is written. `me` is what the person
+    said, `known` what the store knows of them.
 
     Raises:
         SourceError: there is nothing at the path, or nothing of this kind.
@@ -60,24 +66,23 @@ def look(
 def planned(
     discovery: Discovery, me: Sequence[str] = (), known: Sequence[str] = ()
 ) -> Plan:
-    """What an import of all that was found would read, and whom it would take for
-    the owner; raises StoreError and OSError."""
+    """The plan of an import of all that was found; raises StoreError and OSError."""
     owners, problems = list[str](), list[str]()
     for found in discovery.found:
         try:
             owners += _owner(found, me, known)
         except SourceError as error:
             problems.append(str(error))
-    lines = (*_kinds(discovery), *dict.fromkeys(owners), *_left(discovery))
+    lines = (*_kinds(discovery), *dict.fromkeys(owners), *unread(discovery))
     if len(problems) < len(discovery.found):
         return Plan((*lines, *problems))
     return Plan(lines, problems[0])
 
 
 def plan(discovery: Discovery) -> Iterator[str]:
-    """What will be read, by kind, what will not and why, and what cannot be."""
+    """What will be read, by kind, and what will not, with the reason."""
     yield from _kinds(discovery)
-    yield from _left(discovery)
+    yield from unread(discovery)
 
 
 def _kinds(discovery: Discovery) -> Iterator[str]:
@@ -85,11 +90,6 @@ def _kinds(discovery: Discovery) -> Iterator[str]:
     for found in discovery.found:
         files = "1 file" if found.files == 1 else f"{found.files:,} files"
         yield f"{found.kind:<{width}}  {files}, {in_words(found.size)}"
-
-
-def _left(discovery: Discovery) -> Iterator[str]:
-    yield from unread(discovery)
-    yield from map(str, discovery.faults)
 
 
 def _owner(found: Found, me: Sequence[str], known: Sequence[str]) -> Iterator[str]:
@@ -111,15 +111,30 @@ def _owner(found: Found, me: Sequence[str], known: Sequence[str]) -> Iterator[st
 
 
 def import_noted(
-    store: Store, asked: Unfinished, progress: ProgressCallback
+    store: Store,
+    asked: Unfinished,
+    progress: ProgressCallback,
+    *,
+    again: bool = False,
+    discovery: Discovery | None = None,
+    on_kind: Callable[[str, ImportReport | SourceError], None] | None = None,
 ) -> ImportReport:
-    """Import what is asked for, as it was begun where it was broken off before; until
-    it is done the store knows that it was not finished. Raises as `import_all` and
-    `import_source` do."""
+    """Import what is asked for, as it was begun if it was broken off before; the store
+    notes it as unfinished until it is done.
+
+    Of `auto`, one kind is imported after the other, and `on_kind` gets the outcome of
+    each; what was found is looked up unless `discovery` gives it. `again` reads files
+    that have not changed, too.
+
+    Raises:
+        SourceError: there is nothing at the path, or nothing that says who wrote it.
+        StoreError: it cannot be imported, or another import is running.
+    """
     asked = as_begun(store, asked)
     with noted(store, asked, progress) as advance:
         if asked.kind == AUTO:
-            return import_all(store, asked, advance)
+            discovery = discovery or discover(asked.path, mine=asked.mine)
+            return _import_found(store, asked, discovery, advance, again, on_kind)
         return import_source(
             store,
             asked.kind,
@@ -127,49 +142,48 @@ def import_noted(
             me=asked.me,
             mapping=asked.mapping,
             progress=advance,
+            again=again,
         )
 
 
-def import_all(
-    store: Store, asked: Unfinished, progress: ProgressCallback
+def _import_found(
+    store: Store,
+    asked: Unfinished,
+    discovery: Discovery,
+    progress: ProgressCallback,
+    again: bool,
+    on_kind: Callable[[str, ImportReport | SourceError], None] | None,
 ) -> ImportReport:
-    """Import whatever is found behind a path, one kind after the other; a kind that
-    cannot be imported is noted, and others go on.
+    total, before = sum(found.size for found in discovery.found), 0
+    reports, notes = list[ImportReport](), list[str]()
 
-    Raises:
-        SourceError: there is nothing at the path, or nothing that says who wrote it.
-        StoreError: as `import_sources` does.
-    """
-    discovery = discover(asked.path, mine=asked.mine)
-    if not discovery.found:
-        raise SourceError(
-            f"Nothing in {asked.path} can be imported by itself: name its kind."
-        )
-    total = sum(found.size for found in discovery.found)
-    reports, notes, before = list[ImportReport](), list[str](), 0
+    def advance(done: int, _: int) -> None:
+        progress(before + done, total)
+
     for found in discovery.found:
-
-        def advance(done: int, _: int, before: int = before) -> None:
-            progress(before + done, total)
-
+        outcome: ImportReport | SourceError
         try:
-            reports.append(
-                import_sources(
-                    store,
-                    found.kind,
-                    found.sources,
-                    me=asked.me,
-                    mapping=asked.mapping,
-                    progress=advance,
-                )
+            outcome = import_sources(
+                store,
+                found.kind,
+                found.sources,
+                me=asked.me,
+                mapping=asked.mapping,
+                progress=advance,
+                again=again,
             )
+            reports.append(outcome)
         except StoreBusyError:
             raise
         except SourceError as error:
+            outcome = error
             notes.append(f"{found.kind}: {error}")
+        if on_kind is not None:
+            on_kind(found.kind, outcome)
         before += found.size
-    if not reports:
-        raise SourceError("; ".join(notes))
+    if not reports and on_kind is None:
+        nothing = f"Nothing in {asked.path} can be imported by itself: name its kind."
+        raise SourceError("; ".join(notes) or nothing)
     report = joined(reports)
     report.notes += notes
     return report
@@ -211,11 +225,4 @@ def unread(discovery: Discovery) -> Iterator[str]:
         if rest := len(discovery.left) - sum(count for _, count in common):
             shown.append(f"{rest:,} others")
         yield f"not read: {len(discovery.left):,} files ({', '.join(shown)})"
-
-
-_WHOSE = {
-    OTHERS: "which others wrote",
-    BOTH: "which others wrote, too",
-    NOBODY: "which nobody wrote",
-    YOURS: "which you wrote, but not to be read",
-}
+    yield from map(str, discovery.faults)

@@ -18,13 +18,21 @@ from edge_app.decoding.events import (
     SourcesFound,
     Statistics,
 )
-from edge_app.service.requests import Letter, WriteRequest
+from edge_app.service.requests import WriteRequest
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
-    from personal_store.ingest.unfinished import Unfinished
 else:
     WritingService = object  # no model takes part
+
+_NOTHING: dict[str, Any] = {
+    "server_ended": False,
+    "counts": {},
+    "own_address": "",
+    **dict.fromkeys(("correspondents", "identities", "references"), []),
+    **dict.fromkeys(("search_received", "thread"), []),
+}
+"""What each method answers about a store that is not there; None for all others."""
 
 
 def by_the_clock(event: Event) -> None:
@@ -64,30 +72,6 @@ class RecordedService(WritingService):
         if self.hold:
             stop.wait()
 
-    def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
-        """Nothing is read: no model is loaded."""
-
-    def server_ended(self) -> bool:
-        """No server was started."""
-        return False
-
-    def counts(self) -> dict[str, int]:
-        """No texts: a recorded run has no store."""
-        return {}
-
-    def correspondents(self) -> list[str]:
-        """Nobody: a recorded run has no store."""
-        return []
-
-    def identities(self) -> list[str]:
-        """Nobody's, as above."""
-        return []
-
-    def own_address(self, answered: int | None = None) -> str:
-        """None, as above."""
-        del answered
-        return ""
-
     def search(self, query: str, limit: int = 20) -> list[Source]:
         """Sources in the recordings that hold `query`."""
         found = [
@@ -111,21 +95,6 @@ class RecordedService(WritingService):
             for source in event.sources
         ]
 
-    def search_received(self, query: str, limit: int = 20) -> list[Letter]:
-        """None: a recorded run has no store."""
-        del query, limit
-        return []
-
-    def thread(self, record_id: int) -> list[Letter]:
-        """None, as above."""
-        del record_id
-        return []
-
-    def references(self, record_id: int) -> list[str]:
-        """None, as above."""
-        del record_id
-        return []
-
     def import_letters(
         self,
         kind: str,
@@ -138,12 +107,12 @@ class RecordedService(WritingService):
         whose = f" of {', '.join(me)}" if me else ""
         return f"{path.name} ({kind}{whose}) was not read: this is a recorded run"
 
-    def unfinished_import(self) -> Unfinished | None:
-        """None: a recorded run has no store."""
-        return None
-
-    def leave_import(self, asked: Unfinished) -> None:
-        """Nothing to do, as above."""
+    def __getattr__(self, name: str) -> Any:
+        """Any other method of a service: there is no store and no model, so it finds
+        nothing and does nothing."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: _NOTHING.get(name)
 
     def close(self) -> None:
         """Note that the app closed the service."""
