@@ -50,7 +50,6 @@ from models.openai_api.answers import (
 from models.openai_api.responding import TextResponse
 from models.openai_api.schemas import (
     ChatBody,
-    ChatMessage,
     CompletionBody,
     InvalidBodyError,
     read_body,
@@ -63,6 +62,12 @@ from personal_store.errors import StoreError
 NAME = "specsteer"
 """The model that writes what `specsteer serve` was told to; `specsteer-review` and so
 on write a task of their own."""
+LOOPBACK = "127.0.0.1"
+HOSTS = (LOOPBACK, "localhost")
+BODY_BYTES = 2 << 20
+"""The largest body, as on a server."""
+WAITING = 8
+"""Requests that may wait for their turn."""
 _SPEAKERS = {
     "system": "",
     "developer": "",
@@ -72,6 +77,15 @@ _SPEAKERS = {
     "function": "Looked up before: ",
 }
 _SEEDS = 1 << 63
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "authorization, content-type",
+    "Access-Control-Allow-Private-Network": "true",
+    "Access-Control-Max-Age": "600",
+}
+"""The answer to a browser that asks whether a page of an allowed origin may ask.
+Clients for pages send headers of their own besides, which are allowed as requested."""
+_Body = TypeVar("_Body", ChatBody, CompletionBody)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,62 +107,51 @@ class EndpointConfig:
 def write_request(
     body: ChatBody | CompletionBody, config: EndpointConfig
 ) -> WriteRequest:
-    """The text that a body asks for.
+    """The text that a body asks for. The last message is the request, and the only one
+    that a server reads; all others are private notes.
 
     Raises:
         InvalidSettingsError: no request stands at its end.
     """
-    words, notes = _parted(body)
+    words, notes = "", ""
+    if isinstance(body, CompletionBody):
+        words = body.words
+    else:
+        *before, last = body.messages
+        if last.role != "user":
+            raise InvalidSettingsError(
+                "the last message must be the user's: the request"
+            )
+        words = last.words
+        notes = "\n\n".join(
+            f"{_SPEAKERS[one.role]}{one.words.strip()}"
+            for one in before
+            if one.words.strip()
+        )
     if not words.strip():
         raise InvalidSettingsError("the request is empty; say what the text should say")
     template = config.template
     task = body.model.removeprefix(NAME).removeprefix("-") or template.brief.task
-    settings = template.settings
-    if body.temperature is not None:
-        settings = replace(settings, temperature=body.temperature)
-    if body.top_p is not None:
-        settings = replace(settings, top_p=body.top_p)
-    if body.seed is not None:
-        settings = replace(settings, seed=body.seed % _SEEDS)
+    seed = None if body.seed is None else body.seed % _SEEDS
+    given: dict[str, Any] = {"temperature": body.temperature, "top_p": body.top_p}
+    given = {k: v for k, v in (given | {"seed": seed}).items() if v is not None}
     limit = body.limit or template.max_tokens
     return replace(
         template,
         brief=Brief(words, task),
         background=notes,
-        settings=settings,
+        settings=replace(template.settings, **given),
         max_tokens=limit,
         # Whatever a program asks for, the history is not to be pushed out by it.
         reserved=min(limit, template.max_tokens),
     )
 
 
-def _parted(body: ChatBody | CompletionBody) -> tuple[str, str]:
-    """The request, and the private notes."""
-    if isinstance(body, CompletionBody):
-        return body.words, ""
-    *before, last = body.messages
-    if last.role != "user":
-        raise InvalidSettingsError("the last message must be the user's: the request")
-    return last.words, _notes(before)
-
-
-def _notes(messages: Sequence[ChatMessage]) -> str:
-    return "\n\n".join(
-        f"{_SPEAKERS[one.role]}{one.words.strip()}"
-        for one in messages
-        if one.words.strip()
-    )
-
-
-WAITING = 8
-"""Requests that may wait for their turn."""
-
-
 class Writes(Protocol):
     """What the endpoint needs of the writing service."""
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Write a text, as `service.requests.Service` has it."""
+        """Write a text."""
 
 
 @dataclass(slots=True, eq=False)
@@ -163,13 +166,31 @@ class VoiceText:
 
     @property
     def usage(self) -> Usage:
-        """The tokens that were written. Those that were read are not told: their
-        number would say how much of the history was."""
+        """The number of written tokens. That of read ones is not given: it would show
+        how much of the history was read."""
         return Usage(0, self.count)
+
+    def added(self, event: Event) -> str:
+        """What an event adds to the text."""
+        ended = self.stops.found
+        if ended:
+            return ""
+        if isinstance(event, Finished):
+            if event.reason == "stopped":
+                raise StoppedError("the text was stopped")
+            self.finish = "stop" if event.reason in ("end", "refused") else "length"
+        if not isinstance(event, Settled):
+            return ""
+        self.count += len(event.tokens)
+        piece = self.stops.push("".join(token.text for token in event.tokens))
+        if self.stops.found:
+            self.finish = "stop"
+            self.stop.set()
+        return piece
 
 
 class VoiceTexts:
-    """Writes texts for other programs, one after the other."""
+    """Writes texts for other programs, one after the other, each in a thread."""
 
     def __init__(self, service: Writes, say: Callable[[str], None]) -> None:
         """`say` shows the person a sentence, such as that the server is gone."""
@@ -223,7 +244,9 @@ class VoiceTexts:
         self._running.add(text)
         try:
             while (event := await events.get()) is not None:
-                if piece := self._taken(event, text):
+                if isinstance(event, Notice):
+                    self._say(event.text)
+                if piece := text.added(event):
                     yield piece
             await writing
             if rest := text.stops.rest():
@@ -236,44 +259,10 @@ class VoiceTexts:
             if not writing.cancelled():
                 writing.exception()  # it was raised above, or nobody reads any more
 
-    def _taken(self, event: Event, text: VoiceText) -> str:
-        """What an event adds to the text."""
-        if isinstance(event, Notice):
-            self._say(event.text)
-        ended = text.stops.found
-        if ended:
-            return ""
-        if isinstance(event, Finished):
-            if event.reason == "stopped":
-                raise StoppedError("the text was stopped")
-            text.finish = "stop" if event.reason in ("end", "refused") else "length"
-        if not isinstance(event, Settled):
-            return ""
-        text.count += len(event.tokens)
-        piece = text.stops.push("".join(token.text for token in event.tokens))
-        if text.stops.found:
-            text.finish = "stop"
-            text.stop.set()
-        return piece
-
-
-_PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, POST",
-    "Access-Control-Allow-Headers": "authorization, content-type",
-    "Access-Control-Allow-Private-Network": "true",
-    "Access-Control-Max-Age": "600",
-}
-"""What a browser is told that asks whether a page of an allowed origin may ask. Clients
-for pages send headers of their own besides, which are allowed as they are asked for."""
-HOSTS = ("127.0.0.1", "localhost")
-BODY_BYTES = 2 << 20
-"""As many as a server takes."""
-_Body = TypeVar("_Body", ChatBody, CompletionBody)
-
 
 class OnlyPrograms:
-    """ASGI middleware: refuses what comes by way of a page in a browser, unless it is
-    of one of `origins`, and whoever has not the token."""
+    """ASGI middleware that refuses pages in a browser, unless they are of one of
+    `origins`, and whoever has not the token."""
 
     def __init__(
         self, app: ASGIApp, token: str, origins: frozenset[str] = frozenset()
@@ -283,27 +272,10 @@ class OnlyPrograms:
         self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what a program with the token asks, and answer the rest."""
+        """Pass on the requests of programs with the token, and answer the rest."""
         if scope["type"] != "http":  # there are no streams, and no lifespan
             return
         headers = Headers(scope=scope)
-        refusal: Response | None = None
-        hosts = {f"{name}:{(scope.get('server') or ('', 0))[1]}" for name in HOSTS}
-        if headers.getlist("host") not in [[name] for name in hosts]:
-            refusal = _error(403, "this address is not the endpoint's", "host")
-        elif headers.getlist("origin") not in [[], *([one] for one in self._origins)]:
-            refusal = _error(
-                403,
-                "pages in a browser may not ask; 'specsteer serve --allow-origin' "
-                "names those that may",
-                "origin",
-            )
-        elif scope["method"] == "OPTIONS" and "origin" in headers:
-            # A browser asks without the token whether the page may ask with it.
-            refusal = _preflight(headers)
-        elif not self._is_right(headers.get("authorization", "")):
-            words = "send the key that 'specsteer serve' printed, as the API key"
-            refusal = _error(401, words, "invalid_api_key")
         started = False
 
         async def watched(message: Message) -> None:
@@ -316,18 +288,38 @@ class OnlyPrograms:
                 answer.add_vary_header("Origin")
             await send(message)
 
+        app = self._refusal(scope, headers) or self._app
         try:
-            await (refusal or self._app)(scope, receive, watched)
+            await app(scope, receive, watched)
         except Exception as error:  # noqa: BLE001 (the next request is answered)
             # What is above would close the connection, and log what the error says.
-            status, body = _told(error)
             if not started:
+                status, body = _answer_to(error)
                 await JSONResponse(body, status)(scope, receive, send)
 
-    def _is_right(self, authorization: str) -> bool:
-        scheme, _, given = authorization.partition(" ")
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        hosts = {f"{name}:{(scope.get('server') or ('', 0))[1]}" for name in HOSTS}
+        if headers.getlist("host") not in [[name] for name in hosts]:
+            return _error(403, "this address is not the endpoint's", "host")
+        if headers.getlist("origin") not in [[], *([one] for one in self._origins)]:
+            words = (
+                "pages in a browser may not ask; 'specsteer serve --allow-origin' "
+                "names those that may"
+            )
+            return _error(403, words, "origin")
+        if scope["method"] == "OPTIONS" and "origin" in headers:
+            # A browser asks without the token whether the page may ask with it.
+            allowed = dict(_PREFLIGHT)
+            asked = headers.get("access-control-request-headers", "")
+            if re.fullmatch(r"[A-Za-z0-9-]+(, *[A-Za-z0-9-]+)*", asked):
+                allowed["Access-Control-Allow-Headers"] = asked
+            return Response(status_code=204, headers=allowed)
+        scheme, _, given = headers.get("authorization", "").partition(" ")
         right = hmac.compare_digest(given.strip().encode(), self._token)
-        return right and scheme.lower() == "bearer"
+        if right and scheme.lower() == "bearer":
+            return None
+        words = "send the key that 'specsteer serve' printed, as the API key"
+        return _error(401, words, "invalid_api_key")
 
 
 def create_endpoint(
@@ -354,8 +346,13 @@ def create_endpoint(
         return await written(request, CompletionBody)
 
     async def written(request: Request, kind: type[_Body]) -> Response:
+        data = b""
+        async for part in request.stream():
+            data += part
+            if len(data) > BODY_BYTES:
+                raise HTTPException(413, f"a body may hold {BODY_BYTES} bytes")
         try:
-            body = read_body(kind, await _read(request))
+            body = read_body(kind, data)
         except InvalidBodyError as error:
             return _error(400, str(error), "invalid_request", error.field)
         if body.model not in config.names:
@@ -366,11 +363,11 @@ def create_endpoint(
             int(time.time()),
             lambda: texts.begun(wanted, body.stops),
             texts.write,
-            lambda error: _told(error)[1],
+            lambda error: _answer_to(error)[1],
         )
 
     async def failed(_: Request, error: Exception) -> Response:
-        status, body = _told(error)
+        status, body = _answer_to(error)
         headers = {}
         if isinstance(error, CloudBusyError):
             headers["Retry-After"] = str(max(1, round(error.retry_after)))
@@ -391,9 +388,7 @@ def create_endpoint(
             Middleware(OnlyPrograms, token=config.token, origins=config.origins)
         ],
         exception_handlers={
-            DecodingError: failed,
-            StoreError: failed,
-            OSError: failed,
+            **dict.fromkeys((DecodingError, StoreError, OSError), failed),
             HTTPException: refused,
         },
     )
@@ -401,39 +396,25 @@ def create_endpoint(
     return app
 
 
-def _preflight(headers: Headers) -> Response:
-    allowed = dict(_PREFLIGHT)
-    asked = headers.get("access-control-request-headers", "")
-    if re.fullmatch(r"[A-Za-z0-9-]+(, *[A-Za-z0-9-]+)*", asked):
-        allowed["Access-Control-Allow-Headers"] = asked
-    return Response(status_code=204, headers=allowed)
+_STATUSES: dict[type[Exception], tuple[int, str]] = {
+    InvalidSettingsError: (400, "invalid_settings"),
+    ContextFullError: (400, "context_length_exceeded"),
+    CloudBusyError: (429, "busy"),  # a CloudError, too
+    CloudError: (503, "no_server"),
+    StoppedError: (503, "no_server"),
+}
 
 
-async def _read(request: Request) -> bytes:
-    """The body; raises HTTPException for one that is too large."""
-    data = b""
-    async for part in request.stream():
-        data += part
-        if len(data) > BODY_BYTES:
-            raise HTTPException(413, f"a body may hold {BODY_BYTES} bytes")
-    return data
-
-
-def _told(error: Exception) -> tuple[int, dict[str, Any]]:
+def _answer_to(error: Exception) -> tuple[int, dict[str, Any]]:
     """The status and the body that answer an error. Whoever asks has the token, and so
     is the person who may read it."""
-    status, code = 500, "failed"
-    if isinstance(error, InvalidSettingsError):
-        status, code = 400, "invalid_settings"
-    elif isinstance(error, ContextFullError):
-        status, code = 400, "context_length_exceeded"
-    elif isinstance(error, CloudBusyError):
-        status, code = 429, "busy"
-    elif isinstance(error, CloudError | StoppedError):
-        status, code = 503, "no_server"
     if not isinstance(error, DecodingError | StoreError):
         sys.stderr.write(f"the endpoint failed ({type(error).__name__})\n")
-        return 500, error_body(500, "the endpoint failed", code)
+        return 500, error_body(500, "the endpoint failed", "failed")
+    found = (
+        (status, code) for kind, status, code in _STATUSES if isinstance(error, kind)
+    )
+    status, code = next(found, (500, "failed"))
     return status, error_body(status, one_line(str(error)), code)
 
 
@@ -447,17 +428,14 @@ def _unknown_model() -> Response:
     return _error(404, words, "model_not_found", "model")
 
 
-LOOPBACK = "127.0.0.1"
-
-
 class EndpointServer(uvicorn.Server):
-    """uvicorn on loopback; it says where it listens, and ends the text that is being
+    """uvicorn on loopback, which reports its address, and ends the text that is being
     written when it is stopped."""
 
     def __init__(
         self, app: Starlette, port: int, on_listening: Callable[[str], None]
     ) -> None:
-        """Listen at `port`, any free one for 0; `on_listening` is told the address."""
+        """Listen at `port`, any free one for 0; `on_listening` gets the address."""
         config = uvicorn.Config(
             app,
             host=LOOPBACK,
@@ -498,7 +476,7 @@ class EndpointServer(uvicorn.Server):
             ) from error
 
     async def startup(self, sockets: object = None) -> None:
-        """Listen, and say so."""
+        """Listen, and report the address."""
         del sockets
         await super().startup()
         port = self.servers[0].sockets[0].getsockname()[1]

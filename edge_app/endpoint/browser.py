@@ -36,7 +36,14 @@ _LARGEST_MESSAGE = 1 << 20
 """Bytes of what a browser says at once: a paste."""
 _SIZES = range(10, 500)
 """Columns or rows of a terminal."""
-
+_HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
 _PATIENCE = 10.0
 """Seconds for an app to end in."""
 
@@ -100,7 +107,7 @@ class BrowserServer:
         app.add_routes(
             [
                 web.get("/", self._page),
-                *(web.get(f"/{name}", self._file) for name in _FILES),
+                *(web.get(f"/{name}", self._page) for name in _FILES),
                 web.get("/ws", self._socket),
                 web.static("/static", statics),
             ]
@@ -168,33 +175,22 @@ class BrowserServer:
     def _closed(self, response: Any, host: str) -> Any:
         """`response` with the policy of the page: nothing from elsewhere, in no frame,
         kept nowhere."""
-        response.headers["Content-Security-Policy"] = (
+        policy = (
             "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
             f"img-src 'self' data:; font-src 'self'; connect-src ws://{host}; "
             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
-        response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
-        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        response.headers["Referrer-Policy"] = "no-referrer"
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["X-Frame-Options"] = "DENY"
-        response.headers["Cache-Control"] = "no-store"
+        response.headers.update(_HEADERS | {"Content-Security-Policy": policy})
         response.headers.pop("Server", None)
         return response
 
     async def _page(self, request: Any) -> Any:
         from aiohttp import web
 
+        name = request.path.removeprefix("/") or _PAGE.name
         socket = f"ws://{request.headers['Host']}/ws"
-        text = _PAGE.read_text("utf-8").replace("WEBSOCKET", socket)
-        return web.Response(text=text, content_type="text/html")
-
-    async def _file(self, request: Any) -> Any:
-        from aiohttp import web
-
-        name = request.path.removeprefix("/")
-        text = _PAGE.with_name(name).read_text("utf-8")
-        return web.Response(text=text, content_type=_FILES[name])
+        text = _PAGE.with_name(name).read_text("utf-8").replace("WEBSOCKET", socket)
+        return web.Response(text=text, content_type=_FILES.get(name, "text/html"))
 
     async def _socket(self, request: Any) -> Any:
         """One app at a time: a page that is opened anew takes it over."""

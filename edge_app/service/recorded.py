@@ -29,8 +29,8 @@ _NOTHING: dict[str, Any] = {
     "server_ended": False,
     "counts": {},
     "own_address": "",
-    **dict.fromkeys(("correspondents", "identities", "references"), []),
-    **dict.fromkeys(("search_received", "thread"), []),
+    **dict.fromkeys(("correspondents", "identities", "references"), ()),
+    **dict.fromkeys(("search_received", "thread"), ()),
 }
 """What each method answers about a store that is not there; None for all others."""
 

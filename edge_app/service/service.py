@@ -95,16 +95,19 @@ def _no_profile_yet(passages: Sequence[Passage]) -> Summary:
     raise _NoProfileYetError
 
 
-def _unheard(event: Event) -> None:
-    """Tell nobody of what is read ahead."""
-    del event
+def _source(passage: Passage) -> Source:
+    parts = dict(passage.score_parts)
+    named = passage.record_id, title(passage), passage.score
+    return Source(*named, parts, passage.text)
 
 
 class WritingService:
-    """Writes what is requested; satisfies `requests.Service`."""
+    """Everything that commands and the app ask for; calls may block, and come from any
+    thread."""
 
     def __init__(self, config: ServiceConfig) -> None:
         self._config = config
+        self._address = config.server, config.token, config.certificate
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._child: ChildServer | None = None
@@ -115,11 +118,11 @@ class WritingService:
         self._verifier: CloudVerifier | None = None
         self._verifier_of: tuple[str, str] = "", ""
         self._said: set[str] = set()
-        """Words that a person needs once."""
+        """Notices that are shown once."""
         self._allowed: list[str] = []  # by answers of this sitting
         self._quotes = QuoteReader()
         self._early: list[Event] = []
-        """What was sent before the text that it is told to."""
+        """Events before the text to which they are reported."""
 
     def prepare(
         self, *, offline: bool = False, stop: threading.Event | None = None
@@ -227,7 +230,9 @@ class WritingService:
                 path = profile_path(store.path)
                 profiler = Profiler(_no_profile_yet, str(model.path), path)
                 request, retrieved = self._found(store, request, profiler)
-                job = TextJob(model, context, request, role.method, _unheard, stop)
+                job = TextJob(
+                    model, context, request, role.method, lambda _: None, stop
+                )
                 job.read_ahead(retrieved.passages)
 
     def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
@@ -276,16 +281,16 @@ class WritingService:
                     gate = self._gate(request, index, emit) if learnt else None
         except StoppedError:
             return "stopped"
-        self._tell_of_languages(request, retrieved, emit)
+        texts = [passage.text for passage in retrieved.passages]
+        word = word_on_languages(self._config.specialist, request.brief.text, texts)
+        if word is not None and word not in self._said:
+            self._said.add(word)
+            emit(Notice(word))
 
         def connect() -> Verifier:
-            config, child = self._config, self._child
-            if child is not None:
-                verifier = self._connected(child.url, child.token)
-            else:
-                verifier = self._connected(
-                    config.server, config.token, config.certificate
-                )
+            child = self._child
+            address = self._address if child is None else (child.url, child.token, "")
+            verifier = self._connected(*address)
             if account is None:
                 verifier.attach(emit, stop)
                 return verifier
@@ -379,19 +384,6 @@ class WritingService:
         brief = as_greeted(store, brief)
         return replace(request, brief=brief, background=beside), retrieved
 
-    def _tell_of_languages(
-        self, request: WriteRequest, retrieved: Retrieved, emit: Emit
-    ) -> None:
-        """Say once what is in a language that the specialist does not write."""
-        word = word_on_languages(
-            self._config.specialist,
-            request.brief.text,
-            [passage.text for passage in retrieved.passages],
-        )
-        if word is not None and word not in self._said:
-            self._said.add(word)
-            emit(Notice(word))
-
     def _reckons(self, request: WriteRequest, role: VerifierRole) -> bool:
         """Whether to reckon what leaves: where there is a limit, and where the base is
         on this device anyway."""
@@ -466,23 +458,14 @@ class WritingService:
         def may_leave(held: HeldBack) -> bool:
             answer: MayLeave = "no" if person is None else person(held)
             if answer == "always":
-                self._allow(held.text)
+                phrase = " ".join(held.text.split()).strip(".,;:!?\"'()")
+                self._allowed.append(phrase)
+                if self._config.allow_always is not None:
+                    self._config.allow_always(phrase)
             return answer != "no"
 
-        return GuardGate(
-            index,
-            self._model.vocabulary,
-            mode,
-            may_leave,
-            request.settings.seed,
-        )
-
-    def _allow(self, text: str) -> None:
-        """Let what the guard found leave in every text from now on."""
-        phrase = " ".join(text.split()).strip(".,;:!?\"'()")
-        self._allowed.append(phrase)
-        if self._config.allow_always is not None:
-            self._config.allow_always(phrase)
+        seed = request.settings.seed
+        return GuardGate(index, self._model.vocabulary, mode, may_leave, seed)
 
     def _check(self, request: WriteRequest, role: VerifierRole, history: str) -> None:
         """Raise InvalidSettingsError for what cannot be, before anything is sent."""
@@ -537,22 +520,15 @@ class WritingService:
             return store.own_address(answered)
 
     def search(self, query: str, limit: int = 20) -> list[Source]:
-        """Own texts that match what a person typed, best first."""
+        """Own texts that match a typed query, best first; the excerpt is all of it."""
         with self._store() as store:
-            return [
-                Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
-                for p in store.find(query, limit=limit)
-            ]
+            return [_source(found) for found in store.find(query, limit=limit)]
 
     def texts(self, record_ids: Sequence[int]) -> list[Source]:
         """The own texts of these records that the store still has."""
         with self._store() as store:
             found = [store.passage(record_id) for record_id in record_ids]
-        return [
-            Source(p.record_id, title(p), p.score, dict(p.score_parts), p.text)
-            for p in found
-            if p is not None
-        ]
+        return [_source(passage) for passage in found if passage is not None]
 
     def search_received(self, query: str, limit: int = 20) -> list[Letter]:
         """Texts by others: those by a person of that name or address, then those that
@@ -643,7 +619,7 @@ class WritingService:
             check_token_goes_safely(
                 config.server, config.token, in_clear=config.token_in_clear
             )
-            verifier = self._connected(config.server, config.token, config.certificate)
+            verifier = self._connected(*self._address)
             tell = emit_to(ledger.add, self._early.append)
             verifier.attach(tell, self._closing)
             verifier.reach()
@@ -666,13 +642,10 @@ class WritingService:
         finally:  # also where the ledger cannot be written
             if self._child is not None:
                 self._child.close()
-            for context in (self._context, self._base):
-                if context is not None:
-                    context.close()
-            if self._reranker is not None:
-                self._reranker.close()
-            if self._model is not None:
-                self._model.close()
+            held = self._context, self._base, self._reranker, self._model
+            for one in held:
+                if one is not None:
+                    one.close()
             self._child = self._context = self._base = self._model = None
             self._reranker = None
 
