@@ -51,21 +51,6 @@ HoldOut = Literal["time", "random"]
 
 
 @dataclass(frozen=True, slots=True)
-class TextChoice:
-    """Which texts are taken from a store."""
-
-    only: Collection[int] | None = None
-    """Numbers of the only texts to learn from; None: all."""
-    texts: int = 500
-    """How many are learnt at most: the newest."""
-    held_out: int = 30
-    """How many are held out at most; never more than a fifth."""
-    by: HoldOut = "time"
-    seed: int = 0
-    """Of a choice by chance."""
-
-
-@dataclass(frozen=True, slots=True)
 class DividedTexts:
     """Texts to learn, and texts that are held out; each may be asked for, with the
     learnt texts as its history."""
@@ -76,8 +61,17 @@ class DividedTexts:
     """The learnt texts, whole, by their numbers in the store."""
 
 
-def divided(store: Store, choice: TextChoice) -> DividedTexts:
-    """The texts of a store to learn from, and those to measure with.
+def divided(
+    store: Store,
+    only: Collection[int] | None = None,
+    texts: int = 500,
+    held_out: int = 30,
+    by: HoldOut = "time",
+    seed: int = 0,
+) -> DividedTexts:
+    """The newest `texts` of a store to learn from, and those to measure with: at most
+    `held_out`, never more than a fifth. `only` are the numbers of the texts that may be
+    used; None: all.
 
     A text that says nearly the same as one that is learnt is not held out: it would be
     predicted from itself. No held-out text is ever read while learning, as a retrieved
@@ -89,20 +83,19 @@ def divided(store: Store, choice: TextChoice) -> DividedTexts:
     entries = [
         entry
         for entry in store.corpus().entries
-        if len(entry.terms) >= FEWEST_WORDS
-        and (choice.only is None or entry.id in choice.only)
+        if len(entry.terms) >= FEWEST_WORDS and (only is None or entry.id in only)
     ]
     line = sorted(entries, key=lambda entry: (entry.sent_at or 0, entry.id))
-    count = min(choice.held_out, len(line) // 5)
+    count = min(held_out, len(line) // 5)
     if len(line) < FEWEST or not count:
         raise CasesError(
             f"there are {len(line)} texts of {FEWEST_WORDS} words or more, too few to "
             f"learn from: {FEWEST} are needed, and --held-out 1 at least; 'specsteer "
             "import --help' says how to add more"
         )
-    newest = line[-choice.texts - count :]
-    if choice.by == "random":
-        drawn = {e.id for e in Random(choice.seed).sample(newest, count)}
+    newest = line[-texts - count :]
+    if by == "random":
+        drawn = {e.id for e in Random(seed).sample(newest, count)}
     else:
         drawn = {entry.id for entry in newest[-count:]}
     learnt = [entry for entry in newest if entry.id not in drawn]
@@ -138,11 +131,11 @@ def divided(store: Store, choice: TextChoice) -> DividedTexts:
         return [case for case in made if case is not None]
 
     found = cases(learnt)
-    texts = {}
+    whole = {}
     for number in (int(case.name) for case in found):
         passage = store.passage(number)
-        texts[number] = "" if passage is None else passage.text
-    return DividedTexts(found, cases(measured), texts)
+        whole[number] = "" if passage is None else passage.text
+    return DividedTexts(found, cases(measured), whole)
 
 
 TrainedWith = Literal["request", "passages", "both"]

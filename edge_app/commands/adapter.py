@@ -133,7 +133,6 @@ def train_command(**chosen: Any) -> None:
     """
     # torch and llama.cpp take seconds to load, which --help does without.
     from edge_app.adapters.training import (
-        TextChoice,
         TrainingPlan,
         build_examples,
         check_extra,
@@ -183,7 +182,7 @@ def train_command(**chosen: Any) -> None:
         which = options.condition(chosen)
         only = None if which.says_nothing() else frozenset(which.find(store.db))
         counts = chosen["texts"], chosen["held_out"], chosen["by"], chosen["seed"]
-        texts = divided(store, TextChoice(only, *counts))
+        texts = divided(store, only, *counts)
         if is_encrypted(path):
             _say(
                 "your store is encrypted, an adapter is not: whoever can read its file "

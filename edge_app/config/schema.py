@@ -11,8 +11,9 @@ import inspect
 import os
 import textwrap
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -170,34 +171,26 @@ def list_settings(
         ("", now, usual),
         ("method", now.method, usual.method),
     ):
-        kinds = get_type_hints(type(holder))
-        sentences = _sentences(type(holder))
+        kinds, sentences = get_type_hints(type(holder)), _sentences(type(holder))
         own = written.get(table, {}) if table else written
         for field in fields(holder):
             if field.name in ("method", "keys"):
                 continue
             name = f"{table}.{field.name}" if table else field.name
-            value, by = getattr(holder, field.name), _said_by(field.name, own)
+            value, default = getattr(holder, field.name), getattr(plain, field.name)
+            by: Provenance = "file" if field.name in own else "default"
             if name == "token" and environment.get(TOKEN_VARIABLE):
                 by = "environment"
-            elif by == "default" and paired and value and name in _PAIRED:
+            elif by == "default" and paired and value and name in ("server", *SECRET):
                 by = "pairing"
             if name in options:
                 value, by = options[name], "option"
-            help_ = sentences.get(field.name, "")
-            default = getattr(plain, field.name)
             if name == "method.seed":
                 default = None  # another one at each start
+            help_ = sentences.get(field.name, "")
             found.append(Setting(name, help_, kinds[field.name], value, default, by))
     order = {name: at for at, name in enumerate(_PLACES)}
     return sorted(found, key=lambda one: order.get(one.name, len(order)))
-
-
-_PAIRED = ("server", "token", "certificate")
-
-
-def _said_by(name: str, written: Collection[str]) -> Provenance:
-    return "file" if name in written else "default"
 
 
 def _is_literal(kind: Any) -> bool:
@@ -210,15 +203,11 @@ def _sentences(holder: type[Settings | MethodSettings]) -> dict[str, str]:
         tree = ast.parse(textwrap.dedent(inspect.getsource(holder)))
     except (OSError, SyntaxError):
         return {}
-    found, name = {}, ""
-    for node in tree.body[0].body:  # type: ignore[attr-defined]
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            name = node.target.id
-        elif (
-            name and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        ):
-            found[name] = " ".join(str(node.value.value).split())
-            name = ""
-        else:
-            name = ""
+    body = tree.body[0].body  # type: ignore[attr-defined]
+    found = {}
+    for node, behind in pairwise(body):
+        if not isinstance(node, ast.AnnAssign) or not isinstance(behind, ast.Expr):
+            continue
+        if isinstance(node.target, ast.Name) and isinstance(behind.value, ast.Constant):
+            found[node.target.id] = " ".join(str(behind.value.value).split())
     return found

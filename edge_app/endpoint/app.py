@@ -411,10 +411,8 @@ def _answer_to(error: Exception) -> tuple[int, dict[str, Any]]:
     if not isinstance(error, DecodingError | StoreError):
         sys.stderr.write(f"the endpoint failed ({type(error).__name__})\n")
         return 500, error_body(500, "the endpoint failed", "failed")
-    found = (
-        (status, code) for kind, status, code in _STATUSES if isinstance(error, kind)
-    )
-    status, code = next(found, (500, "failed"))
+    kinds = (kind for kind in _STATUSES if isinstance(error, kind))
+    status, code = _STATUSES.get(next(kinds, Exception), (500, "failed"))
     return status, error_body(status, one_line(str(error)), code)
 
 

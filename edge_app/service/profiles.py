@@ -108,8 +108,8 @@ class Profiler:
         kept: Path | None = None,
         notice: Callable[[str], None] | None = None,
     ) -> None:
-        """`kept` is where profiles are kept; None: only the last, in memory. `notice`
-        is called with a sentence before one is written, which takes its time."""
+        """`kept` is the file of the profile; None: only the last, in memory. `notice`
+        gets a sentence before one is written, which takes its time."""
         self._summarise = summarise
         self._specialist = specialist
         self._kept = kept
@@ -117,7 +117,7 @@ class Profiler:
         self._last: tuple[tuple[str, ...], Summary] | None = None
 
     def __call__(self, texts: Searchable, excluded: Collection[int]) -> str:
-        """The profile of these texts; empty where there are none."""
+        """The profile of these texts; empty if there are no texts."""
         there = set(texts.kinds())
         profile = read_profile(self._kept) if self._kept else None
         if (
@@ -138,42 +138,34 @@ class Profiler:
         key = tuple(passage.text for passage in newest)
         if self._last is None or self._last[0] != key:
             self._last = key, self._summarise(newest)
-        summary = self._last[1]
-        profile = Profile(
-            summary.text,
-            summary.read,
-            len(texts.kinds()),
-            self._specialist,
-            datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+        summary, now = self._last[1], datetime.now(UTC).isoformat(timespec="seconds")
+        count = len(texts.kinds())
+        profile = Profile(summary.text, summary.read, count, self._specialist, now)
         if self._kept is not None and not excluded:
             keep_profile(self._kept, profile)
         return profile
 
 
 def summariser(model: Model, context: TextSlots, stop: threading.Event) -> Summarise:
-    """Writes summaries with a specialist, as it writes texts: greedily, nothing sent.
-
-    It raises StoppedError when the person stops.
-    """
+    """Writes summaries with a specialist: greedily, and nothing is sent. Raises
+    StoppedError when the person stops."""
 
     def summarise(passages: Sequence[Passage]) -> Summary:
-        events: list[Event] = []
         settings = MethodSettings(method="specialist", temperature=0.0)
         request = WriteRequest(
             ASKED, settings=settings, max_tokens=TOKENS, offline=True
         )
-        method = build(settings)
-        job = TextJob(model, context, request, method, events.append, stop)
+        words, read = list[str](), list[int]()
+
+        def add(event: Event) -> None:
+            if isinstance(event, Settled):
+                words.extend(token.text for token in event.tokens)
+            elif isinstance(event, SourcesFound):
+                read.extend(source.record_id for source in event.sources)
+
+        job = TextJob(model, context, request, build(settings), add, stop)
         if job.run(OfflineVerifier(), passages) == "stopped":
             raise StoppedError("stopped while the profile was being written")
-        return _summary_of(events)
+        return Summary("".join(words).strip(), tuple(read))
 
     return summarise
-
-
-def _summary_of(events: Sequence[Event]) -> Summary:
-    blocks = (event.tokens for event in events if isinstance(event, Settled))
-    text = "".join(token.text for block in blocks for token in block)
-    read = (event.sources for event in events if isinstance(event, SourcesFound))
-    return Summary(text.strip(), tuple(s.record_id for one in read for s in one))

@@ -198,11 +198,16 @@ def as_read(prompts: Prompts, method: Method) -> Prompts:
 _END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|(?<=\S)(?=\n)")
 _WHOLE = re.compile(r"[.!?…][\"'”’)\]]*$")
 _MORE_WORDS = 4
-"""So many words more than stood there are written at most of a part of a sentence."""
+"""How many more words than stood there replace a part of a sentence at most."""
 
 
 class SpanEnd:
-    """Hears what is written, and tells it on up to the end of the stretch."""
+    """Passes events on up to the end of a stretch that is written anew.
+
+    A model goes on until the text is whole. The stretch ends with as many sentences as
+    stood there; a part of a sentence ends before the words behind it, or with its
+    sentence.
+    """
 
     def __init__(self, emit: Emit, instead_of: str, behind: str) -> None:
         self._emit = emit
@@ -213,7 +218,7 @@ class SpanEnd:
         """Whether the stretch has ended."""
 
     def hear(self, event: Event) -> None:
-        """Tell an event on; what is settled behind the end is left out."""
+        """Pass an event on, without what is settled behind the end."""
         match event:
             case Settled(tokens) if self._instead_of:
                 self._emit(Settled(self._kept(tokens)))
@@ -223,8 +228,7 @@ class SpanEnd:
                 self._emit(event)
 
     def _kept(self, tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-        """Those of the tokens that stand before the end; a space that belongs to the
-        last is kept."""
+        """The tokens before the end; a space that belongs to the last is kept."""
         if self.reached:
             return ()
         at = len(self._text)
@@ -242,8 +246,8 @@ class SpanEnd:
 
 
 def span_end(text: str, instead_of: str, behind: str) -> int | None:
-    """How many letters of `text` stand in the place of `instead_of`; None: it goes on.
-    A sentence has ended when something stands behind it."""
+    """How many letters of `text` replace `instead_of`; None if it goes on. A sentence
+    has ended when something stands behind it."""
     stood = instead_of.strip()
     if _WHOLE.search(stood) or not behind.strip() or behind.lstrip(" ")[:1] == "\n":
         wanted = len(_ends(stood + "\n"))
@@ -263,5 +267,5 @@ def span_end(text: str, instead_of: str, behind: str) -> int | None:
 
 
 def _ends(text: str) -> list[int]:
-    """Where the sentences of a text end, lines without a full stop among them."""
+    """The ends of the sentences of a text, lines without a full stop among them."""
     return sorted({found.end() for found in _END.finditer(text)})
