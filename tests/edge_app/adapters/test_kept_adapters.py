@@ -8,7 +8,7 @@ import pytest
 from decoding_core.errors import InvalidSettingsError
 from edge_app.adapters import kept
 from edge_app.adapters.kept import named, training_alone, wanted
-from edge_app.adapters.training import TextChoice, divided
+from edge_app.adapters.training import divided
 from edge_app.config.settings import store_path
 from edge_app.evaluation.cases import CasesError
 from personal_store import Store, import_source
@@ -110,11 +110,11 @@ def store(tmp_path):
 
 def test_the_newest_texts_are_held_out_and_never_read(store):
     """One that says nearly the same as a learnt one would be predicted from itself."""
-    found = divided(store, TextChoice(held_out=3))
+    found = divided(store, held_out=3)
     assert [case.name for case in found.learnt] == [str(i) for i in range(1, 19)]
     assert [case.name for case in found.held_out] == ["19", "20"]
     with pytest.raises(CasesError, match="nearly the same as another"):
-        divided(store, TextChoice(held_out=1))
+        divided(store, held_out=1)
     assert {int(case.name) for case in found.learnt} == set(found.texts)
     for case in (*found.learnt, *found.held_out):
         ids = {p.record_id for p in case.history().recent(limit=50)}
@@ -124,15 +124,13 @@ def test_the_newest_texts_are_held_out_and_never_read(store):
 
 def test_texts_are_chosen(store):
     """The newest so many; some by chance, the same again for a seed; some alone."""
-    few = divided(store, TextChoice(texts=5, held_out=2))
+    few = divided(store, texts=5, held_out=2)
     assert [case.name for case in few.learnt] == ["15", "16", "17", "18", "19"]
     assert [case.name for case in few.held_out] == ["20", "21"]
-    draws = [
-        divided(store, TextChoice(held_out=3, by="random", seed=s)) for s in (1, 1, 2)
-    ]
+    draws = [divided(store, held_out=3, by="random", seed=s) for s in (1, 1, 2)]
     names = [[case.name for case in found.held_out] for found in draws]
     assert names[0] == names[1] != names[2]
-    only = divided(store, TextChoice(only=frozenset(range(1, 11)), held_out=9))
+    only = divided(store, only=frozenset(range(1, 11)), held_out=9)
     assert (len(only.learnt), len(only.held_out)) == (8, 2)
     with pytest.raises(CasesError, match="8 are needed"):
-        divided(store, TextChoice(only=frozenset({1, 2, 3})))
+        divided(store, only=frozenset({1, 2, 3}))

@@ -21,7 +21,6 @@ from edge_app.service.service import WritingService
 from models.engines.llama_cpp import LlamaModel
 from models.gguf_header import read_layout
 from models.prompts import Request
-from personal_store.extras import how_to_add
 from tests.kept_adapters import about
 from tests.loras import random_lora
 from tests.waiting import ROOT, wait_until
@@ -201,15 +200,6 @@ def test_forgetting_offers_to_delete_an_adapter(
     assert (named("mine").about is None) == answer
 
 
-def test_training_without_its_libraries_says_how_to_add_them(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "models.adapters.training", None)
-    # A module that was imported before is an attribute of its package, too.
-    monkeypatch.delattr("models.adapters.training", raising=False)
-    result = run("lab", "adapter", "train", "--sample")
-    assert result.exit_code == 1
-    assert result.stderr.strip().endswith(f"more libraries: {how_to_add('adapter')}")
-
-
 WORDS = ("otter", "kettle", "ticket", "gate", "drawer", "bean", "ferry", "lamp", "pier")
 TRAIN = (
     "lab",
@@ -313,37 +303,3 @@ def test_a_killed_training_goes_on_and_gives_the_same(run, own_texts, home):
     start = min(t.offset for t in read_layout(whole).tensors.values())
     length = whole.stat().st_size - start
     assert resumed.read_bytes()[-length:] == whole.read_bytes()[-length:]
-
-
-@pytest.mark.slow
-def test_a_stopped_training_keeps_what_it_learnt(run, own_texts, monkeypatch):
-    """As Ctrl-C does, in the middle of a step."""
-    from models.adapters.training import AdapterTraining
-
-    really = AdapterTraining.advance
-
-    def advance(self):
-        if self.step == 2:
-            self._stop.set()
-        return really(self)
-
-    monkeypatch.setattr(AdapterTraining, "advance", advance)
-    done = run(*TRAIN)
-    assert done.exit_code == 130
-    assert "stopped after step 2 of 4, which is kept" in done.stderr
-    monkeypatch.setattr(AdapterTraining, "advance", really)
-    again = run(*TRAIN)
-    assert again.exit_code == 0
-    assert "goes on after step 2 of 4" in again.stderr
-
-
-def test_the_app_opens_with_an_adapter(run, monkeypatch):
-    """Of the option, where one is given; it is no option of what stands behind it."""
-    opened = []
-    monkeypatch.setattr("edge_app.commands.app.open_app", opened.append)
-    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
-    run("--lora", "mine")
-    run()
-    assert opened == ["mine", None]
-    assert "behind the command" in run("--lora", "mine", "status").stderr
-    assert opened == ["mine", None]

@@ -8,9 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from decoding_core.errors import CloudUnreachableError, InvalidSettingsError
+from decoding_core.errors import CloudUnreachableError
 from edge_app.config import settings
-from edge_app.config.settings import Settings, read_settings
 from edge_app.privacy.ledger import check_room
 from models.folders import state_folder
 from personal_store import Store
@@ -93,23 +92,6 @@ def test_a_state_folder_that_cannot_be(run, monkeypatch, tmp_path, command, plac
     assert result.exit_code == 1
 
 
-@pytest.mark.parametrize("name", ["store.db", "ledger.jsonl", "settings.toml"])
-def test_a_folder_where_a_file_should_be(run, home, name):
-    """One sentence that names it."""
-    (home / name).mkdir()
-    result = run("status")
-    assert name in result.stderr.splitlines()[-1]
-    assert "Error: " in result.stderr
-    assert result.exit_code == 1
-
-
-def test_a_store_that_is_none(run, home):
-    """It is neither read nor overwritten."""
-    (home / "store.db").write_text("my shopping list " * 99)
-    assert "it is no store" in sentence(run("search", "milk"))
-    assert (home / "store.db").read_text() == "my shopping list " * 99
-
-
 def test_a_store_that_fails_within(run, home):
     """As where its disk is full, or somebody damaged it."""
     with Store.open(home / "store.db") as store:
@@ -157,40 +139,12 @@ def test_broken_settings_are_one_sentence(run, home, body, words):
     assert "settings.toml" in said
 
 
-def test_settings_of_every_type_are_read(home):
-    """Whole numbers are numbers too; optional ones may be left out."""
-    (home / "settings.toml").write_text(
-        "server = 'http://a'\nthreads = 2\nexact = true\n"
-        "[method]\ntemperature = 1\nrule = 'greedy'\ntop_p = 0.5\n"
-        "draft_length = 'auto'\nwindow = 2\n"
-    )
-    settings = read_settings()
-    assert (settings.server, settings.threads, settings.exact) == ("http://a", 2, True)
-    method = settings.method
-    assert (method.temperature, method.rule, method.top_p) == (1, "greedy", 0.5)
-    assert (method.draft_length, method.window) == ("auto", 2)
-    assert settings.specialist == Settings().specialist
-
-
-def test_a_home_folder_that_is_none(run, home):
-    """`~somebody` in the settings may name nobody."""
-    (home / "settings.toml").write_text("specialist = '~no-such-user/x.gguf'")
-    assert "no such home folder" in sentence(run("write", "x"))
-
-
 def test_the_state_folder_is_for_its_owner_alone(monkeypatch, tmp_path):
     """It is made with its parents; ~ is the person's home."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SPECSTEER_HOME", "~/a/b")
     assert state_folder() == tmp_path / "a" / "b"
     assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
-
-
-def test_an_impossible_state_folder_is_an_error_of_ours(monkeypatch):
-    """The app and the server show the same sentence."""
-    monkeypatch.setenv("SPECSTEER_HOME", "/dev/null/x")
-    with pytest.raises(InvalidSettingsError, match="cannot be made"):
-        state_folder()
 
 
 def on_a_full_disk(*words):

@@ -40,13 +40,6 @@ def test_the_token_of_this_machine_stays_on_it(home, server, token):
     assert service_config(Settings(server=server)).token == token
 
 
-def test_a_token_that_was_set_is_used(home):
-    """Wherever the server is: the person said so."""
-    (home / "cloud-token").write_text(KEPT)
-    settings = Settings(server="http://192.168.1.20:8765", token="mine")
-    assert service_config(settings).token == "mine"
-
-
 @pytest.mark.parametrize(
     ("server", "goes"),
     [
@@ -94,17 +87,3 @@ def test_a_generalist_of_ones_own_needs_a_server_of_ones_own():
     settings = Settings(server="http://192.168.1.20:8765")
     service = _service(settings, options(generalist=locate("generalist")))
     assert service._config.server == ""
-
-
-def test_the_server_of_the_settings_is_used():
-    """Unless the command line names another, or none."""
-    settings = Settings(server="http://192.168.1.20:8765")
-    assert _service(settings, options())._config.server == settings.server
-    assert _service(settings, options(server=""))._config.server == ""
-
-
-def test_sample_means_the_sample_letters():
-    """They are there without a demo before."""
-    service = WritingService(service_config(Settings(), sample=True))
-    assert service.counts()["own"] > 100
-    assert WritingService(service_config(Settings())).counts()["own"] == 0

@@ -5,8 +5,6 @@ import sys
 import threading
 from pathlib import Path
 
-import pytest
-
 from decoding_core.errors import ModelError
 from decoding_core.settings import MethodSettings
 from edge_app import sample
@@ -56,16 +54,6 @@ def test_the_recorded_run_is_said_to_be_one():
     assert {SourcesFound, Settled, Weighed} <= kinds
     assert not {Sent, Received} & kinds, "nothing is sent when it is played"
     service.close()
-
-
-def test_another_request_is_not_answered_by_it():
-    service = first_run()
-    service.prepare()
-
-    with pytest.raises(ModelError, match="is missing"):
-        service.write(
-            WriteRequest(Request("Ask Bo for money.")), print, threading.Event()
-        )
 
 
 def test_the_models_write_as_soon_as_they_can():

@@ -1,6 +1,5 @@
 """`specsteer import auto`, `--watch` and the bar that says how far it is."""
 
-import io
 import json
 import os
 import re
@@ -161,15 +160,6 @@ def test_a_kind_that_cannot_be_imported_does_not_stop_the_others(
     assert result.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
 
 
-def test_nothing_that_is_known_is_one_sentence(run, tmp_path):
-    (tmp_path / "a.jpg").write_bytes(b"\xff\xd8")
-
-    result = run("import", "auto", tmp_path / "a.jpg")
-
-    assert result.exit_code == 1
-    assert "can be imported by itself" in result.stderr
-
-
 WATCH = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" ignores it
@@ -277,25 +267,6 @@ def test_ctrl_c_keeps_what_was_imported(run, tmp_path, monkeypatch):
     assert 0 < added < 300
     assert "going on at" in rest.stderr
     assert "300 emails" in run("status").stdout
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_a_bar_has_amount_and_rate(monkeypatch):
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    with Progress("reading", in_bytes=True) as progress:
-        progress.show(1_000_000, 4_000_000)
-        progress.show(4_000_000, 4_000_000)
-
-    assert "4.0/4.0 MB" in screen.getvalue()
-    assert "\x1b[3" not in screen.getvalue()
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch, capsys):

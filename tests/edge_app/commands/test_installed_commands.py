@@ -84,11 +84,3 @@ def test_our_own_commands_ask_for_no_others(adding):
     asked = adding(status=f"{__name__}:hello")
     assert "hello" not in run("status").stdout
     assert asked == []
-
-
-def test_a_command_that_nobody_has(adding):
-    """Is wrong usage, as ever."""
-    adding()
-    result = run("nothing")
-    assert result.exit_code == 2
-    assert "No such command 'nothing'" in result.stderr

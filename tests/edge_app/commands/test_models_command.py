@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from edge_app.commands import models as command
 from edge_app.commands import models_output as output
 from edge_app.config.settings import read_settings, settings_path
 from models.files import locate
@@ -56,14 +55,6 @@ def test_a_pair_of_two_families_is_refused_unless_told(run, files):
     assert read_settings().generalist == str(other)
 
 
-def test_a_pair_that_is_too_large_is_refused(run, files, monkeypatch):
-    tiny = MachineMemory(1000, 1000)
-    monkeypatch.setattr(command, "machine_memory", lambda: tiny)
-    done = run("models", "use", *files[:2])
-    assert done.exit_code == 1
-    assert "this machine has" in done.stderr
-
-
 def test_the_larger_one_comes_second(run, files):
     done = run("models", "use", files[1], files[0])
     assert done.exit_code == 1
@@ -83,12 +74,6 @@ def test_the_list_for_programs(run, files, monkeypatch):
     for one in body["catalogue"]:
         assert one["licence"]
         assert one["names"] in ("seen", "from memory", "checked")
-
-
-def test_the_list_for_people_names_each_fact(run, files):
-    done = run("models", "list")
-    for words in (*PAIR, "Q4_0", "memory of this machine", "Apache-2.0", "seen"):
-        assert words in done.stdout
 
 
 def test_remove_leaves_what_others_put_there(run, files):
@@ -123,40 +108,6 @@ def test_remove_goes_nowhere_else(run, files, home, name):
     assert files[0].exists()
 
 
-def test_remove_takes_one_model_of_several(run, files):
-    folder = folder_of("maker/repo")
-    for name in ("a-00001-of-00002.gguf", "a-00002-of-00002.gguf", "b.gguf"):
-        header_only(folder / name, TOKENS)
-    kept = {"size": 1, "sha256": "0" * 64, "checked": "hub"}
-    files = {path.name: kept for path in folder.iterdir()}
-    note = {"repository": "maker/repo", "files": files}
-    (folder / "pulled.json").write_text(json.dumps(note))
-    done = run("models", "remove", "maker/repo/a-00001-of-00002.gguf", "--yes")
-    assert done.exit_code == 0, done.output
-    assert {path.name for path in folder.iterdir()} == {"b.gguf", "pulled.json"}
-    assert set(json.loads((folder / "pulled.json").read_text())["files"]) == {"b.gguf"}
-    done = run("models", "remove", "maker/repo", "--yes")
-    assert done.exit_code == 0, done.output
-    assert not folder.exists()
-
-
-def test_a_catalogue_name_means_the_pulled_file(run, files):
-    path = folder_of("Qwen/Qwen3-8B-GGUF") / "Qwen3-8B-Q4_K_M.gguf"
-    path.parent.mkdir(parents=True)
-    files[1].rename(path)
-    done = run("models", "use", files[0], "qwen3-8b")
-    assert done.exit_code == 0, done.output
-    assert read_settings().generalist == str(path)
-
-
-def test_embedded_names_what_comes_with_the_program(run):
-    """Each in its role, as 'specsteer status' calls them; elsewhere it is no name."""
-    settings_path().write_text('specialist = "x"\ngeneralist = "y"\n')
-    assert run("models", "use", "embedded", "embedded").exit_code == 0
-    assert (read_settings().specialist, read_settings().generalist) == ("", "")
-    assert "there is no model embedded" in run("models", "remove", "embedded").stderr
-
-
 @pytest.mark.parametrize(
     ("gigabytes", "cores", "pair"),
     [
@@ -183,21 +134,6 @@ def test_a_pair_is_recommended_for_the_machine(
     else:
         assert f": {' '.join(pair)}, a download of " in said
         assert f"\n    specsteer models pull {' '.join(pair)}\n" in said
-
-
-def test_what_is_here_already_is_not_to_be_downloaded(run, files):
-    """Of a pair of the catalogue, only the other file counts."""
-
-    def download(large):
-        listed = json.loads(run("models", "list", "--json").stdout)
-        (found,) = (x for x in listed["catalogue pairs"] if x["generalist"] == large)
-        return found["download"]
-
-    before = download("qwen3-8b")
-    path = folder_of("Qwen/Qwen3-8B-GGUF") / "Qwen3-8B-Q4_K_M.gguf"
-    path.parent.mkdir(parents=True)
-    files[1].rename(path)
-    assert before - download("qwen3-8b") == pytest.approx(5.03e9)
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from edge_app.service.recorded import RecordedService
 from edge_app.service.tape import Recorder, read_tape
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
-from tui_helpers import play, until
 from tui_tapes import REQUEST, letter_recording
 
 
@@ -98,27 +97,3 @@ def test_a_report_is_shown_before_it_is_written(tape, tmp_path):
     for line in out.read_text().splitlines():
         json.loads(line)
     assert call("replay", tape, "--redact", out, "--yes").exit_code == 1
-
-
-def test_a_tape_that_is_none_is_said(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text("x")
-    done = call("replay", path)
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "line 1 of" in done.stderr
-    assert "specsteer write --record" in done.stderr
-
-
-def test_the_app_plays_a_tape_without_a_key(tape):
-    """It shows the letter, says that it is a recorded run, and keeps no draft."""
-    from edge_app.tui.app import ReplayApp
-
-    app = ReplayApp(read_tape(tape), speed=1000)
-
-    async def steps(pilot):
-        await until(pilot, lambda: app.page.pane.editing)
-        assert "Whitby" in app.page.pane.editor.text
-        assert app.writing.server == "recorded run"
-        assert app.writing.kept_in is None
-
-    play(app, steps)

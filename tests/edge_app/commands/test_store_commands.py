@@ -114,13 +114,6 @@ def test_me(run, texts):
     assert "no other address" in run("me", "suggest").stderr
 
 
-def test_status_as_json(run, texts):
-    body = json.loads(run("status", "--json").stdout)
-    assert body["addresses"] == ["tess@example.org"]
-    assert body["store"]["kinds"] == {"email": 2}
-    assert body["store"]["received"] == 1
-
-
 def test_status_counts_and_draws(run, texts):
     run("trash", "1", "--yes")
     said = run("status").stdout
@@ -162,15 +155,6 @@ def test_a_broken_store_is_replaced_by_its_backup(run, texts, home):
     done = run("store", "restore", "--yes")
     assert "restored 2 own texts" in done.stdout, done.stderr
     assert (home / "store-damaged.db").exists()
-
-
-def test_merge(run, texts, tmp_path):
-    other = tmp_path / "laptop.db"
-    with Store.open(other) as store:
-        store.add_identities(["tess@laptop.example"])
-    done = run("store", "merge", other)
-    assert done.stdout.strip() == "added 0, changed 0, forgot 0"
-    assert "tess@laptop.example" in done.stderr
 
 
 def test_tidy_raw_and_reclean(run, texts):
@@ -246,14 +230,6 @@ def test_a_wrong_key_is_one_sentence_everywhere(run, texts, monkeypatch, capfd):
     assert capfd.readouterr() == ("", "")  # the library itself says nothing
 
 
-def test_decrypting_a_plain_store_says_that_it_is_plain(run, texts):
-    """Before anything is asked."""
-    done = run("store", "decrypt")
-    assert done.exit_code == 1
-    assert "is plain: it is not encrypted" in done.stderr
-    assert "unencrypted?" not in done.stderr
-
-
 def test_without_a_terminal_it_is_said_which_option_does_it(run, texts, monkeypatch):
     from personal_store.database import encryption, keys
 
@@ -267,40 +243,6 @@ def test_without_a_terminal_it_is_said_which_option_does_it(run, texts, monkeypa
     encryption.encrypt(store_path(), keys.fresh())
     done = run("store", "decrypt")
     assert (done.exit_code, "--yes does it" in done.stderr) == (1, True)
-
-
-def test_an_export_replaces_a_file_only_when_told(run, texts, tmp_path):
-    """Whole, and else not at all."""
-    file = tmp_path / "mine.jsonl"
-    assert "exported 3 texts" in run("store", "export", file).stdout
-    whole = file.read_bytes()
-    file.write_text("something of mine")
-    done = run("store", "export", file)
-    assert done.exit_code == 1
-    assert "is there already: --force replaces it" in done.stderr
-    assert file.read_text() == "something of mine"
-    assert "exported 3 texts" in run("store", "export", file, "--force").stdout
-    assert file.read_bytes() == whole
-    link = tmp_path / "link.jsonl"
-    link.symlink_to(tmp_path / "nowhere")
-    assert "is there already" in run("store", "export", link).stderr
-    assert not [one for one in tmp_path.iterdir() if ".part" in one.name]
-
-
-def test_import_and_status_count_alike(run, texts):
-    """The same words, the same numbers."""
-    path = texts.with_name("more.mbox")
-    path.write_text(texts.read_text().replace("@x.example>", "@y.example>"))
-    said = run("import", "mbox", path)
-    assert said.stdout == "added 2, 1 by others, skipped 0, failed 0\n"
-    counted = run("status").stdout
-    assert "by others   2, never imitated" in counted
-    assert "your texts  4 emails" in counted
-    again = run("import", "mbox", path, "--again")
-    assert again.stdout == "added 0, skipped 3, failed 0\n"
-    assert "skipped: 3 already stored" in again.stderr
-    run("exclude", "3", "--yes")
-    assert "put away    1 excluded" in run("status").stdout
 
 
 def test_all_say_that_a_store_is_untidy_until_it_is_proven(run, texts):

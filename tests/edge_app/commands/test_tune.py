@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from edge_app.cli import cli
-from edge_app.config.settings import read_settings, settings_path, store_path
+from edge_app.config.settings import settings_path, store_path
 from edge_app.evaluation import tuning
 from personal_store import Store, import_source
 
@@ -62,17 +62,6 @@ def imported(tmp_path, count):
         import_source(store, "jsonl", path)
 
 
-def test_too_few_texts(tmp_path):
-    """A clear sentence: when none can be held out, and when chance cannot be told."""
-    result = run(*FEW)
-    assert result.exit_code == 1
-    assert "there is no history yet" in result.stderr
-    imported(tmp_path, 2)
-    result = run(*FEW)
-    assert result.exit_code == 1
-    assert "too few" in result.stderr
-
-
 @pytest.mark.slow
 def test_a_choice_is_written_when_asked_for(tmp_path, monkeypatch):
     """And only then; other settings stay. Which it is, another test holds."""
@@ -92,27 +81,6 @@ def test_a_choice_is_written_when_asked_for(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.stderr
     assert settings_path().read_text() == "[method]\nstrength = 2.0  # beta\n"
     assert "strength = 2" in result.stderr
-
-
-def test_few_texts_change_nothing_even_when_asked(tmp_path):
-    """Both settings are kept, and that is said."""
-    imported(tmp_path, 5)
-    settings_path().write_text("# mine\n")
-    result = run(*FEW, "--write")
-    assert result.exit_code == 0, result.stderr
-    assert "too few to choose by" in " ".join(result.stdout.split())
-    assert "nothing is written" in result.stderr
-    assert settings_path().read_text() == "# mine\n"
-
-
-def test_what_is_set_is_what_is_compared_with(tmp_path):
-    """An automatic threshold stays."""
-    imported(tmp_path, 5)
-    settings_path().write_text('[method]\nstrength = 0.75\nthreshold = "auto"\n')
-    result = run(*FEW, "--write")
-    assert result.exit_code == 0, result.stderr
-    assert "0.75 now" in result.stdout
-    assert read_settings().method.threshold == "auto"
 
 
 @pytest.mark.parametrize(

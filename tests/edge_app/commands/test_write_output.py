@@ -10,11 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from decoding_core.errors import CloudRefusedError, CloudUnreachableError, EngineError
-from edge_app.commands import output, terminal, write
+from edge_app.commands import terminal, write
 from edge_app.decoding.events import (
     Finished,
     HeldBack,
-    Notice,
     Reckoned,
     Settled,
     Source,
@@ -115,28 +114,12 @@ def test_all_figures_are_said_on_request(run, service, option):
     ]
 
 
-def test_a_text_of_which_nothing_left_says_so(run, service):
-    """It has no checker, and 'specsteer sent' would show nothing."""
-    alone = replace(NUMBERS, bytes_up=0)
-    word = Token(1, "Hullo.", "local")
-    service([Settled((word,)), Finished("end", alone)])
-    assert run("write", "x").stderr == (
-        "done: 1 word, written on this device alone; nothing left it\n"
-    )
-
-
 def test_a_word_of_which_the_checker_wrote_a_piece_is_the_checkers(run, service):
     """And one that was cut off is counted with the pieces that are there."""
     pieces = Token(1, "harb", "accepted"), Token(2, "our", "recovered")
     service([Settled(pieces), Finished("stopped", NUMBERS)])
     said = run("write", "x").stderr
     assert said.startswith("stopped: 1 word, 0 drafted here, 1 from the checker; ")
-
-
-def test_nothing_is_underlined_in_a_pipe(run, service):
-    """Escape codes are for terminals."""
-    service(told())
-    assert "\x1b" not in run("write", "x").stdout
 
 
 @pytest.mark.parametrize(
@@ -218,54 +201,10 @@ def test_what_was_told_of_the_history_is_said_where_it_was_reckoned(run, service
     assert body["privacy"] == {"reckoned": False}
 
 
-@pytest.mark.parametrize("option", ["--privacy-budget", "--privacy-mixture"])
-def test_a_limit_on_what_is_told_is_a_number_from_0(run, option):
-    result = run("write", option, "-1", "x")
-    assert "nats from 0, not -1" in result.stderr
-    assert result.exit_code == 1
-
-
-def test_json_is_ascii(run, service):
-    """So that no locale can break it."""
-    service(told())
-    assert run("write", "--json", "x").stdout.isascii()
-
-
-def test_a_notice_goes_to_stderr(run, service):
-    """Such as that the server is gone; it is no error."""
-    script = told()
-    script.insert(3, Notice("the server is gone; the rest is written here"))
-    service(script)
-    result = run("write", "x")
-    assert result.stdout == TEXT + "\n"
-    assert lines(result.stderr)[0] == "the server is gone; the rest is written here"
-    assert result.exit_code == 0
-
-
-def test_a_full_model_is_said(run, service):
-    """A text that ends for want of room does not end by itself."""
-    service(told("full"))
-    assert "no more room" in run("write", "x").stderr
-
-
 def test_a_place_where_all_is_refused_is_said(run, service):
     """With what helps."""
     service(told("refused"))
     assert "a lower --threshold keeps more" in run("write", "x").stderr
-
-
-@pytest.mark.parametrize(
-    ("truncation_bound", "words"),
-    [
-        (3e-6, "exact to 3e-06 a token"),
-        (0.0, "exact to 0 a token"),
-        (0.31, "candidates lacked up to 31% of a target"),
-    ],
-)
-def test_how_exact_a_text_is(truncation_bound, words):
-    """In the line of numbers, where a method can say it."""
-    assert words in output.numbers(replace(NUMBERS, truncation_bound=truncation_bound))
-    assert "exact" not in output.numbers(NUMBERS)
 
 
 def test_without_history_the_person_is_told_how_to_give_it(run, service):
@@ -294,21 +233,6 @@ def test_what_is_settled_is_shown_before_an_error(run, service, error, status, o
     assert lines(result.stderr)[-1].startswith("Error: ")
     assert result.exit_code == status
     assert made.closed
-
-
-def test_json_says_that_a_text_is_not_whole(run, service):
-    """`ended` tells a program what the exit status tells a shell."""
-    service([Settled(tuple(WORDS[:1])), EngineError("broke")])
-    body = json.loads(run("write", "--json", "x").stdout)
-    assert body["ended"] == "failed"
-    assert body["statistics"]["accepted"] == 1
-
-
-def test_an_error_before_the_first_word_leaves_stdout_empty(run, service):
-    """Not even a line feed."""
-    service([EngineError("broke")])
-    for option in ((), ("--json",), ("--plain",)):
-        assert run("write", "x", *option).stdout == ""
 
 
 def interrupt():
@@ -424,13 +348,6 @@ def test_a_received_letter_is_answered_to_who_wrote_it(run, service, tmp_path):
     assert "as --to says" not in result.stderr
     assert run(*answer, "--task", "note").exit_code == 0
     assert made.requests[3].brief.recipient == ""
-
-
-def test_a_method_that_drafts_nothing_keeps_nothing():
-    """It is no failure that is to be counted."""
-    alone = Statistics(rounds=3, bonus=3, bytes_up=5)
-    assert output.numbers(alone).startswith("added 3 · sent 5 bytes")
-    assert "kept 0" in output.numbers(replace(alone, drafted=2))
 
 
 @pytest.mark.parametrize("number", ["1", "77"])

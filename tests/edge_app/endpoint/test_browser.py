@@ -165,20 +165,3 @@ def test_a_browser_shows_the_app(served, tmp_path):
         assert all(url.startswith(origin) for url in own)
         # A browser without a graphics card says so; of the policy it says nothing.
         assert [said for said in page.complaints() if "WebGL" not in said] == []
-
-
-@pytest.mark.slow
-def test_a_page_on_a_phone_is_as_wide_as_its_screen(served, tmp_path):
-    """With as many columns as the narrow page needs."""
-    with browser(tmp_path / "profile") as page:
-        phone = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
-        page.call("Emulation.setDeviceMetricsOverride", **phone)
-        page.call("Page.navigate", url=served)
-        page.shows("document.body.classList.contains('-first-byte')")
-        page.shows("document.querySelector('.xterm-screen').offsetWidth > 0")
-        wide = "Math.max(document.documentElement.scrollWidth, window.innerWidth)"
-        assert page.run(wide) == phone["width"]
-        terminal = page.run("document.querySelector('.xterm-screen').offsetWidth")
-        assert 0.9 * phone["width"] < terminal <= phone["width"]
-        let_pass(1.0)
-        page.picture(os.environ.get("SPECSTEER_PHONE_SHOT", tmp_path / "phone.png"))

@@ -1,8 +1,5 @@
 """`specsteer serve`: other programs write in the person's voice."""
 
-import json
-import shutil
-import subprocess
 import threading
 from contextlib import contextmanager
 
@@ -182,14 +179,6 @@ def test_what_is_no_request(body, sentence):
         write_request(asked, EndpointConfig(TEMPLATE, KEY))
 
 
-def test_what_a_program_leaves_open_is_as_the_person_set_it():
-    body = CompletionBody.model_validate({"model": "specsteer", "prompt": "Thank Ana"})
-    request = write_request(body, EndpointConfig(TEMPLATE, KEY))
-    assert request.settings == TEMPLATE.settings
-    assert request.max_tokens == request.reserved == TEMPLATE.max_tokens
-    assert request.brief.task == "email"
-
-
 def test_a_long_limit_takes_no_room_from_the_letters():
     """What was found to be needed for a text is kept free, as without it."""
     body = CompletionBody.model_validate(
@@ -197,20 +186,6 @@ def test_a_long_limit_takes_no_room_from_the_letters():
     )
     request = write_request(body, EndpointConfig(TEMPLATE, KEY))
     assert (request.max_tokens, request.reserved) == (100_000, TEMPLATE.max_tokens)
-
-
-def test_a_stop_string_ends_the_text(url, service):
-    with client(url) as asked:
-        done = asked.chat.completions.create(**CHAT, stop=["\nthank"])
-    assert done.choices[0].message.content == "Dear Ana,"
-    assert done.choices[0].finish_reason == "stop"
-    assert service.stops[0].is_set()
-
-
-def test_a_text_that_reached_its_length_says_so():
-    with serving(ScriptedService("length")) as (url, _, _), client(url) as asked:
-        done = asked.chat.completions.create(**CHAT)
-    assert done.choices[0].finish_reason == "length"
 
 
 @pytest.mark.parametrize(
@@ -393,14 +368,3 @@ def test_a_port_that_is_taken_is_one_sentence(service, url):
     app = create_endpoint(service, EndpointConfig(TEMPLATE, KEY), print)
     with pytest.raises(InvalidSettingsError, match=f"port {port} of this machine"):
         EndpointServer(app, port, print).listen()
-
-
-def test_curl_gets_a_text(url):
-    if shutil.which("curl") is None:
-        pytest.skip("there is no curl")
-    words = ["curl", "-sS", "-N", f"{url}/chat/completions"]
-    words += ["-H", f"Authorization: Bearer {KEY}"]
-    words += ["-H", "Content-Type: application/json", "-d", json.dumps(CHAT)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    answer = json.loads(done.stdout)
-    assert answer["choices"][0]["message"]["content"] == "".join(WORDS)

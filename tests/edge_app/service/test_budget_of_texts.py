@@ -3,9 +3,7 @@ the server scripted."""
 
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import date
 
 import pytest
 
@@ -14,7 +12,7 @@ from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Finished, HeldBack, Notice, Reckoned
 from edge_app.privacy.budget import PrivacyLimits
 from edge_app.privacy.guard.gate import GuardGate
-from edge_app.privacy.ledger import SpentToday, read_ledger, read_spent, spent_path
+from edge_app.privacy.ledger import read_ledger, read_spent, spent_path
 from edge_app.privacy.reading import sendings
 from edge_app.service.requests import ServiceConfig, WriteRequest
 from edge_app.service.service import WritingService
@@ -177,29 +175,3 @@ def test_what_keeps_no_budget_is_refused_before_anything_is_sent(
     with pytest.raises(InvalidSettingsError, match=says):
         told(service, PrivacyLimits(text=3.0), **changes)
     assert not list(read_ledger(tmp_path / "ledger.jsonl"))
-
-
-def test_processes_add_to_one_sum(tmp_path):
-    """Each through a handle of its own; days apart, servers apart, old days gone."""
-    path, today = tmp_path / "privacy-spent.json", date(2026, 11, 22)
-    SpentToday(path, "a", date(2026, 1, 1)).add(9.0)
-    with ThreadPoolExecutor(4) as adders:
-        list(adders.map(lambda _: SpentToday(path, "a", today).add(0.5), range(20)))
-    assert SpentToday(path, "b", today).add(-1.0) == -1.0
-    assert SpentToday(path, "b", date(2026, 11, 23)).read() == 0.0
-    assert read_spent(path) == {"2026-11-22": {"a": 10.0, "b": -1.0}}
-    assert path.stat().st_mode & 0o077 == 0
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        *("", "[]", "[", '{"x": {}}', '{"2026-11-22": 3}'),
-        *('{"2026-11-22": {"a": NaN}}', '{"2026-11-22": {"a": 1e999}}'),
-    ],
-)
-def test_a_sum_that_cannot_be_read_is_told(tmp_path, broken):
-    path = tmp_path / "privacy-spent.json"
-    path.write_text(broken)
-    with pytest.raises(InvalidSettingsError, match="delete it"):
-        SpentToday(path, "a", date(2026, 11, 22)).read()

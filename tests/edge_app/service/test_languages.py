@@ -40,12 +40,3 @@ def test_a_word_is_said_where_the_model_writes_another():
     )
     assert word_on_languages(ours, english, [english, german]) is None
     assert word_on_languages(ours, "Ana", []) is None
-
-
-def test_nothing_is_said_of_a_model_that_does_not_say(tmp_path):
-    model = tmp_path / "none.gguf"
-    model.write_bytes(b"")
-
-    assert (
-        word_on_languages(model, "Danke Ana für die Fotos und für das Bild", []) is None
-    )

@@ -12,10 +12,8 @@ from edge_app.evaluation.cases import History
 from edge_app.service import profiles
 from edge_app.service.profiles import (
     TEXTS,
-    Profile,
     Profiler,
     Summary,
-    keep_profile,
     profile_path,
     read_profile,
     summariser,
@@ -117,39 +115,12 @@ def test_nothing_is_written_from_nothing(path):
     assert not path.exists()
 
 
-def test_nothing_is_kept_of_one_that_was_stopped(path):
-    """What was there before stays."""
-    Profiler(Writer(), "model", path)(history(20), ())
-    with pytest.raises(StoppedError):
-        Profiler(Writer(stops=True), "model", path).renew(history(20))
-    assert read_profile(path).text == "Profile 1."
-
-
 @pytest.mark.parametrize("body", ["", "{", "[]", '{"text": "x"}', '{"read": 1}'])
 def test_a_damaged_file_is_written_anew(path, body):
     """It can be had again, so nobody is troubled with it."""
     path.write_text(body)
     assert Profiler(Writer(), "model", path)(history(20), ()) == "Profile 1."
     assert read_profile(path).text == "Profile 1."
-
-
-def test_without_a_file_the_last_is_remembered():
-    """For evaluation: texts of one writer follow each other, ids are not unique."""
-    writer = Writer()
-    profile = Profiler(writer, "model")
-    others = [replace(passage(n), text=f"Other {n} {SAID[n]}") for n in range(1, 9)]
-    told = [
-        profile(texts, ())
-        for texts in (history(8), history(8), History.of(others), history(9))
-    ]
-    assert told == ["Profile 1.", "Profile 1.", "Profile 2.", "Profile 3."]
-
-
-def test_a_profile_survives_its_file(path):
-    """Emoji and all."""
-    profile = Profile("Tess says “🎉”.", (3, 1), 7, "model", "2024-01-01T00:00:00")
-    keep_profile(path, profile)
-    assert read_profile(path) == profile
 
 
 @pytest.fixture(scope="module")

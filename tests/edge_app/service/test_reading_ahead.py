@@ -94,28 +94,6 @@ def test_stopped_in_the_middle_it_keeps_what_was_read(
     assert before <= 2
 
 
-def test_a_stop_of_before_stops_nothing_else(service, connections, read):
-    """Of a reading that had not begun."""
-    service.prepare(offline=True)
-    stopped = threading.Event()
-    stopped.set()
-    with pytest.raises(StoppedError):
-        read_ahead(service, stop=stopped)
-    assert service._context.position(0) == 0
-    tokens, _ = write(service, read)
-    assert tokens
-
-
-def test_a_text_that_was_written_stays_read(service, connections, read):
-    """Where its own request is read ahead again."""
-    write(service, read)
-    position = service._context.position(0)
-    read.clear()
-    read_ahead(service)
-    assert not read
-    assert service._context.position(0) == position
-
-
 @pytest.mark.parametrize(
     "method", ["generalist", "generalist_with_history", "specialist_without_history"]
 )
@@ -124,11 +102,6 @@ def test_nothing_is_read_for_a_method_that_needs_no_history(service, read, metho
     read.clear()
     settings = replace(SETTINGS, method=method)
     read_ahead(service, replace(REQUEST, settings=settings))
-    assert not read
-
-
-def test_nothing_is_read_before_the_models_are_there(service, read):
-    read_ahead(service)
     assert not read
 
 

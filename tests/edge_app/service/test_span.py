@@ -5,8 +5,6 @@ import pytest
 from edge_app.decoding.events import Drafted, Settled, Token
 from edge_app.service.text_job import SpanEnd, span_end
 
-LETTER = "Dear Ana,\n\nThank you. I come at 3.14 pm! Do you?\n\nLove"
-
 
 @pytest.mark.parametrize(
     ("stood", "behind", "text", "kept"),
@@ -41,16 +39,3 @@ def test_what_is_settled_behind_the_end_is_not_told_on():
     span.hear(Settled(tokens))
     settled = [token.text for event in told for token in event.tokens]
     assert (settled, span.reached) == ([" A", " b", "."], True)
-
-
-def test_without_a_stretch_all_is_told_on():
-    told = []
-    span = SpanEnd(told.append, "", "")
-    events = [
-        Drafted(1, "A."),
-        Settled((Token(1, "A. ", "accepted"),)),
-        Drafted(2, "B"),
-    ]
-    for event in events:
-        span.hear(event)
-    assert (told, span.reached) == (events, False)

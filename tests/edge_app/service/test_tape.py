@@ -8,20 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from edge_app.decoding import events
-from edge_app.decoding.codec import to_json
 from edge_app.service.tape import (
     Recorder,
     TapeError,
     events_of,
-    mask,
     read_tape,
     redacted,
 )
-from models.prompts import Request
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
 from tui_tapes import REQUEST, letter_recording
@@ -54,15 +49,6 @@ def test_a_tape_is_read_as_it_was_recorded(tmp_path):
     assert [one.at for one in tape.recorded[:3]] == [0.125, 0.25, 0.375]
     assert (tmp_path / "a.jsonl").stat().st_mode & 0o077 == 0
     assert [len(run) for run in tape.runs()] == [len(ALL)]
-
-
-def test_lines_without_times_and_heading_are_a_tape(tmp_path):
-    """As the journal and older recordings have them."""
-    path = tmp_path / "a.jsonl"
-    path.write_text("".join(to_json(event) + "\n" for event in ALL * 2))
-    tape = read_tape(path)
-    assert [events_of(run) for run in tape.runs()] == [ALL, ALL]
-    assert tape.request == Request("")
 
 
 def test_no_file_is_written_over(tmp_path):
@@ -158,17 +144,3 @@ def test_a_redacted_tape_holds_no_word(tmp_path):
     copy = tmp_path / "b.jsonl"
     copy.write_text("\n".join(lines))
     assert read_tape(copy) == masked
-
-
-@given(st.text())
-def test_a_mask_keeps_widths_and_no_letter(text):
-    """Spaces, signs and what has no width stay: a fault of the screen hangs on them."""
-    from rich.cells import cell_len
-
-    masked = mask(text)
-    assert len(masked) == len(text)
-    assert not any(
-        (letter.isalpha() or letter.isdigit()) and letter not in "x0字"
-        for letter in masked
-        if cell_len(letter)
-    )
