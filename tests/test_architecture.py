@@ -34,7 +34,7 @@ SOURCES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py
         ("edge_app.cli", "textual llama_cpp fastapi torch"),
         ("edge_app.service.service", "textual fastapi torch"),
         (
-            "edge_app.service.tape, edge_app.commands.write, edge_app.service.recorded",
+            "edge_app.service.tape, edge_app.commands.write",
             "textual llama_cpp fastapi torch",
         ),
         (

@@ -22,8 +22,7 @@ import click
 from rich.cells import cell_len
 
 from decoding_core.foreign_text import gate_output
-from edge_app.service.recorded import RecordedService
-from edge_app.service.tape import Tape, events_of, read_tape
+from edge_app.service.tape import RecordedService, Tape, events_of, read_tape
 from edge_app.tui.app import SpecSteerApp
 from tests.waiting import PATIENCE, until_true
 from tools.screen_rows import Look, Row, rows

@@ -14,8 +14,7 @@ import click
 
 from decoding_core.foreign_text import gate_output
 from edge_app.decoding.events import Event
-from edge_app.service.recorded import RecordedService
-from edge_app.service.tape import events_of, read_tape
+from edge_app.service.tape import RecordedService, events_of, read_tape
 from edge_app.tui.app import SpecSteerApp
 from models.prompts import Request
 

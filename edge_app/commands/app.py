@@ -21,9 +21,8 @@ from edge_app import sample
 from edge_app.commands.service_config import service_config
 from edge_app.config.settings import read_settings, store_path
 from edge_app.decoding.events import Emit, Notice, Opened, Received, Sent
-from edge_app.service.recorded import RecordedService, by_the_clock
 from edge_app.service.requests import ServiceConfig, WriteRequest
-from edge_app.service.tape import events_of, read_tape
+from edge_app.service.tape import RecordedService, by_the_clock, events_of, read_tape
 from edge_app.tui.app import SpecSteerApp, run_app
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.preferences import Preferences

@@ -1,4 +1,4 @@
-"""Tapes: what happened while texts were written, in a file that any front plays again.
+"""Tapes: the events of texts in a file, and a service that plays them again.
 
 The first line names the format and the request. Every other line is an event as
 `codec.to_json` writes it, with the seconds since the recording began under `at`.
@@ -13,15 +13,31 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from base.owner_only import create
 from decoding_core.errors import DecodingError
 from edge_app.decoding.codec import decoded, dumped, event_from, to_json
-from edge_app.decoding.events import Event, Finished, Received, Sent
+from edge_app.decoding.events import (
+    Drafted,
+    Emit,
+    Event,
+    Finished,
+    Received,
+    Sent,
+    Source,
+    SourcesFound,
+    Statistics,
+)
+from edge_app.service.requests import WriteRequest
 from models.prompts import TASKS, Request
+
+if TYPE_CHECKING:
+    from edge_app.service.service import WritingService
+else:
+    WritingService = object  # no model takes part
 
 FORMAT = 1
 _HEADER = "specsteer_tape"
@@ -253,3 +269,97 @@ def _request(body: dict[str, Any]) -> Request:
 def events_of(run: Sequence[Recorded]) -> list[Event]:
     """The events alone."""
     return [one.event for one in run]
+
+
+_NOTHING: dict[str, Any] = {
+    "server_ended": False,
+    "counts": {},
+    "own_address": "",
+    **dict.fromkeys(("correspondents", "identities", "references"), ()),
+    **dict.fromkeys(("search_received", "thread"), ()),
+}
+"""What each method answers about a store that is not there; None for all others."""
+
+
+def by_the_clock(event: Event) -> None:
+    """Wait before `event` about as long as a model would need."""
+    time.sleep(0.02 if isinstance(event, Drafted) else 0.001)
+
+
+@dataclass
+class RecordedService(WritingService):
+    """A service that answers each request with the next recorded run."""
+
+    recordings: Sequence[Sequence[Event]]
+    pace: Callable[[Event], None] = by_the_clock
+    """Called before each event; may wait."""
+    server: str = "own server"
+    requests: list[WriteRequest] = field(default_factory=list)
+    hold: bool = False
+    """After the recording's last event, wait for `stop` in place of returning."""
+    played_all: bool = False
+    closed: bool = False
+
+    def prepare(self, **_: Any) -> str:
+        """The server's name; no model is loaded."""
+        return self.server
+
+    def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
+        """Play the next recording."""
+        recording = self.recordings[len(self.requests) % len(self.recordings)]
+        self.requests.append(request)
+        for event in recording:
+            self.pace(event)
+            if stop.is_set():
+                emit(Finished("stopped", Statistics()))
+                return
+            emit(event)
+        self.played_all = True
+        if self.hold:
+            stop.wait()
+
+    def search(self, query: str, limit: int = 20) -> list[Source]:
+        """Sources in the recordings that hold `query`."""
+        found = [
+            source
+            for source in self._sources()
+            if query.casefold() in f"{source.title} {source.excerpt}".casefold()
+        ]
+        return found[:limit]
+
+    def texts(self, record_ids: Sequence[int]) -> list[Source]:
+        """Sources in the recordings of these records."""
+        found = {one.record_id: one for one in self._sources()}
+        return [found[one] for one in record_ids if one in found]
+
+    def _sources(self) -> list[Source]:
+        return [
+            source
+            for recording in self.recordings
+            for event in recording
+            if isinstance(event, SourcesFound)
+            for source in event.sources
+        ]
+
+    def import_letters(
+        self,
+        kind: str,
+        path: Path,
+        me: Sequence[str],
+        progress: Callable[[int, int], None],
+    ) -> str:
+        """Read nothing: a recorded run has no store."""
+        progress(1, 1)
+        whose = f" of {', '.join(me)}" if me else ""
+        return f"{path.name} ({kind}{whose}) was not read: this is a recorded run"
+
+    def __getattr__(self, name: str) -> Any:
+        """Any other method of a service: there is no store and no model, so it finds
+        nothing and does nothing."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: _NOTHING.get(name)
+
+    def close(self) -> None:
+        """Note that the app closed the service."""
+        self.closed = True

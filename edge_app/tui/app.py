@@ -32,7 +32,7 @@ from decoding_core.foreign_text import GatedStream, legible
 from decoding_core.settings import MethodSettings
 from edge_app.config.settings import read_settings
 from edge_app.decoding.events import Emit, Event
-from edge_app.service.recorded import RecordedService
+from edge_app.service.tape import RecordedService
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.keys import (
     ACTIONS,

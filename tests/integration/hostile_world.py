@@ -31,7 +31,7 @@ from edge_app.decoding.events import (
     Token,
     Verified,
 )
-from edge_app.service.recorded import RecordedService
+from edge_app.service.tape import RecordedService
 from tests.hostile import ATTACKS, HOSTILE, MARK
 from tests.mailboxes import ME, mailbox, message
 

@@ -18,8 +18,8 @@ from edge_app.decoding.events import (
     SourcesFound,
     Weighed,
 )
-from edge_app.service.recorded import RecordedService
 from edge_app.service.requests import WriteRequest
+from edge_app.service.tape import RecordedService
 from edge_app.tui.screens.page import next_step
 from edge_app.tui.writing import RECORDED, Writing
 from models.local import pulled

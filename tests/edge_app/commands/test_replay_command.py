@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import edge_app.cli
-from edge_app.service.recorded import RecordedService
-from edge_app.service.tape import Recorder, read_tape
+from edge_app.service.tape import RecordedService, Recorder, read_tape
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tui"))
 from tui_tapes import REQUEST, letter_recording

@@ -29,8 +29,8 @@ from edge_app.decoding.events import (
     Token,
     Verified,
 )
-from edge_app.service.recorded import RecordedService
 from edge_app.service.requests import WriteRequest
+from edge_app.service.tape import RecordedService
 from edge_app.tui import draft as e
 from edge_app.tui.draft import THRESHOLDS, TONES, Draft, Stretch, Style, asked, folded
 from edge_app.tui.journal import Journal, JournalError, JournalFolder

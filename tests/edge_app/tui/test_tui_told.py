@@ -24,8 +24,8 @@ from edge_app.decoding.events import (
     Token,
     Verified,
 )
-from edge_app.service.recorded import RecordedService
 from edge_app.service.requests import WriteRequest
+from edge_app.service.tape import RecordedService
 from edge_app.tui.background import Emitted
 from edge_app.tui.draft import Begun
 from edge_app.tui.meters import Traffic

@@ -17,7 +17,7 @@ from tui_tapes import REQUEST, letter_recording, plain_recording
 
 from decoding_core.errors import DecodingError
 from edge_app.decoding.events import Event
-from edge_app.service.recorded import RecordedService
+from edge_app.service.tape import RecordedService
 from edge_app.tui.app import SpecSteerApp
 from edge_app.tui.writing import Writing
 from tests.waiting import PATIENCE, moments, others_go_on, until_true, wait_until
