@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,7 +9,14 @@ from dataclasses import asdict
 import click
 
 from decoding_core.foreign_text import legible, one_line
-from edge_app.commands.terminal import CYAN, UNDERLINED, echo_ours, may_style, styled
+from edge_app.commands.terminal import (
+    CYAN,
+    UNDERLINED,
+    echo_json,
+    echo_ours,
+    may_style,
+    styled,
+)
 from edge_app.decoding.events import (
     Event,
     Finished,
@@ -43,17 +49,15 @@ class Output:
         self,
         request: WriteRequest,
         *,
-        as_json: bool,
-        plain: bool,
+        as_json: bool = False,
+        plain: bool = False,
         verbose: bool = False,
         aside: bool = True,
     ) -> None:
-        """`verbose`: say all figures; `aside`: say what is no text on stderr."""
-        self._aside = aside
+        """`verbose`: show all figures; `aside`: show what is no text on stderr."""
         self._request = request
-        self._as_json = as_json
-        self._plain = plain
-        self._verbose = verbose
+        self._as_json, self._plain, self._verbose = as_json, plain, verbose
+        self._aside = aside
         self._looks = may_style() and not plain
         self._tokens: list[Token] = []
         self._held: list[HeldBack] = []
@@ -79,14 +83,8 @@ class Output:
             case Settled(tokens=tokens):
                 for token in tokens:
                     self._tokens.append(token)
-                    if self._as_json or self._plain:
-                        continue
-                    if self._looks and self._is_held_back(len(self._tokens) - 1):
-                        echo_ours(styled(token.text, CYAN), nl=False)
-                    elif self._looks and token.origin == "recovered":
-                        echo_ours(styled(token.text, UNDERLINED), nl=False)
-                    else:
-                        click.echo(legible(token.text), nl=False)
+                    if not (self._as_json or self._plain):
+                        self._show(token)
             case HeldBack():
                 self._held.append(event)
             case Notice(text=text):
@@ -95,15 +93,24 @@ class Output:
                 self._reckoned.append(event)
             case Finished():
                 self._finished = event
-            case _:
-                pass
+
+    def _show(self, token: Token) -> None:
+        at, look = len(self._tokens) - 1, ""
+        if any(one.position <= at < one.position + one.tokens for one in self._held):
+            look = CYAN
+        elif token.origin == "recovered":
+            look = UNDERLINED
+        if look and self._looks:
+            echo_ours(styled(token.text, look), nl=False)
+        else:
+            click.echo(legible(token.text), nl=False)
 
     def close(self) -> None:
         """Show what is shown at the end."""
         if self._finished is None and not self._tokens:
             return
         if self._as_json:
-            click.echo(json.dumps(self._as_object()))
+            echo_json(self._as_object())
         elif self._plain:
             lines = (line.strip() for line in _SENTENCE.split(legible(self.text)))
             click.echo("\n".join(line for line in lines if line))
@@ -154,13 +161,6 @@ class Output:
         """The texts that were read for it."""
         return self._found.sources
 
-    def _is_held_back(self, position: int) -> bool:
-        """Whether the token at a place of the text was kept from the server."""
-        return any(
-            held.position <= position < held.position + held.tokens
-            for held in self._held
-        )
-
     def _say(self, sentence: str) -> None:
         click.echo(one_line(sentence), err=self._aside)
 
@@ -194,19 +194,16 @@ class Output:
 
     def _privacy(self) -> dict[str, object]:
         """What was told of the history, in all and by each message; `reckoned` is false
-        where nobody had the base to reckon it."""
+        if there was no base to reckon it with."""
         if not self._reckoned:
             return {"reckoned": False}
-        last = self._reckoned[-1]
+        last = asdict(self._reckoned[-1])
+        named = {"nats": "total", "tokens": "total_tokens"}
+        same = ("largest", "today", "limit", "exact", "unread")
         return {
             "reckoned": True,
-            "nats": last.total,
-            "tokens": last.total_tokens,
-            "largest": last.largest,
-            "today": last.today,
-            "limit": last.limit,
-            "exact": last.exact,
-            "unread": last.unread,
+            **{name: last[field] for name, field in named.items()},
+            **{name: last[name] for name in same},
             "blocks": [
                 {"nats": one.nats, "tokens": one.tokens} for one in self._reckoned
             ],
@@ -239,11 +236,8 @@ def numbers(statistics: Statistics) -> str:
         exact = f"exact to {bound:.1g} a token"
         lacked = f"candidates lacked up to {bound:.0%} of a target"
         parts.append(exact if bound < _WORTH_A_WORD else lacked)
-    if statistics.held_back:
-        spans = (
-            "1 span" if statistics.held_back == 1 else f"{statistics.held_back} spans"
-        )
-        parts.append(f"held back {spans}")
+    if count := statistics.held_back:
+        parts.append(f"held back {'1 span' if count == 1 else f'{count} spans'}")
     if statistics.local:
         parts.append(f"written on this device alone {statistics.local}")
     rounds = "1 round" if statistics.rounds == 1 else f"{statistics.rounds} rounds"

@@ -356,7 +356,7 @@ def demo_command(seed: int) -> None:
     with Store.open(sample_store_path()) as store:
         click.echo(f"sample letters: {sample.make_ready(store)}")
     click.echo(f"request: to {sample.RECIPIENT}: {sample.REQUEST}\n")
-    output = Output(request, as_json=False, plain=False, verbose=True, aside=False)
+    output = Output(request, verbose=True, aside=False)
     with stoppable() as stop, closing(service), closing(output):
         service.write(request, output.add, stop)
     if stop.is_set():
