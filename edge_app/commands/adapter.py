@@ -22,22 +22,15 @@ from edge_app.adapters.kept import (
 )
 from edge_app.commands import options
 from edge_app.commands.options import assume_yes, confirmed, filtering
-from edge_app.commands.terminal import STOPPED, Progress, echo_json, stoppable
-from edge_app.config.settings import (
-    read_settings,
-    sample_store_path,
-    store_path,
-)
+from edge_app.commands.terminal import STOPPED, Progress, echo_json, note, stoppable
+from edge_app.config.settings import read_settings, sample_store_path, store_path
 from edge_app.sample import make_ready
 from models.lazy_commands import Group
 from personal_store import Store
 from personal_store.database.encryption import is_encrypted
 
 _NAME, _SAMPLE = "mine", "sample"
-_WHAT_IS_READ = {
-    "request": "the request alone",
-    "passages": "with retrieved passages",
-}
+_WHAT_IS_READ = {"request": "the request alone", "passages": "with retrieved passages"}
 
 
 @click.group("adapter", cls=Group)
@@ -184,37 +177,33 @@ def train_command(**chosen: Any) -> None:
         counts = chosen["texts"], chosen["held_out"], chosen["by"], chosen["seed"]
         texts = divided(store, only, *counts)
         if is_encrypted(path):
-            _say(
+            note(
                 "your store is encrypted, an adapter is not: whoever can read its file "
                 "may learn from it what your texts say"
             )
         try:
             found = build_examples(plan, texts, stop)
-            _say(
+            note(
                 f"learning {len(found.lessons)} texts with {config.specialist.name}, "
                 f"{len(found.held_out)} are held out"
             )
             if found.crowded:
-                _say(f"{found.crowded} texts are too long for it")
+                note(f"{found.crowded} texts are too long for it")
             with Progress("learning") as progress:
                 adapter = train_adapter(
                     *(plan, texts, found, adapter, path.name),
-                    notice=_say,
+                    notice=note,
                     progress=progress.show,
                     stop=stop,
                 )
         except StoppedError as error:
-            _say(str(error))
+            note(str(error))
             sys.exit(STOPPED)
     _show(adapter)
-    _say(
+    note(
         f"'specsteer write --lora {adapter.name}' uses it; the line lora = "
         f'"{adapter.name}" in settings.toml makes that usual'
     )
-
-
-def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)
 
 
 @adapter_command.command("list")
@@ -227,7 +216,7 @@ def list_command(as_json: bool) -> None:
             echo_json(_as_object(one))
         return
     if not found:
-        click.echo("there are none; 'specsteer lab adapter train' makes one", err=True)
+        note("there are none; 'specsteer lab adapter train' makes one")
     for one in found:
         click.echo(f"{one.name}: {_in_a_line(one)}")
 
@@ -253,9 +242,9 @@ def remove_command(name: str, yes: bool) -> None:
     if not confirmed(f"Delete the adapter '{adapter.name}'?", yes=yes):
         return
     adapter.remove()
-    _say(f"the adapter '{adapter.name}' is deleted")
+    note(f"the adapter '{adapter.name}' is deleted")
     if read_settings().lora == adapter.name:
-        _say(f'settings.toml still names it: set lora to "{OFF}", or take it out')
+        note(f'settings.toml still names it: set lora to "{OFF}", or take it out')
 
 
 def _there(name: str) -> KeptAdapter:

@@ -20,7 +20,7 @@ from edge_app.commands.options import (
     which,
 )
 from edge_app.commands.service_config import detokenizers
-from edge_app.commands.terminal import Progress
+from edge_app.commands.terminal import Progress, note
 from edge_app.config.settings import ledger_path, store_path
 from models.asking import confirm
 from models.lazy_commands import Command
@@ -83,7 +83,7 @@ def trash_command(listing: bool, back: bool, yes: bool, **options: Any) -> None:
     """
     with Store.open(store_path()) as store:
         if is_untidy(store.db):  # what lay here for long enough was forgotten just now
-            click.echo(UNTIDY, err=True)
+            note(UNTIDY)
         if listing:
             for line in outlines(store.db, in_trash(store.db)):
                 click.echo(outline(line))
@@ -155,11 +155,10 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
 def tell_proof(proof: Proof, done: str) -> None:
     """Say what is proven after `done`, or what is left; exit status 1 then."""
     if proof.left:
-        click.echo(
+        note(
             f"{done}not all of it is proven to be gone: {'; '.join(proof.left)}. Close "
             "other programs that use the store and run 'specsteer store tidy'; delete "
-            "files that are none of the store's own.",
-            err=True,
+            "files that are none of the store's own."
         )
         sys.exit(1)
     click.echo(done + proof.sentence())
@@ -191,11 +190,10 @@ def _redact_ledger(texts: Sequence[str], *, everything: bool) -> None:
         redact(path, lines, store_path())
     count = f"{len(lines):,} messages" if len(lines) != 1 else "1 message"
     done = f"what {count} of the ledger said is taken out"
-    click.echo(
+    note(
         f"{done if lines else 'no message of the ledger quotes them'}; words of theirs "
         f"that stand in the ledger otherwise, or fewer than {RUN} in a row, are not "
-        "found, and what a server was sent it may have kept",
-        err=True,
+        "found, and what a server was sent it may have kept"
     )
 
 
@@ -217,13 +215,10 @@ def _offer_adapters(forgotten: Mapping[int, str], store: str, *, yes: bool) -> N
             words += "what they say"
             adapter.keep(without(about, held))
         if yes or not sys.stdin.isatty():
-            click.echo(
-                f"{words}: 'specsteer lab adapter remove {adapter.name}' deletes it",
-                err=True,
-            )
+            note(f"{words}: 'specsteer lab adapter remove {adapter.name}' deletes it")
         elif confirm(f"{words}. Delete it?"):
             adapter.remove()
-            click.echo(f"the adapter '{adapter.name}' is deleted", err=True)
+            note(f"the adapter '{adapter.name}' is deleted")
 
 
 def _drop_profile(path: Path, ids: Sequence[int]) -> None:
@@ -234,7 +229,7 @@ def _drop_profile(path: Path, ids: Sequence[int]) -> None:
     profile = read_profile(kept)
     if kept.exists() and (profile is None or set(profile.read) & set(ids)):
         kept.unlink()
-        click.echo("the profile that was written from them is forgotten", err=True)
+        note("the profile that was written from them is forgotten")
 
 
 @click.command("reclean", cls=Command)
@@ -253,7 +248,7 @@ def reclean_command(everything: bool) -> None:
     with Store.open(store_path()) as store, Progress("cleaning") as progress:
         done = reclean(store.db, everything=everything, progress=progress.show)
     if done.without_raw:
-        click.echo(f"of {done.without_raw:,} mails no raw body is kept", err=True)
+        note(f"of {done.without_raw:,} mails no raw body is kept")
     for kind, place in done.sources:
-        click.echo(f"specsteer import {kind} '{place}' cleans them again", err=True)
+        note(f"specsteer import {kind} '{place}' cleans them again")
     click.echo(f"cleaned {done.looked_at:,} again, {done.changed:,} read differently")

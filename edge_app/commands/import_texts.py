@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from decoding_core.foreign_text import one_line
-from edge_app.commands.terminal import Progress
+from edge_app.commands.terminal import Progress, note
 from edge_app.config.settings import store_path
 from edge_app.service.import_plan import (
     AUTO,
@@ -140,8 +140,7 @@ def import_command(
             else:
                 click.echo(_import(store, asked, again=again).summary())
     except KeyboardInterrupt:
-        note = "What was imported so far is kept; the same import goes on from there."
-        click.echo(note, err=True)
+        note("What was imported so far is kept; the same import goes on from there.")
         raise
 
 
@@ -161,10 +160,10 @@ def _import(
         def on_kind(kind: str, outcome: ImportReport | SourceError) -> None:
             progress.end()
             if isinstance(outcome, SourceError):
-                click.echo(f"{kind}: {one_line(str(outcome))}", err=True)
+                note(f"{kind}: {one_line(str(outcome))}")
                 return
             reports.append(outcome)
-            click.echo(f"{kind}: {outcome.summary()}", err=True)
+            note(f"{kind}: {outcome.summary()}")
             show_report(outcome, indent="  ")
 
         report = import_noted(
@@ -205,7 +204,7 @@ def _import_everything(
         )
         return
     if not (agreed or confirm("Import this as your own writing?", default=True)):
-        click.echo("Nothing is imported.", err=True)
+        note("Nothing is imported.")
         return
     report = _import(store, asked, discovery, again=again)
     click.echo(report.summary())
@@ -280,7 +279,7 @@ def _from_keyring(service: str, user: str) -> str | None:
     try:
         found: str | None = keyring.get_password(service, user)
     except KeyringError as error:
-        click.echo(f"the keyring does not answer: {error}", err=True)
+        note(f"the keyring does not answer: {error}")
         return None
     return found
 
@@ -293,7 +292,7 @@ def _watch(store: Store, path: Path, asked: Unfinished, *, again: bool) -> None:
     """
     reports: list[ImportReport] = []
     rounds = watching.settled(path)
-    click.echo(f"watching {path}; Ctrl-C ends it", err=True)
+    note(f"watching {path}; Ctrl-C ends it")
     while (files := _next(rounds)) is not None:
         try:
             _import_changed(store, path, files, asked, reports, again=again)
@@ -325,7 +324,7 @@ def _import_changed(
         beside = everything(path, may_hold_text) if asked.mine else []
         found = discover_in(path, changed, mine=asked.mine, beside=beside)
         for line in unread(found):
-            click.echo(one_line(line), err=True)
+            note(one_line(line))
         _import(store, asked, found, again=again, reports=reports)
         return
     # Of a folder, only what has changed is shown to the importer.
@@ -335,12 +334,12 @@ def _import_changed(
     with chosen as selection:
         try:
             report = _import(store, asked, again=again, reports=reports)
-            click.echo(report.summary(), err=True)
+            note(report.summary())
         except SourceError as error:
             if selection is None:
                 raise
             if selection.picked:  # else nothing of this kind has changed
-                click.echo(one_line(str(error)), err=True)
+                note(one_line(str(error)))
 
 
 def show_report(report: ImportReport, indent: str = "") -> None:
@@ -351,7 +350,7 @@ def show_report(report: ImportReport, indent: str = "") -> None:
     if report.details():
         lines.append(report.details())
     for line in lines:
-        click.echo(indent + one_line(line), err=True)
+        note(indent + one_line(line))
 
 
 def _is_terminal() -> bool:

@@ -23,6 +23,7 @@ from edge_app.commands.terminal import (
     Progress,
     echo_ours,
     may_style,
+    note,
     stoppable,
     styled,
 )
@@ -176,7 +177,7 @@ def _show(
         click.echo("\n" + legible(table.wide(groups)))
     if not paths and not chosen["synthetic"]:
         click.echo("\n" + click.wrap_text(table.in_words(groups[-1]), 80))
-    click.echo("\n" + click.wrap_text(table.LEGEND, 80), err=True)
+    note("\n" + click.wrap_text(table.LEGEND, 80))
     if chosen["json_file"] is not None:
         names = ("users", "queries", "synthetic", "seed", "sample")
         run = {name: chosen[name] for name in names}
@@ -254,13 +255,13 @@ def _conclude(
     curves = (found.strength,) if automatic else (found.strength, found.threshold)
     changes = {one.name: one.chosen for one in curves if one.chosen != one.now}
     if not result.complete:
-        click.echo("nothing is written: not all texts were measured", err=True)
+        note("nothing is written: not all texts were measured")
     elif not changes:
-        click.echo("nothing is written: both settings are kept", err=True)
+        note("nothing is written: both settings are kept")
     else:
         path = write_settings({f"method.{name}": v for name, v in changes.items()})
         named = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
-        click.echo(f"written to {path}: {named}", err=True)
+        note(f"written to {path}: {named}")
 
 
 def _print(found: Tuned, *, automatic: bool) -> None:
@@ -276,7 +277,7 @@ def _print(found: Tuned, *, automatic: bool) -> None:
     echo_ours(curves.threshold_table(found.threshold, width, *look) + "\n")
     for sentence in curves.in_words(found, automatic=automatic):
         click.echo(click.wrap_text(sentence, min(width, 80)))
-    click.echo("\n" + click.wrap_text(curves.LEGEND, min(width, 80)), err=True)
+    note("\n" + click.wrap_text(curves.LEGEND, min(width, 80)))
 
 
 def _check(paths: tuple[Path, ...], chosen: dict[str, Any]) -> None:
@@ -353,14 +354,13 @@ def _measure(
                 break
             progress.show(done, len(cases))
     if result.crowded:
-        click.echo(
+        note(
             f"{result.crowded} of {result.of} texts are left out: their request and "
-            "notes leave no room for the text; a lower --max-tokens makes some",
-            err=True,
+            "notes leave no room for the text; a lower --max-tokens makes some"
         )
     if not result.complete:
         done = len(result.measured)
-        click.echo(f"stopped after {done} of {result.of} texts", err=True)
+        note(f"stopped after {done} of {result.of} texts")
     if result.crowded and result.crowded == result.of:
         raise ContextFullError("no text was measured")
     return result
@@ -420,8 +420,7 @@ def _say_what_was_learnt(cases: Sequence[Case], models: ServiceConfig) -> None:
         case.group == group and int(case.name) in about.texts for case in cases
     )
     if learnt:
-        click.echo(
+        note(
             f"the adapter {kept.name} was trained on {learnt} of these "
-            f"{len(cases)} texts: what those cost says nothing of others",
-            err=True,
+            f"{len(cases)} texts: what those cost says nothing of others"
         )

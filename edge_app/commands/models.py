@@ -29,7 +29,7 @@ from edge_app.commands.models_output import (
     list_as_object,
 )
 from edge_app.commands.options import assume_yes, complete_models, confirmed
-from edge_app.commands.terminal import Progress, echo_json, stoppable
+from edge_app.commands.terminal import Progress, echo_json, note, stoppable
 from edge_app.config.sealed import read_file
 from edge_app.config.settings import (
     SETTINGS,
@@ -153,7 +153,7 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
         cases, whose = _texts(opened, sample=sample)
-        click.echo("loading both models", err=True)
+        note("loading both models")
         pair = opened.enter_context(
             closing(Pair(*paths, settings.engine_settings(), stop))
         )
@@ -183,19 +183,19 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
 
     for name in names:
         if name in {card.name for card in cards()}:
-            click.echo(f"{name} came with this program", err=True)
+            note(f"{name} came with this program")
             continue
         known = {one.name: one for one in hub_models()}.get(name)
         offer = _offer(name, known)
         folder, licence = folder_of(offer.repository), offer.licence or "not named"
         size = gigabytes(offer.size)
-        click.echo(f"{name}: {size} from {pulling.hub_address()}", err=True)
+        note(f"{name}: {size} from {pulling.hub_address()}")
         address = f", {offer.licence_address}" if offer.licence_address else ""
         if known and known.licence:
             address += f" (the catalogue says: {known.licence})"
-        click.echo(f"licence: {licence}{address}", err=True)
-        note = read_note(folder)
-        agreed = note is not None and note.agreed and note.licence == offer.licence
+        note(f"licence: {licence}{address}")
+        before = read_note(folder)
+        agreed = before and before.agreed and before.licence == offer.licence
         if not agreed and not confirmed("Agree to it and pull?", yes=yes):
             raise click.exceptions.Exit(1)
         with Progress(f"pulling {name}", in_bytes=True) as progress:
@@ -205,11 +205,9 @@ def pull(names: tuple[str, ...], yes: bool) -> None:
         whose = {kept.files[one].checked for one in brought} if kept else {""}
         click.echo(path)
         if "" in whose:
-            click.echo("the hub names no checksum for some files; sizes fit", err=True)
+            note("the hub names no checksum for some files; sizes fit")
         else:
-            click.echo(
-                f"checksum as the {' and the '.join(sorted(whose))} names it", err=True
-            )
+            note(f"checksum as the {' and the '.join(sorted(whose))} names it")
 
 
 @models_command.command("use")
@@ -235,17 +233,16 @@ def use(small: str, large: str, force: bool) -> None:
     except (VocabularyMismatchError, InvalidSettingsError) as error:
         if not force:
             raise type(error)(f"{error}; --force writes it all the same") from error
-        click.echo(f"warning: {one_line(str(error))}", err=True)
+        note(f"warning: {one_line(str(error))}")
     embedded = {card.path for card in cards()}
     specialist, generalist = ("" if p in embedded else str(p) for p in paths)
     written = write_settings({"specialist": specialist, "generalist": generalist})
     click.echo(f"written to {written}: specialist = {small}, generalist = {large}")
     server = read_settings().server
     if server:
-        click.echo(
+        note(
             f"settings.toml names the server {server}, which has a generalist of its "
-            f"own; {small} must be the base that it runs",
-            err=True,
+            f"own; {small} must be the base that it runs"
         )
 
 
@@ -263,9 +260,7 @@ def remove(name: str, yes: bool) -> None:
         path = resolve(name)
     settings = read_settings()
     if str(path) in (settings.specialist, settings.generalist):
-        click.echo(
-            "settings.toml names it: 'specsteer models use' names others", err=True
-        )
+        note("settings.toml names it: 'specsteer models use' names others")
     if not confirmed(f"Remove {path}?", yes=yes):
         raise click.exceptions.Exit(1)
     click.echo(f"removed {path}: {gigabytes(remove_pulled(path))} are free")
@@ -297,7 +292,7 @@ def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
         try:
             return cases_of(opened), "your texts"
         except (CasesError, InvalidSettingsError):
-            click.echo("too few texts of your own: the sample is measured", err=True)
+            note("too few texts of your own: the sample is measured")
     return cases_of(opened, sample=True), "the sample letters"
 
 
@@ -367,19 +362,18 @@ def _warn_of_others(server: str) -> None:
     """Say what was set before and counts before what pairing gave."""
     path = settings_path()
     if os.environ.get(TOKEN_VARIABLE):
-        click.echo(f"{TOKEN_VARIABLE} is set, and counts before its token", err=True)
+        note(f"{TOKEN_VARIABLE} is set, and counts before its token")
     if not path.exists():
         return
     words = read_file(path, SETTINGS, store_path()).decode("utf-8", "replace")
     settings = check_settings(words, path)
     if settings.server and settings.server.rstrip("/") != server:
-        click.echo(
+        note(
             f"{path} has the line server = '{one_line(settings.server)}', which counts "
-            "before it: remove that line",
-            err=True,
+            "before it: remove that line"
         )
     elif settings.token:
-        click.echo(f"{path} has a token, which counts before its own", err=True)
+        note(f"{path} has a token, which counts before its own")
 
 
 @click.command("unpair", cls=Command)

@@ -12,6 +12,7 @@ import click
 
 from decoding_core.errors import ContextFullError
 from decoding_core.foreign_text import one_line
+from edge_app.commands.terminal import note
 from models.catalogue import HubModel, KnownPair, hub_models, known_pairs
 from models.local.describing import ModelDescription
 from models.local.finding import FoundModel
@@ -69,11 +70,7 @@ def echo_local(described: _Described, pairs: _Pairs) -> None:
     memory = machine_memory()
     rows = [["small and large of one vocabulary", "memory", ""]]
     rows += [
-        [
-            f"{small.name}  {large.name}",
-            gigabytes(needed),
-            memory.fit(needed) or "",
-        ]
+        [f"{small.name}  {large.name}", gigabytes(needed), memory.fit(needed) or ""]
         for small, large, needed in pairs
     ]
     click.echo("")
@@ -213,10 +210,7 @@ def echo_check(
     steering = _interval(worth.steering, lambda nats: exp(-nats * a_token), ".2f")
     click.echo(f"your texts  {history} times as likely to the small one that read them")
     click.echo(f"together    {steering} times as likely as to the large one alone")
-    click.echo(
-        "how likely each token is of what was really written: above 1 is a gain",
-        err=True,
-    )
+    note("how likely each token is of what was really written: above 1 is a gain")
 
 
 def _interval(estimate: Any, shown: Callable[[float], float], shape: str) -> str:
@@ -287,8 +281,8 @@ def _echo_table(rows: list[list[str]], notes: Sequence[str] = ()) -> None:
     from edge_app.evaluation.table import aligned  # loads llama.cpp
 
     lines = aligned(rows)
-    for line, note in zip(lines, notes or [""] * len(lines), strict=True):
-        click.echo(one_line(f"{line}  {note}").rstrip())
+    for line, behind in zip(lines, notes or [""] * len(lines), strict=True):
+        click.echo(one_line(f"{line}  {behind}").rstrip())
 
 
 def gigabytes(count: int) -> str:

@@ -16,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from decoding_core.foreign_text import one_line
-from edge_app.commands.terminal import Progress
+from edge_app.commands.terminal import Progress, note
 from edge_app.config.settings import GuardMode, store_path
 from models.asking import confirm
 from personal_store import Store
@@ -124,9 +124,7 @@ _SELECTION = (
 )
 
 
-def with_options(
-    *options: Callable[[Any], Any],
-) -> Callable[[_Command], _Command]:
+def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
     """A decorator that gives a command these options, in their order."""
 
     def decorate(command: _Command) -> _Command:
@@ -192,15 +190,15 @@ def agreed(store: Store, ids: Sequence[int], what: str, *, yes: bool) -> bool:
     """Show the texts and ask, unless `yes`. Without a terminal only the preview is
     shown, and the exit status is 1."""
     if not ids:
-        click.echo("no text fits", err=True)
+        note("no text fits")
         return False
     for line in outlines(store.db, ids[:_SHOWN]):
-        click.echo(outline(line), err=True)
+        note(outline(line))
     if len(ids) > _SHOWN:
-        click.echo(f"and {len(ids) - _SHOWN:,} more", err=True)
+        note(f"and {len(ids) - _SHOWN:,} more")
     texts = "1 text" if len(ids) == 1 else f"{len(ids):,} texts"
     if not (yes or sys.stdin.isatty()):
-        click.echo(f"{texts} would be {what}; --yes does it", err=True)
+        note(f"{texts} would be {what}; --yes does it")
         raise click.exceptions.Exit(1)
     return yes or confirm(f"{texts}: {what}?")
 

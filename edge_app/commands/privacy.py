@@ -12,7 +12,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from edge_app.commands import options
 from edge_app.commands.service_config import detokenizers
-from edge_app.commands.terminal import echo_json, read_stdin
+from edge_app.commands.terminal import echo_json, note, read_stdin
 from edge_app.config.settings import (
     keep_allowed,
     ledger_path,
@@ -24,13 +24,7 @@ from edge_app.config.settings import (
 from edge_app.privacy.guard.gate import Report, check
 from edge_app.privacy.guard.history import index_of_store
 from edge_app.privacy.ledger import read_spent, spent_path
-from edge_app.privacy.reading import (
-    Sending,
-    in_words,
-    last_text,
-    plain,
-    sendings,
-)
+from edge_app.privacy.reading import Sending, in_words, last_text, plain, sendings
 from models.lazy_commands import Command, Group
 from models.prompts import Request
 from personal_store import Store
@@ -77,12 +71,12 @@ def sent_command(last: bool, brief: bool, as_json: bool, with_bytes: bool) -> No
         nats = [sending.nats for sending in found if sending.nats is not None]
         if nats:
             said += f", {sum(nats):.1f} nats of your history"
-        click.echo(said, err=True)
+        note(said)
         today = datetime.now().astimezone().date().isoformat()
         told = read_spent(spent_path(ledger_path())).get(today, {})
         for server, nats_today in told.items():
             line = f"told {server} today: {nats_today:.1f} nats of your history"
-            click.echo(one_line(line), err=True)
+            note(one_line(line))
 
 
 def _line(sending: Sending) -> str:
@@ -164,11 +158,10 @@ def _tell(report: Report) -> None:
     if report.found:
         click.echo()
     click.echo(report.public)
-    click.echo(
+    note(
         f"{report.held_back} of {report.words} words are held back, in "
         f"{len(report.found)} spans · {report.block_ms:.2f} ms a block of 8 words, "
-        f"{report.slowest_ms:.2f} at most",
-        err=True,
+        f"{report.slowest_ms:.2f} at most"
     )
 
 

@@ -18,6 +18,7 @@ from base.locks import lock
 from base.owner_only import exposure
 from decoding_core.errors import DecodingError, InvalidSettingsError
 from decoding_core.foreign_text import one_line
+from edge_app.commands.terminal import note
 from edge_app.config.settings import Settings, read_settings, store_path
 from models.asking import confirm
 from models.folders import WRITER_VARIABLE, WRITERS, state_folder
@@ -161,10 +162,7 @@ def _server(settings: Settings) -> str:
         return "none set; one is started on this machine when needed"
     check_token_goes_safely(chosen.server, chosen.token, in_clear=chosen.token_in_clear)
     connection = Connection(
-        chosen.server,
-        chosen.token,
-        lambda _: None,
-        certificate=chosen.certificate,
+        chosen.server, chosen.token, lambda _: None, certificate=chosen.certificate
     )
     with closing(connection):
         connection.request("ready", "GET", "/readyz")
@@ -263,7 +261,7 @@ def purge_command(dry_run: bool, yes: bool) -> None:
     for store in locked:
         keys.forget_in_keyring(store)
     for fault in faults:
-        click.echo(f"not deleted: {one_line(fault)}", err=True)
+        note(f"not deleted: {one_line(fault)}")
     if faults:
         raise click.exceptions.Exit(1)
     if not os.environ.get("SPECSTEER_HOME") and not any(folder.iterdir()):
@@ -308,11 +306,11 @@ def check_free(folder: Path) -> None:
 
 def _agreed() -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        click.echo("Nothing is deleted yet: add --yes to delete it.", err=True)
+        note("Nothing is deleted yet: add --yes to delete it.")
         return False
     if confirm("Delete all of this for good?"):
         return True
-    click.echo("Nothing is deleted.", err=True)
+    note("Nothing is deleted.")
     return False
 
 

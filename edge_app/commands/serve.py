@@ -21,7 +21,7 @@ from decoding_core.errors import InvalidSettingsError
 from decoding_core.foreign_text import one_line
 from decoding_core.methods import build
 from edge_app.commands import options
-from edge_app.commands.terminal import stoppable
+from edge_app.commands.terminal import note, stoppable
 from edge_app.config.sealed import read_file, write_file
 from edge_app.config.settings import Settings, read_settings, store_path
 from edge_app.service.requests import WriteRequest
@@ -143,10 +143,10 @@ def _serve_programs(
 
     def listening(url: str) -> None:
         click.echo(json.dumps({"base_url": url, "api_key": config.token}))
-        click.echo(f"writing for other programs at {url}; Ctrl-C ends it", err=True)
+        note(f"writing for other programs at {url}; Ctrl-C ends it")
 
     def say(words: str) -> None:
-        click.echo(one_line(words), err=True)
+        note(one_line(words))
 
     with closing(WritingService(config_of(settings, chosen))) as service:
         with stoppable() as stop:
@@ -187,7 +187,7 @@ def _serve_browser(port: int) -> None:
 
     def listening(link: str) -> None:
         click.echo(json.dumps({"link": link}))
-        click.echo(f"the app is at {link} (opens once); Ctrl-C ends it", err=True)
+        note(f"the app is at {link} (opens once); Ctrl-C ends it")
         sys.stdout.flush()
         sys.stdout = sys.stderr  # where the app's last words go
 

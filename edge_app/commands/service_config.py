@@ -7,8 +7,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from decoding_core.errors import (
     DecodingError,
     EngineError,
@@ -16,6 +14,7 @@ from decoding_core.errors import (
     ModelNotFoundError,
 )
 from edge_app.adapters.kept import wanted
+from edge_app.commands.terminal import note
 from edge_app.config.settings import (
     Settings,
     keep_allowed,
@@ -157,15 +156,14 @@ def detokenizers(wanted: Collection[str]) -> Iterator[dict[str, Detokenize]]:
         config = service_config(read_settings())
         model = load_model(config.specialist, config.engine)
     except DecodingError as error:
-        click.echo(f"{error}; so messages are read without their words", err=True)
+        note(f"{error}; so messages are read without their words")
         yield {}
         return
     try:
         if set(wanted) - {model.vocabulary_id}:
-            click.echo(
+            note(
                 f"some texts were begun with a model of other words than {model.path} "
-                "has; theirs are not read",
-                err=True,
+                "has; theirs are not read"
             )
 
         def words_of(token_ids: Sequence[int]) -> str:

@@ -13,7 +13,7 @@ from decoding_core.foreign_text import escaped_json, legible, ungated
 from edge_app.commands.forget import tell_proof
 from edge_app.commands.options import assume_yes, confirmed
 from edge_app.commands.serve import KEY, key_path
-from edge_app.commands.terminal import Progress
+from edge_app.commands.terminal import Progress, note
 from edge_app.config.sealed import (
     Seal,
     closed,
@@ -168,13 +168,13 @@ def restore(other: Path | None, yes: bool) -> None:
     except StoreError as error:
         if other is not None:
             raise
-        click.echo(f"{error} It lies in {put_back(path)} now.", err=True)
+        note(f"{error} It lies in {put_back(path)} now.")
         store = Store.open(path)
     with store:
         stayed = restore_store(store.db, path, chosen)
         click.echo(f"restored {store.counts()['own']:,} own texts from {chosen}")
     if stayed:
-        click.echo(f"{stayed:,} texts stay forgotten", err=True)
+        note(f"{stayed:,} texts stay forgotten")
 
 
 @store_command.command("merge")
@@ -188,9 +188,7 @@ def merge(other: Path) -> None:
     with Store.open(store_path()) as store:
         done = merge_stores(store.db, store.path, other)
     for address in done.addresses:
-        click.echo(
-            f"{address} is one of your addresses there, and is here now", err=True
-        )
+        note(f"{address} is one of your addresses there, and is here now")
     click.echo(
         f"added {done.added:,}, changed {done.changed:,}, forgot {done.forgotten:,}"
     )
@@ -270,10 +268,7 @@ def encrypt(keyring: bool) -> None:
         raise
     put_under(None, key)
     _convert_drafts(key)
-    click.echo(
-        "the store is encrypted, and the ledger, drafts and settings with it",
-        err=True,
-    )
+    note("the store is encrypted, and the ledger, drafts and settings with it")
 
 
 @store_command.command("settings")
@@ -304,7 +299,7 @@ def decrypt(yes: bool) -> None:
         encryption.decrypt(store_path())
         put_under(key, None)
         keys.forget_in_keyring(store_path())
-        click.echo("the store is not encrypted any more", err=True)
+        note("the store is not encrypted any more")
 
 
 def _convert_drafts(key: str) -> None:
@@ -312,7 +307,7 @@ def _convert_drafts(key: str) -> None:
     from edge_app.commands.app import draft_journals
 
     for problem in draft_journals().convert(key):
-        click.echo(f"not converted: {problem}", err=True)
+        note(f"not converted: {problem}")
 
 
 def _new_passphrase() -> str:

@@ -60,7 +60,7 @@ class Progress:
             self._bar.update(self._task, completed=done)
         elif time.monotonic() - self._told >= _EVERY:
             self._told = time.monotonic()
-            click.echo(self._line(done, total), err=True)
+            note(self._line(done, total))
 
     def _line(self, done: int, total: int) -> str:
         assert self._began is not None
@@ -199,6 +199,11 @@ def ask_for_passphrase() -> None:
         return ask_secret(question) if sys.stdin.isatty() else ""
 
     keys.ask = ask
+
+
+def note(text: str) -> None:
+    """Write a line to stderr, which says what was done."""
+    click.echo(text, err=True)
 
 
 def read_stdin() -> str:

@@ -21,6 +21,7 @@ from edge_app.commands.terminal import (
     bars,
     echo_json,
     heading,
+    note,
     stoppable,
 )
 from edge_app.config.settings import (
@@ -118,7 +119,7 @@ def search_command(
         else:
             _show_found(passage, explain)
     if not found:
-        click.echo("nothing matches" if held else _EMPTY[received], err=True)
+        note("nothing matches" if held else _EMPTY[received])
 
 
 def _show_found(passage: Passage, explain: bool) -> None:
@@ -161,7 +162,7 @@ def show_command(record_id: int, raw: bool, clean: bool) -> None:
         lines = outlines(store.db, [record_id])
         if not lines:
             raise StoreError(f"There is no text with the id {record_id}.")
-        click.echo(outline(lines[0]), err=True)
+        note(outline(lines[0]))
         if raw:
             text = _raw(store, record_id)
         else:
@@ -215,7 +216,7 @@ def status_command(as_json: bool) -> None:
             heading(name)
             click.echo("\n".join(bars(counts)))
     if summary.languages is None and summary.usable:
-        click.echo(f"\nto count languages as well: {how_to_add('languages')}", err=True)
+        note(f"\nto count languages as well: {how_to_add('languages')}")
 
 
 def _status(
@@ -291,7 +292,7 @@ def list_addresses() -> None:
         sure = one.why if one.confirmed else f"{one.why}; 'me add' confirms it"
         click.echo(f"{one_line(one.address)}  {one.texts:,} texts  ({sure})")
     if not found:
-        click.echo("no address known yet; 'specsteer me suggest' looks", err=True)
+        note("no address known yet; 'specsteer me suggest' looks")
 
 
 @me_command.command("add")
@@ -323,11 +324,11 @@ def suggest() -> None:
                 continue
             if confirm(f"Is {one.address} yours?"):
                 turned = addresses_of.add_identities(store.db, [one.address])
-                click.echo(f"{turned:,} stored texts turn out to be yours", err=True)
+                note(f"{turned:,} stored texts turn out to be yours")
             else:
                 addresses_of.remove_identities(store.db, [one.address])
     if not found:
-        click.echo("no other address looks like yours", err=True)
+        note("no other address looks like yours")
 
 
 @click.command("profile", cls=Command)
@@ -355,17 +356,16 @@ def profile_command(what: str, **chosen: Any) -> None:
     profile = _refreshed(chosen) if what == "refresh" else read_profile(path)
     if what == "forget":
         path.unlink(missing_ok=True)
-        click.echo("forgotten" if profile else "there was none", err=True)
+        note("forgotten" if profile else "there was none")
         return
     if profile is None:
         raise InvalidSettingsError(
             "there is no profile yet; 'specsteer profile refresh' writes one"
         )
     click.echo(legible(profile.text))
-    click.echo(
+    note(
         f"written {profile.written} from {len(profile.read)} of {profile.texts} texts "
-        f"by {Path(profile.specialist).name}",
-        err=True,
+        f"by {Path(profile.specialist).name}"
     )
 
 
@@ -375,7 +375,7 @@ def _refreshed(chosen: dict[str, Any]) -> Profile:
 
     def show_notice(event: Event) -> None:
         if isinstance(event, Notice):
-            click.echo(event.text, err=True)
+            note(event.text)
 
     config = config_of(read_settings(), {**chosen, "server": ""})
     with stoppable() as stop, closing(WritingService(config)) as service:

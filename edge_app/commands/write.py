@@ -19,7 +19,7 @@ from decoding_core.methods import available, build, summary
 from edge_app import sample
 from edge_app.commands import options
 from edge_app.commands.output import Output
-from edge_app.commands.terminal import STOPPED, read_stdin, stoppable
+from edge_app.commands.terminal import STOPPED, note, read_stdin, stoppable
 from edge_app.config.settings import (
     Settings,
     read_settings,
@@ -326,14 +326,13 @@ def _recipient(chosen: dict[str, Any]) -> str:
             "WORDS' shows the numbers"
         )
     if len(letter.text) > LONGEST_LETTER:
-        click.echo("only the beginning of the letter is read: it is long", err=True)
+        note("only the beginning of the letter is read: it is long")
     if not named:
         return sender if chosen["task"] == "email" else ""
     if not is_to(named, *parted(sender)):
-        click.echo(
+        note(
             f"this is written to {named}, as --to says; the letter that it answers is "
-            f"from {sender}",
-            err=True,
+            f"from {sender}"
         )
     return named
 
@@ -414,7 +413,7 @@ def replay_command(
                 raise click.Abort
         with new_file(out) as written:
             written.writelines(line.encode() + b"\n" for line in masked.lines())
-        click.echo(f"written to {one_line(str(out))}; send that file", err=True)
+        note(f"written to {one_line(str(out))}; send that file")
     elif plain or not (sys.stdin.isatty() and sys.stdout.isatty()):
         for line in lines_of(tape):
             click.echo(line)
