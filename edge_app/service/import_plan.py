@@ -10,7 +10,7 @@ from pathlib import Path
 from personal_store import ImportReport, Store, import_source, importers
 from personal_store.errors import SourceError, StoreBusyError
 from personal_store.importers import MailImporter, TalkImporter
-from personal_store.importers.formats.service_files import BOTH, NOBODY, OTHERS, YOURS
+from personal_store.importers.service_files import BOTH, NOBODY, OTHERS, YOURS
 from personal_store.ingest.discovery import Discovery, Found, discover
 from personal_store.ingest.guards import in_words
 from personal_store.ingest.importing import find_owner, import_sources

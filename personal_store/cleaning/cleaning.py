@@ -11,7 +11,7 @@ from personal_store.cleaning.quotes import HARD, SOFT, drop_quotes
 from personal_store.cleaning.signatures import drop_armour, drop_signature, is_tagline
 from personal_store.mail.mail import UNQUOTED, Mail
 from personal_store.records import RawText
-from personal_store.text.wording import normalised
+from personal_store.text.tokens import normalised
 
 __all__ = [
     "COMPARED",

@@ -1,6 +1,6 @@
-"""Importers, one source per file; the name of the file is the name of the importer.
+"""Importers, a file for each family of sources, and how each is found by its name.
 Other packages add theirs by entry points of the group `specsteer.importers`; each leads
-to a module with the same functions.
+to a module or an object with the same functions.
 
 An importer has `sources(path)`, which finds what to read or raises SourceError, and
 `read(source, options)`, which yields documents, things skipped and failures. Importers
@@ -18,7 +18,6 @@ common type, it says whether this one is likely meant for it. Without it, what
 place for a writer whether this file names one all the same.
 """
 
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -27,14 +26,31 @@ from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from personal_store.errors import UnknownImporterError
-from personal_store.files.sources import Source
-from personal_store.importers.formats.columns import Columns
-from personal_store.importers.formats.talks import People
+from personal_store.files.files import Source
+from personal_store.importers.exports import People
+from personal_store.importers.tables import Columns
 from personal_store.mail.mail import Mail
 from personal_store.reading.letters import Letter
 from personal_store.records import Item, ReadOptions
 
 GROUP = "specsteer.importers"
+_FAMILIES = {
+    "documents": ("docx", "markdown", "odt", "text"),
+    "imap": ("imap",),
+    "mailboxes": ("eml", "emlx", "maildir", "mbox"),
+    "meta": ("facebook", "instagram"),
+    "posts": ("keep", "linkedin", "mastodon", "reddit", "youtube_comments"),
+    "pst": ("pst",),
+    "reviews": (
+        *("amazon_reviews", "goodreads", "google_play", "google_reviews"),
+        *("letterboxd", "storygraph"),
+    ),
+    "tables": ("csv", "jsonl", "lamp"),
+    "whatsapp": ("whatsapp",),
+    "x_archive": ("x_archive",),
+}
+"""The importers by the file they are in; a file of one may be the importer itself."""
+_OWN = {name: family for family, names in _FAMILIES.items() for name in names}
 _COMMON = " maildir emlx mbox eml lamp jsonl csv markdown docx odt text "
 """Importers of formats that many programs write, the more specific first."""
 _UNSIGNED = ("jsonl", "csv", "markdown", "docx", "odt", "text")
@@ -43,6 +59,7 @@ _OF_MANY = ("lamp",)
 """Importers of files with texts of many people, of whom one has to be named."""
 
 
+@runtime_checkable
 class Importer(Protocol):
     """What a module in this folder offers."""
 
@@ -130,22 +147,16 @@ def recognises(importer: Importer, source: Source) -> bool:
 
 
 @cache
-def own() -> tuple[str, ...]:
-    """The names of the importers of this package."""
-    found = pkgutil.iter_modules(__path__)
-    return tuple(sorted(module.name for module in found if not module.ispkg))
-
-
-@cache
 def available() -> tuple[str, ...]:
     """The names of all importers, those of other packages too."""
-    return tuple(sorted({*own(), *entry_points(group=GROUP).names}))
+    return tuple(sorted({*_OWN, *entry_points(group=GROUP).names}))
 
 
 def load(name: str) -> Importer:
     """The importer of this name."""
-    if name in own():
-        return cast(Importer, import_module(f"{__name__}.{name}"))
+    if name in _OWN:
+        family = import_module(f"{__name__}.{_OWN[name]}")
+        return cast(Importer, getattr(family, name, family))
     if name not in available():
         raise UnknownImporterError(
             f"There is no importer '{name}'. There are: {', '.join(available())}."

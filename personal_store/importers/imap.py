@@ -19,7 +19,7 @@ from personal_store.errors import SourceError
 from personal_store.files.files import Source
 from personal_store.mail.labels import decoded, folder_label, is_sent
 from personal_store.mail.mail import Mail
-from personal_store.mail.splitting import MAX_MESSAGE
+from personal_store.mail.mailbox import MAX_MESSAGE
 from personal_store.reading.letters import read_letter
 from personal_store.records import Item, ReadOptions
 

@@ -1,64 +1,493 @@
 """Exported chats of WhatsApp: _chat.txt (iOS) or "WhatsApp Chat with X.txt" (Android).
 
-Lines read `[date, time] Name: text` or `date, time - Name: text`, with the date in the
-order of the phone's language; see formats/chats.py. Only messages under the owner's
-own name, which --me says, are own; those of others are kept as theirs. The
-export does not mark what was forwarded: forwarded text counts as written by whoever
-sent it. Times are the phone's own and count as UTC.
+iOS writes `[31.12.23, 18:05:09] Ana: text`, Android `12/31/23, 6:05 PM - Ana: text`,
+with the digits, the order and the calendar of the phone's language. Lines without date
+go on with the message before. A line with date and without name is a notice of the
+program. What iOS itself says in place of a picture begins with a mark that nobody types
+(U+200E); Android writes it in angle brackets or with the name of the file.
+
+Only messages under the owner's own name, which --me says, are own; those of others are
+kept as theirs. The export does not mark what was forwarded: forwarded text counts as
+written by whoever sent it. Times are the phone's own and count as UTC.
 """
 
+import calendar
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, timedelta
 
-from personal_store.cleaning.cleaning import VERSION
-from personal_store.files.archives import FAULTS
-from personal_store.files.sources import Source
-from personal_store.importers.formats.chats import (
-    Chat,
-    Message,
-    is_chat,
-    messages,
-    own_words,
-)
-from personal_store.importers.formats.exports import (
+from personal_store.cleaning.cleaning import tidy
+from personal_store.files.files import Source
+from personal_store.importers.exports import (
+    WITHOUT_WORDS,
     Shape,
+    TalkService,
     digest,
-    gather,
-    read_files,
-    readable,
+    identity,
+    placed,
+    plain_name,
     says_little,
 )
-from personal_store.importers.formats.talks import People, identity, plain_name
-from personal_store.records import Document, Item, ReadOptions, Skipped
+from personal_store.records import Document, Item
+from personal_store.text.charset import storable
 
-_SERVICE = "whatsapp"
-_CHAT = Shape("exported WhatsApp chat", r".*\.txt", is_chat)
+MARKS = "\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff"
+"""Characters that nobody sees; for a character class."""
+
+Digits = tuple[int, int, int]
+"""The three numbers of a date, in the order in which they stand."""
+
+_BLANK = rf"[\s{MARKS}]"
+_NEXT = rf"{_BLANK}?(?:[./-]|年|月|년|월){_BLANK}{{0,2}}"
+_DATE = rf"(\d{{1,4}}){_NEXT}(\d{{1,2}}){_NEXT}(\d{{1,4}})[日일]?"
+_WORD = r"[^\d\n\[\]:]"
+_TIME = rf"(\d{{1,2}})(?:[:.]|{_BLANK}?[h時시]{_BLANK}?)(\d{{2}})분?([:.]\d{{2}})?"
+_LINE = re.compile(
+    rf"[{MARKS}]*(\[)?[{MARKS}]*{_DATE}({_WORD}{{1,16}}?){_TIME}"
+    rf"(?:{_BLANK}?([^\W\d_][^\d\n\[\]:–-]{{0,14}}?))?"
+    # the end: a bracket; else a dash; else, behind seconds, a colon
+    rf"(?(1){_BLANK}*\]\s?|(?:{_BLANK}+[-–]\s|(?(8):\s|(?!))))"
+)
+_LONGEST = 100
+"""Characters in which a stamp has to end."""
+
+_MORNING = ("am", "上午", "凌晨", "清晨", "早上", "午前", "오전", "ص", "صباحًا", "ق.ظ.",
+            "قبل‌ازظهر", "π.μ.", "пр.об.", "дп", "öö", "לפנה״צ", "पूर्वाह्न", "ก่อนเที่ยง",
+            "sa", "dop.", "de.", "ap.", "pg")  # fmt: skip
+_AFTERNOON = ("pm", "下午", "傍晚", "晚上", "午後", "오후", "م", "مساءً", "ب.ظ.",
+              "بعدازظهر", "μ.μ.", "сл.об.", "пп", "ös", "אחה״צ", "अपराह्न", "หลังเที่ยง",
+              "ch", "odp.", "du.", "ip.", "ptg")  # fmt: skip
+_NOON = "中午"
+_AMERICAN = re.compile(r"[AP]M")
+"""Phones that write the halves of the day as AM and PM mostly write the month first."""
+
+_FIRST_YEAR, _LAST_YEAR = 2009, 2051
+"""WhatsApp began in 2009. A number of two digits from 52 on is a Buddhist year."""
+_BUDDHIST = 543
+
+_MARK = "\u200e"
+_NAMED = re.compile(r"([^:\n]{1,80}):(?:\s|$)(.*)", re.DOTALL)
+_FILE = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} \([^()\n]+\)\s*$", re.M)
+_BRACKETS = re.compile(
+    rf"\A<[^<>\n]+>|[{MARKS}]+<[^<>\n]+>|\s<[^<>\n]{{8,60}}>\Z"
+    # below or behind a caption; where one writes to the left such a mark is common
+    rf"|(?<![\u0590-\u08ff] )(?<=\s)\u200e[^\W\d_][^\n<>?!,:]{{3,30}}\Z"
+)
+_PAGES = re.compile(rf"\A[{MARKS}]*[^\n]{{1,120}}\.\w{{2,5}} • [{MARKS}]*\d+ [^\W\d]+")
+"""Name and pages of a document, which iOS writes before it."""
+_WHO = r"[^\n?!]{1,60}"
+_GONE = (
+    rf"this message was deleted(?: by (?:an admin|admin {_WHO}))?|null|message deleted"
+    r"|you deleted this message(?: as (?:an )?admin)?"
+    rf"|diese nachricht wurde(?: von (?:admin {_WHO}|einem\S* admin)| als admin)?"
+    r" gelöscht|du hast diese nachricht(?: als admin)? gelöscht"
+    r"|(?:eliminaste|borraste|se eliminó) este mensaje(?: como admin\S*)?"
+    rf"|este mensaje fue eliminado(?: por {_WHO})?"
+    rf"|un admin\.?(?:, {_WHO},)? eliminó este mensaje"
+    r"|vous avez supprimé ce message(?: en tant qu['’]admin\w*)?"
+    rf"|ce message a été supprimé(?: par (?:un|l['’]admin){_WHO})?"
+    r"|hai eliminato questo messaggio(?: come \w+)?"
+    rf"|questo messaggio è stato eliminato(?: da{_WHO})?"
+    r"|(?:você )?apagou (?:esta|essa) mensagem(?: como \w+)?"
+    rf"|(?:est?a |essa )?mensagem (?:foi )?apagada(?: p(?:or|el[oa]){_WHO})?"
+    r"|je hebt dit bericht(?: als beheerder)? verwijderd"
+    rf"|dit bericht is (?:door {_WHO} )?verwijderd(?: door {_WHO})?"
+    rf"|bu mesaj (?:{_WHO} tarafından )?silindi"
+    r"|bu mesajı (?:yönetici olarak )?sildiniz"
+    rf"|данное сообщение удалено(?: админ{_WHO})?"
+    r"|вы удалили данное сообщение(?: как \w+)?"
+    rf"|це повідомлення видалено(?: адмін{_WHO})?|ви видалили це повідомлення"
+    rf"|ta wiadomość została usunięta(?: przez {_WHO})?"
+    r"|usunięto tę wiadomość(?: jako \w+)?"
+    rf"|pesan ini (?:telah )?dihapus(?: oleh {_WHO})?"
+    r"|anda (?:telah )?menghapus pesan ini(?: sebagai admin)?"
+    rf"|det här meddelandet raderades(?: av {_WHO})?|du raderade det här meddelandet"
+    rf"|denne (?:besked blev|meldingen ble) slettet(?: a[fv] {_WHO})?"
+    r"|du slette(?:de denne besked|t denne meldingen)"
+    rf"|tämä viesti poistettiin(?: {_WHO})?|poistit tämän viestin"
+    rf"|tato zpráva byla (?:odstraněna|smazána)(?: {_WHO})?"
+    r"|(?:odstranili|smazali) jste tuto zprávu"
+    r"|ezt az üzenetet törölték|törölted ezt az üzenetet"
+    rf"|acest mesaj a fost șters(?: de {_WHO})?|ai șters acest mesaj"
+    rf"|αυτό το μήνυμα διαγράφηκε(?: από {_WHO})?|διαγράψατε αυτό το μήνυμα"
+    r"|това съобщение беше изтрито|изтрихте това съобщение"
+    r"|(?:이 )?메시지(?:가|는|를) 삭제(?:되었습니다|했습니다)|삭제된 메시지입니다"
+    rf"|(?:لقد )?(?:تم حذف|حذفت) هذه الرسالة|حذف {_WHO} هذه الرسالة"
+    rf"|این پیام حذف شد(?:ه است)?|شما این پیام را حذف کردید|این پیام را {_WHO} حذف کرد"
+    r"|ข้อความนี้ถูกลบแล้ว|คุณลบข้อความนี้แล้ว"
+    rf"|(?:הודעה זו|ההודעה) נמחקה(?: על ידי {_WHO})?|מחקת (?:הודעה זו|את ההודעה)"
+    rf"|यह (?:मैसेज|संदेश) (?:{_WHO} )?(?:डिलीट कर दिया(?: गया)? है|मिटाया गया)"
+    r"|आपने यह मैसेज डिलीट (?:किया|कर दिया)(?: है)?"
+    r"|(?:この)?メッセージ(?:は削除されました|を削除しました)"
+    r"|(?:此|这条)?[消信]息已(?:被)?删除|[您你]已?删除了?[此这]条?消息|這則訊息已刪除"
+    rf"|[你您]已?刪除了?這則訊息|管理[员員]{_WHO}[删刪]除了?[这這][条則]?(?:消息|訊息)"
+)
+_TAP = (
+    r"(?:[,.·] ?[^\n?!]{0,20}(?:tap|tipp|toca|toque|touch|appuy|tocc|tik|dokun|наж"
+    r"|косн|торк|stukn|dotkn|ketuk|tryk|tryck|napaut|klep|اضغط|انقر|הקש|टैप|点|點"
+    r"|タップ|탭)[^\n?!]{0,40})?"
+)
+_CALLS = (
+    r"(?:missed (?:group )?(?:voice|video) call"
+    r"|verpasster? (?:gruppen-?)?(?:sprach|video|audio)?anruf"
+    r"|(?:video)?llamada(?: de (?:voz|v[ií]deo))?(?: grupal| de grupo)? perdida"
+    r"|appel (?:vocal|vidéo|audio)(?: de groupe)? manqué"
+    r"|(?:video)?chiamata(?: vocale| video)?(?: di gruppo)? persa"
+    r"|(?:(?:video)?chamada|ligação)(?: de (?:voz|vídeo))?(?: em grupo)?"
+    r" (?:perdida|não atendida)"
+    r"|gemiste? (?:groeps)?(?:spraak|audio|video)(?:oproep|gesprek)"
+    r"|cevapsız (?:sesli|görüntülü)(?: grup)? arama"
+    r"|пропущенный (?:групповой )?(?:аудио|видео)?звонок"
+    r"|пропущений (?:груповий )?(?:аудіо|відео|голосовий )?(?:дзвінок|виклик)"
+    r"|nieodebrane połączenie (?:głosowe|wideo)"
+    r"|panggilan (?:suara|video)(?: grup)? (?:tak|tidak) terjawab"
+    r"|missat (?:röst|video)samtal|(?:mistet|ubesvaret) (?:tale|video|stemme)opkald"
+    r"|tapt (?:tale|video)anrop|vastaamaton (?:ääni|video)puhelu"
+    r"|zmeškaný (?:hlasový |video)hovor|nem fogadott (?:hang|videó?)hívás"
+    r"|apel (?:vocal|video) (?:nepreluat|pierdut)|αναπάντητη (?:φωνητική |βίντεο)?κλήση"
+    r"|مكالمة (?:صوتية|فيديو)(?: جماعية)? فائتة|تماس (?:صوتی|تصویری) پاسخ داده نشده"
+    r"|שיח(?:ה קולית|ת (?:קול|וידאו)) שלא נענתה|(?:वॉइस|वीडियो) कॉल मिस हुई"
+    r"|未接(?:语音|视频|語音|視訊)(?:通话|来电|通話|來電)|(?:音声|ビデオ)通話の?不在着信"
+    rf"|부재중 (?:음성|영상) ?통화){_TAP}"
+    r"|(?:voice|video) call[.,] (?:no answer|declined|\d+ (?:sec|min|h)[^\n?!]{0,30})"
+    r"|(?:sprach|video)anruf[.,] (?:keine antwort|\d+ (?:sek|min|std)[^\n?!]{0,30})"
+)
+_WAITS = (
+    r"(?:waiting for this message|warten? auf diese nachricht|esperando (?:este|el) "
+    r"mensaje|en attente d(?:e ce|u) message|in attesa (?:del|di questo) messaggio"
+    r"|aguardando (?:esta )?mensagem|a aguardar esta mensagem|wachten op dit bericht"
+    r"|bu mesaj bekleniyor|ожидание (?:данного )?сообщения|oczekiwanie na (?:tę )?"
+    r"wiadomość|menunggu pesan ini|في انتظار (?:هذه )?الرسالة|ממתין להודעה"
+    r"|väntar på det här meddelandet|venter på denne (?:besked|meldingen)"
+    r"|正在等待[此这]条?消息|このメッセージを待っています)(?:[.。،,…][^\n?!]{0,80})?"
+)
+_SHARED = (
+    r"live location shared|live-standort (?:wird )?(?:geteilt|freigegeben)"
+    r"|ubicación en (?:tiempo real|directo) compartida|se compartió la ubicación en "
+    r"tiempo real|(?:localisation|position) en direct partagée"
+    r"|posizione (?:in tempo reale|attuale) condivisa"
+    r"|localização (?:em tempo real|atual) (?:com)?partilh?ada|localização "
+    r"(?:em tempo real|atual) compartilhada|live locatie (?:wordt )?gedeeld"
+    r"|canlı konum paylaşıldı|udostępniono lokalizację na żywo|lokasi terkini dibagikan"
+    r"|(?:location|standort|ubicación|localisation|position|posizione|localização"
+    r"|locatie|konum|местоположение|геопозиция|lokalizacja|lokasi|الموقع|מיקום|位置"
+    r"|위치)[:：] (?:[^\n]{0,200} )?https?://(?:maps\.|[\w.]+/maps|foursquare)\S*"
+)
+_OTHER_NOTICES = (
+    r"(?:you (?:received|sent) a )?view once (?:photo|video|voice|message)[^\n?!]*"
+    r"|[^\n?!]{0,60}(?:zur einmaligen ansicht|einmalansicht|de visualización única"
+    r"|à vue unique|de visualização única|eenmalige weergave)[^\n?!]{0,80}"
+    r"|this message (?:can['’]t be displayed|is not supported|is unavailable)[^\n]*"
+    r"|diese nachricht (?:kann hier nicht angezeigt|wird nicht unterstützt)[^\n]*"
+    r"|(?:contact card|kontaktkarte|tarjeta de contacto|fiche contact|scheda contatto"
+    r"|cartão do contato|contactkaart) \S{3,14}"
+    r"|(?:messages and calls are end-to-end encrypted|messages to this (?:chat|group)"
+    r"|nachrichten und anrufe sind ende-zu-ende-verschlüsselt|los mensajes y las "
+    r"llamadas están cifrados|les messages et les appels sont chiffrés|i messaggi e le "
+    r"chiamate sono crittografati|as mensagens e (?:as )?(?:chamadas|ligações) são"
+    r"|berichten en oproepen (?:zijn|worden) end-to-end|mesajlar ve aramalar uçtan uca"
+    r"|сообщения и звонки защищены|wiadomości i połączenia są|pesan dan panggilan "
+    r"terenkripsi)[^\n]{0,250}"
+)
+_NOTICE = re.compile(
+    rf"(?:{_GONE}|{_CALLS}|{_WAITS}|{_SHARED}|{_OTHER_NOTICES})[.。]?", re.IGNORECASE
+)
+"""What the program itself says under somebody's name, on Android without a mark."""
+_CHOICE = re.compile(
+    rf"[{MARKS}]*([^\W\d_]{{2,20}})\s?[:：].*"
+    rf"[(（][{MARKS}]*\d+ ?[^()\d\n]{{1,20}}[)）]\s*"
+)
+_HEADING = re.compile(rf"[{MARKS}]*[^\W\d_]{{2,20}}\s?[:：]\s*")
+_QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
+_HEAD_LINES = 40
+
+
+def _letters(word: str) -> str:
+    """A word without dots, blanks and invisible marks, which phones set differently."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", word).casefold()))
+
+
+_HALVES = {
+    **dict.fromkeys(map(_letters, _MORNING), "morning"),
+    **dict.fromkeys(map(_letters, _AFTERNOON), "afternoon"),
+    _NOON: _NOON,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What stands before a message."""
+
+    numbers: Digits
+    hour: int
+    minute: int
+    is_american: bool
+    end: int
+    """Characters of the line up to where the message begins."""
+
+
+def stamp_of(line: str) -> Stamp | None:
+    """The date and time with which a line begins; None if it does not."""
+    match = _LINE.match(line[:_LONGEST])
+    if match is None:
+        return None
+    first, second, third, before, hour, minute, _, after = match.groups()[1:]
+    halves = [word for word in (before, after or "") if _letters(word) in _HALVES]
+    return Stamp(
+        (int(first), int(second), int(third)),
+        _hour(int(hour), _HALVES[_letters(halves[0])] if halves else ""),
+        int(minute),
+        any(map(_AMERICAN.search, halves)),
+        match.end(),
+    )
+
+
+def _hour(hour: int, half: str) -> int:
+    if not half or hour > 12:
+        return hour
+    if half == _NOON:
+        return hour + 12 if hour < 11 else hour
+    return hour % 12 + (12 if half == "afternoon" else 0)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """How the dates of a chat look if their numbers stand in this order."""
+
+    order: str
+    impossible: int = 0
+    back: int = 0
+    """Dates that lie before the one above them."""
+    first: date | None = None
+    last: date | None = None
+
+    def meet(self, numbers: Digits) -> None:
+        day = day_of(numbers, self.order)
+        if day is None:
+            self.impossible += 1
+            return
+        self.back += self.last is not None and day < self.last
+        self.first = self.first or day
+        self.last = day
+
+    @property
+    def faults(self) -> tuple[int, int]:
+        return self.impossible, self.back
+
+    @property
+    def days(self) -> int:
+        return abs((self.last - self.first).days) if self.first and self.last else 0
+
+
+@dataclass(slots=True)
+class Dates:
+    """All dates of a chat, from which the order of their numbers is found."""
+
+    is_american: bool = False
+    begins_with_years: bool = False
+    met: Digits | None = None
+    readings: dict[str, _Reading] = field(
+        default_factory=lambda: {o: _Reading(o) for o in ("dmy", "mdy", "ymd")}
+    )
+
+    def meet(self, stamp: Stamp) -> None:
+        """Take one more, in the order of the chat."""
+        self.is_american = self.is_american or stamp.is_american
+        if stamp.numbers == self.met:
+            return
+        self.met = stamp.numbers
+        self.begins_with_years = self.begins_with_years or stamp.numbers[0] > 31
+        for reading in self.readings.values():
+            reading.meet(stamp.numbers)
+
+    def order(self) -> str:
+        """The order in which most dates exist, then the one in which most of them grow,
+        then the one that the phone's language is likely to have."""
+        if self.begins_with_years:
+            return "ymd"
+        usual = ("mdy", "dmy") if self.is_american else ("dmy", "mdy")
+        best = min((self.readings[o] for o in usual), key=lambda r: r.faults)
+        years_first = self.readings["ymd"]
+        if years_first.faults < best.faults or (
+            # 23.2.13 and 23.2.14 are two days of one month, not of two years
+            years_first.faults == best.faults and 4 * years_first.days < best.days
+        ):
+            return "ymd"
+        return best.order
+
+
+def day_of(numbers: Digits, order: str) -> date | None:
+    """The day that a date means; None if there is no such day since WhatsApp began."""
+    year, month, day = (numbers[order.index(part)] for part in "ymd")
+    if 1300 <= year < 1430:
+        # The Solar Hijri calendar, by its cycle of 33 years with 8 leap years.
+        if not (1 <= month <= 12 and 1 <= day <= (31 if month <= 6 else 30)):
+            return None
+        years = year - 979  # which begins on 21 March 1600
+        leaps = years // 33 * 8 + (years % 33 + 3) // 4
+        months = 31 * (month - 1) if month <= 7 else 186 + 30 * (month - 7)
+        days = 79 + 365 * years + leaps + months + day - 1
+        found = date(1600, 1, 1) + timedelta(days=days)
+        return found if found.year >= _FIRST_YEAR else None
+    if year < 100:
+        year += 2000 if year <= _LAST_YEAR - 2000 else 2500
+    if year > 2400:
+        year -= _BUDDHIST
+    possible = _FIRST_YEAR <= year <= _LAST_YEAR and 1 <= month <= 12
+    if not possible or not 1 <= day <= calendar.monthrange(year, month)[1]:
+        return None
+    return date(year, month, day)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message, or a notice, which has no name."""
+
+    position: int
+    """Bytes of the file up to its end."""
+    name: str
+    text: str
+    stamp: tuple[int, ...]
+    """Says when it was written, whatever the order of the date: the numbers of the
+    date by size, hour and minute."""
+    sent_at: int | None
+
+
+@dataclass(slots=True)
+class Chat:
+    """What a first look at a chat tells."""
+
+    writers: Counter[str] = field(default_factory=Counter)
+    names: set[str] = field(default_factory=set)
+    """Everybody in it, with those whose pictures and notices are all there is, and in
+    a group of iOS the group itself."""
+    order: str = "dmy"
+
+    @classmethod
+    def of(cls, file: Source) -> "Chat":
+        """Who writes in a chat, and which number of its dates is the day."""
+        chat, dates = cls(), Dates()
+        for _, line in _lines(file):
+            found = _parsed(line)
+            if found is None:
+                continue
+            dates.meet(found.stamp)
+            chat.names |= {found.name} - {""}
+            if found.name and not found.text.startswith(_MARK):
+                chat.writers[found.name] += 1
+        chat.order = dates.order()
+        return chat
+
+
+def is_chat(head: bytes) -> bool:
+    """Whether a file begins like an exported chat."""
+    lines = head.decode("utf-8", "replace").splitlines()[:_HEAD_LINES]
+    return any(found and found.name for found in map(_parsed, lines))
+
+
+def messages(file: Source, order: str) -> Iterator[Message]:
+    """All messages and notices, several lines joined."""
+    begun: _Begun | None = None
+    said: list[str] = []
+    position = 0
+    for end, line in _lines(file):
+        found = _parsed(line)
+        if found is not None:
+            if begun is not None:
+                yield begun.message(said, position, order)
+            begun, said = found, [found.text]
+        else:
+            said.append(line)
+        position = end
+    if begun is not None:
+        yield begun.message(said, position, order)
+
+
+def own_words(written: str) -> str:
+    """A message without what the program put there for pictures, polls, calls, edits
+    and the like; of a poll its question is left."""
+    attached = _BRACKETS.sub("", _FILE.sub("", written))
+    is_caption = attached != written
+    written = _PAGES.sub("", attached) if is_caption else written
+    if _NOTICE.fullmatch(re.sub(f"[{MARKS}]", "", written).strip()):
+        return ""
+    lines = _without_choices(written.split("\n"))
+    # Lines with the mark are the program's, the others were written below them. What
+    # is left beside a file, an edit and the like is somebody's even with the mark.
+    said = "\n".join(line for line in lines if is_caption or not line.startswith(_MARK))
+    return tidy(re.sub(f"[{MARKS}]", "", said)).strip()
+
+
+def _without_choices(lines: list[str]) -> list[str]:
+    """A poll without its heading and its choices, which have votes in brackets."""
+    end = len(lines)
+    while end and not lines[end - 1].strip(f"{MARKS} "):
+        end -= 1
+    start, words = end, set[str]()
+    while start and (choice := _CHOICE.fullmatch(lines[start - 1])):
+        words.add(choice[1])
+        start -= 1
+    if end - start < 2 or len(words) > 1:
+        return lines
+    return lines[bool(_HEADING.fullmatch(lines[0])) : start]
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """The first line of a message."""
+
+    stamp: Stamp
+    name: str
+    text: str
+
+    def message(self, said: list[str], position: int, order: str) -> Message:
+        text = "\n".join(said).rstrip()
+        hour, minute = self.stamp.hour, self.stamp.minute
+        numbers = sorted(n % 100 if n > 31 else n for n in self.stamp.numbers)
+        day = day_of(self.stamp.numbers, order)
+        moment = None
+        if day is not None and hour < 24 and minute < 60:
+            moment = calendar.timegm((day.year, day.month, day.day, hour, minute, 0))
+        return Message(position, self.name, text, (*numbers, hour, minute), moment)
+
+
+def _lines(file: Source) -> Iterator[tuple[int, str]]:
+    """(bytes up to its end, text) of each line."""
+    position = 0
+    with file.open() as stream:
+        for line in stream:
+            position += len(line)
+            text = storable(line.decode("utf-8", "replace"))
+            yield position, text.rstrip("\r\n")
+
+
+def _parsed(line: str) -> _Begun | None:
+    stamp = stamp_of(line)
+    if stamp is None:
+        return None
+    rest = line[stamp.end :]
+    named = _NAMED.match(rest)
+    if named is None or _cuts_a_quote(named[1]):
+        return _Begun(stamp, "", rest)
+    return _Begun(stamp, plain_name(named[1]), named[2])
+
+
+def _cuts_a_quote(name: str) -> bool:
+    """Whether a colon stands between quotation marks: a notice about a group's name."""
+    name = re.sub("„[^“]*“", "", name)  # whose end is what begins another pair
+    return name.count('"') % 2 == 1 or any(
+        opens in name and closes not in name.partition(opens)[2]
+        for opens, closes in _QUOTES
+    )
+
+
 _TITLE = re.compile(
     r".*whatsapp\W*(?:chat)?\W*(?:(?:with|mit|con|avec|com|met|med|z|s|с)\b)?\W*(.*)",
     re.IGNORECASE,
 )
-
-
-def sources(path: Path) -> Sequence[Source]:
-    """The file itself, or all chats in a folder or archive."""
-    return gather(path, _CHAT)
-
-
-def people(source: Source) -> People:
-    """Who wrote in the chats."""
-    found = People(_SERVICE)
-    for file in readable(source):
-        try:
-            found.writers.update(Chat.of(file).writers)
-        except FAULTS:
-            continue
-    return found
-
-
-def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """One document per message that says something."""
-    return read_files(source, options, _read_file)
 
 
 def _read_file(file: Source) -> Iterator[Item]:
@@ -67,33 +496,36 @@ def _read_file(file: Source) -> Iterator[Item]:
     for message in messages(file, chat.order):
         others = chat.names - {message.name}
         partner = others.pop() if len(chat.names) == 2 and len(others) == 1 else ""
-        yield _item(message, partner or title)
+        yield placed(_document(message, partner or title), message.position)
 
 
-def _item(message: Message, recipient: str) -> Document | Skipped:
+def _document(message: Message, recipient: str) -> Document | str:
     if not message.name:
-        return Skipped(message.position, "notices")
+        return "notices"
     said = own_words(message.text)
     if says_little(said):
-        return Skipped(message.position, "without own words")
-    sender = identity(_SERVICE, message.name)
+        return WITHOUT_WORDS
+    sender = identity("whatsapp", message.name)
     return Document(
-        position=message.position,
-        key=digest(_SERVICE, sender, message.stamp, said),
-        kind="message",
-        text=said,
+        *(0, digest("whatsapp", sender, message.stamp, said), "message", said),
         recipient=recipient,
         sender=sender,
         sent_at=message.sent_at,
-        cleaning=VERSION,
     )
 
 
 def _title(file: Source) -> str:
     """What the chat is called, by its file, folder or archive."""
-    names = (file.name, *reversed(file.folders[-1:]), file.path.name)
-    for name in names:
+    for name in (file.name, *reversed(file.folders[-1:]), file.path.name):
         match = _TITLE.fullmatch(re.sub(r"\.(?:txt|zip)$", "", name, flags=re.I))
         if match and match.group(1).strip():
             return plain_name(match.group(1))
     return ""
+
+
+whatsapp = TalkService(
+    (Shape("exported WhatsApp chat", r".*\.txt", is_chat),),
+    _read_file,
+    name="whatsapp",
+    writers=lambda file: Chat.of(file).writers.elements(),
+)

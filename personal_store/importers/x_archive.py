@@ -17,28 +17,30 @@ learned from the posts that mention them.
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from personal_store.cleaning.cleaning import VERSION, normalised, tidy
+from personal_store.cleaning.cleaning import normalised, tidy
 from personal_store.errors import SourceError
 from personal_store.files.archives import FAULTS
-from personal_store.files.sources import Source
-from personal_store.importers.formats.exports import (
+from personal_store.files.files import Source
+from personal_store.importers.exports import (
+    WITHOUT_TEXT,
+    WITHOUT_WORDS,
+    Export,
+    Service,
     Shape,
     addressed,
-    aside_of,
     digest,
-    gather,
+    placed,
     read_files,
     readable,
     says_little,
-    without_text,
 )
-from personal_store.importers.formats.objects import (
+from personal_store.importers.structured import (
     Element,
     elements,
     listing,
@@ -50,23 +52,9 @@ from personal_store.records import Document, ImportFailure, Item, ReadOptions, S
 from personal_store.text.charset import decode
 from personal_store.text.dates import parse_date
 
-NAMES = r"direct-messages?(?:-group)?(?:-part\d+)?\.js"
-"""Base names of their files; those with "headers" in it hold no texts."""
-TALK = "dmConversation"
-ACCOUNT = Shape(
-    "account.js of an X archive",
-    r"(?:account|manifest)\.js",
-    lambda head: marked(head, ("accountId",)),
-)
-
+_TALK = "dmConversation"
 _LONGEST = 1_000_000
 """Bytes of the files that say whose archive it is."""
-
-_TEXTS = Shape(
-    "tweets.js of an X archive",
-    rf"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js|{NAMES}",
-    lambda head: marked(head, ("tweet", "noteTweet", TALK)),
-)
 _LONG = re.compile(r"\s*window\.\w+\.note_?tweet", re.IGNORECASE)
 _TALKS = re.compile(r"\s*window\.\w+\.direct_?message", re.IGNORECASE)
 _RETWEET = re.compile(r"\s*(?:RT|MT) @\w+")
@@ -77,7 +65,7 @@ _COMPARED = 60
 
 
 @dataclass(slots=True)
-class Accounts:
+class _Accounts:
     """Whose archive it is, and what others are called."""
 
     owner: str = ""
@@ -98,61 +86,56 @@ class Accounts:
             self.names[number] = f"@{name}"
 
 
-def owner_in(files: Sequence[Source]) -> str:
-    """The number of the owner's account in the first file that tells it; else empty."""
-    for file in files:
-        try:
-            script = decode(file.whole(_LONGEST))
-            value = json.loads(script.partition("=")[2].strip().rstrip(";"))
-        except (*FAULTS, RecursionError):
-            continue
-        first = next(iter(listing(value)), value)
-        fields = mapping(first)
-        inner = mapping(fields.get("account")) or mapping(fields.get("userInfo"))
-        if text(inner.get("accountId")):
-            return text(inner.get("accountId"))
-    return ""
+def _owner(file: Source) -> list[str]:
+    """The number of the owner's account."""
+    script = decode(file.whole(_LONGEST))
+    try:
+        value = json.loads(script.partition("=")[2].strip().rstrip(";"))
+    except (ValueError, RecursionError):
+        return []
+    fields = mapping(next(iter(listing(value)), value))
+    inner = mapping(fields.get("account")) or mapping(fields.get("userInfo"))
+    return [text(inner.get("accountId"))]
 
 
-def read_talk(element: Element, accounts: Accounts) -> Iterator[Document | Skipped]:
+def _read_talk(element: Element, accounts: _Accounts) -> Iterator[Document | Skipped]:
     """The owner's messages in one conversation; each has a position of its own.
 
     A conversation is far longer in bytes than it has messages, so that there is one.
     """
-    talk = mapping(element.get(TALK))
+    talk = mapping(element.get(_TALK))
     events = [mapping(event) for event in listing(talk.get("messages"))]
     if not events:
         yield Skipped(element.position, "without text")
     for left, event in enumerate(events, 1 - len(events)):
-        yield _message(event, talk, element.position + left, accounts)
+        yield placed(_message(event, talk, accounts), element.position + left)
 
 
 def _message(
-    event: dict[str, Any], talk: dict[str, Any], position: int, accounts: Accounts
-) -> Document | Skipped:
+    event: dict[str, Any], talk: dict[str, Any], accounts: _Accounts
+) -> Document | str:
     message = mapping(event.get("messageCreate"))
     if not message:
-        return Skipped(position, "notices")
+        return "notices"
     if not accounts.owner:
-        return Skipped(position, "messages, as no account.js says which are yours")
+        return "messages, as no account.js says which are yours"
     if message.get("senderId") != accounts.owner:
-        return Skipped(position, "messages of others")
+        return "messages of others"
     said = _with_links(text(message.get("text")), message.get("urls"), "expanded")
     if says_little(said):
-        return Skipped(position, "without own words")
+        return WITHOUT_WORDS
     own_id, date = text(message.get("id")), message.get("createdAt")
     thread = text(talk.get("conversationId"))
     # The name of the other, or of the group; a bare number tells nobody anything.
     known = accounts.names.get(text(message.get("recipientId")), "")
     return Document(
-        position=position,
+        position=0,
         key=f"x:dm:{own_id}" if own_id else digest("x:dm", thread, date, said),
         kind="message",
         text=said,
         recipient=known or tidy(text(talk.get("name")) or _latest_name(talk)).strip(),
         sent_at=parse_date(date),
         thread=f"x:dm:{thread}" if thread else "",
-        cleaning=VERSION,
     )
 
 
@@ -162,34 +145,6 @@ def _latest_name(talk: dict[str, Any]) -> str:
     notices = [mapping(event.get("conversationNameUpdate")) for event in events]
     last = max(notices, key=lambda n: text(n.get("createdAt")), default={})
     return text(last.get("name"))
-
-
-def sources(path: Path) -> Sequence[Source]:
-    """The file itself, or those in the folder or archive.
-
-    The long posts come behind the others, whose rest they are, and messages last: names
-    of people stand in the posts.
-    """
-
-    def turn(file: Source) -> tuple[bool, bool]:
-        return _begins(file, _TALKS), _begins(file, _LONG)
-
-    return [
-        replace(export, files=tuple(sorted(export.files, key=turn)))
-        for export in gather(path, _TEXTS, aside=ACCOUNT, owner=lambda f: owner_in([f]))
-    ]
-
-
-def read(source: Source, options: ReadOptions) -> Iterator[Item]:
-    """One document per own post or message; a long post only once."""
-    long, edits = _LongPosts(), _Edits()
-    for file in readable(source):
-        if _begins(file, _LONG):
-            long.learn(file)
-    accounts = Accounts(owner_in(aside_of(source)))
-    read_file = partial(_read_file, long=long, accounts=accounts, edits=edits)
-    yield from read_files(source, options, read_file)
-    yield from edits.lasts(source.size)
 
 
 @dataclass(slots=True)
@@ -264,38 +219,37 @@ def _begins(file: Source, script: re.Pattern[str]) -> bool:
 
 
 def _read_file(
-    file: Source, long: _LongPosts, accounts: Accounts, edits: _Edits
+    file: Source, long: _LongPosts, accounts: _Accounts, edits: _Edits
 ) -> Iterator[Item]:
     for element in elements(file):
         if isinstance(element, ImportFailure):
             yield element
-        elif TALK in element.fields:
-            yield from read_talk(element, accounts)
+        elif _TALK in element.fields:
+            yield from _read_talk(element, accounts)
         elif "noteTweet" in element.fields:
-            yield _long_post(element, long)
+            yield placed(_long_post(element, long), element.position)
         else:
             tweet = mapping(element.get("tweet")) or element.fields
             accounts.learn(tweet)
-            yield from edits.sift(_post(element, tweet, long), tweet)
+            post = placed(_post(tweet, long), element.position)
+            yield from edits.sift(post, tweet)
 
 
-def _post(
-    element: Element, tweet: dict[str, Any], long: _LongPosts
-) -> Document | Skipped:
+def _post(tweet: dict[str, Any], long: _LongPosts) -> Document | str:
     written = text(tweet.get("full_text") or tweet.get("text"))
     if _RETWEET.match(written):
-        return Skipped(element.position, "posts of others")
+        return "posts of others"
     date = parse_date(tweet.get("created_at"))
     whole = long.whole(date, written)
     links = mapping(tweet.get("entities")).get("urls")
     to, said = addressed(whole or _with_links(written, links, "expanded_url"))
     own = _OTHERS.sub("", said).strip()
     if says_little(own, 1):
-        return without_text(element.position)
+        return WITHOUT_TEXT
     own_id = text(tweet.get("id_str") or tweet.get("id"))
     answered = text(tweet.get("in_reply_to_status_id_str"))
     return Document(
-        position=element.position,
+        position=0,
         key=f"x:{own_id}" if own_id else digest("x", date, said),
         kind="post",
         text=own,
@@ -303,25 +257,23 @@ def _post(
         sent_at=date,
         reply_to=f"x:{answered}" if answered else "",
         trimmed=own != said,
-        cleaning=VERSION,
     )
 
 
-def _long_post(element: Element, long: _LongPosts) -> Document | Skipped:
+def _long_post(element: Element, long: _LongPosts) -> Document | str:
     note = mapping(element.get("noteTweet"))
     if _long_key(note) in long.met:
-        return Skipped(element.position, "long posts that were read already")
+        return "long posts that were read already"
     to, said = addressed(_said_at_length(note))
     if says_little(said, 1):
-        return without_text(element.position)
+        return WITHOUT_TEXT
     return Document(
-        position=element.position,
+        position=0,
         key=_long_key(note),
         kind="post",
         text=said,
         recipient=to,
         sent_at=parse_date(note.get("createdAt")),
-        cleaning=VERSION,
     )
 
 
@@ -350,3 +302,53 @@ def _with_links(written: str, links: Any, field: str) -> str:
 def _beginning(said: str) -> str:
     said = _SHORT_LINK.sub("", html.unescape(said)).rstrip("…. ")
     return normalised(said)[:_COMPARED]
+
+
+class _Archive(Service):
+    """The importer of an X archive."""
+
+    def sources(self, path: Path) -> list[Export]:
+        """The file itself, or those in the folder or archive.
+
+        The long posts come behind the others, whose rest they are, and messages last:
+        names of people stand in the posts.
+        """
+
+        def turn(file: Source) -> tuple[bool, bool]:
+            return _begins(file, _TALKS), _begins(file, _LONG)
+
+        return [
+            replace(export, files=tuple(sorted(export.files, key=turn)))
+            for export in super().sources(path)
+        ]
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
+        """One document per own post or message; a long post only once."""
+        long, edits = _LongPosts(), _Edits()
+        for file in readable(source):
+            if _begins(file, _LONG):
+                long.learn(file)
+        accounts = _Accounts(next(iter(self.owners(source)), ""))
+        read_file = partial(_read_file, long=long, accounts=accounts, edits=edits)
+        yield from read_files(source, options, read_file)
+        yield from edits.lasts(source.size)
+
+
+x_archive = _Archive(
+    (
+        Shape(
+            "tweets.js of an X archive",
+            # Files with "headers" in their name hold no texts.
+            r"(?:tweets?|community-tweets?|note-tweets?)(?:-part\d+)?\.js"
+            r"|direct-messages?(?:-group)?(?:-part\d+)?\.js",
+            lambda head: marked(head, ("tweet", "noteTweet", _TALK)),
+        ),
+    ),
+    lambda _: iter(()),
+    Shape(
+        "account.js of an X archive",
+        r"(?:account|manifest)\.js",
+        lambda head: marked(head, ("accountId",)),
+    ),
+    _owner,
+)

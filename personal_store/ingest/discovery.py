@@ -15,7 +15,7 @@ from personal_store.errors import SeveralOwnersError, SourceError
 from personal_store.files.files import Source
 from personal_store.files.sources import Selection, everything, only
 from personal_store.importers import Importer
-from personal_store.importers.formats.service_files import (
+from personal_store.importers.service_files import (
     Exports,
     ServiceFile,
     unread_file,

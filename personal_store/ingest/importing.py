@@ -32,7 +32,7 @@ from personal_store.importers import (
     TableImporter,
     TalkImporter,
 )
-from personal_store.importers.formats.talks import is_name
+from personal_store.importers.exports import is_name
 from personal_store.ingest.earlier_imports import (
     Before,
     carry_over,

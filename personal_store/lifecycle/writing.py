@@ -30,7 +30,7 @@ from personal_store.records import (
 )
 from personal_store.search.derived import count_change, refresh
 from personal_store.text.charset import storable
-from personal_store.text.wording import normalised
+from personal_store.text.tokens import normalised
 
 __all__ = ["FORGOTTEN", "KNOWN", "UNCHANGED", "ImportRun", "is_full", "newest"]
 

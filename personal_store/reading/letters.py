@@ -24,8 +24,8 @@ from personal_store.mail.mail import (
     sent_at,
     with_bodies,
 )
+from personal_store.mail.mailbox import Stretch, unescaped
 from personal_store.mail.mime import message_of
-from personal_store.mail.splitting import Stretch, unescaped
 from personal_store.records import (
     UNREAD,
     Document,

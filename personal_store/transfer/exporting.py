@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from personal_store.importers.formats.exported import MARK, VERSION
+from personal_store.importers.tables import EXPORTED, MARK
 from personal_store.lifecycle.late_cleaning import clean_all_waiting
 from personal_store.records import OWN, Author
 
@@ -55,7 +55,7 @@ def as_lines(db: Database) -> Iterator[bytes]:
         fields["excluded"] = bool(fields["excluded"])
         if fields["raw"] is not None:
             fields["raw"] = base64.b64encode(fields["raw"]).decode()
-        line = json.dumps({MARK: VERSION, **fields}, ensure_ascii=False)
+        line = json.dumps({MARK: EXPORTED, **fields}, ensure_ascii=False)
         yield line.encode() + b"\n"
 
 

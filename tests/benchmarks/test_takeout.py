@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from benchmarks.store.takeout import FOUND, RATES, messages, write_mailbox
-from personal_store.mail.splitting import split
+from personal_store.mail.mailbox import split
 
 COUNT = 3_000
 

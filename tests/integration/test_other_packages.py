@@ -13,7 +13,7 @@ from personal_store.errors import UnknownImporterError
 
 ADDED = """
 from decoding_core.methods.specialist import Specialist as Ours
-from personal_store.importers import text
+from personal_store.importers.documents import text
 
 sources, read = text.sources, text.read
 

@@ -16,7 +16,7 @@ from personal_store.cleaning.cleaning import (
 )
 from personal_store.lifecycle.late_cleaning import compare_threads, reclean
 from personal_store.mail.mail import Mail
-from personal_store.text.wording import normalised
+from personal_store.text.tokens import normalised
 
 PARENT = (
     "Hi Uma,\n\nwill you come on Sunday? We start at three in the garden.\n"

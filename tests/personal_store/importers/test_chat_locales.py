@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from personal_store.files.files import of_file
-from personal_store.importers import whatsapp
-from personal_store.importers.formats.chats import (
+from personal_store.importers.whatsapp import (
     Chat,
     day_of,
     is_chat,
     messages,
     own_words,
     stamp_of,
+    whatsapp,
 )
 from personal_store.records import Document, ReadOptions
 

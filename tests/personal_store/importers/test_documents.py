@@ -12,10 +12,17 @@ from hypothesis import strategies as st
 
 from personal_store import SourceError, Store, import_source
 from personal_store.files.files import Source
-from personal_store.importers import docx, lamp, markdown, odt
-from personal_store.importers.formats.documents import Text, read_documents
-from personal_store.importers.formats.objects import array_values
-from personal_store.importers.markdown import front_matter
+from personal_store.importers.documents import (
+    Documents,
+    Text,
+    docx,
+    front_matter,
+    markdown,
+    odt,
+    prose,
+)
+from personal_store.importers.structured import array_values
+from personal_store.importers.tables import _lamp_items
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import ReadOptions
 from personal_store.text.dates import parse_date
@@ -82,7 +89,8 @@ def test_pieces_of_a_file_are_not_lost_between_two_batches(tmp_path):
     long = Text("many words here\n\n" * (5 * MAX_STORED // 34))
 
     positions = [
-        item.position for item in read_documents(source, ReadOptions(), lambda _: long)
+        item.position
+        for item in Documents("", (), lambda _: long).read(source, ReadOptions())
     ]
 
     assert positions == [0, 0, 1]
@@ -164,7 +172,7 @@ def test_front_matter(text, fields):
 def test_no_note_raises_or_invents(text):
     """Nothing is in the prose that was not in the note."""
     _, body = front_matter(f"---\n{text}")
-    said = markdown.prose(body)
+    said = prose(body)
 
     assert set(said) <= set(text) | {"-", "\n", " "}
 
@@ -383,7 +391,7 @@ def test_long_lists_are_read_element_by_element(values, indent):
     assert positions == sorted(set(positions))
     assert all(position <= len(data) for position in positions)
     for value in values:
-        list(lamp._items(Source(Path("a"), 1), value, "", 0, 1))
+        list(_lamp_items(Source(Path("a"), 1), value, "", 0, 1))
 
 
 _DEEP = pytest.param("[" * 100_000, id="deep")

@@ -6,11 +6,22 @@ import pytest
 
 from personal_store.errors import SourceError
 from personal_store.files.files import of_file
-from personal_store.importers.formats.exports import addressed, prose, says_little
-from personal_store.importers.formats.meta import mend
-from personal_store.importers.formats.objects import Element, elements
-from personal_store.importers.formats.tables import Row, has_columns, number, rows
-from personal_store.importers.formats.talks import People, identity
+from personal_store.importers.exports import (
+    People,
+    addressed,
+    identity,
+    prose,
+    says_little,
+)
+from personal_store.importers.meta import mend
+from personal_store.importers.structured import (
+    Element,
+    Row,
+    elements,
+    has_columns,
+    number,
+    rows,
+)
 from personal_store.records import ImportFailure
 from personal_store.text.dates import parse_date
 

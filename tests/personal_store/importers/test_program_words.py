@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 from personal_store import SourceError, Store, import_source
-from personal_store.importers.formats.chats import own_words
-from personal_store.importers.formats.columns import Columns
+from personal_store.importers.tables import Columns
+from personal_store.importers.whatsapp import own_words
 from personal_store.records import Skipped
 
 

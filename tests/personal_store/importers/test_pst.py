@@ -14,7 +14,6 @@ from outlook_files import Folder, archive, note
 from personal_store import SourceError, Store, import_source
 from personal_store.importers import pst
 from personal_store.ingest.discovery import discover
-from personal_store.mail import outlook
 from personal_store.reading.letters import unpack
 from personal_store.records import Document, ImportFailure, ReadOptions, Skipped
 
@@ -268,6 +267,6 @@ class Broken:
 )
 def test_an_archive_where_every_look_fails_is_empty(fault):
     """No error of the library reaches anybody."""
-    assert outlook.places(Broken(fault)) == []
-    with pytest.raises(outlook.FAULTS):
-        outlook.raw_mail(Broken(fault))
+    assert pst.places(Broken(fault)) == []
+    with pytest.raises(pst.FAULTS):
+        pst.raw_mail(Broken(fault))

@@ -17,7 +17,7 @@ import pytest
 from personal_store import SourceError, Store, import_source, importers
 from personal_store.files.files import of_file, parts
 from personal_store.files.sources import everything
-from personal_store.importers.formats.service_files import (
+from personal_store.importers.service_files import (
     ALONE,
     FILES,
     OTHERS,

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from personal_store.files.files import of_file
-from personal_store.importers import x_archive
-from personal_store.importers.x_archive import owner_in
+from personal_store.importers.x_archive import x_archive
 from personal_store.records import Document, ReadOptions, Skipped
 
 ARCHIVE = Path(__file__).parent / "exports" / "x_archive" / "twitter-2026"
@@ -116,4 +115,4 @@ def test_an_empty_talk_and_one_of_another_form(archive):
 def test_the_owner_of_a_damaged_file_is_nobody(tmp_path):
     (tmp_path / "account.js").write_bytes(b"\xff= [[[" + b"[" * 99_999)
 
-    assert owner_in([of_file(tmp_path / "account.js")]) == ""
+    assert not x_archive.owner(of_file(tmp_path / "account.js"))

@@ -10,7 +10,7 @@ from personal_store.importers import load
 from personal_store.ingest import earlier_imports, importing
 from personal_store.lifecycle import raw_bodies
 from personal_store.lifecycle.forgetting import forget
-from personal_store.mail.splitting import begins_message, split
+from personal_store.mail.mailbox import begins_message, split
 from tests.mailboxes import ME, mailbox, many, message
 from tests.personal_store.stores import content
 

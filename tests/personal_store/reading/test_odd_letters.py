@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from personal_store.mail.smime import EncryptedError, opened
+from personal_store.mail.mime import EncryptedError, opened
 from personal_store.reading.letters import read_letter
 from personal_store.records import Document, Skipped
 from tests.waiting import no_hang

@@ -137,10 +137,10 @@ def test_damage_keeps_the_last_batch(tmp_path, small_counts, monkeypatch):
         yield from stretches(path, start)
         raise OSError("the disk is scratched")
 
-    from personal_store.importers import mbox
+    from personal_store.importers import mailboxes
 
-    stretches = mbox.stretches
-    monkeypatch.setattr(mbox, "stretches", cut)
+    stretches = mailboxes.stretches
+    monkeypatch.setattr(mailboxes, "stretches", cut)
     with Store.open(tmp_path / "store.db") as store:
         with pytest.raises(StoreError, match="scratched"):
             import_source(store, "mbox", box, me=[ME])

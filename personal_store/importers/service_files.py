@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from personal_store.files.archives import FAULTS
-from personal_store.files.sources import Source
-from personal_store.importers.formats.tables import has_columns
+from personal_store.files.files import Source
+from personal_store.importers.structured import has_columns
 
 YOURS, OTHERS, BOTH, NOBODY = "yours", "others'", "both", "nobody's"
 
@@ -31,7 +31,7 @@ class ServiceFile:
     names: str
     """Pattern for its base name."""
     columns: tuple[str, ...] = ()
-    """Names of columns, as `tables.plain` spells them, by which it is told outside of
+    """Names of columns, as `plain` spells them, by which it is told outside of
     an export, too; empty where only its name tells it there."""
 
     @property

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from personal_store.mail import splitting
-from personal_store.mail.splitting import (
+from personal_store.mail import mailbox as boxes
+from personal_store.mail.mailbox import (
     begins_message,
     looks_like_mailbox,
     split,
@@ -79,11 +79,11 @@ def test_blocks_may_end_anywhere(sizes, block):
     """The size of the reads changes nothing, and every end is a place to go on from."""
     messages = [message("x" * n, number=i) for i, n in enumerate(sizes)]
     data = mailbox(messages)
-    whole, splitting._BLOCK = splitting._BLOCK, block
+    whole, boxes._BLOCK = boxes._BLOCK, block
     try:
         found = list(split(io.BytesIO(data)))
     finally:
-        splitting._BLOCK = whole
+        boxes._BLOCK = whole
 
     assert [raw.content for raw in found] == messages
     for index, raw in enumerate(found):
@@ -131,12 +131,12 @@ def test_in_a_file_the_same_messages_are_found(tmp_path, pieces):
 
 def test_a_huge_message_is_kept_in_part():
     """What lies beyond the limit is passed over; the next message is found."""
-    huge = message("y" * (splitting.MAX_MESSAGE + 3_000_000))
+    huge = message("y" * (boxes.MAX_MESSAGE + 3_000_000))
     data = mailbox([huge, message(number=2)])
 
     first, second = contents(data)
 
-    assert len(first) <= splitting.MAX_MESSAGE
+    assert len(first) <= boxes.MAX_MESSAGE
     assert second == message(number=2)
 
 
@@ -196,11 +196,11 @@ def test_lengths_are_believed_wherever_blocks_end(sizes, block):
         for size, holds in sizes
     ]
     data = b"".join(ENVELOPE + one + b"\n" for one in messages)
-    whole, splitting._BLOCK = splitting._BLOCK, block
+    whole, boxes._BLOCK = boxes._BLOCK, block
     try:
         found = list(split(io.BytesIO(data)))
     finally:
-        splitting._BLOCK = whole
+        boxes._BLOCK = whole
 
     assert [raw.content for raw in found] == messages
     for index, raw in enumerate(found):

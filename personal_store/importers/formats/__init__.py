@@ -1,1 +1,0 @@
-"""What importers share: tables, JSON objects, chats, documents."""
