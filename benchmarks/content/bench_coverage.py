@@ -37,8 +37,7 @@ from models.running.settings import usable_cores
 
 if TYPE_CHECKING:
     from benchmarks.content.judging import Judged
-    from benchmarks.content.requests import Fact
-    from benchmarks.content.writing import ContentWriter, Task, Text
+    from benchmarks.content.requests import ContentWriter, Fact, Task, Text
 
 METHODS = ("generalist", "specialist", "steering", "lossless")
 USUAL = METHODS[:3]
@@ -238,9 +237,13 @@ def chosen_tasks(options: Mapping[str, Any]) -> Iterator[list[Task]]:
     """
     if options["file"] and options["unseen"]:
         raise click.UsageError("--requests and --unseen exclude each other")
-    from benchmarks.content.requests import EVERYDAY, read_requests
-    from benchmarks.content.unseen import unseen_tasks
-    from benchmarks.content.writing import SAMPLE_HABITS, Task
+    from benchmarks.content.requests import (
+        EVERYDAY,
+        SAMPLE_HABITS,
+        Task,
+        read_requests,
+        unseen_tasks,
+    )
     from edge_app.sample import make_ready
     from personal_store import Store
 
@@ -390,7 +393,7 @@ def command(**options: Any) -> None:
         specsteer lab bench coverage --requests mine.toml --json coverage.json
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
-    from benchmarks.content.writing import ContentWriter
+    from benchmarks.content.requests import ContentWriter
 
     small = options["specialist"] or locate("specialist")
     large = options["generalist"] or locate("generalist")

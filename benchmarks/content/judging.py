@@ -1,22 +1,357 @@
 """Whether a text says a fact, contradicts it, or leaves it out.
 
-What contradicts a fact follows from its rules where they hold values: another value in
+What contradicts a fact follows from its rules if they hold values: another value in
 its place, in a sentence that is about what was asked. The rest is said by rules of its
 own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 
-from benchmarks.content.answers import FIRM_OPPOSITE, OPPOSITE
-from benchmarks.content.matching import Span, Text
-from benchmarks.content.rules import Element, Rule
-from benchmarks.content.values import KINDS
+from benchmarks.content.rules import (
+    KINDS,
+    Element,
+    Part,
+    Rule,
+    Word,
+    listed,
+    rule_of,
+    values,
+    words_of,
+)
+
+_YES = """
+yes
+gladly
+certainly
+definitely
+absolutely
+of course
+love|delighted|happy|glad|pleased|thrilled|honoured to come|join|be|help|do|bring|have
+love|delighted|happy|glad|pleased|thrilled|honoured to accept|make|meet|go|take|see
+count me|us in
+i|we will|can|shall come
+i|we will|can|shall be there
+i|we will|can|shall be with you
+i|we will|can|shall make it .|to|on|there|for
+i|we will|can|shall join
+i|we will|can|shall see you
+i|we will|can|shall do it|that
+i|we will .. come
+am|are in .
+am|are coming
+looking|look forward
+sound|sounds lovely|great|good|perfect|wonderful
+suit|suits me|us
+suit|suits fine|well
+works for me|us
+fine by|with me|us
+it is .
+"""
+_NO = """
+say no
+said no
+answer is no
+be no
+is a no
+is no .
+no ,
+no .
+no thank*
+no to
+no for
+no , i
+can not come
+can not be there
+can not make
+can not join
+can not do
+can not manage
+can not attend
+can not get there
+can not take
+can not help
+can not accept
+can not go
+can not meet
+not able to
+unable to
+will not come
+will not be
+will not make
+will not manage
+will not attend
+will not join
+will not do
+will not go
+not coming
+not come
+not be there
+not be coming
+not make it
+have|need to miss
+going to miss
+will .. miss
+must|shall|will|to decline
+am out .
+count me|us out
+afraid not
+pass on
+pass this
+"""
+_FIRM_NO = """
+say no
+no ,
+no to
+can not come
+can not make it
+can not be there
+will not come
+will not be there
+will not be able
+have to miss
+count me|us out
+"""
+_FIRM_YES = """
+yes ,
+yes and
+yes .
+yes to
+say yes
+count me|us in
+"""
+_CLEAR_YES = f"""{_FIRM_YES.strip()}
+love|delighted|happy|glad|pleased to come|join|accept
+i|we will|can|shall come
+i|we will|can|shall be there
+"""
+_FORMS = {
+    "yes": _YES,
+    "no": _NO,
+    "clear yes": _CLEAR_YES,
+    "firm yes": _FIRM_YES,
+    "firm no": _FIRM_NO,
+}
+OPPOSITE = {"yes": "no", "no": "clear yes"}
+"""What contradicts an answer that is not given."""
+FIRM_OPPOSITE = {"yes": "firm no", "no": "firm yes"}
+"""What contradicts an answer that is given too."""
+
+
+@cache
+def forms_of(answer: str) -> tuple[Part, ...]:
+    """The forms of an answer, or of one of those that contradict it."""
+    lines = _FORMS[answer].strip().splitlines()
+    return tuple(rule_of(line).groups[0][0] for line in lines)
+
+
+_GAP = 8
+"""Words that `..` may stand for."""
+_BEFORE = 4
+"""Words before what is denied in which the denial is looked for."""
+_COMMON = frozenset(
+    listed(
+        """
+    able about absolutely afraid after afternoon again alas all also and another any
+    are around ask asked asks attend back been before being believe best between bit
+    both but came can certainly changed come coming could course date day days decline
+    definitely each early evening few fine first for free from get glad gladly goes
+    going gone good got great had happy has have having her here him his hope hour how
+    instead into its join just know last late later let like look looking lot love
+    made make makes manage many may means meant meet might mine month more morning
+    most moved much must need new next nice night nor not now off old only onto other
+    our ours out over please said say says see shall she should since some soon sorry
+    still suppose sure take takes tell than thank thanks that the their them then
+    there these they think this those till time today told tomorrow tonight too took
+    unable under until very want was week weekend well went were what when where which
+    who why will with would year yes yesterday you your yours
+        """
+    )
+)
+"""Words that say nothing of what a sentence is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words of a text, from the first on, up to another."""
+
+    first: int
+    last: int
+
+
+class WordsOf:
+    """A text to look for facts in."""
+
+    def __init__(self, text: str) -> None:
+        self.words = words_of(text)
+        self._values: dict[str, list[tuple[int, int, Any]]] = {}
+
+    def values(self, kind: str) -> list[tuple[int, int, Any]]:
+        """Every value of a kind: place, length, value."""
+        if kind not in self._values:
+            self._values[kind] = list(values(kind, self.words))
+        return self._values[kind]
+
+    def find(self, rule: Rule) -> Span | None:
+        """Where a rule is found."""
+        spans = []
+        for group in rule.groups:
+            found = next(self._in_one_sentence(group), None)
+            if found is None:
+                return None
+            spans.append(found)
+        return Span(min(s.first for s in spans), max(s.last for s in spans))
+
+    def found(self, part: Part) -> Iterator[Span]:
+        """Every place of a part."""
+        for first in range(len(self.words)):
+            for last in self._ends(part, first, first):
+                if last > first:
+                    yield Span(first, last)
+
+    def where(self, span: Span) -> tuple[int, int]:
+        """The characters of words."""
+        return self.words[span.first].span[0], self.words[span.last - 1].span[1]
+
+    def denied(self, span: Span, by: frozenset[str]) -> bool:
+        """Whether one of these words stands shortly before, in the same sentence."""
+        sentence = self.words[span.first].sentence
+        before = self.words[max(0, span.first - _BEFORE) : span.first]
+        return any(w.text in by for w in before if w.sentence == sentence)
+
+    def word(self, span: Span) -> str:
+        """The first word of a span."""
+        return self.words[span.first].text
+
+    def about(self, span: Span, asked: WordsOf) -> tuple[int, int]:
+        """How many words of the sentence of a span the request has too, and how many
+        are strange to it; common words and values are neither."""
+        sentence = self.words[span.first].sentence
+        known = {_stem(word.text) for word in asked.words}
+        valued = {
+            place + i
+            for kind in KINDS
+            for place, length, _ in self.values(kind)
+            for i in range(length)
+        }
+        words = {
+            word.text
+            for place, word in enumerate(self.words)
+            if word.sentence == sentence
+            and place not in valued
+            and not span.first <= place < span.last
+            and len(word.text) > 2
+            and word.text not in _COMMON
+        }
+        shared = sum(_stem(word) in known for word in words)
+        return shared, len(words) - shared
+
+    def _in_one_sentence(self, group: tuple[Part, ...]) -> Iterator[Span]:
+        """Where all parts stand in one sentence."""
+        first, *more = [list(self.found(part)) for part in group]
+        for span in first:
+            sentence = self.words[span.first].sentence
+            beside = [
+                next(
+                    (s for s in found if self.words[s.first].sentence == sentence), None
+                )
+                for found in more
+            ]
+            spans = [span, *(s for s in beside if s is not None)]
+            if len(spans) == len(group):
+                yield Span(min(s.first for s in spans), max(s.last for s in spans))
+
+    def _ends(self, part: Part, first: int, place: int) -> Iterator[int]:
+        """Where a part ends that begins at a place."""
+        if not part:
+            yield place
+            return
+        element, rest = part[0], part[1:]
+        if element.kind == "gap":
+            # Values must not be read across an end of a sentence.
+            for skipped in range(_GAP + 1):
+                at = place + skipped
+                if at > len(self.words) or not self._same_sentence(first, at - 1):
+                    return
+                yield from self._ends(rest, first, at)
+            return
+        if place >= len(self.words) or not self._same_sentence(first, place):
+            return
+        for length in self._lengths(element, place):
+            yield from self._ends(rest, first, place + length)
+
+    def _same_sentence(self, first: int, place: int) -> bool:
+        if place < first or place >= len(self.words):
+            return place < first
+        return self.words[place].sentence == self.words[first].sentence
+
+    def _lengths(self, element: Element, place: int) -> Iterator[int]:
+        """How many words an element takes at a place, in each way that it does."""
+        words, word = self.words, self.words[place]
+        match element.kind:
+            case "word":
+                if any(_is(word.text, form) for form in element.value):
+                    yield 1
+            case "answer":
+                for part in forms_of(element.value):
+                    for end in self._ends(part, place, place):
+                        yield end - place
+            case "name":
+                name = element.value
+                if element.other:
+                    if _miscopied(word, name):
+                        yield 1
+                elif tuple(w.text for w in words[place : place + len(name)]) == name:
+                    yield len(name)
+            case kind:
+                same, loosely = KINDS[kind].same, KINDS[kind].loosely
+                for at, length, value in self.values(kind):
+                    if at == place and same(value, element.value) != element.other:
+                        yield length
+                if not element.other and loosely is not None:
+                    found = loosely(words, place)
+                    if found and same(found[0], element.value):
+                        yield found[1]
+
+
+def _stem(word: str) -> str:
+    """Enough of a word to know its other forms."""
+    return word.removesuffix("s")[:6]
+
+
+def _is(word: str, form: str) -> bool:
+    return word.startswith(form[:-1]) if form.endswith("*") else word == form
+
+
+def _miscopied(word: Word, name: Sequence[str]) -> bool:
+    """Whether a word is nearly a part of a name, and no other word for that."""
+    if not word.capital or word.begins or word.text in _COMMON:
+        return False
+    for part in name:
+        most = 0 if len(part) < 4 else 1 if len(part) < 6 else 2
+        if 0 < _distance(word.text, part) <= most:
+            return True
+    return False
+
+
+def _distance(one: str, other: str) -> int:
+    """Letters to change, add or drop."""
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, row[0] = row[0], i
+        for j, wanted in enumerate(other, 1):
+            before, row[j] = (
+                row[j],
+                min(row[j] + 1, row[j - 1] + 1, before + (letter != wanted)),
+            )
+    return row[-1]
+
 
 Verdict = Literal["said", "contradicted", "omitted"]
 
@@ -61,7 +396,7 @@ def repeats(items: Sequence[Hashable]) -> int:
 
 
 def judge(
-    says: Sequence[Rule], against: Sequence[Rule], text: Text, asked: Text
+    says: Sequence[Rule], against: Sequence[Rule], text: WordsOf, asked: WordsOf
 ) -> Judged:
     """What a text does with a fact that `says` say, each alone, and `against` deny;
     `asked` is all that its writer was told."""
@@ -85,7 +420,7 @@ def judge(
     return Judged("omitted")
 
 
-def _other_value(rule: Rule, text: Text, asked: Text, said: bool) -> Span | None:
+def _other_value(rule: Rule, text: WordsOf, asked: WordsOf, said: bool) -> Span | None:
     """Where another value stands in the place of the right one."""
     answers = [element for element in rule.values if element.kind == "answer"]
     if answers:
@@ -109,7 +444,9 @@ def _other_value(rule: Rule, text: Text, asked: Text, said: bool) -> Span | None
     return None
 
 
-def _other_alone(element: Element, text: Text, asked: Text, said: bool) -> Span | None:
+def _other_alone(
+    element: Element, text: WordsOf, asked: WordsOf, said: bool
+) -> Span | None:
     """Where another value stands that is said of what was asked, and that the request
     does not name."""
     if element.kind == "number" or (said and element.kind not in _OVERRULES):

@@ -1,23 +1,41 @@
-"""Requests whose facts are known: a file of them, and what a text makes of one.
+"""Requests whose facts are known, from a file or of invented writers, and the texts
+that a pair writes for them.
 
-`everyday.toml` beside this file says how such a file looks; a JSON file holds the same
-names.
+`everyday.toml` beside this file shows the format; a JSON file holds the same names.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import threading
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks.content.judging import Judged, judge
-from benchmarks.content.matching import Text
-from benchmarks.content.rules import Rule, RuleError, rule_of
+from benchmarks.cache import Cache, code_id, key_of, sha256_of
+from benchmarks.content.judging import Judged, WordsOf, judge
+from benchmarks.content.rules import (
+    KINDS,
+    Rule,
+    RuleError,
+    rule_of,
+    value_of,
+    values,
+    words_of,
+)
+from benchmarks.pair import Pair
 from decoding_core.foreign_text import one_line
+from decoding_core.settings import MethodSettings
+from edge_app.evaluation.cases import History
+from edge_app.retrieval.context import PromptBuilder, Prompts, Searchable, find_passages
+from models.folders import state_folder
 from models.prompts import TASKS, Request
+from models.synthetic_writers.examples import texts_of_unseen_writer
+from models.synthetic_writers.synthetic import Piece
+from personal_store import Passage
 
 EVERYDAY = Path(__file__).with_name("everyday.toml")
 """A hundred requests in everyday words."""
@@ -59,7 +77,7 @@ class Asked:
     def judged(self, text: str) -> list[Judged]:
         """What a text makes of each fact. One word of it contradicts one fact: where
         it might contradict more, the first."""
-        found, known = Text(text), Text(self.told)
+        found, known = WordsOf(text), WordsOf(self.told)
         verdicts: list[Judged] = []
         for fact in self.facts:
             judged = judge(fact.says, fact.against, found, known)
@@ -180,3 +198,200 @@ def _table(
         if name not in entry:
             raise RequestsError(f"{where} has no '{name}'")
     return entry
+
+
+SAMPLE_HABITS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "email": {
+        "greeting": ("Hullo",),
+        "sign-off": (
+            "Yours in a hurry,",
+            "Love from the hill,",
+            "Yours, and not in any hurry,",
+        ),
+    },
+    "review": {"greeting": ("Came for",), "verdict": ("Would go again:",)},
+}
+"""The ways of the sample's writer, by task, each in all its forms; what is called a
+greeting stands first in a text. edge_app/sample/README.md describes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A request and whose history it is written with."""
+
+    asked: Asked
+    history: Searchable
+    habits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By kind, what of it a text may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What was written for a request."""
+
+    text: str
+    tokens: int
+    drafted: int
+    accepted: int
+    ended: str
+
+
+class ContentWriter:
+    """Writes requests with both models in this process; what was written once is
+    kept."""
+
+    def __init__(
+        self,
+        specialist: Path,
+        generalist: Path,
+        threads: int,
+        stop: threading.Event,
+        *,
+        folder: Path | None = None,
+        fresh: bool = False,
+        keeps: bool = True,
+    ) -> None:
+        """Load the models; `folder` holds what was written, where anything is kept.
+
+        Raises:
+            ModelError: one cannot be used.
+            InvalidSettingsError: nothing can be kept there.
+        """
+        self.models = {
+            role: sha256_of(path)
+            for role, path in (("specialist", specialist), ("generalist", generalist))
+        }
+        self.pair = Pair(specialist, generalist, threads, stop=stop)
+        self._cache: Cache | None = None
+        if keeps:
+            kept = folder or state_folder() / "bench"
+            path = kept / f"texts-{key_of(self.models)[:12]}.jsonl"
+            self._cache = Cache(path, fresh=fresh)
+
+    def prompts(self, task: Task, max_tokens: int, history: bool = True) -> Prompts:
+        """Both prompts of a request, with the texts that are found for it."""
+        model, request = self.pair.small, task.asked.request
+        builder = PromptBuilder(
+            model.vocabulary.tokenize, model.chat_template, self.pair.context_length
+        )
+        found = find_passages(task.history, request) if history else []
+        return builder.build(request, found, task.asked.notes, max_tokens)
+
+    def text(self, task: Task, settings: MethodSettings, max_tokens: int) -> Text:
+        """What a method writes, from the kept texts or anew.
+
+        Raises:
+            StoppedError: the person stopped.
+            ContextFullError: the request leaves no room for a text.
+        """
+        prompts = self.prompts(task, max_tokens)
+        depends = {
+            "models": self.models,
+            "code": code_id(),
+            "prompts": key_of(
+                {"public": prompts.public_ids, "private": prompts.private_ids}
+            ),
+            "settings": asdict(settings),
+            "max_tokens": max_tokens,
+        }
+        found: dict[str, Any] | None = None
+        if self._cache is not None:
+            found = self._cache.get(depends)
+        if found is None:
+            written = self.pair.write_from(prompts, settings, max_tokens)
+            numbers = written.statistics
+            found = asdict(
+                Text(
+                    written.text,
+                    len(written.token_ids),
+                    numbers.drafted,
+                    numbers.accepted,
+                    written.ended,
+                )
+            )
+            if self._cache is not None:
+                self._cache.put(depends, found)
+        return Text(**found)
+
+    def close(self) -> None:
+        """Free the models, and let the kept texts go."""
+        self.pair.close()
+        if self._cache is not None:
+            self._cache.close()
+
+
+_PAST = 6
+"""Texts of a writer that stand in the history."""
+_DROPPED = re.compile(r"(an?|the|my|your|our|his|her|their|i|we|you|he|she|they)\b")
+"""Words that a text may say otherwise, as it speaks of other people."""
+_WITHIN = ("date", "day", "money", "number")
+"""Values that are looked for within a longer name of a thing."""
+
+
+def unseen_tasks(count: int, seed: int) -> list[Task]:
+    """`count` requests, each by a writer of its own whose other texts are known."""
+    tasks: list[Task] = []
+    number = 0
+    while len(tasks) < count:
+        first, *past = texts_of_unseen_writer(1 + _PAST, 1_000 * seed + number)
+        number += 1
+        facts = facts_of(first)
+        if not facts:
+            continue
+        asked = Asked(f"writer-{number}", first.request, facts)
+        habits = {kind: (habit,) for kind, habit in first.habits.items()}
+        tasks.append(Task(asked, History.of(_passages(past)), habits))
+    return tasks
+
+
+def facts_of(piece: Piece) -> tuple[Fact, ...]:
+    """What the request of a text names and the text must name too."""
+    found = []
+    for thing in dict.fromkeys(piece.named):
+        bare = _DROPPED.sub("", thing).strip()
+        kinds = [kind for kind in KINDS if value_of(kind, bare) is not None]
+        if "number" in kinds:
+            # Of people, or of the clock.
+            kinds = [kind for kind in ("number", "time") if kind in kinds]
+        says = [rule_of(f"{{{kind} {bare}}}") for kind in kinds]
+        if not says and (words := _words(thing)):
+            says, kinds = [rule_of(" .. ".join(words))], ["thing"]
+        if says:
+            found.append(Fact(thing, kinds[0], (*says,)))
+    return tuple(found)
+
+
+def _words(thing: str) -> list[str]:
+    """The words of a thing as a rule has them, values in braces."""
+    words = words_of(thing)
+    held: dict[int, tuple[str, int]] = {}
+    for kind in _WITHIN:
+        for place, length, _ in values(kind, words):
+            held.setdefault(place, (kind, length))
+    rule, place = [], 0
+    while place < len(words):
+        kind, length = held.get(place, ("", 1))
+        said = " ".join(word.text for word in words[place : place + length])
+        place += length
+        if kind and value_of(kind, said) is not None:
+            rule.append(f"{{{kind} {said}}}")
+        elif said.isalnum() and not _DROPPED.fullmatch(said):
+            rule.append(said)
+    return rule
+
+
+def _passages(past: Sequence[Piece]) -> list[Passage]:
+    return [
+        Passage(
+            record_id=number,
+            kind=piece.request.task,
+            recipient=piece.request.recipient,
+            subject=piece.subject,
+            text=piece.text,
+            date=None,
+            score=0.0,
+            score_parts={},
+            source="invented",
+        )
+        for number, piece in enumerate(past, 1)
+    ]

@@ -1,22 +1,44 @@
-"""`specsteer lab bench load`: many texts at once on one server."""
+"""`specsteer lab bench load`: many texts at once, a flood, a long run."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import random
 import socket
+import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
+import httpx
 import numpy as np
 
-from benchmarks.load.devices import Text, percentile, write_all
-from benchmarks.load.household import Household, household
+from benchmarks.load.devices import (
+    Household,
+    Text,
+    flooding,
+    headers,
+    household,
+    opening,
+    percentile,
+    write,
+    write_all,
+)
 from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE
 from models.lazy_commands import Command
+
+FACTOR = 2.0
+"""Most that a flood may raise another user's p95, against a quiet server."""
+_BEGINS_SECONDS = 3.0
+"""After which a flood has reached all its parts."""
+_SAMPLE_SECONDS = 5.0
+_WARM_UP = 0.3
+"""Part of the samples that does not count: caches fill, the allocator settles."""
+FLAT = 0.05
+"""Growth over the rest that still counts as none, of what there was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +96,120 @@ def show(row: Row) -> str:
     )
 
 
+def flooded(home: Household, texts: int, rounds: int) -> tuple[float, list[str]]:
+    """How many times the p95 of one user's rounds is what it was, once another user
+    floods the server, and lines that say more."""
+    asyncio.run(write_all(home, [Text("quiet", rounds=5, seed=90)]))  # warms up
+    lines, p95 = [f"{'':10}{'first verdict':>14}{'p50':>9}{'p95':>9}"], []
+
+    def run(name: str, first_seed: int) -> None:
+        todo = [Text("quiet", rounds=rounds, seed=first_seed + n) for n in range(texts)]
+        times = asyncio.run(write_all(home, todo, at_once=False))
+        first = float(np.median([one.first for one in times]))
+        p95.append(percentile(times, 95))
+        shown = (first, percentile(times, 50), p95[-1])
+        first_ms, *others = (f"{1000 * one:6.0f} ms" for one in shown)
+        lines.append(f"{name:10}{first_ms:>14}{''.join(others)}")
+
+    run("quiet", 0)
+    with flooding(home) as counts:
+        time.sleep(_BEGINS_SECONDS)
+        run("flooded", 50)
+        memory = home.memory()
+    what = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    ratio = p95[1] / p95[0]
+    lines.append(f"p95 times {ratio:.2f}; the flood: {what}; {memory >> 20} MiB")
+    return ratio, lines
+
+
+@dataclass(frozen=True, slots=True)
+class Soaked:
+    """What a soak showed."""
+
+    seconds: float
+    texts: int
+    rounds: int
+    begins_mib: float
+    ends_mib: float
+    """Memory of the server on the line through the samples, after the warm-up."""
+    most_mib: float
+    descriptors: int
+    """Open when all devices had left."""
+
+    @property
+    def growth(self) -> float:
+        """From the first sample that counts to the last, as a part of the first."""
+        return self.ends_mib / self.begins_mib - 1
+
+    def in_words(self) -> str:
+        """All of it in one line."""
+        return (
+            f"{self.seconds / 60:.1f} minutes, {self.texts} texts, {self.rounds} "
+            f"rounds: {self.begins_mib:.1f} MiB at first, {self.ends_mib:.1f} at last "
+            f"({100 * self.growth:+.1f} %), {self.most_mib:.1f} at most; "
+            f"{self.descriptors} files open at the end"
+        )
+
+
+async def soaked(home: Household, seconds: float, devices: int) -> Soaked:
+    """Have devices write texts of all lengths, leave some of them in their midst, open
+    some in vain and break some connections, until the time is over."""
+    end, began = time.monotonic() + seconds, time.monotonic()
+    samples: list[tuple[float, float]] = []
+    texts = rounds = 0
+
+    async def sample() -> None:
+        while time.monotonic() < end:
+            await asyncio.sleep(_SAMPLE_SECONDS)
+            samples.append((time.monotonic() - began, home.memory() / (1 << 20)))
+
+    async def device(number: int) -> None:
+        nonlocal texts, rounds
+        choose = random.Random(number)
+        async with httpx.AsyncClient(
+            base_url=home.url, timeout=120, verify=False
+        ) as client:
+            while time.monotonic() < end:
+                text = Text(
+                    f"user {number % 3}",
+                    prompt=choose.randrange(20, 500),
+                    rounds=choose.randrange(2, 20),
+                    drafted=choose.randrange(1, 16),
+                    pause=choose.choice((0.0, 0.05, 0.5)),
+                    seed=choose.randrange(1 << 30),
+                )
+                texts += 1
+                if choose.random() < 0.2:  # opened in vain
+                    body = opening(home, text)
+                    await client.post(
+                        "/v1/sessions", json=body, headers=headers(text.user)
+                    )
+                elif choose.random() < 0.2:  # left in its midst
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(choose.uniform(0.1, 2)):
+                            await write(home, client, text)
+                else:
+                    times = await write(home, client, text)
+                    rounds += 1 + len(times.rounds)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(sample())
+        for number in range(devices):
+            group.create_task(device(number))
+    count = samples[int(_WARM_UP * len(samples)) :]
+    at, memory = np.array(count).T
+    slope, start = np.polyfit(at, memory, 1)
+    return Soaked(
+        time.monotonic() - began,
+        texts,
+        rounds,
+        float(start + slope * at[0]),
+        float(start + slope * at[-1]),
+        float(memory.max()),
+        home.descriptors(),
+    )
+
+
 @click.command("load", cls=Command)
 @click.option(
     "--texts",
@@ -114,6 +250,15 @@ def show(row: Row) -> str:
     show_default=True,
     help="Sockets that say nothing, beside the last text on --slots.",
 )
+@click.option(
+    "--flood", is_flag=True, help="Instead: one user writes while another floods."
+)
+@click.option(
+    "--soak",
+    type=click.FloatRange(0.5),
+    metavar="MINUTES",
+    help="Instead: six devices write so long; does the memory stay flat?",
+)
 @click.option("--json", "json_file", type=NEW_FILE, help="Also write the rows there.")
 def command(
     texts: tuple[int, ...],
@@ -122,6 +267,8 @@ def command(
     rounds: int,
     prompt: int,
     idle: int,
+    flood: bool,
+    soak: float | None,
     json_file: Path | None,
 ) -> None:
     """Many texts at once on one server, with the embedded pair.
@@ -131,7 +278,25 @@ def command(
     with one thread a model. First as many texts as --texts says, at once and, as a
     comparison, 16 of them one by one; then one text beside --idle sockets that say
     nothing; at last as many texts as --few-slots on so many, and four times as many.
+
+    The flood is 256 openings with prompts that fill the context, blocks, answers that
+    are not read and requests that never end, over and over, at low priority. The exit
+    status is 1 if the other user's p95 is more than twice that of a quiet server.
+
+    The devices of a soak are of three users; they leave some texts in their midst, or
+    only open them. The exit status is 1 if the server's memory grows by more than a
+    twentieth, on the line through the samples after the first third.
     """
+    if flood:
+        with household(few_slots) as home:
+            ratio, lines = flooded(home, 4, 2 * rounds)
+        click.echo("\n".join(lines))
+        sys.exit(ratio > FACTOR)
+    if soak:
+        with household(few_slots) as home:
+            found = asyncio.run(soaked(home, 60 * soak, devices=6))
+        click.echo(found.in_words())
+        sys.exit(found.growth > FLAT)
     rows: list[Row] = []
 
     def run(home: Household, count: int, room: int, *, at_once: bool = True) -> Row:

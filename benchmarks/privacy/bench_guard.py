@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED
-from benchmarks.privacy.secrets import Planted, planted
+from benchmarks.privacy.worlds import Planted, planted
 from decoding_core.foreign_text import one_line
 from edge_app.evaluation.cases import Case
 from edge_app.evaluation.table import aligned

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +27,8 @@ from models.folders import state_folder
 from models.lazy_commands import Command
 
 if TYPE_CHECKING:
-    from benchmarks.privacy.conditions import Condition
-    from benchmarks.privacy.figures import Row
-    from benchmarks.privacy.runner import Asked, Gain, Outcome
+    from benchmarks.privacy.device import Condition
+    from benchmarks.privacy.runner import Asked, Outcome, Row
     from benchmarks.privacy.worlds import Writer
 
 _STOPPED = 130
@@ -52,12 +49,6 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="COUNT",
     help="The same, and secrets, for rows that are no defence: other methods and "
     "strengths. As many.",
-)
-@click.option(
-    "--minutes",
-    type=click.FloatRange(0.0, min_open=True),
-    help="Begin no writer whom this time would hardly do; the rows say how many texts "
-    "they are of.",
 )
 @click.option(
     "--texts",
@@ -86,20 +77,6 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     default=12,
     show_default=True,
     help="Planted and asked around; 0: none.",
-)
-@click.option(
-    "--captures",
-    type=NONE_OR_MORE,
-    default=12,
-    show_default=True,
-    help="Texts on a watched line with TLS; 0: none.",
-)
-@click.option(
-    "--cadence",
-    type=click.FloatRange(1, 10_000),
-    default=250.0,
-    show_default=True,
-    help="Milliseconds between rounds, for a second watched line.",
 )
 @click.option(
     "--conditions",
@@ -152,10 +129,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="FILE",
     help="Write settings and figures there too.",
 )
-@click.option(
-    "--page", type=NEW_FILE, metavar="FILE", help="Write the tables as Markdown."
-)
-@click.option("--plots", type=_FOLDER, metavar="DIR", help="Draw the curves there.")
+@click.option("--markdown", is_flag=True, help="Print the tables in Markdown.")
 @click.option("--cache", type=_FOLDER, metavar="DIR", help="Where results are kept.")
 @click.option("--fresh", is_flag=True, help="Compute again what is kept.")
 def command(**options: Any) -> None:
@@ -165,38 +139,28 @@ def command(**options: Any) -> None:
     The attacker has every byte that was handed to the socket, and the weights of both
     models. It asks which of N histories wrote a text, whether a letter was among those
     that were read, which planted secrets can be read in what left, refused drafts
-    included, and, of a line with TLS alone, how long text, request and history are. A
-    row for each method and defence; docs/privacy.md says how to read it.
+    included. A row for each method and defence; docs/privacy.md says how to read it.
 
     Each result is kept at once, so a run that was stopped goes on when it is started
     again. The default takes some ten minutes on two cores; --count 30 makes intervals
-    small. Below the tables stands which limit becomes the default of the budget: the
-    largest that at least halves how many writers are found, while the texts keep 80 %
-    of what the history gives them.
+    small.
 
     \b
         specsteer lab bench privacy
-        specsteer lab bench privacy --count 30 --page docs/privacy-measured.md
-        specsteer lab bench privacy --minutes 20 --count 100 --others 2
+        specsteer lab bench privacy --count 30 --others 2
         specsteer lab bench privacy --data eval/ --histories 50 --secrets 0
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
-    from benchmarks.privacy import conditions
-    from benchmarks.privacy.device import WritingOptions
+    from benchmarks.cache import Cache, key_of, sha256_of
+    from benchmarks.privacy.device import WritingOptions, all_conditions, chosen
     from benchmarks.privacy.runner import Plan, Runner
-    from benchmarks.privacy.watching import watched
     from benchmarks.privacy.worlds import invented_writers, writers_of_files
-    from benchmarks.quality.cache import Cache, key_of, sha256_of
-    from benchmarks.quality.plots import check_extra
     from edge_app.commands.service_config import service_config
-    from models.running.settings import EngineSettings
 
-    if options["plots"] is not None:
-        check_extra()
     try:
-        rows, left_out = conditions.chosen(options["names"])
+        rows, left_out = chosen(options["names"])
     except KeyError as error:
-        every = ", ".join(f"'{one.name}'" for one in conditions.all_conditions())
+        every = ", ".join(f"'{one.name}'" for one in all_conditions())
         raise InvalidSettingsError(
             f"there is no condition {error}; there are {every}"
         ) from error
@@ -211,9 +175,7 @@ def command(**options: Any) -> None:
         writers = invented_writers(
             histories, options["letters"], texts, options["seed"]
         )
-    count, until = min(options["count"], len(writers)), None
-    if options["minutes"] is not None:
-        until = time.monotonic() + 60 * options["minutes"]
+    count = min(options["count"], len(writers))
 
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
@@ -235,13 +197,6 @@ def command(**options: Any) -> None:
         cache = opened.enter_context(closing(Cache(kept, fresh=options["fresh"])))
         runner = opened.enter_context(closing(Runner(models, cache, plan, stop)))
         try:
-            line = []
-            if options["captures"]:
-                engine = EngineSettings(threads=threads)
-                line = watched(
-                    *(models, engine, writing, options["captures"]),
-                    *(options["seed"], options["cadence"], stop),
-                )
             with Progress("planting secrets") as progress:
                 secrets = runner.secrets(
                     *(options["secrets"], rows, progress.show),
@@ -251,31 +206,25 @@ def command(**options: Any) -> None:
                 outcomes = runner.identified(
                     *(writers, count, rows, progress.show),
                     others=options["others"],
-                    until=until,
                 )
             count = len({one.writer for one in outcomes})
-            strengths = sorted({1.0, *(float(_strength(one)) for one in rows)})
-            gains = runner.gains(writers, count, strengths)
         except StoppedError:
             click.echo("stopped; the same command goes on from there", err=True)
             sys.exit(_STOPPED)
 
         from benchmarks.privacy import report
-        from benchmarks.privacy.figures import decide
         from edge_app.evaluation import as_json
 
         among = sorted({n for n in (10, 100) if n <= len(writers)} or {len(writers)})
         if len(writers) not in among:
             among.append(len(writers))
         figures = [
-            _row(one, outcomes, writers, gains, secrets, among, options["seed"])
+            _row(one, outcomes, writers, secrets, among, options["seed"])
             for one in rows
             if any(outcome.condition == one.name for outcome in outcomes)
         ]
-        decision = decide(figures, 100 if 100 in among else among[-1])
-        click.echo(report.plain(figures, among, line))
-        if decision is not None:
-            click.echo(f"\n{click.wrap_text(decision.sentence, 80)}")
+        form = report.markdown if options["markdown"] else report.plain
+        click.echo(form(figures, among))
         click.echo("\n" + click.wrap_text(report.LEGEND, 80), err=True)
         others = count if options["others"] is None else min(count, options["others"])
         about = {
@@ -285,38 +234,26 @@ def command(**options: Any) -> None:
             "writers": ", ".join(p.name for p in options["data"]) or "invented, unseen",
             "temperature, top-p": f"{writing.temperature:g}, {writing.top_p:g}",
             "seed": str(options["seed"]),
-            "secrets, captures": f"{options['secrets']}, {options['captures']}",
+            "secrets": str(options["secrets"]),
             **{role: f"`{sha[:12]}`" for role, sha in hashes.items()},
         }
         if options["json_file"] is not None:
             run: dict[str, Any] = {"about": about, "models": hashes}
-            run["decision"] = None if decision is None else asdict(decision)
-            body = report.document(figures, line, run)
+            body = report.document(figures, run)
             as_json.write(options["json_file"], body)
-        if options["page"] is not None:
-            words = report.page(figures, among, line, about, left_out, decision)
-            options["page"].write_text(words, encoding="utf-8")
-        if options["plots"] is not None:
-            files = report.draw(figures, among, options["plots"])
-            click.echo(f"{len(files)} pictures in {options['plots']}", err=True)
-
-
-def _strength(condition: Condition) -> float:
-    return float(condition.method.get("strength", 1.0))
 
 
 def _row(
     condition: Condition,
     outcomes: Sequence[Outcome],
     writers: Sequence[Writer],
-    gains: Sequence[Gain],
     secrets: Sequence[Asked],
     among: Sequence[int],
     seed: int,
 ) -> Row:
     """The figures of one condition, of its own texts."""
     from benchmarks.content.judging import shows
-    from benchmarks.privacy.figures import gain_kept, row_of
+    from benchmarks.privacy.runner import row_of
 
     own = [one for one in outcomes if one.condition == condition.name]
     showed, had = np.zeros(len(own)), np.zeros(len(own))
@@ -324,20 +261,10 @@ def _row(
         habits = writers[one.writer].tasks[one.task].habits
         had[number] = len(habits)
         showed[number] = sum(shows(one.text.text, *habit) for habit in habits)
-    # Known for T alone, with S as it is or the base in its place.
-    known = set(condition.method) <= {"strength"}
-    known &= set(condition.defences) <= {"guard", "privacy_budget"}
-    gain = None
-    if gains and known:
-        limit = None if condition.bound is None else condition.bound.text
-        guarded = condition.defences.get("guard", "off") != "off"
-        gain = gain_kept(gains, limit, _strength(condition), guarded=guarded)
-        gain = gain if condition.use_history else 0.0
     return row_of(
         condition.name,
         own,
         among=among,
-        gain=gain,
         habits=(showed, had),
         secrets=[one for one in secrets if one.condition == condition.name],
         seed=seed,

@@ -1,55 +1,36 @@
-"""The runs of the attack: texts are written, then every guess is read beside them, each
-result kept as soon as it is there."""
+"""The runs of the attack, each result kept as soon as it is there, and the figures that
+follow.
+
+N candidate histories, E departures of a writer's texts, W writers.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field
-from functools import cache
+from dataclasses import asdict, dataclass
+from math import comb
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from benchmarks.privacy.attack import Attacker, Bound, PublicView
-from benchmarks.privacy.conditions import Condition
-from benchmarks.privacy.device import Device, Text, WritingOptions
-from benchmarks.privacy.secrets import Planted, planted, shown_in
-from benchmarks.privacy.seen import Seen, seen_in
-from benchmarks.privacy.worlds import Task, Writer
-from benchmarks.quality.cache import Cache, sha256_of, versions
+from benchmarks.cache import Cache, code_id, sha256_of, versions
+from benchmarks.intervals import wilson
+from benchmarks.privacy.attack import Attacker, Bound, PublicView, Seen, seen_in
+from benchmarks.privacy.device import Condition, Device, Text, WritingOptions
+from benchmarks.privacy.worlds import Planted, Task, Writer, planted, shown_in
 from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.sampling import Floats
-from edge_app.evaluation.likelihood import Readers, read
-from edge_app.privacy.guard.gate import GuardGate
-from edge_app.privacy.guard.history import index_of
+from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES, Estimate, Resamples
 from edge_app.retrieval.context import PromptBuilder, find_passages
 from models.running.settings import EngineSettings
 from personal_store import Passage
 
-_ROOT = Path(__file__).parents[2]
-_DECIDES = (
-    "benchmarks/privacy/*.py",
-    "decoding_core/**/*.py",
-    "edge_app/decoding/*.py",
-    "edge_app/privacy/**/*.py",
-    "edge_app/retrieval/*.py",
-    "edge_app/service/*.py",
-    "models/engines/llama_cpp.py",
-    "models/synthetic_writers/*",
-)
-"""All that a text and what is read from it depend on."""
-_SHOWS = (
-    *("figures.py", "report.py", "bench_privacy.py", "bench_guard.py"),
-    "watching.py",
-)
-"""Of this folder, what only shows results or measures something else."""
 _OTHERS = 5
 """Letters of the same writer that were not read, and of another writer, that are tried
 for each text beside those that were read."""
@@ -91,19 +72,6 @@ class Outcome:
     """(N, E): for each candidate history, of each departure; the writer's own is in the
     row that has the number of the writer."""
     guesses: tuple[Guess, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """What the text that was really written costs, in nats a token that was read."""
-
-    base: tuple[float, ...]
-    specialist: tuple[float, ...]
-    generalist: tuple[float, ...]
-    steered: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """By strength."""
-    held: tuple[bool, ...] = ()
-    """Which tokens the guard would hold back: these are the specialist's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,23 +139,18 @@ class Runner:
         progress: Callable[[int, int], None],
         *,
         others: int | None = None,
-        until: float | None = None,
     ) -> list[Outcome]:
         """What each condition gave for the texts of the first `targets` writers, read
         beside the histories of all; those that are no defence for the first `others`
-        alone. No writer is begun that would hardly be done `until` then, on the clock
-        of `time.monotonic`.
+        alone.
 
         Raises:
             StoppedError: the person stopped; what was done is kept.
         """
         found: list[Outcome] = []
         total = sum(len(one.tasks) for one in writers[:targets]) * len(writers)
-        done, longest = 0, 0.0
+        done = 0
         for number, writer in enumerate(writers[:targets]):
-            began = time.monotonic()
-            if until is not None and number and began + longest > until:
-                break
             some = [
                 one
                 for one in conditions
@@ -217,29 +180,6 @@ class Runner:
                             guesses.get(name, ()),
                         )
                     )
-            longest = max(longest, time.monotonic() - began)
-        return found
-
-    def gains(
-        self, writers: Sequence[Writer], targets: int, strengths: Sequence[float]
-    ) -> list[Gain]:
-        """What the true texts cost under all models, a writer's texts one after the
-        other; those without a true text are left out."""
-        found = []
-        for number, writer in enumerate(writers[:targets]):
-            for place, task in enumerate(writer.tasks):
-                if not task.text:
-                    continue
-                depends = self._depends("gain", writer, task, place)
-                depends |= {"strengths": list(strengths)}
-
-                def compute(
-                    writer: Writer = writer, task: Task = task
-                ) -> dict[str, Any]:
-                    return self._gain(writer, task, strengths)
-
-                found.append(Gain(**self._result(depends, compute)))
-            del number
         return found
 
     def secrets(
@@ -398,44 +338,6 @@ class Runner:
             found = {name: np.zeros(len(v.departures)) for name, v in views.items()}
         return {name: [round(float(x), 4) for x in row] for name, row in found.items()}
 
-    def _gain(
-        self, writer: Writer, task: Task, strengths: Sequence[float]
-    ) -> dict[str, Any]:
-        attacker, most = self.attacker, self._plan.options.max_tokens
-        passages = find_passages(writer.history(), task.request)
-        prompts = self._builder().build(task.request, passages, "", most)
-        ids = attacker.model.vocabulary.tokenize(task.text)[:most]
-        readers = Readers(
-            attacker.base,
-            attacker.guess,
-            attacker.large,
-            prompts.public_ids,
-            prompts.private_ids,
-        )
-        opinions = read(readers, ids, strengths, ())
-        index = index_of(
-            [f"{p.recipient}\n\n{p.subject}\n\n{p.text}" for p in passages],
-            f"{task.request.recipient}\n{task.request.text}",
-            correspondents=[(p.recipient, "") for p in writer.letters],
-            own=[p.text for p in writer.letters],
-        )
-        gate = GuardGate(index, attacker.model.vocabulary)
-        held: list[bool] = []
-        while len(held) < len(ids):
-            piece = gate.next(ids, len(held), final=True)
-            assert piece is not None  # of a text that has ended all is clear
-            held += [piece.held is not None] * piece.length
-        return {
-            "held": held[: len(ids)],
-            "base": opinions.base.round(5).tolist(),
-            "specialist": opinions.specialist.round(5).tolist(),
-            "generalist": opinions.generalist.round(5).tolist(),
-            "steered": {
-                f"{strength:g}": costs.round(5).tolist()
-                for strength, costs in zip(strengths, opinions.steered, strict=True)
-            },
-        }
-
     def _builder(self) -> PromptBuilder:
         model, attacker = self.attacker.model, self.attacker
         length = attacker.guess.slots.context_length
@@ -478,13 +380,183 @@ def _hash(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
-@cache
-def code_id() -> str:
-    """Hash of the code that decides what is written and what is read from it."""
-    sha = hashlib.sha256()
-    files = {file for glob in _DECIDES for file in _ROOT.glob(glob) if file.is_file()}
-    for path in sorted(files):
-        if path.parent.name == "privacy" and path.name in _SHOWS:
-            continue
-        sha.update(str(path.relative_to(_ROOT)).encode() + path.read_bytes())
-    return sha.hexdigest()[:16]
+GRID = (5, 10, 25, 50, 100, 200)
+"""Tokens sent, at which the curve is told."""
+FALSE_POSITIVES = 0.01
+_TIED = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The share of writers that were found among so many histories."""
+
+    among: int
+    tokens: int
+    share: Estimate
+    reached: int
+    """Writers whose texts were so long; of the others all that there was counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """How well letters that were read are told from others."""
+
+    against: str
+    """`unread` letters of the same writer, or those of an `other`."""
+    auc: Estimate
+    """Chance that a letter that was read has more evidence than one that was not."""
+    tpr: float
+    """Share of those read that are found where one in a hundred of the others is."""
+    letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One condition."""
+
+    condition: str
+    texts: int
+    found: tuple[Found, ...]
+    evidence: Estimate
+    """Nats a departure for the writer's own history, against none."""
+    nats: float
+    """The same in a text."""
+    acceptance: Estimate
+    sent: float
+    """Tokens that left, for each token of the text."""
+    habits: Estimate | None
+    memberships: tuple[Membership, ...]
+    secrets: dict[str, float]
+    """Share of the planted secrets: that left, in refused drafts alone, in the text."""
+
+
+def chance_of_first(above: float, tied: float, others: int, among: int) -> float:
+    """The chance that the true history has the most evidence among `among` histories
+    drawn with it from all, of whose `others` so many have more and so many as much; of
+    equals one is drawn."""
+    most = among - 1
+    if most >= others:
+        return 0.0 if above else 1.0 / (1.0 + tied)
+    total, below = comb(others, most), others - int(above) - int(tied)
+    share = 0.0
+    for equal in range(int(tied) + 1):
+        if most - equal >= 0:
+            ways = comb(int(tied), equal) * comb(below, most - equal)
+            share += ways / total / (equal + 1)
+    return share
+
+
+def running(outcomes: Sequence[Outcome]) -> Floats:
+    """Evidence (N, E) of a writer's texts one after the other, summed up to each
+    departure."""
+    rows = [outcome.evidence for outcome in outcomes]
+    return np.cumsum(np.concatenate(rows, axis=1), axis=1)
+
+
+def found_at(sums: Floats, own: int, tokens: int, among: int) -> float:
+    """The chance that the writer is found by the first `tokens` departures."""
+    if sums.shape[1] == 0:
+        return 1.0 / among
+    column = sums[:, min(tokens, sums.shape[1]) - 1]
+    others = np.delete(column, own)
+    above = int((others > column[own] + _TIED).sum())
+    tied = int((abs(others - column[own]) <= _TIED).sum())
+    return chance_of_first(above, tied, len(others), among)
+
+
+def auc(positive: Floats, negative: Floats) -> float:
+    """Chance that one of the positive (P,) is larger than one of the negative (Q,)."""
+    below = np.sort(negative)
+    left = np.searchsorted(below, positive, "left")
+    right = np.searchsorted(below, positive, "right")
+    return float((left + right).sum() / (2 * len(positive) * len(negative)))
+
+
+def membership(
+    outcomes: Sequence[Outcome], against: str, seed: int
+) -> Membership | None:
+    """How well letters are told apart, over all texts; None where none were tried."""
+    writers = sorted({one.writer for one in outcomes})
+    scores = {
+        writer: tuple(
+            np.array(
+                [
+                    guess.score
+                    for one in outcomes
+                    if one.writer == writer
+                    for guess in one.guesses
+                    if guess.kind == kind
+                ]
+            )
+            for kind in ("read", against)
+        )
+        for writer in writers
+    }
+    positive = np.concatenate([pair[0] for pair in scores.values()])
+    negative = np.concatenate([pair[1] for pair in scores.values()])
+    if not len(positive) or not len(negative):
+        return None
+    limit = np.quantile(negative, 1 - FALSE_POSITIVES, method="higher")
+    tpr = float((positive > limit).mean())
+    estimate = Estimate(auc(positive, negative))
+    if len(writers) > 1:
+        rng, drawn = np.random.default_rng(seed), []
+        for _ in range(RESAMPLES // 10):
+            chosen = rng.choice(writers, len(writers))
+            parts = [np.concatenate([scores[w][i] for w in chosen]) for i in (0, 1)]
+            if len(parts[0]) and len(parts[1]):
+                drawn.append(auc(*parts))
+        tail = (1 - LEVEL) / 2
+        low, high = np.quantile(drawn, [tail, 1 - tail])
+        estimate = Estimate(estimate.value, float(low), float(high))
+    return Membership(against, estimate, tpr, len(positive))
+
+
+def row_of(
+    condition: str,
+    outcomes: Sequence[Outcome],
+    *,
+    among: Sequence[int],
+    habits: tuple[Floats, Floats],
+    secrets: Sequence[Asked],
+    seed: int,
+) -> Row:
+    """The figures of one condition; `habits` are those that each text showed and had
+    to show."""
+    writers = sorted({one.writer for one in outcomes})
+    of_writer = {w: [one for one in outcomes if one.writer == w] for w in writers}
+    sums = {w: running(some) for w, some in of_writer.items()}
+    found = []
+    for count in among:
+        for tokens in GRID:
+            shares = [found_at(sums[w], w, tokens, count) for w in writers]
+            reached = sum(sums[w].shape[1] >= tokens for w in writers)
+            # All or none of few writers: a resample of them would claim certainty.
+            near = wilson(sum(shares), len(writers))
+            share = Estimate(near.value, near.low, near.high)
+            found.append(Found(count, tokens, share, reached))
+    by_text = Resamples([one.writer for one in outcomes], seed)
+    own = [float(one.evidence[one.writer].sum()) for one in outcomes]
+    counted = [one.evidence.shape[1] for one in outcomes]
+    drafted = np.array([float(one.text.drafted) for one in outcomes])
+    accepted = np.array([float(one.text.accepted) for one in outcomes])
+    tokens_written = sum(one.text.tokens for one in outcomes)
+    showed, had = habits
+    kinds = {
+        "left": [one.sent for one in secrets],
+        "refused": [one.refused_only for one in secrets],
+        "text": [one.written for one in secrets],
+    }
+    memberships = [membership(outcomes, kind, seed) for kind in ("unread", "other")]
+    return Row(
+        condition,
+        len(outcomes),
+        tuple(found),
+        by_text.ratio(np.array(own), np.maximum(np.array(counted, float), 1e-9)),
+        float(np.mean(own)),
+        by_text.ratio(accepted, np.maximum(drafted, 1e-9)),
+        sum(one.sent for one in outcomes) / max(tokens_written, 1),
+        by_text.ratio(showed, had) if had.sum() else None,
+        tuple(one for one in memberships if one is not None),
+        {name: float(np.mean(hits)) for name, hits in kinds.items() if hits},
+    )

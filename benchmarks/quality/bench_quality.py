@@ -22,8 +22,7 @@ from models.folders import state_folder
 from models.lazy_commands import Command
 
 if TYPE_CHECKING:
-    from benchmarks.quality.lab import Lab
-    from benchmarks.quality.runner import Result, Runner
+    from benchmarks.quality.writing import Lab, Result, Runner
 
 _STOPPED = 130
 _FILE = click.Path(path_type=Path)
@@ -147,20 +146,6 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="Past texts in the private prompt.",
 )
-@click.option(
-    "--preference",
-    "wishes",
-    default="concise,creative,uplifting,verbose",
-    show_default=True,
-    metavar="WORDS",
-    help="What answers to a preference set should be.",
-)
-@click.option(
-    "--scorer",
-    metavar="MODULE:FUNCTION",
-    help="Your own judge of texts; a column more.",
-)
-@click.option("--socket", is_flag=True, help="Ask a server over a real socket.")
 @click.option("--threads", type=click.IntRange(1), help="Of each model.")
 @click.option("--specialist", type=_FILE, help="A GGUF file.")
 @click.option("--generalist", type=_FILE, help="A GGUF file.")
@@ -172,7 +157,6 @@ _FILE = click.Path(path_type=Path)
     metavar="FILE",
     help="Write all settings and figures there too.",
 )
-@click.option("--plots", type=_FILE, metavar="DIR", help="Draw sweeps there.")
 @click.option("--cache", type=_FILE, metavar="DIR", help="Where results are kept.")
 @click.option("--fresh", is_flag=True, help="Compute again what is kept.")
 def command(**options: Any) -> None:
@@ -182,37 +166,34 @@ def command(**options: Any) -> None:
     kept, speed, bytes, and nats of the true text; for the tasks of LaMP that have a
     label or a rating, accuracy, F1, MAE and RMSE.
 
-    PATH holds LaMP, LongLaMP, CoGenesis, a preference set, or histories as 'specsteer
-    lab evaluate' reads them; docs/bench.md describes them. Each result is kept at once,
-    so a run that was stopped or killed goes on when it is started again.
+    PATH holds LaMP, LongLaMP, or histories as 'specsteer lab evaluate' reads them;
+    docs/bench.md describes them. Each result is kept at once, so a run that was stopped
+    or killed goes on when it is started again.
 
     \b
         specsteer lab bench quality --data eval/ --users 5 --max-tokens 200
         specsteer lab bench quality --data dev.json --methods steering,generalist
         specsteer lab bench quality --data eval/ --methods steering \\
-            --threshold 1,0.5,0.1,0.01,auto --plots plots/
+            --threshold 1,0.5,0.1,0.01,auto
         specsteer lab bench quality --data eval/ --methods costeer \\
             --costeer-steps 1,2,5,10,20,50,100
         specsteer lab bench quality --data eval/ --methods specialist,steering \\
             --personalisation bm25,noise,profile
     """
     # llama.cpp takes 0.2 s to load, which --help does without: hence the imports here.
-    from benchmarks.quality import metrics, plots, sweep
-    from benchmarks.quality.cache import Cache, key_of
-    from benchmarks.quality.lab import How, Lab
-    from benchmarks.quality.runner import Runner
+    from benchmarks.cache import Cache, key_of
+    from benchmarks.quality import arms, writing
     from benchmarks.quality.sets import read_sets
+    from benchmarks.quality.writing import How, Lab, Runner
     from edge_app.commands.service_config import service_config
 
-    metrics.check_extra()
-    if options["plots"] is not None:
-        plots.check_extra()
+    writing.check_extra()
     file = options["json_file"]
     if file is not None and not file.parent.is_dir():
         raise InvalidSettingsError(f"there is no folder {file.parent} for {file.name}")
 
-    arms = sweep.arms(
-        sweep.names(options["methods"]),
+    chosen = arms.arms(
+        arms.names(options["methods"]),
         MethodSettings(
             temperature=options["temperature"],
             top_p=options["top_p"],
@@ -228,12 +209,11 @@ def command(**options: Any) -> None:
             for word in _words("threshold", options)
         ],
         [_number("strength", word) for word in _words("strength", options)],
-        may_refuse=options["methods"].strip() == sweep.ALL,
+        may_refuse=options["methods"].strip() == arms.ALL,
         steps=[int(_number("costeer-steps", w)) for w in _words("steps", options)],
-        histories=sweep.histories(options["histories"], options["reranker"]),
+        histories=arms.histories(options["histories"], options["reranker"]),
     )
-    wishes = [word.strip() for word in options["wishes"].split(",") if word.strip()]
-    queries = read_sets(options["data"], options["users"], options["queries"], wishes)
+    queries = read_sets(options["data"], options["users"], options["queries"])
 
     with ExitStack() as opened:
         stop = opened.enter_context(stoppable())
@@ -247,19 +227,15 @@ def command(**options: Any) -> None:
             max_tokens=options["max_tokens"],
             passages=options["passages"],
             threads=options["threads"] or found.engine.thread_count,
-            socket=options["socket"],
             seed=options["seed"],
         )
         models = {"specialist": found.specialist, "generalist": found.generalist}
         reranker = options["reranker"]
         lab = opened.enter_context(closing(Lab(models, how, stop, reranker)))
-        scorer = None
-        if options["scorer"]:
-            scorer = metrics.find_scorer(options["scorer"])
         folder = options["cache"] or state_folder() / "bench"
         kept = folder / f"quality-{key_of(lab.hashes)[:12]}.jsonl"
         cache = opened.enter_context(closing(Cache(kept, fresh=options["fresh"])))
-        runner = Runner(lab, cache, arms, scorer)
+        runner = Runner(lab, cache, chosen)
 
         results: list[Result] = []
         stopped = False
@@ -273,7 +249,7 @@ def command(**options: Any) -> None:
             _show(results, runner, lab, options)
             return
     click.echo(
-        f"stopped after {len(results)} of {len(queries) * len(arms)} texts; they are "
+        f"stopped after {len(results)} of {len(queries) * len(chosen)} texts; they are "
         "kept: the same command goes on from there",
         err=True,
     )
@@ -295,8 +271,8 @@ def _number(name: str, word: str) -> float:
 def _show(
     results: list[Result], runner: Runner, lab: Lab, options: dict[str, Any]
 ) -> None:
-    from benchmarks.quality import plots, report
-    from benchmarks.quality.summary import rows_of
+    from benchmarks.quality import report
+    from benchmarks.quality.report import rows_of
     from edge_app.evaluation import as_json
 
     if runner.crowded:
@@ -312,13 +288,10 @@ def _show(
     for sentence in [*report.refusals(rows), report.LEGEND]:
         click.echo("\n" + click.wrap_text(sentence, 80), err=True)
     if options["json_file"] is not None:
-        left = {"json_file", "plots", "cache", "markdown", "fresh"}
+        left = {"json_file", "cache", "markdown", "fresh"}
         left |= {"specialist", "generalist", "reranker"}
         asked = {name: value for name, value in options.items() if name not in left}
         asked["data"] = [str(path) for path in options["data"]]
         asked["queries left out"] = runner.crowded
         body = report.document(rows, results, lab, asked)
         as_json.write(options["json_file"], body)
-    if options["plots"] is not None:
-        files = plots.draw(rows, options["plots"])
-        click.echo(f"{len(files)} pictures in {options['plots']}", err=True)

@@ -1,4 +1,4 @@
-"""The results of a run, as a table and as one JSON object."""
+"""From texts to a row of figures for each set and arm, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -6,15 +6,119 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.quality.cache import code_id, versions
-from benchmarks.quality.lab import Lab
-from benchmarks.quality.runner import Result
-from benchmarks.quality.summary import Row
+import numpy as np
+
+from benchmarks.cache import code_id, versions
+from benchmarks.quality.arms import Arm
+from benchmarks.quality.writing import Lab, Result
 from decoding_core.foreign_text import one_line
+from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
-from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES
+from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES, Estimate, Resamples
 from edge_app.evaluation.table import Rows, aligned
 from edge_app.retrieval.personalisation import USUAL
+
+Pair = tuple[float, float]
+"""What a text adds above and below the line of a figure."""
+
+_FIGURES = (
+    *("rouge1", "rougeL", "meteor", "accuracy", "mae", "squared"),
+    *("tokens", "kept", "speed", "bytes", "nats"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of one arm on one set; a figure that makes no sense is missing."""
+
+    dataset: str
+    arm: Arm
+    texts: int
+    users: int
+    figures: dict[str, Estimate]
+
+
+def rows_of(results: Sequence[Result], seed: int) -> list[Row]:
+    """A row for each set and arm, sets and arms in the order in which they came."""
+    groups: dict[tuple[str, Arm], list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.query.dataset, result.arm), []).append(result)
+    order = list(dict.fromkeys(dataset for dataset, _ in groups))
+    rows = []
+    for (dataset, arm), found in groups.items():
+        parts = [_parts(one) for one in found]
+        figures = {}
+        for name in _FIGURES:
+            usable = [
+                (part[name], one.query.user)
+                for part, one in zip(parts, found, strict=True)
+                if name in part and part[name][1]
+            ]
+            if usable:
+                above, below = np.array([pair for pair, _ in usable], float).T
+                draws = Resamples([user for _, user in usable], seed)
+                figures[name] = draws.ratio(above, below)
+        if squared := figures.pop("squared", None):
+            low, high = (
+                None if end is None else float(np.sqrt(end))
+                for end in (squared.low, squared.high)
+            )
+            figures["rmse"] = Estimate(float(np.sqrt(squared.value)), low, high)
+        if "accuracy" in figures:
+            figures["f1"] = _f1(found, seed)
+        users = {one.query.user for one in found}
+        rows.append(Row(dataset, arm, len(found), len(users), figures))
+    return sorted(rows, key=lambda row: order.index(row.dataset))
+
+
+def macro_f1(
+    true: Sequence[str], given: Sequence[str], labels: Sequence[str], weights: Floats
+) -> Floats:
+    """F1 (R,) averaged over labels, from answers (n,) that count with weights (R, n).
+    A label that nobody has or gives counts 0, as in LaMP."""
+    total = np.zeros(len(weights))
+    for label in labels:
+        is_true = np.array([one == label for one in true], float)
+        is_given = np.array([one == label for one in given], float)
+        both = weights @ (is_true * is_given)
+        either = weights @ (is_true + is_given)
+        total += np.divide(2 * both, either, out=np.zeros_like(both), where=either > 0)
+    return np.asarray(total / max(len(labels), 1))
+
+
+def _f1(found: Sequence[Result], seed: int) -> Estimate:
+    answers = [(one, one.outcome) for one in found if one.outcome is not None]
+    true = [one.query.text.strip() for one, _ in answers]
+    given = [outcome.text.strip() for _, outcome in answers]
+    listed = [label for one, _ in answers for label in one.query.labels]
+    labels = list(dict.fromkeys(listed or true))
+    (value,) = macro_f1(true, given, labels, np.ones((1, len(true))))
+    draws = Resamples([one.query.user for one, _ in answers], seed)
+    if draws.weights is None:
+        return Estimate(float(value))
+    drawn = macro_f1(true, given, labels, draws.weights.astype(float))
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return Estimate(float(value), float(low), float(high))
+
+
+def _parts(one: Result) -> dict[str, Pair]:
+    """What a text adds to each figure that it has."""
+    parts: dict[str, Pair] = {}
+    if one.outcome is not None:
+        outcome = one.outcome
+        parts = {name: (score, 1.0) for name, score in outcome.scores.items()}
+        if "error" in outcome.scores:
+            error = outcome.scores["error"]
+            parts |= {"mae": (error, 1.0), "squared": (error**2, 1.0)}
+        parts["tokens"] = outcome.tokens, 1.0
+        parts["kept"] = outcome.accepted, outcome.drafted
+        parts["speed"] = outcome.tokens, outcome.seconds
+        parts["bytes"] = outcome.up + outcome.down, outcome.tokens
+    if one.nats is not None:
+        parts["nats"] = one.nats, one.size
+    return parts
+
 
 Object = dict[str, Any]
 
@@ -45,7 +149,6 @@ COLUMNS = (
     Column("f1", "F1", 1.0, 3),
     Column("mae", "MAE", 1.0, 3),
     Column("rmse", "RMSE", 1.0, 3),
-    Column("score", "score", 1.0, 3),
     Column("tokens", "tokens", 1.0, 1),
     Column("kept", "kept", 100.0, 1),
     Column("speed", "tok/s", 1.0, 1),
@@ -154,7 +257,6 @@ def document(
                 "steps": one.arm.steps,
                 "history": one.arm.history,
                 **outcome,
-                "score": one.score,
                 "nats": one.nats,
                 "bytes": one.size,
             }

@@ -11,17 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-from platformdirs import user_cache_path
 
 from benchmarks.options import AT_LEAST_ONE, NEW_FILE, NONE_OR_MORE, TEMPERATURE
 from benchmarks.speed import report
-from benchmarks.speed.figures import Cell, Row, Unloaded, row_of, unloaded
-from benchmarks.speed.one_text import Device, Text
-from benchmarks.speed.rig.engines import Pace
-from benchmarks.speed.rig.random_gguf import RANDOM_MODELS, random_model_file
-from benchmarks.speed.rig.relay import measured_trip, relayed
-from benchmarks.speed.rig.serving import Paces, PairOrder, serving
-from benchmarks.speed.rig.trace import SMALLEST_VOCABULARY, Trace
+from benchmarks.speed.one_text import (
+    Cell,
+    Device,
+    Row,
+    Text,
+    Unloaded,
+    row_of,
+    unloaded,
+)
+from benchmarks.speed.serving import Paces, PairOrder, measured_trip, relayed, serving
+from benchmarks.speed.traced import SMALLEST_VOCABULARY, Pace, Trace
 from decoding_core.errors import DecodingError, EngineError
 from decoding_core.messages import DRAFT_LIMIT
 from decoding_core.methods import build
@@ -34,10 +37,9 @@ from edge_app.sample import make_ready
 from models.files import locate
 from models.lazy_commands import Command
 from models.prompts import Request
-from models.running.settings import usable_cores
 from personal_store import Store
 
-KINDS = ("embedded", "random", "paced")
+KINDS = ("embedded", "paced")
 METHODS = (
     *("generalist", "speculative", "costeer", "lightcosteer"),
     *("steering", "lossless", "coupled"),
@@ -213,41 +215,28 @@ class Contestant:
     type=AT_LEAST_ONE,
     default=300,
     show_default=True,
-    help="Paced, random: tokens of the public prompt.",
+    help="Paced: tokens of the public prompt.",
 )
 @click.option(
     "--history",
     type=NONE_OR_MORE,
     default=650,
     show_default=True,
-    help="Paced, random: tokens that the specialist alone reads.",
-)
-@click.option(
-    "--small",
-    type=click.Choice(sorted(RANDOM_MODELS)),
-    default="0.6B",
-    show_default=True,
-    help="Random: shape of the specialist.",
-)
-@click.option(
-    "--large",
-    type=click.Choice(sorted(RANDOM_MODELS)),
-    default="4B",
-    show_default=True,
-    help="Random: shape of the generalist.",
-)
-@click.option(
-    "--cache",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the files of random weights; default: the user's cache.",
+    help="Paced: tokens that the specialist alone reads.",
 )
 @click.option(
     "--threads",
     type=AT_LEAST_ONE,
-    help="Of the specialist; default: 1 embedded, every core with random weights.",
+    default=1,
+    show_default=True,
+    help="Of the specialist.",
 )
 @click.option(
-    "--server-threads", type=AT_LEAST_ONE, help="Of each model of the server; as above."
+    "--server-threads",
+    type=AT_LEAST_ONE,
+    default=1,
+    show_default=True,
+    help="Of each model of the server.",
 )
 @click.option(
     "--temperature",
@@ -264,26 +253,18 @@ class Contestant:
     metavar="FILE",
     help="Write all figures there too.",
 )
-@click.option(
-    "--plots",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Draw them there, as .svg and .png.",
-)
 def command(**options: Any) -> None:
     """How fast each method writes, at each round trip.
 
     A device and a server, two processes and a real socket, with a relay between them
-    that adds the round trip. The engines are of three kinds, and the table names them:
-    the embedded pair; random weights in the shapes of Qwen3, whose kernels are real and
-    whose acceptance is that of a trace; and paced ones, which wait as long as those of
-    a GPU would take. A trace says of each token whether it is kept, and is the same for
+    that adds the round trip. The engines are of two kinds, and the table names them:
+    the embedded pair, and paced ones, which wait as long as those of a GPU would take.
+    A trace says of each token of a paced pair whether it is kept, and is the same for
     every method.
 
     \b
         specsteer lab bench speed --quick
-        specsteer lab bench speed --engines paced --json speed.json --plots plots/
-        specsteer lab bench speed --engines random --tokens 40 --trips 0,60
+        specsteer lab bench speed --engines paced --json speed.json
     """
     usual = {**_USUAL, **(_QUICK if options["quick"] else {})}
     options |= {name: usual[name] for name in usual if options[name] is None}
@@ -309,9 +290,7 @@ def run(options: Mapping[str, Any]) -> None:
     ]
     pairs: list[Pair] = []
     for kind in kinds:
-        pairs += {"embedded": embedded, "random": random, "paced": paced}[kind](
-            options, acceptance
-        )
+        pairs += {"embedded": embedded, "paced": paced}[kind](options, acceptance)
 
     rows: list[Row] = []
     alone: dict[str, Unloaded] = {}
@@ -375,8 +354,6 @@ def run(options: Mapping[str, Any]) -> None:
     if options["target"]:
         body = report.as_json(rows, alone, about)
         options["target"].write_text(json.dumps(body, indent=1) + "\n", "utf-8")
-    if options["plots"]:
-        report.plot(rows, options["plots"])
 
 
 def contestants(
@@ -460,33 +437,13 @@ def embedded(options: Mapping[str, Any], acceptance: Sequence[float]) -> list[Pa
             "embedded",
             str(locate("specialist")),
             str(locate("generalist")),
-            options["threads"] or 1,
-            options["server_threads"] or 1,
+            options["threads"],
+            options["server_threads"],
             model.context_length,
             model.vocabulary_size,
         )
         orders = (order,) * options["seeds"]
         return [Pair("embedded", orders, prompts, end_ids=model.vocabulary.end_ids)]
-
-
-def random(options: Mapping[str, Any], acceptance: Sequence[float]) -> list[Pair]:
-    """Random weights in published shapes, a pair for each acceptance."""
-    folder = options["cache"] or user_cache_path("specsteer") / "random-models"
-
-    def file_of(size: str) -> str:
-        with Progress(f"random weights of {size}", in_bytes=True) as progress:
-            return str(random_model_file(RANDOM_MODELS[size], folder, progress.show))
-
-    order = PairOrder(
-        "random",
-        file_of(options["small"]),
-        file_of(options["large"]),
-        options["threads"] or usable_cores(),
-        options["server_threads"] or usable_cores(),
-        vocabulary_size=RANDOM_MODELS[options["small"]].shape.vocabulary,
-    )
-    name = f"random {options['small']}/{options['large']}"
-    return [traced(name, order, share, options) for share in acceptance]
 
 
 def paced(options: Mapping[str, Any], acceptance: Sequence[float]) -> list[Pair]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import platform
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -15,10 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed.figures import PARTS, Row, Unloaded, bar
-from decoding_core.errors import InvalidSettingsError
+from benchmarks.speed.one_text import PARTS, Row, Unloaded, bar
 from models.running.settings import usable_cores
-from personal_store.extras import how_to_add
 
 Rows = list[list[str]]
 GENERALIST = "generalist"
@@ -176,81 +172,3 @@ def as_json(
         "alone, seconds": {name: asdict(times) for name, times in alone.items()},
         "rows": [{**asdict(row), "over_limit": row.over_limit} for row in rows],
     }
-
-
-def plot(rows: Sequence[Row], folder: Path) -> None:
-    """Pictures into a folder, as .svg and .png: for each pair the tokens of a second by
-    round trip, with the limit, and where the time goes.
-
-    Raises:
-        InvalidSettingsError: matplotlib is missing.
-    """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InvalidSettingsError(
-            f"--plots needs more libraries: {how_to_add('bench')}"
-        ) from error
-    folder.mkdir(parents=True, exist_ok=True)
-    drafting = [row for row in rows if row.kept is not None]
-    for engines, acceptance in dict.fromkeys(
-        (row.cell.engines, row.cell.acceptance) for row in drafting
-    ):
-        shown = [
-            row
-            for row in rows
-            if row.parts
-            and row.cell.engines == engines
-            and row.cell.acceptance in (acceptance, None)
-        ]
-        title = engines if acceptance is None else f"{engines}, a = {acceptance:g}"
-        name = re.sub(r"[^a-z0-9.]+", "-", title.lower())
-
-        figure = Figure(figsize=(8, 5), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        for label in dict.fromkeys(map(_label, shown)):
-            line = [row for row in shown if _label(row) == label]
-            trips = [1000 * row.cell.trip for row in line]
-            rates = [row.tokens_per_second for row in line]
-            (drawn,) = axes.plot(trips, rates, "o-", label=label)
-            if line[0].kept is not None:
-                limits = [1.0 / row.limit if row.limit else math.nan for row in line]
-                axes.plot(trips, limits, ":", color=drawn.get_color())
-        axes.set(
-            xlabel="round trip, ms (dotted: the limit of a single chain)",
-            ylabel="tokens a second",
-            title=title,
-            ylim=(0, None),
-        )
-        axes.legend(fontsize="small")
-        _save(figure, folder / f"speed-{name}")
-
-        figure = Figure(figsize=(8, 1 + 0.3 * len(shown)), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        reached = [0.0] * len(shown)
-        names = [f"{_label(row)}, {1000 * row.cell.trip:.0f} ms" for row in shown]
-        for part in PARTS:
-            widths = [
-                (row.parts or {})[part] * 1000 / row.tokens_per_second for row in shown
-            ]
-            axes.barh(names, widths, left=reached, label=part)
-            reached = [at + width for at, width in zip(reached, widths, strict=True)]
-        axes.invert_yaxis()
-        axes.set(xlabel="ms a token", title=title)
-        axes.legend(fontsize="small")
-        _save(figure, folder / f"time-{name}")
-
-
-def _label(row: Row) -> str:
-    words = [row.cell.method]
-    words += [f"window {row.cell.window}"] * bool(row.cell.window)
-    words += [f"drafts of {row.cell.draft_length}"] * bool(row.cell.draft_length)
-    return ", ".join(words)
-
-
-def _save(figure: Any, path: Path) -> None:
-    for kind in (".svg", ".png"):
-        figure.savefig(path.with_name(path.name + kind))

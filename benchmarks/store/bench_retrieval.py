@@ -21,7 +21,7 @@ from rank_bm25 import BM25Okapi
 
 from base import python_child
 from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED
-from benchmarks.store.prose import Prose
+from benchmarks.store.takeout import Prose
 from edge_app.commands.terminal import Progress
 from models.lazy_commands import Command
 from personal_store import Store

@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from benchmarks.content.judging import judge
-from benchmarks.content.matching import Text
+from benchmarks.content.judging import WordsOf, judge
 from benchmarks.content.requests import (
     EIGHTY,
     EVERYDAY,
@@ -14,14 +13,13 @@ from benchmarks.content.requests import (
     RequestsError,
     read_requests,
 )
-from benchmarks.content.rules import RuleError, rule_of
-from benchmarks.content.values import value_of
+from benchmarks.content.rules import RuleError, rule_of, value_of
 
 
 def verdict(says, text, against=(), asked="Tell her of supper, and that I am away."):
     rules = [rule_of(line) for line in ([says] if isinstance(says, str) else says)]
     denied = [rule_of(line) for line in against]
-    return judge(rules, denied, Text(text), Text(asked)).verdict
+    return judge(rules, denied, WordsOf(text), WordsOf(asked)).verdict
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,16 @@ from click.testing import CliRunner
 
 from benchmarks.command import command
 from benchmarks.content.bench_coverage import as_table, checked, row_of, shown
-from benchmarks.content.requests import Asked, Fact
+from benchmarks.content.requests import (
+    SAMPLE_HABITS,
+    Asked,
+    Fact,
+    Task,
+    Text,
+    facts_of,
+    unseen_tasks,
+)
 from benchmarks.content.rules import rule_of
-from benchmarks.content.unseen import facts_of, unseen_tasks
-from benchmarks.content.writing import SAMPLE_HABITS, Task, Text
 from edge_app.evaluation.cases import History
 from models.prompts import Request
 from models.synthetic_writers.examples import texts_of_unseen_writer

@@ -154,9 +154,7 @@ CASES = {
     ],
     ("lab", "bench", "cleaning"): ["--by {hostile}"],
     ("lab", "bench", "exactness"): ["{hostile}"],
-    ("lab", "bench", "flood"): ["--texts {hostile}"],
     ("lab", "bench", "load"): ["--json {hostile} {hostile}"],
-    ("lab", "bench", "soak"): ["--minutes {hostile}"],
     ("lab", "bench", "guard"): [
         "--data {missing}",
         "--data {gguf}",

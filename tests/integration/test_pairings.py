@@ -7,8 +7,7 @@ from itertools import product
 
 import pytest
 
-from benchmarks.pair.pair import Pair
-from benchmarks.pair.synthetic_writers import emails_asked_for, prompts_of
+from benchmarks.pair import Pair, emails_asked_for, prompts_of
 from decoding_core.settings import MethodSettings
 from models.folders import state_folder
 from models.running.loading import available

@@ -57,7 +57,7 @@ def vllm(models, tmp_path_factory):
 @pytest.fixture(scope="module")
 def pair(models):
     """The device's models, and the generalist that vLLM is compared with."""
-    from benchmarks.pair.pair import Pair
+    from benchmarks.pair import Pair
 
     files = models["llama_cpp"]
     settings = EngineSettings(precision="float32", extra_buffers=False)
@@ -67,7 +67,7 @@ def pair(models):
 
 
 def examples():
-    from benchmarks.pair.synthetic_writers import emails_asked_for
+    from benchmarks.pair import emails_asked_for
 
     return emails_asked_for(TEXTS, 1)
 
@@ -93,7 +93,7 @@ def margin(pair, prompts, settings, ids, other):
 @pytest.mark.parametrize("place", ["base here", "base on vllm", "base on the device"])
 def test_the_same_tokens_as_llama_cpp_but_for_ties(models, vllm, pair, place, tmp_path):
     """At temperature 0, by each method; ties are counted."""
-    from benchmarks.pair.synthetic_writers import prompts_of
+    from benchmarks.pair import prompts_of
 
     files, second = models["llama_cpp"], None
     options = ["--base", files["specialist"]]
@@ -134,7 +134,7 @@ def test_the_same_tokens_as_llama_cpp_but_for_ties(models, vllm, pair, place, tm
 
 def test_a_text_goes_on_when_vllm_is_killed_and_started_again(models, vllm, pair):
     """In mid-text, without a word to the person, and the text is the same."""
-    from benchmarks.pair.synthetic_writers import prompts_of
+    from benchmarks.pair import prompts_of
 
     (example, *_) = examples()
     settings = MethodSettings(temperature=0.0, draft_length=4, window=1)

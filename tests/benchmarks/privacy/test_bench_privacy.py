@@ -11,9 +11,8 @@ from numpy.testing import assert_allclose
 from benchmarks.privacy.attack import Bound
 from benchmarks.privacy.bench_guard import passes
 from benchmarks.privacy.bench_privacy import command
-from benchmarks.privacy.conditions import all_conditions, chosen
-from benchmarks.privacy.secrets import planted
-from benchmarks.privacy.watching import explained
+from benchmarks.privacy.device import all_conditions, chosen
+from benchmarks.privacy.worlds import planted
 from edge_app.cli import cli
 
 
@@ -53,14 +52,6 @@ def test_no_token_tells_more_than_is_left(limit):
     assert_allclose(Bound(99.0, None).mixture(own, without, 0.0), own)
 
 
-def test_a_line_explains_what_follows_from_it_and_nothing_else():
-    lengths = np.arange(10.0)
-    assert_allclose(explained(3 * lengths + 1, lengths), 1.0)
-    noise = np.random.default_rng(0).normal(size=10)
-    assert explained(noise, lengths) < 0.5
-    assert explained(np.ones(10), lengths) == 0.0
-
-
 def test_secrets_are_read_however_they_are_spaced():
     for one in planted(13, 0):
         assert one.secret not in one.task.request.text
@@ -80,14 +71,14 @@ def test_what_the_guard_holds_of_planted_secrets():
 
 @pytest.mark.slow
 def test_a_small_run_finds_writers_and_is_kept(tmp_path):
-    """With the embedded pair, real sockets and a line with TLS; run again, it gives the
-    same figures from what was kept."""
-    page, file = tmp_path / "page.md", tmp_path / "figures.json"
+    """With the embedded pair; run again, it gives the same figures from
+    what was kept."""
+    file = tmp_path / "figures.json"
     options = (
         *("--count", 2, "--texts", 1, "--histories", 4, "--letters", 4),
-        *("--secrets", 2, "--captures", 3, "--max-tokens", 30, "--tokens", 60),
+        *("--secrets", 2, "--max-tokens", 30, "--tokens", 60, "--markdown"),
         *("--conditions", "nothing,lossless,no history", "--threads", 1),
-        *("--cache", tmp_path, "--page", page, "--json", file),
+        *("--cache", tmp_path, "--json", file),
     )
     done = run(*options)
     assert done.exit_code == 0, done.output
@@ -96,14 +87,9 @@ def test_a_small_run_finds_writers_and_is_kept(tmp_path):
     assert rows["nothing"]["nats"] > 5.0
     assert rows["lossless"]["nats"] > rows["no history"]["nats"]
     assert rows["no history"]["nats"] < 0.0  # a wrong guess, on the mean
-    assert [line["line"] for line in body["line"]][:2] == [
-        "without padding",
-        "as it is",
-    ]
-    assert body["line"][1]["openings"] == 1
-    assert "| nothing |" in page.read_text()
+    assert "| nothing |" in done.stdout
     kept = next(tmp_path.glob("privacy-*.jsonl")).stat().st_size
-    again = run(*options, "--captures", 0)
+    again = run(*options)
     assert again.exit_code == 0
     assert json.loads(file.read_text())["rows"] == body["rows"]
     assert next(tmp_path.glob("privacy-*.jsonl")).stat().st_size == kept

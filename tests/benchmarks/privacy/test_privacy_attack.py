@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.privacy.attack import PublicView, evidence_of
-from benchmarks.privacy.seen import seen_in
+from benchmarks.privacy.attack import PublicView, evidence_of, seen_in
 from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.methods import build
 from decoding_core.settings import MethodSettings

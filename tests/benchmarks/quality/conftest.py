@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.quality.query import Room
+from benchmarks.quality.sets import Room
 from edge_app.retrieval.context import Retrieved, find_passages
 from models.chat import ChatTemplate
 

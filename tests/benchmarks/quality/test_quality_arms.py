@@ -6,9 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.quality.likely import Target, nats_of, target_of
-from benchmarks.quality.sweep import RERANKED, arms, histories, names
-from benchmarks.quality.wire import FramedVerifier
+from benchmarks.quality.arms import (
+    RERANKED,
+    Target,
+    arms,
+    histories,
+    names,
+    nats_of,
+    target_of,
+)
+from benchmarks.quality.writing import FramedVerifier
 from decoding_core.errors import InvalidSettingsError, UnknownMethodError
 from decoding_core.messages import Candidates, DraftBlock, OpenSession, digest
 from decoding_core.methods import available, build

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from benchmarks.quality.cache import Cache
+from benchmarks.cache import Cache
 from decoding_core.errors import InvalidSettingsError
 
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.quality import bench_quality as module
-from benchmarks.quality import lab
+from benchmarks.quality import writing
 from decoding_core.methods import available
 from edge_app import cli as installed
 from edge_app.cli import cli
@@ -105,7 +105,7 @@ def test_every_method_on_every_set(run, walks, data, tmp_path, monkeypatch):
     for name in available():
         assert len(re.findall(rf"  {name} ", first.stdout)) == 2
     assert "needs a temperature above 0" in " ".join(first.stderr.split())
-    monkeypatch.setattr(lab, "Pair", None)
+    monkeypatch.setattr(writing, "Pair", None)
     kept = out.read_text()
     assert run(*arguments).stdout == first.stdout
     assert out.read_text() == kept
@@ -134,7 +134,7 @@ def test_computed_again_it_is_the_same(run, walks, tmp_path):
 def test_a_stop_keeps_what_was_written(run, walks, tmp_path, monkeypatch):
     """It says how to go on; going on gives what an undisturbed run gives."""
     count, stops = [], []
-    written = lab.Asked.written
+    written = writing.Asked.written
 
     def write_two(self, arm):
         count.append(arm.method)
@@ -143,7 +143,7 @@ def test_a_stop_keeps_what_was_written(run, walks, tmp_path, monkeypatch):
             stops.append(1)
         return written(self, arm)
 
-    monkeypatch.setattr(lab.Asked, "written", write_two)
+    monkeypatch.setattr(writing.Asked, "written", write_two)
     cache, out, undisturbed = (tmp_path / name for name in "abc")
     arguments = ["--data", walks, "--methods", "specialist,steering", *FEW]
     stopped = run(*arguments, "--cache", cache, "--json", out)
@@ -159,41 +159,6 @@ def test_a_stop_keeps_what_was_written(run, walks, tmp_path, monkeypatch):
     assert count[3:] == ["specialist", "steering"]
     assert run(*arguments, "--cache", tmp_path, "--json", undisturbed).exit_code == 0
     assert told(out) == told(undisturbed)
-
-
-def test_sweeps_and_pictures(run, walks, tmp_path):
-    """Each threshold is a row; the pictures show the sweep."""
-    pytest.importorskip("matplotlib", reason="comes with the extra 'bench'")
-    arguments = ["--data", walks, "--methods", "steering", "--users", 1, *FEW]
-    result = run(*arguments, "--threshold", "1,0.1,auto", "--plots", tmp_path / "p")
-    assert result.exit_code == 0
-    found = re.findall(r"steering +(\S+) +1 ", result.stdout)
-    assert found == ["1", "0.1", "auto"]
-    names = {path.name for path in (tmp_path / "p").iterdir()}
-    assert {"threshold.png", "threshold.svg", "acceptance-rougeL.svg"} <= names
-    assert "strength.png" not in names
-    assert (tmp_path / "p" / "threshold.png").read_bytes()[:4] == b"\x89PNG"
-
-
-def longest(answer):
-    """A scorer for the test below."""
-    return len(answer.wish)
-
-
-def test_preferences_are_for_a_scorer(run, data):
-    """They have no true text, so no other figure of quality."""
-    name = f"{__name__}:longest"
-    file = data / "preferences.jsonl"
-    result = run(
-        *("--data", file, "--methods", "specialist", "--users", 1, *FEW, "--markdown"),
-        *("--preference", "concise,kind", "--scorer", name),
-    )
-    assert result.exit_code == 0
-    heading, _, concise, kind = result.stdout.splitlines()
-    assert "score" in heading
-    assert "ROUGE" not in heading
-    assert "| preferences, concise | specialist | - | - | 1 | 7.000 |" in concise
-    assert "| 4.000 |" in kind
 
 
 def test_texts_without_room_are_left_out(run, walks):
@@ -232,23 +197,20 @@ def test_wrong_usage(run, arguments, status, reason):
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize(
-    ("library", "more"), [("rouge_score.rouge_scorer", ()), ("matplotlib", ("p",))]
-)
-def test_a_missing_extra_is_a_sentence(run, walks, library, more, monkeypatch):
+def test_a_missing_extra_is_a_sentence(run, walks, monkeypatch):
     """It says what to install."""
-    from benchmarks.quality.metrics import _rouge
+    from benchmarks.quality.writing import _rouge
 
     _rouge.cache_clear()
-    monkeypatch.setitem(sys.modules, library, None)
-    result = run("--data", walks, *(("--plots", *more) if more else ()))
+    monkeypatch.setitem(sys.modules, "rouge_score.rouge_scorer", None)
+    result = run("--data", walks)
     assert result.exit_code == 1
     assert how_to_add("bench") in result.stderr
 
 
 HELD = """
 import sys
-from benchmarks.quality.cache import Cache
+from benchmarks.cache import Cache
 from tests.waiting import forever
 put, kept = Cache.put, []
 def held(*arguments):
@@ -305,22 +267,6 @@ def lines_in(folder):
         for path in folder.glob("*.jsonl")
         for line in path.read_bytes().splitlines(True)
     ]
-
-
-@pytest.mark.slow
-def test_over_a_socket_the_texts_are_the_same(run, walks, tmp_path):
-    """And the bytes are more, as headers count there."""
-    bodies = []
-    for more in ((), ("--socket",)):
-        out = tmp_path / f"{len(more)}.json"
-        methods = ("--methods", "steering,specialist", "--users", 1)
-        found = run("--data", walks, *methods, *FEW, "--json", out, *more)
-        assert found.exit_code == 0
-        bodies.append(json.loads(out.read_text())["texts"])
-    for plain, served in zip(*bodies, strict=True):
-        for name in ("tokens", "accepted", "drafted", "scores", "nats"):
-            assert served[name] == plain[name]
-        assert served["up"] > plain["up"] or plain["up"] == 0
 
 
 def test_every_option_is_explained():

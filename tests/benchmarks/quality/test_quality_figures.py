@@ -5,14 +5,23 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks.quality.lab import Outcome
-from benchmarks.quality.metrics import find_scorer, meteor, scores, stars
-from benchmarks.quality.query import Query
-from benchmarks.quality.report import markdown, plain, settings_of
-from benchmarks.quality.runner import Result
-from benchmarks.quality.summary import Row, macro_f1, rows_of
-from benchmarks.quality.sweep import Arm
-from decoding_core.errors import InvalidSettingsError
+from benchmarks.quality.arms import Arm
+from benchmarks.quality.report import (
+    Row,
+    macro_f1,
+    markdown,
+    plain,
+    rows_of,
+    settings_of,
+)
+from benchmarks.quality.sets import Query
+from benchmarks.quality.writing import (
+    Outcome,
+    Result,
+    meteor,
+    scores,
+    stars,
+)
 from decoding_core.settings import MethodSettings
 
 ARM = Arm(MethodSettings(), 0.5, 1.0)
@@ -29,7 +38,7 @@ def result(text, one=None, arm=ARM, **numbers):
     one = one or query()
     told = {"tokens": 10, "drafted": 8, "accepted": 4, "seconds": 2.0, "down": 30}
     told |= {"rounds": 1, "up": 20, "ended": "end", **numbers}
-    return Result(one, arm, Outcome(text, scores=scores(one, text), **told), None, 5, 2)
+    return Result(one, arm, Outcome(text, scores=scores(one, text), **told), 5, 2)
 
 
 def test_rouge_counts_words_and_their_order():
@@ -120,7 +129,7 @@ def test_a_figure_without_sense_is_missing():
     """Nothing drafted: no share of it; nothing written: no figure but the nats."""
     (row,) = rows_of([result("x", drafted=0, accepted=0)], 0)
     assert "kept" not in row.figures
-    silent = Result(query(), ARM, None, None, 5, 2.0)
+    silent = Result(query(), ARM, None, 5, 2.0)
     (row,) = rows_of([silent], 0)
     assert row.figures.keys() == {"nats"}
 
@@ -171,31 +180,3 @@ def test_settings_in_words():
         "T": ["20", "5"],
         "history": ["bm25", "noise"],
     }
-
-
-def by_length(answer):
-    """A scorer: shorter answers to the wish to be concise score more."""
-    return -len(answer.text) if answer.wish == "concise" else math.nan
-
-
-def test_a_scorer_of_ones_own():
-    """Is told what was asked and wished for; a number that is none is refused."""
-    scorer = find_scorer(f"{__name__}:by_length")
-    assert scorer.score(query("open", "", wish="concise"), "brief") == -5.0
-    with pytest.raises(InvalidSettingsError, match="gave nan"):
-        scorer.score(query("open", "", wish="verbose"), "brief")
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("judges", "takes module:function"),
-        ("no_such_module:f", "cannot be found"),
-        ("json:no_such_function", "cannot be found"),
-        ("json:__name__", "is no function"),
-    ],
-)
-def test_scorers_that_are_none(name, reason):
-    """One sentence each."""
-    with pytest.raises(InvalidSettingsError, match=reason):
-        find_scorer(name)

@@ -2,9 +2,7 @@
 
 import pytest
 
-from benchmarks.quality.sets import read_sets
-from benchmarks.quality.sets.profile import best, shortened
-from benchmarks.quality.sets.templates import TEMPLATES
+from benchmarks.quality.sets import TEMPLATES, best, read_sets, shortened
 from decoding_core.errors import ContextFullError
 
 NAMED = {one.name: one for one in TEMPLATES}
@@ -94,7 +92,7 @@ def test_the_older_names_of_a_topic():
 
 def test_the_public_prompt_is_the_question_alone(data, room, read):
     """Of every format; what only the device knows stands in the other."""
-    for query in read_sets([data, data / "lamp"], wishes=["brief"]):
+    for query in read_sets([data, data / "lamp"]):
         public, private = read(query, room())
         assert public == f"<user>{query.asked}<assistant>"
         assert private != public
@@ -153,28 +151,6 @@ def test_prompts_never_exceed_their_room(data, room, limit):
             prompts = query.prompts(room(limit))
         except ContextFullError:
             longest = len(f"<user>{query.asked}<assistant>")
-            told = query.dataset in ("cogenesis", "cogenesis_paired")
-            assert longest > limit or told or query.kind == "open"
+            assert longest > limit
             continue
         assert max(len(prompts.public_ids), len(prompts.private_ids)) <= limit
-
-
-def test_cogenesis_tells_profile_history_and_task(data, room, read):
-    """In the wording of its authors."""
-    (query,) = read_sets([data / "cogenesis.json"])
-    _, private = read(query, room())
-    assert "\n\n## User Profile\nAge: 61\nName: Odo Brindle" in private
-    assert "\n\n## User Writing History\nTask: Write a note about the soup" in private
-    assert "\nContent: The soup is in the blue pot." in private
-    assert private.endswith("\n\n## Task\n" + query.asked + "\n<assistant>")
-
-
-def test_a_preference_is_for_the_device_alone(data, room, read):
-    """With the sentence of CoSteer's code."""
-    query = read_sets([data / "preferences.jsonl"], wishes=["brief"])[0]
-    public, private = read(query, room())
-    assert "brief" not in public
-    assert private == (
-        "<user>Why do otters hold hands?\nYour answer should be as brief as possible"
-        "<assistant>"
-    )

@@ -19,14 +19,10 @@ LAMP = {
     "LaMP-7, LaMP_7_dev_questions": ("text", ["walked home past the mill, soaked"]),
 }
 OTHERS = {
-    "cogenesis": ("text", "1_2_3"),
-    "cogenesis_paired": ("text", "1_2_3"),
     "LongLaMP abstract, longlamp_abstract": ("text", "M. Quillfeather"),
     "LongLaMP email, longlamp_email": ("text", "1"),
     "LongLaMP review, longlamp_review": ("text", "R0TTER"),
     "LongLaMP topic, longlamp_topic": ("text", "pearladder"),
-    "preferences, brief": ("open", "q1"),
-    "preferences, kind": ("open", "q1"),
 }
 
 
@@ -40,7 +36,7 @@ def test_every_task_of_lamp(data):
 
 def test_the_other_formats(data):
     """Each row names its user as its format does."""
-    queries = read_sets([data], queries=1, wishes=["brief", "kind"])
+    queries = read_sets([data], queries=1)
     first = {q.dataset: (q.kind, q.user) for q in reversed(queries)}
     assert first == OTHERS
 
@@ -116,7 +112,7 @@ def test_the_first_users_and_queries(tmp_path):
         ("a.json", "[1]", "holds no JSON objects"),
         ("a.jsonl", '{"b": 1, "c": 2}', "no known format: its rows hold b, c"),
         ("a.jsonl.xz", "x", "is no whole xz file"),
-        ("a.json", '[{"input": null}]', "'input' must be a text"),
+        ("a.json", '[{"input": null, "profile": []}]', "'input' must be a text"),
         ("a.json", '[{"input": "Sing!", "profile": []}]', "no task of LaMP"),
         (
             "a.json",
@@ -124,13 +120,6 @@ def test_the_first_users_and_queries(tmp_path):
             "no true answer to question 7",
         ),
         ("a.json", '[{"input": "x", "profile": 3}]', "must be a list of objects"),
-        ("a.json", '[{"conversations": 3, "profile": []}]', "'conversations' must"),
-        (
-            "a.json",
-            '[{"conversations": [{"from": "user", "value": "a"}, '
-            '{"from": "assistant", "value": "b"}], "profile": [{}]}]',
-            "must be a list of title and text",
-        ),
         ("a.txt", "", "holds no JSON objects"),
     ],
 )

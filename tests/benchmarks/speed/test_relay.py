@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from benchmarks.speed.rig.relay import Delayed, Relay
+from benchmarks.speed.serving import Delayed, Relay
 from tests.waiting import Elapsed
 
 TRIP = 0.06

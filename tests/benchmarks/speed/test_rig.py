@@ -5,16 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.speed.rig import random_gguf
-from benchmarks.speed.rig.engines import Pace, PacedBatch, SlotEngine, TracedBatch
-from benchmarks.speed.rig.random_gguf import (
-    RandomModel,
-    Shape,
-    random_model_file,
-)
-from benchmarks.speed.rig.serving import Paces, PairOrder
-from benchmarks.speed.rig.trace import Trace, TraceLogits
-from decoding_core.errors import ModelError
+from benchmarks.speed.serving import Paces, PairOrder
+from benchmarks.speed.traced import Pace, PacedBatch, SlotEngine, Trace, TraceLogits
 from decoding_core.messages import OpenSession
 from decoding_core.methods import build
 from decoding_core.protocols import Reading
@@ -22,8 +14,6 @@ from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import EventEmitter, Tally
 from edge_app.decoding.loop import decode_loop
-from models.engines.llama_cpp import LlamaContext, LlamaModel
-from models.running.settings import EngineSettings
 from tests.fakes import opened_session
 
 PUBLIC, PRIVATE = 5, 9
@@ -37,7 +27,6 @@ ORDER = PairOrder(
     trace=Trace(0.75, 0),
     paces=Paces(NONE, NONE, NONE),
 )
-SMALL = RandomModel("tiny", Shape(2, 64, 2, 1, 32, 32, 96, 2048), tied=False)
 METHODS = (
     *("generalist", "speculative", "costeer", "lightcosteer", "steering"),
     *("lossless", "coupled"),
@@ -129,61 +118,3 @@ def test_slots_know_their_own_positions():
     paced.rollback(1, 3)
     (again,) = paced.evaluate([Reading(1, [1])])
     assert again.argmax() == drafted(1)
-
-
-@pytest.fixture
-def random_file(tmp_path):
-    return random_model_file(SMALL, tmp_path, lambda *_: None)
-
-
-def test_a_file_of_random_weights_is_a_model(random_file):
-    """llama.cpp reads tokens with it."""
-    model = LlamaModel(random_file, EngineSettings(threads=1, extra_buffers=False))
-    context = LlamaContext(model, 1, 64, owns_model=True)
-    logits = context.sequence().evaluate(range(9), 9)
-    assert logits.shape == (9, 2048)
-    assert np.isfinite(logits).all()
-    assert logits.std(axis=1).min() > 0.0
-    context.close()
-
-
-def test_a_file_that_is_there_is_not_written_again(random_file, tmp_path):
-    """And one that was cut off is."""
-    before = random_file.stat().st_mtime_ns
-    told = []
-    random_model_file(SMALL, tmp_path, lambda *size: told.append(size))
-    assert (random_file.stat().st_mtime_ns, told) == (before, [])
-    size = random_file.stat().st_size
-    random_file.write_bytes(random_file.read_bytes()[:-1])
-    random_model_file(SMALL, tmp_path, lambda *size: told.append(size))
-    assert told[-1] == (size, size)
-    assert [path.name for path in tmp_path.iterdir()] == [SMALL.file_name]
-
-
-def test_a_full_disk_is_told_before_anything_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        random_gguf.shutil, "disk_usage", lambda _: type("", (), {"free": 1 << 30})
-    )
-    with pytest.raises(ModelError, match="no room for"):
-        random_model_file(SMALL, tmp_path, lambda *_: None)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_real_kernels_follow_the_trace(random_file):
-    """Every token is read by llama.cpp, and none of its logits counts."""
-    order = replace(
-        ORDER,
-        kind="random",
-        specialist=str(random_file),
-        generalist=str(random_file),
-        paces=None,
-    )
-    text, _ = write(order, MethodSettings(), tokens=30)
-    assert text == order.trace.text(30)
-    model = LlamaModel(random_file, EngineSettings(threads=1, extra_buffers=False))
-    context = LlamaContext(model, 1, 64, owns_model=True)
-    traced = TracedBatch(context, TraceLogits(ORDER.trace, "base", 0, 2048))
-    traced.evaluate([Reading(0, range(7))])
-    traced.rollback(0, 4)
-    assert context.position(0) == 4
-    traced.close()

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from benchmarks.speed import bench_speed
 from benchmarks.speed.bench_speed import check, command
 from benchmarks.speed.one_text import Clock, Text
-from benchmarks.speed.rig.trace import Trace
+from benchmarks.speed.traced import Trace
 from decoding_core.errors import EngineError
 
 FAST = (

@@ -1,27 +1,26 @@
 """From clocks to figures."""
 
 import json
-import sys
 from dataclasses import replace
 
 import pytest
 
 from benchmarks.speed import report
-from benchmarks.speed.figures import (
-    PARTS,
+from benchmarks.speed.one_text import (
     Cell,
+    Clock,
     Row,
+    Text,
     Unloaded,
     bar,
+    length,
+    overlap,
     row_of,
     timed,
     unloaded,
 )
-from benchmarks.speed.one_text import Clock, Text, length, overlap
-from benchmarks.speed.rig.engines import Pace
-from benchmarks.speed.rig.serving import Paces, PairOrder
-from benchmarks.speed.rig.trace import Trace
-from decoding_core.errors import InvalidSettingsError
+from benchmarks.speed.serving import Paces, PairOrder
+from benchmarks.speed.traced import Pace, Trace
 from decoding_core.messages import TokenBlock
 from edge_app.decoding.events import Drafted, EventEmitter, Received, Sent, Verified
 
@@ -184,23 +183,3 @@ def test_the_json_holds_everything(tmp_path):
     assert found["machine"]["cores"] >= 1
     lines = report.manifest_lines(about)
     assert "a.gguf 2d711642b726" in lines
-
-
-def test_pictures_need_their_library(tmp_path, monkeypatch):
-    """And say how to add it."""
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(InvalidSettingsError, match="--plots needs more libraries"):
-        report.plot(rows(), tmp_path / "plots")
-
-
-def test_pictures_are_drawn_for_each_pair(tmp_path):
-    """Rates by round trip, and where the time goes; names are those of the pair."""
-    pytest.importorskip("matplotlib")
-    parts = dict.fromkeys(PARTS, 0.25)
-    report.plot([replace(row, parts=parts) for row in rows()], tmp_path / "plots")
-    names = sorted(path.name for path in (tmp_path / "plots").iterdir())
-    assert names == [
-        f"{what}-paced-a-0.9.{kind}"
-        for what in ("speed", "time")
-        for kind in ("png", "svg")
-    ]

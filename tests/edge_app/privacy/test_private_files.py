@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from benchmarks.quality.cache import Cache
+from benchmarks.cache import Cache
 from cloud_api.auth import stored_token
 from cloud_api.errors import ServerError
 from cloud_api.run import Doorway, _say, check_announce

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.speed.rig.random_gguf import RandomModel, Shape, random_model_file
 from decoding_core.errors import (
     ContextFullError,
     EngineError,
@@ -26,6 +25,7 @@ from models.running.interface import check_one_vocabulary
 from models.running.loading import available, check_engine, load_model
 from models.running.settings import EngineSettings
 from tests.loras import random_lora
+from tests.random_gguf import RandomModel, Shape, random_model_file
 
 NEEDS = {"transformers": ("torch", "transformers", "gguf")}
 CLOSE = {"llama_cpp": 3.0, "transformers": 1e-3}
@@ -253,7 +253,7 @@ def test_vocabularies_that_were_filled_up_to_other_sizes_are_one(tmp_path):
     large = RandomModel("large", TINY, True, padding=52)
     other = RandomModel("other", TINY, True, padding=40)
     one, two, three = (
-        load_model(random_model_file(which, tmp_path, lambda *_: None), settings)
+        load_model(random_model_file(which, tmp_path), settings)
         for which in (small, large, other)
     )
     check_one_vocabulary(one, two)

@@ -1,4 +1,4 @@
-"""A trace: which drafted tokens of a text are kept. And logits that make it so.
+"""A trace: which drafted tokens of a text are kept. And engines that make it so.
 
 At every position of the text there are two tokens: the one that the specialist drafts,
 and the one that stands there where it is refused. Over a background of noise each model
@@ -20,6 +20,8 @@ V vocabulary.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from random import Random
@@ -27,6 +29,7 @@ from typing import Literal
 
 import numpy as np
 
+from decoding_core.protocols import BatchEngine, Reading
 from decoding_core.sampling import Floats
 
 Role = Literal["specialist", "generalist", "base"]
@@ -106,3 +109,98 @@ class TraceLogits:
             elif self._role != "base" or not kept:
                 row[self._trace.drafted(position)] = _LIKED
         return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a model takes, in seconds."""
+
+    step: float
+    """A pass over few tokens."""
+    token: float = 0.0
+    """For each token of it besides."""
+    prompt_token: float = 0.0
+    """A token of a long reading, where this is more than the pass takes by itself."""
+
+    def seconds(self, tokens: int) -> float:
+        """A pass over so many tokens."""
+        return max(self.step + self.token * tokens, self.prompt_token * tokens)
+
+
+class PacedBatch:
+    """A model that waits and computes nothing."""
+
+    def __init__(
+        self,
+        name: str,
+        pace: Pace,
+        logits: TraceLogits,
+        vocabulary: int,
+        slots: int,
+        context_length: int,
+    ) -> None:
+        self.name = name
+        self.vocabulary_id = f"paced-{vocabulary}"
+        self.vocabulary_size = vocabulary
+        self.slots = slots
+        self.context_length = context_length
+        self._pace = pace
+        self._logits = logits
+        self._positions = [0] * slots
+
+    def rollback(self, slot: int, position: int) -> None:
+        """Forget everything in a slot after its first `position` tokens."""
+        self._positions[slot] = position
+
+    def evaluate(self, readings: Sequence[Reading]) -> list[Floats]:
+        """Wait for one pass over all readings; the trace's rows (rows, V) of each."""
+        tokens = sum(len(reading.token_ids) for reading in readings)
+        until = time.perf_counter() + self._pace.seconds(tokens)
+        rows = []
+        for reading in readings:
+            end = self._positions[reading.slot] + len(reading.token_ids)
+            self._positions[reading.slot] = end
+            rows.append(self._logits.rows(end - reading.rows + 1, reading.rows))
+        time.sleep(max(0.0, until - time.perf_counter()))
+        return rows
+
+    def interrupt(self) -> None:
+        """A wait ends by itself."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class SlotEngine:
+    """One slot of a model as an `Engine`."""
+
+    def __init__(self, batch: BatchEngine, slot: int = 0) -> None:
+        self._batch = batch
+        self._slot = slot
+        self.tokens: list[int] = []
+        """What it has read."""
+
+    @property
+    def position(self) -> int:
+        """How many tokens it has read."""
+        return len(self.tokens)
+
+    @property
+    def vocabulary_id(self) -> str:
+        """Hash of the model's token list."""
+        return self._batch.vocabulary_id
+
+    def evaluate(self, token_ids: Sequence[int], rows: int = 1) -> Floats:
+        """Read `token_ids` (T,); logits (rows, V) after each of the last `rows`."""
+        (logits,) = self._batch.evaluate([Reading(self._slot, token_ids, rows)])
+        self.tokens += token_ids
+        return logits
+
+    def rollback(self, position: int) -> None:
+        """Forget everything after the first `position` tokens."""
+        self._batch.rollback(self._slot, position)
+        del self.tokens[position:]
+
+    def close(self) -> None:
+        """Free the model."""
+        self._batch.close()

@@ -22,34 +22,13 @@ from decoding_core.errors import InvalidSettingsError
 
 Body = dict[str, Any]
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[1]
 _DECIDES = (
-    "benchmarks/pair/pair.py",
-    "benchmarks/pair/synthetic_writers.py",
-    "benchmarks/quality/likely.py",
-    "benchmarks/quality/metrics.py",
-    "benchmarks/quality/query.py",
-    "benchmarks/quality/lab.py",
-    "benchmarks/quality/sets/*.py",
-    "benchmarks/quality/wire.py",
-    "decoding_core/**/*.py",
-    "edge_app/decoding/on_device.py",
-    "edge_app/retrieval/context.py",
-    "edge_app/decoding/deciders.py",
-    "edge_app/decoding/loop.py",
-    "edge_app/evaluation/cases.py",
-    "edge_app/evaluation/eval_files.py",
-    "edge_app/evaluation/likelihood.py",
-    "edge_app/decoding/events.py",
-    "edge_app/retrieval/context.py",
-    "edge_app/service/profiles.py",
-    "edge_app/service/text_job.py",
-    "base/*.py",
-    "models/*.py",
-    "models/engines/*.py",
-    "models/running/*.py",
-    "personal_store/search/retrieval.py",
-    "personal_store/text/tokens.py",
+    *("base/*.py", "decoding_core/**/*.py", "models/**/*.py"),
+    *("benchmarks/*.py", "benchmarks/[pq]*/*.py"),
+    *("edge_app/decoding/*.py", "edge_app/evaluation/*.py", "edge_app/retrieval/*.py"),
+    *("edge_app/privacy/**/*.py", "edge_app/service/*.py"),
+    *("personal_store/search/*.py", "personal_store/text/*.py"),
 )
 """All that a text and its scores depend on, so that a change of it counts."""
 _LIBRARIES = (

@@ -9,24 +9,18 @@ Source of the format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 from __future__ import annotations
 
-import shutil
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-
-from decoding_core.errors import ModelError
 
 _F32, _Q4_0 = 0, 2
 _BLOCK, _BLOCK_BYTES = 32, 18
 """Weights of a block of Q4_0, and its bytes: a float16 scale and a nibble for each."""
 _SCALE = np.float16(0.002)
 _ALIGNMENT = 32
-_SPARE = 1 << 30
-"""Bytes that are left free on the disk."""
 _PIECE = 1 << 16
 """Blocks that are made at a time."""
 _NORMAL, _UNUSED = 1, 5
@@ -117,49 +111,19 @@ class RandomModel:
         }
 
 
-_QWEN = 151936
-RANDOM_MODELS = {
-    model.name: model
-    for model in (
-        RandomModel("0.6B", Shape(28, 1024, 16, 8, 128, 128, 3072, _QWEN), tied=True),
-        RandomModel("4B", Shape(36, 2560, 32, 8, 128, 128, 9728, _QWEN), tied=True),
-        RandomModel("8B", Shape(36, 4096, 32, 8, 128, 128, 12288, _QWEN), tied=False),
-    )
-}
-"""Shapes of config.json in https://huggingface.co/Qwen/Qwen3-0.6B and so on."""
-
-
-def random_model_file(
-    model: RandomModel, folder: Path, told: Callable[[int, int], None]
-) -> Path:
-    """The model's file in a folder, written unless it is there; `told` hears how many
-    bytes of how many are.
-
-    Raises:
-        ModelError: the disk has no room for it.
-    """
-    path, head = folder / model.file_name, _head(model)
+def random_model_file(model, folder):
+    """The model's file, written into a folder."""
+    path = folder / model.file_name
     sizes = [_size(rows, columns, kind) for _, rows, columns, kind in model.tensors()]
-    total = len(head) + sum(map(_padded, sizes))
-    if path.is_file() and path.stat().st_size == total:
-        return path
-    folder.mkdir(parents=True, exist_ok=True)
-    if shutil.disk_usage(folder).free < total + _SPARE:
-        raise ModelError(
-            f"{folder} has no room for {total / 1e9:.1f} GB of random weights and 1 GB "
-            "to spare; name another folder with --cache"
-        )
-    part, random = path.with_suffix(".part"), np.random.default_rng(0)
-    with part.open("wb") as file:
-        file.write(head)
+    random = np.random.default_rng(0)
+    with path.open("wb") as file:
+        file.write(_head(model))
         for (_, rows, columns, kind), size in zip(model.tensors(), sizes, strict=True):
             if kind == _F32:
                 file.write(np.ones(columns, "<f4").tobytes())
             else:
                 _write_blocks(file, rows * columns // _BLOCK, random)
             file.write(bytes(_padded(size) - size))
-            told(file.tell(), total)
-    part.replace(path)
     return path
 
 

@@ -1,1 +1,0 @@
-"""What a pair of models writes: habits, loops, candidates, samples."""
