@@ -136,16 +136,6 @@ def test_a_text_with_its_numbers_and_sources(write):
     assert f"redrawn {counts['recovered']}" in result.stderr
 
 
-def test_plain_and_json_hold_the_same_text(write, letters):
-    """The same seed gives the same text, however it is shown."""
-    options = ("--max-tokens", "20", "--seed", "3", "Thank Ana.")
-    streamed = write(*options).stdout
-    as_json = json.loads(write("--json", *options).stdout)["text"]
-    plain = write("--plain", *options).stdout
-    assert streamed == as_json + "\n"
-    assert plain.split() == as_json.split()
-
-
 @pytest.mark.parametrize(
     "method", ["steering", pytest.param("coupled", marks=pytest.mark.slow)]
 )
@@ -174,13 +164,6 @@ def _in_process(settings):
     return [t.id for e in events if isinstance(e, Settled) for t in e.tokens]
 
 
-def test_a_wrong_token_is_one_sentence(server):
-    """And no reason to write on alone."""
-    result = run("write", "x", "--server", server.url, "--token", "wrong", CLEAR)
-    assert "refused the token" in sentence(result)
-    assert result.exit_code == 1
-
-
 def test_a_specialist_of_another_vocabulary_at_a_server(write, other_vocabulary):
     """The sentence names the models, what to do, and the first token that differs."""
     model = other_vocabulary["specialist"]
@@ -194,28 +177,6 @@ def test_a_specialist_of_another_vocabulary_at_a_server(write, other_vocabulary)
     assert "another vocabulary" in sentence(result)
     assert f"token {at} is '{ours}' here and '{theirs}' there" in sentence(result)
     assert result.exit_code == 1
-
-
-def test_a_pair_of_two_vocabularies(other_vocabulary):
-    """The server that is started here cannot work with it, and says why."""
-    result = run("write", "x", "--generalist", other_vocabulary["generalist"])
-    assert "have different vocabularies" in sentence(result)
-    assert "ended" not in sentence(result)
-    assert result.exit_code == 1
-
-
-def test_another_vocabulary_is_no_matter_alone(other_vocabulary):
-    """Without a server there is nothing to compare."""
-    model = other_vocabulary["specialist"]
-    result = run(
-        *("write", "x", "--json", "--offline", "--max-tokens", "5"),
-        *("--specialist", model),
-    )
-    body = json.loads(result.stdout)
-    assert {token["origin"] for token in body["tokens"]} == {"local"}
-    assert body["statistics"]["bytes_up"] == body["statistics"]["rounds"] == 0
-    assert body["settings"]["offline"] is True
-    assert not list(read_ledger(ledger_path()))
 
 
 @pytest.mark.parametrize(

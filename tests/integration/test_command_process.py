@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from edge_app.config.settings import ledger_path
-from edge_app.privacy.ledger import read_ledger
 from models.running.probe import probe
 from tests.waiting import PATIENCE, wait_until
 
@@ -109,20 +107,6 @@ def test_ctrl_c_in_mid_text():
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_the_server_loads():
-    """It is not mistaken for a server that failed."""
-    with held("loading", "write", *LONG, "x") as (process, _):
-        wait_until(lambda: children(process), "no server was started")
-        started = children(process)
-        os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130, err
-    assert not out.strip()
-    assert b"Error" not in err
-    wait_for_end_of(started)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
 def test_the_server_ends_with_the_command(deadly):
     """However the command ends."""
@@ -132,19 +116,6 @@ def test_the_server_ends_with_the_command(deadly):
         process.wait(PATIENCE)
     process.communicate(timeout=PATIENCE)
     wait_for_end_of(started)
-
-
-@pytest.mark.slow
-def test_the_server_of_the_command_killed_in_mid_text():
-    """kill -9 of the child server: a complete text and a sentence, status 0."""
-    with held("text", "write", *LONG, "--max-tokens", "200", "x") as (process, first):
-        assert children(process)
-        for pid in children(process):
-            os.kill(pid, signal.SIGKILL)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    assert len(first + out) > 200
-    assert b"the rest is written on this device alone" in err
 
 
 @pytest.mark.slow
@@ -178,31 +149,3 @@ def test_a_server_started_by_hand():
         process.terminate()
         process.wait(PATIENCE)
         process.stdout.close()
-
-
-@pytest.mark.slow
-def test_two_commands_at_once():
-    """Both write; the ledger keeps every line of both."""
-    both = [
-        specsteer("write", "--sample", "--max-tokens", "40", f"x{n}") for n in (1, 2)
-    ]
-    for process in both:
-        out, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err
-        assert out
-    lines = ledger_path().read_text().splitlines()
-    assert all(json.loads(line)["event"] in ("Sent", "Received") for line in lines)
-    assert sum(e.what == "open" for e in read_ledger(ledger_path())) == 2
-
-
-@pytest.mark.slow
-def test_the_demo():
-    """A letter, the counts and its sources on stdout; status 0."""
-    process = specsteer("demo")
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    letter, _, sources = out.decode().partition("read for it, on this device alone:")
-    assert letter.strip()
-    assert sources.count("email to Ana") >= 1
-    for word in ("kept", "redrawn", "sent"):
-        assert word in letter.strip().splitlines()[-1]

@@ -5,7 +5,6 @@ Each module in the folder would tell in a file that it ran, and what it saw of s
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -77,24 +76,10 @@ WRITE = ("write", "--sample", "--max-tokens", "3", "Thank Ana")
 
 
 @pytest.mark.slow
-def test_writing_runs_none_of_it(folder, home):
-    """With a server as a child."""
-    words = [BIN / "specsteer", *WRITE, "--no-offline"]
-    run(folder, words, home, SPECSTEER_EXTRA_BUFFERS="off")
-
-
-@pytest.mark.slow
 def test_the_trial_of_llama_cpp_runs_none_of_it(folder, home):
     """A child of this process, and one of the server."""
     run(folder, [BIN / "specsteer", *WRITE, "--no-offline"], home)
     assert (home / "engine-probe.json").exists()
-
-
-@pytest.mark.slow
-def test_a_relative_path_of_the_interpreter(folder, home):
-    """`.venv/bin/python` is found from the folders of the children, too."""
-    words = [".venv/bin/python", "-P", ".venv/bin/specsteer", *WRITE, "--no-offline"]
-    run(folder, words, home)
 
 
 @pytest.mark.slow
@@ -137,17 +122,6 @@ def test_python_m_reads_no_library_from_it(folder, home, module):
     for name in loaded.split():
         (folder / f"{name}.py").unlink(missing_ok=True)
     run(folder, [sys.executable, "-m", module, "--help"], home)
-
-
-def test_a_package_that_lies_there_itself_is_found(tmp_path, home):
-    """In a clone where nothing is installed."""
-    package = tmp_path / "edge_app"
-    package.mkdir()
-    shutil.copy(Path(__file__).parents[2] / "edge_app/__init__.py", package)
-    (package / "hello.py").write_text("import beside\n")
-    (tmp_path / "beside.py").write_text("print('found')\n")
-    words = [sys.executable, "-S", "-m", "edge_app.hello"]
-    assert run(tmp_path, words, home) == "found\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks the system")

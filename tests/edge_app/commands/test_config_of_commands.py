@@ -68,15 +68,6 @@ def test_a_token_goes_in_clear_only_where_the_person_said_so(home, server, goes)
         service._check(replace(request, offline=True), role, "specialist")
 
 
-def test_a_token_file_that_is_none(home):
-    """Broken bytes and folders are no token, and no traceback."""
-    (home / "cloud-token").write_bytes(b"\xff\xfe")
-    assert not service_config(Settings(server="http://127.0.0.1:1")).token.isascii()
-    (home / "cloud-token").unlink()
-    (home / "cloud-token").mkdir()
-    assert service_config(Settings(server="http://127.0.0.1:1")).token == ""
-
-
 def options(**changes):
     names = ("server", "specialist", "generalist", "lora")
     return {**dict.fromkeys(names), "sample": False, **changes}

@@ -79,17 +79,3 @@ def test_what_was_not_agreed_to_is_status_1():
     done = specsteer("specsteer purge < /dev/null")
     assert done.stderr == b"Nothing is deleted yet: add --yes to delete it.\n"
     assert done.returncode == 1
-
-
-def test_the_version():
-    done = specsteer("specsteer --version")
-    assert done.stdout.startswith(b"specsteer, version ")
-
-
-def test_the_help(run):
-    """It names each command and the exit statuses."""
-    said = run("--help").stdout
-    for words in ("write", "import", "search", "sent"):
-        assert words in said
-    for words in ("status", "doctor", "demo", "130 stopped"):
-        assert words in said

@@ -55,13 +55,6 @@ def test_a_pair_of_two_families_is_refused_unless_told(run, files):
     assert read_settings().generalist == str(other)
 
 
-def test_the_larger_one_comes_second(run, files):
-    done = run("models", "use", files[1], files[0])
-    assert done.exit_code == 1
-    assert "is not the larger of both" in done.stderr
-    assert run("models", "use", files[1], files[0], "--force").exit_code == 0
-
-
 def test_the_list_for_programs(run, files, monkeypatch):
     done = run("models", "list", "--json")
     body = json.loads(done.stdout)
@@ -83,15 +76,6 @@ def test_remove_leaves_what_others_put_there(run, files):
     assert files[0].exists()
     done = run("models", "remove", "qwen3-8b", "--yes")
     assert "was not pulled" in done.stderr
-
-
-def test_remove_takes_what_a_broken_pull_left(run, files):
-    folder = folder_of("Qwen/Qwen3-8B-GGUF")
-    folder.mkdir(parents=True)
-    (folder / ".Qwen3-8B-Q4_K_M.gguf.0123.part").write_bytes(b"half")
-    done = run("models", "remove", "qwen3-8b", "--yes")
-    assert done.exit_code == 0, done.output
-    assert not folder.parent.exists()
 
 
 @pytest.mark.parametrize("name", ["../..", "maker/repo/../../../..", "{models}/../.."])

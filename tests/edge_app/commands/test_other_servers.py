@@ -17,7 +17,6 @@ from decoding_core.messages import DraftBlock, OpenSession, digest
 from decoding_core.settings import MethodSettings
 from edge_app.commands import program
 from edge_app.config.settings import Settings
-from edge_app.transport.client import Connection
 from edge_app.transport.verifier import CloudVerifier
 from tests.fakes import verdict_on
 
@@ -91,22 +90,6 @@ def test_any_answer_becomes_an_error_of_ours(other, status, body, error, words):
     other.answer = (status, body)
     with pytest.raises(error, match=words):
         verify(other.url)
-
-
-@pytest.mark.parametrize(
-    "url", ["", "nonsense", "ftp://a", "http://", "http://[::1", "http://a:b", "\x00"]
-)
-def test_what_is_no_address(url):
-    """Is said to be none, with an example."""
-    with pytest.raises(CloudRefusedError, match="is no server address"):
-        verify(url)
-
-
-@pytest.mark.parametrize("token", ["grüße", "a\nb", "a\x00"])
-def test_what_is_no_token(token):
-    """Is not sent."""
-    with pytest.raises(CloudRefusedError, match="no token has"):
-        Connection("http://127.0.0.1:9", token, lambda _: None)
 
 
 @pytest.mark.parametrize(

@@ -63,14 +63,6 @@ def test_forget_drops_a_profile_that_may_quote_the_text(run, texts, home):
     assert not profile.exists()
 
 
-def test_forget_needs_to_know_what(run, texts):
-    assert run("forget").exit_code == 2
-    assert run("forget", "--everything", "--kind", "email").exit_code == 2
-    assert "no text fits" in run("forget", "999").stderr
-    assert "forgot 3" in run("forget", "--everything", "--yes").stdout
-    assert "none; 'specsteer import" in run("status").stdout
-
-
 def test_forget_says_where_a_piece_is_left(run, texts, home):
     """With an exit status that a script can see."""
     (home / "store-old-copy.db").write_bytes(store_path().read_bytes())
@@ -139,14 +131,6 @@ def test_export_and_import_again(run, texts, tmp_path, home):
     assert "exported 2 texts" in run("store", "export", tmp_path / "m.mbox").stdout
     run("forget", "--everything", "--yes")
     assert "added 2" in run("import", "jsonl", path).stdout
-
-
-def test_backup_and_restore(run, texts):
-    assert "no backup" in run("store", "restore", "--yes").stderr
-    assert run("store", "backup").stdout.strip().endswith("store-backup.db")
-    run("trash", "1", "--yes")
-    assert "restored 2 own texts" in run("store", "restore", "--yes").stdout
-    assert held() == [1]
 
 
 def test_a_broken_store_is_replaced_by_its_backup(run, texts, home):

@@ -31,20 +31,6 @@ def ledger():
             ledger.add(event)
 
 
-def test_import_learns_addresses(run, tmp_path):
-    """--me can be given more than once."""
-    path = tmp_path / "one.mbox"
-    path.write_bytes(
-        b"From a@b Mon Jan  1 00:00:00 2024\nFrom: tess@example.org\n"
-        b"To: ana@example.org\nSubject: Pier\n\nThe pier photos came out well.\n"
-    )
-    result = run(
-        *("import", "mbox", path, "--me", "tess@example.org", "--me", "t@b.example")
-    )
-    assert result.stdout.splitlines()[-1] == "added 1, skipped 0, failed 0"
-    assert "t@b.example, tess@example.org" in run("status").stdout
-
-
 @pytest.mark.parametrize("kind", ["csv", "eml", "google_reviews", "jsonl", "mbox"])
 @pytest.mark.parametrize("body", [b"\x00\xff\xfe" * 999, b"[" * 99_999, b"", None])
 def test_garbage_is_no_traceback(run, tmp_path, kind, body):
@@ -168,13 +154,6 @@ def test_a_line_that_was_edited_by_hand_is_passed_over(run, ledger, change):
     assert len(result.stdout.splitlines()) == 4
     assert result.exit_code == 0
     assert run("status").exit_code == 0
-
-
-@pytest.mark.parametrize("time", [float("nan"), 1e300, -1e18])
-def test_a_time_that_is_none(run, time):
-    """A request is shown even if nobody can say when it was."""
-    ledger_path().write_text(json.dumps({**SOUND, "time": time}) + "\n")
-    assert "at no known time" in run("sent").stdout
 
 
 def test_two_commands_at_once_do_not_mix_their_lines():

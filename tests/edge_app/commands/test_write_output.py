@@ -114,14 +114,6 @@ def test_all_figures_are_said_on_request(run, service, option):
     ]
 
 
-def test_a_word_of_which_the_checker_wrote_a_piece_is_the_checkers(run, service):
-    """And one that was cut off is counted with the pieces that are there."""
-    pieces = Token(1, "harb", "accepted"), Token(2, "our", "recovered")
-    service([Settled(pieces), Finished("stopped", NUMBERS)])
-    said = run("write", "x").stderr
-    assert said.startswith("stopped: 1 word, 0 drafted here, 1 from the checker; ")
-
-
 @pytest.mark.parametrize(
     ("is_terminal", "no_color", "styled"),
     [(True, None, True), (True, "", True), (True, "1", False), (False, None, False)],
@@ -201,12 +193,6 @@ def test_what_was_told_of_the_history_is_said_where_it_was_reckoned(run, service
     assert body["privacy"] == {"reckoned": False}
 
 
-def test_a_place_where_all_is_refused_is_said(run, service):
-    """With what helps."""
-    service(told("refused"))
-    assert "a lower --threshold keeps more" in run("write", "x").stderr
-
-
 def test_without_history_the_person_is_told_how_to_give_it(run, service):
     """Once, and not when history was not wanted."""
     service(told(), own=0)
@@ -266,14 +252,6 @@ def test_a_second_ctrl_c_waits_for_nothing(service, monkeypatch, capsys):
     assert made.closed
 
 
-def test_ctrl_c_is_given_back(run, service):
-    """Afterwards the process answers it as before."""
-    before = signal.getsignal(signal.SIGINT)
-    service(told())
-    run("write", "x")
-    assert signal.getsignal(signal.SIGINT) is before
-
-
 def test_options_become_the_request(run, service):
     """Each option of the command line reaches the loop."""
     made = service(told())
@@ -309,13 +287,6 @@ def test_options_become_the_request(run, service):
     assert not request.may_go_offline
     assert not request.offline
     assert request.background == "some notes"
-
-
-def test_piped_notes_are_utf_8_whatever_the_locale(run, service):
-    """With or without a byte request mark, from Windows or not."""
-    made = service(told())
-    run("write", "x", stdin="\ufeffgrüße\r\nTess".encode())
-    assert made.requests[0].background == "grüße\nTess"
 
 
 def test_a_received_letter_is_answered_to_who_wrote_it(run, service, tmp_path):

@@ -23,7 +23,7 @@ from edge_app.endpoint.app import (
     write_request,
 )
 from edge_app.service.requests import WriteRequest
-from models.openai_api.schemas import ChatBody, CompletionBody
+from models.openai_api.schemas import ChatBody
 from models.prompts import Request
 from tests.cloud_api.cloud_fakes import PLAIN, ask
 from tests.waiting import PATIENCE, wait_until
@@ -179,15 +179,6 @@ def test_what_is_no_request(body, sentence):
         write_request(asked, EndpointConfig(TEMPLATE, KEY))
 
 
-def test_a_long_limit_takes_no_room_from_the_letters():
-    """What was found to be needed for a text is kept free, as without it."""
-    body = CompletionBody.model_validate(
-        {"model": "specsteer", "prompt": "Thank Ana", "max_tokens": 100_000}
-    )
-    request = write_request(body, EndpointConfig(TEMPLATE, KEY))
-    assert (request.max_tokens, request.reserved) == (100_000, TEMPLATE.max_tokens)
-
-
 @pytest.mark.parametrize(
     ("headers", "status", "code"),
     [
@@ -209,12 +200,6 @@ def test_pages_and_strangers_are_refused(url, service, headers, status, code, pa
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert "access-control-allow-origin" not in answer.headers
     assert service.requests == []
-
-
-def test_a_page_that_asks_whether_it_may_is_refused(url):
-    sent = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
-    answer = ask("OPTIONS", url + "/chat/completions", headers=sent)
-    assert answer.status_code == 403
 
 
 def test_a_page_of_an_origin_that_was_named_may_ask_with_the_token():

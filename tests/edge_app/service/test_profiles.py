@@ -106,15 +106,6 @@ def test_without_an_excluded_text_it_is_of_this_moment(path):
     assert len(writer.asked) == 2
 
 
-def test_nothing_is_written_from_nothing(path):
-    """No texts, or all of them excluded."""
-    writer = Writer()
-    assert Profiler(writer, "model", path)(History.of([]), ()) == ""
-    assert Profiler(writer, "model", path)(history(2), frozenset({1, 2})) == ""
-    assert not writer.asked
-    assert not path.exists()
-
-
 @pytest.mark.parametrize("body", ["", "{", "[]", '{"text": "x"}', '{"read": 1}'])
 def test_a_damaged_file_is_written_anew(path, body):
     """It can be had again, so nobody is troubled with it."""
