@@ -34,7 +34,7 @@ from models.running.adapter import ADAPTER_FILE
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ABOUT, _CHECKPOINT = "adapter.json", "training.pt"
 OFF = "off"
-"""What stands for no adapter where one can be named."""
+"""The name that stands for no adapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,8 @@ class KeptAdapter:
 @contextmanager
 def training_alone(adapter: KeptAdapter) -> Iterator[None]:
     """Hold the folder of an adapter while it is trained; the system lets go of it when
-    the process ends, however that happens.
-
-    Raises:
-        InvalidSettingsError: another process trains it.
-    """
+    the process ends, however that happens. Raises InvalidSettingsError if another
+    process trains it."""
     made = not adapter.folder.is_dir()
     make_folder(adapter.folder)
     try:
@@ -162,16 +159,13 @@ def training_alone(adapter: KeptAdapter) -> Iterator[None]:
 
 
 def adapters_folder() -> Path:
-    """Where adapters are kept; it need not be there."""
+    """The folder of the adapters, which may be absent."""
     return state_folder() / "adapters"
 
 
 def named(name: str) -> KeptAdapter:
-    """The adapter of that name, which need not be there.
-
-    Raises:
-        InvalidSettingsError: it is no name.
-    """
+    """The adapter of that name, which need not be there. Raises InvalidSettingsError if
+    it is no name."""
     if not _NAME.fullmatch(name) or name == OFF:
         raise InvalidSettingsError(
             f"an adapter's name has letters, digits, '-', '_' and '.', not "
@@ -191,7 +185,7 @@ def kept_adapters() -> list[KeptAdapter]:
 
 
 def kept_at(path: Path) -> KeptAdapter | None:
-    """The adapter that is kept in this folder; None where it is none of ours."""
+    """The adapter that is kept in this folder; None if it is none of ours."""
     if path.parent != adapters_folder() or not _NAME.fullmatch(path.name):
         return None
     return named(path.name)
@@ -199,11 +193,8 @@ def kept_at(path: Path) -> KeptAdapter | None:
 
 def wanted(words: str) -> Path | None:
     """The adapter that a person names: one kept here by its name, a GGUF file or a
-    folder of peft's by its path; None for `off` or nothing.
-
-    Raises:
-        InvalidSettingsError: there is none.
-    """
+    folder of peft's by its path; None for `off` or nothing. Raises InvalidSettingsError
+    if there is none."""
     if words in ("", OFF):
         return None
     if _NAME.fullmatch(words):
@@ -260,7 +251,7 @@ def text_hash(key: str, text: str) -> str:
 
 
 def _read(path: Path) -> AdapterRecord | None:
-    """What is kept about an adapter; None where it cannot be read."""
+    """What is kept about an adapter; None if it cannot be read."""
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
         texts = {int(number): str(one) for number, one in body["texts"].items()}

@@ -175,7 +175,7 @@ class Examples:
 
 
 def check_extra() -> None:
-    """Raise InvalidSettingsError where the libraries that train are missing."""
+    """Raise InvalidSettingsError if the libraries that train are missing."""
     _extra()
 
 
@@ -224,7 +224,7 @@ def train_adapter(
     progress: Callable[[int, int], None],
     stop: threading.Event,
 ) -> KeptAdapter:
-    """Train an adapter, from where it was left; the finished one. `notice` is called
+    """Train an adapter, going on with an unfinished one. `notice` is called
     with sentences, `progress` with steps done and in all.
 
     Raises:
@@ -295,7 +295,7 @@ def train_adapter(
 def _lesson(
     model: Model, end: int | None, case: Case, plan: TrainingPlan, stop: threading.Event
 ) -> Lesson | None:
-    """A text with both prompts, as they are for writing; None where it does not fit."""
+    """A text with both prompts, as they are for writing; None if it does not fit."""
     if stop.is_set():
         raise StoppedError("stopped while the texts were read; nothing was begun")
     vocabulary = model.vocabulary
@@ -345,7 +345,7 @@ def _score(before: Any, after: Any, lengths: Any) -> Score:
 
 
 def _extra() -> Any:
-    """The module that trains; raises InvalidSettingsError where an extra is missing."""
+    """The module that trains; raises InvalidSettingsError if an extra is missing."""
     try:
         from models.adapters import training
     except ImportError as error:

@@ -116,11 +116,8 @@ class FirstRun(LazyService):
         return name
 
     def write(self, request: WriteRequest, emit: Emit, stop: threading.Event) -> None:
-        """Write a text, or play the recording if its request is asked for.
-
-        Raises:
-            DecodingError: no model can run, and nothing is recorded for this request.
-        """
+        """Write a text, or play the recording if its request is asked for. Raises
+        DecodingError if no model can run, and nothing is recorded for this request."""
         if not self._ready:
             self.prepare()  # what was missing may be there now
         if self._ready:

@@ -149,10 +149,10 @@ def forget_command(everything: bool, yes: bool, **options: Any) -> None:
             )
             proof = replace(proof, left=proof.left + left)
     _offer_adapters({i: texts.get(i, "") for i in ids}, path.name, yes=yes)
-    tell_proof(proof, f"forgot {len(ids):,}; ")
+    show_proof(proof, f"forgot {len(ids):,}; ")
 
 
-def tell_proof(proof: Proof, done: str) -> None:
+def show_proof(proof: Proof, done: str) -> None:
     """Say what is proven after `done`, or what is left; exit status 1 then."""
     if proof.left:
         note(

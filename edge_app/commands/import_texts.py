@@ -214,11 +214,7 @@ def _import_everything(
 
 def _go_on(store: Store, *, agreed: bool) -> None:
     """Offer each import that was broken off, the last one first, and go on with it.
-
-    Raises:
-        UsageError: no import was broken off.
-        SourceError, StoreError: as the import itself does.
-    """
+    Raises UsageError if there is none, and what the import does."""
     found = unfinished(store)
     if not found:
         raise click.UsageError(

@@ -268,7 +268,7 @@ def remove(name: str, yes: bool) -> None:
 
 def _compared(small: Path, large: Path) -> tuple[ModelDescription, ModelDescription]:
     """What both say of themselves; raises VocabularyMismatchError with the first token
-    that differs where they are no pair."""
+    that differs if they are no pair."""
     one, other = describe(small), describe(large)
     if one.vocabulary_id != other.vocabulary_id:
         raise VocabularyMismatchError(
@@ -284,7 +284,7 @@ def _check_pulled(path: Path) -> None:
 
 
 def _texts(opened: ExitStack, *, sample: bool) -> tuple[Any, str]:
-    """Texts to measure, and whose they are; the sample where there are no others."""
+    """Texts to measure, and whose they are; the sample if there are no others."""
     from edge_app.commands.measuring import cases_of
     from edge_app.evaluation.cases import CasesError
 

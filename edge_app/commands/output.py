@@ -142,7 +142,7 @@ class Output:
     def _figures(self) -> str:
         said = [numbers(self._statistics())]
         if self._reckoned:
-            said.append(told(self._reckoned[-1]))
+            said.append(of_history(self._reckoned[-1]))
         if self._found.personalisation:
             count = len(self.sources)
             texts = "1 text" if count == 1 else f"{count} texts"
@@ -210,7 +210,7 @@ class Output:
         }
 
 
-def told(reckoned: Reckoned) -> str:
+def of_history(reckoned: Reckoned) -> str:
     """What was told of the history, in a few words."""
     limit = "" if reckoned.limit is None else f" of {reckoned.limit:g}"
     kind = "" if reckoned.exact else " (an indication: temperature 0)"

@@ -145,10 +145,10 @@ def check_text(
     if as_json:
         echo_json({"guard": settings.guard, **asdict(report)})
     else:
-        _tell(report)
+        _show(report)
 
 
-def _tell(report: Report) -> None:
+def _show(report: Report) -> None:
     """One line for each span, then the text as a server would read it."""
     for one in report.found:
         click.echo(

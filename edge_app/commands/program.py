@@ -282,7 +282,7 @@ def ours(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def check_free(folder: Path) -> None:
-    """Raise InvalidSettingsError where a process of ours still works with a file."""
+    """Raise InvalidSettingsError if a process of ours still works with a file."""
     if sys.platform == "win32":
         return  # no file that somebody has open can be deleted there
     drafts = folder.glob("drafts/*.jsonl"), folder.glob(f"{WRITERS}/*/drafts/*.jsonl")

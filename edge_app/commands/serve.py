@@ -31,7 +31,7 @@ from models.prompts import TASKS, Request
 
 PORT = 8777
 KEY = "key of 'specsteer serve'"
-"""What the file is, where it is sealed."""
+"""What the file is called in its seal."""
 _KEY_BYTES = 32
 _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
 
@@ -75,7 +75,7 @@ _KEY = re.compile(rb"[\w-]{32,}\n?", re.ASCII)
     type=click.IntRange(1),
     default=300,
     show_default=True,
-    help="How long a text may get where a program does not say.",
+    help="How long a text may get if a program does not say.",
 )
 @click.option("--method", help="How to decode, as for 'specsteer write'. steering")
 @options.specialist
@@ -163,12 +163,9 @@ def key_path() -> Path:
 
 
 def kept_key(path: Path, *, new: bool) -> str:
-    """The key of the last start, or a new one, which is kept for the next.
-
-    Raises:
-        InvalidSettingsError: the file holds no key.
-        StoreLockedError: it is sealed, and the store's key is not to be had.
-    """
+    """The key of the last start, or a new one, which is kept for the next. Raises
+    InvalidSettingsError if the file holds no key and StoreLockedError if it is sealed,
+    and the store's key is not to be had."""
     if new or not path.exists():
         key = secrets.token_urlsafe(_KEY_BYTES)
         write_file(path, f"{key}\n".encode(), KEY, store_path())

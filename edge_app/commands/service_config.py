@@ -61,12 +61,8 @@ def service_config(
 ) -> ServiceConfig:
     """What a writing service works with; None stands for the settings' own. With
     `sample` the sample letters are the store; with `may_sample` they stand in while
-    there are no others.
-
-    Raises:
-        ModelError: a model's file is missing or invalid.
-        InvalidSettingsError: a setting is invalid.
-    """
+    there are no others. Raises ModelError if a model's file is missing or invalid and
+    InvalidSettingsError if a setting is invalid."""
     Cadence(settings.cadence)  # refused now, not when a server is asked
     if not 0.0 <= settings.ledger_days <= _LONGEST:
         raise InvalidSettingsError(

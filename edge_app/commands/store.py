@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from decoding_core.foreign_text import escaped_json, legible, ungated
-from edge_app.commands.forget import tell_proof
+from edge_app.commands.forget import show_proof
 from edge_app.commands.options import assume_yes, confirmed
 from edge_app.commands.serve import KEY, key_path
 from edge_app.commands.terminal import Progress, note
@@ -214,7 +214,7 @@ def tidy() -> None:
         proof = tidy_up(store.db, store.path, progress.show)
     if (key := key_of(store_path())) is not None:
         put_under(key, key)  # what was put there by hand, or before it was encrypted
-    tell_proof(proof, "tidy and sound: ")
+    show_proof(proof, "tidy and sound: ")
 
 
 @store_command.command("raw")
@@ -233,7 +233,7 @@ def raw(what: str) -> None:
         if what == "off":
             proof = tidy_up(store.db, store.path)
             if proof.left:
-                tell_proof(proof, f"dropped {dropped:,}; ")
+                show_proof(proof, f"dropped {dropped:,}; ")
     kept = "kept from the next import on" if what == "on" else "no longer kept"
     click.echo(f"raw bodies are {kept}" + (f"; dropped {dropped:,}" if dropped else ""))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 STOPPED = 130
 """Exit status of what Ctrl-C stopped."""
 _EVERY = 30.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines if there is no terminal."""
 
 
 class Progress:
@@ -157,7 +157,7 @@ def echo_ours(text: str, *, nl: bool = True) -> None:
 
 
 def heading(text: str) -> None:
-    """Write `text` as a line of its own on stdout, bold where that may be."""
+    """Write `text` as a line of its own on stdout, bold if it may be styled."""
     if may_style():
         echo_ours(styled(text, BOLD))
     else:
@@ -193,7 +193,7 @@ def bars(counts: Mapping[str, int], width: int | None = None) -> list[str]:
 
 
 def ask_for_passphrase() -> None:
-    """From now on, an encrypted store is asked about, where there is a terminal."""
+    """Ask for the passphrase of an encrypted store, if there is a terminal."""
 
     def ask(question: str) -> str:
         return ask_secret(question) if sys.stdin.isatty() else ""

@@ -100,7 +100,7 @@ class Setting:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """All that it may be, where these are few; empty where they are not."""
+        """All that it may be if these are few, else empty."""
         if self.kind is bool:
             return ("true", "false")
         return tuple(map(str, get_args(self.kind))) if _is_literal(self.kind) else ()
@@ -127,10 +127,7 @@ class Setting:
 
     def parsed(self, typed: str) -> Any:
         """The value that a person typed; None for nothing, which means the default.
-
-        Raises:
-            InvalidSettingsError: it can be none of this setting.
-        """
+        Raises InvalidSettingsError if it can be none of this setting."""
         typed = typed.strip()
         if not typed:
             return None
@@ -154,11 +151,8 @@ def list_settings(
     environment: Mapping[str, str] = os.environ,
 ) -> list[Setting]:
     """All settings but the tables of keys: by group, those for researchers last and in
-    the order of their classes. `options` are those that the command line gave.
-
-    Raises:
-        InvalidSettingsError, StoreLockedError: as `read_settings` does.
-    """
+    the order of their classes. `options` are those that the command line gave. Raises
+    InvalidSettingsError, StoreLockedError if as `read_settings` does."""
     path, options = path or settings_path(), options or {}
     now, usual = read_settings(path), Settings()
     written: dict[str, Any] = {}
@@ -198,7 +192,7 @@ def _is_literal(kind: Any) -> bool:
 
 
 def _sentences(holder: type[Settings | MethodSettings]) -> dict[str, str]:
-    """What stands under each field of a class; nothing where its source is missing."""
+    """The docstring of each field of a class; empty if the source is missing."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(holder)))
     except (OSError, SyntaxError):

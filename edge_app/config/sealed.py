@@ -1,4 +1,4 @@
-"""Files beside the store that are kept under its key, where it has one.
+"""Files beside the store that are kept under its key if it has one.
 
 An encrypted store keeps past texts from whoever has the disk. What lies beside it would
 tell of them: the ledger, kept drafts, the profile, the settings with their token. So
@@ -47,11 +47,8 @@ def is_encrypted(store: Path) -> bool:
 
 
 def key_of(store: Path) -> str | None:
-    """The key of an encrypted store, which has opened it; None for a plain one.
-
-    Raises:
-        StoreLockedError: no key fits, and nobody can be asked.
-    """
+    """The key of an encrypted store, which has opened it; None for a plain one. Raises
+    StoreLockedError if no key fits, and nobody can be asked."""
     if not is_encrypted(store):
         return None
     if keys.known(store) is None:
@@ -82,7 +79,7 @@ class Seal:
         return " ".join((_MARK, *parts))
 
     def opened(self, line: str, what: str) -> bytes:
-        """What was sealed; raises DamagedSealError where the key does not fit, or the
+        """What was sealed; raises DamagedSealError if the key does not fit, or the
         line was changed."""
         from cryptography.exceptions import InvalidTag
 
@@ -115,12 +112,9 @@ def salt_of(line: str) -> bytes | None:
 
 
 def read_file(path: Path, what: str, store: Path) -> bytes:
-    """A file as it was before it was sealed, if it is.
-
-    Raises:
-        OSError: it cannot be read.
-        StoreLockedError: it is sealed, and the key of the store does not open it.
-    """
+    """A file as it was before it was sealed, if it is. Raises OSError if it cannot be
+    read and StoreLockedError if it is sealed, and the key of the store does not open
+    it."""
     data = path.read_bytes()
     if not is_sealed(data):
         return data
@@ -129,7 +123,7 @@ def read_file(path: Path, what: str, store: Path) -> bytes:
 
 
 def write_file(path: Path, data: bytes, what: str, store: Path) -> None:
-    """Put a private file in place, whole or not at all, sealed where the store is
+    """Put a private file in place, whole or not at all, sealed if the store is
     encrypted; raises OSError and StoreLockedError."""
     write_whole(path, closed(data, what, key_of(store)))
 

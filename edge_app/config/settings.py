@@ -26,11 +26,11 @@ _SEEDS = 1 << 53
 _ROOM_OF_SAMPLE = 40 << 20
 """Bytes that an import of the sample letters asks for, about."""
 SETTINGS = "settings"
-"""What the file is, where it is sealed."""
+"""What the file is called in its seal."""
 ALLOWED = "list of allowed phrases"
-"""What the file is, where it is sealed."""
+"""What the file is called in its seal."""
 PAIRED, PAIRED_NAME = "paired server", "paired-server.json"
-"""What the file of the paired server is, where it is sealed, and its name."""
+"""What the file of the paired server is called in its seal, and its name."""
 TOKEN_VARIABLE = "SPECSTEER_TOKEN"  # noqa: S105 (a name, no secret)
 
 
@@ -48,7 +48,7 @@ class Settings:
     token: str = field(default="", repr=False)
     """What `server` asks for; the variable SPECSTEER_TOKEN wins."""
     token_in_clear: bool = False
-    """Send the token also where the address is not encrypted."""
+    """Send the token also if the address is not encrypted."""
     certificate: str = field(default="", repr=False)
     """The only certificate, as PEM, that is taken at `server`; `specsteer pair` keeps
     that of the paired server by itself."""
@@ -65,7 +65,7 @@ class Settings:
     threads: int | None = None
     """None: measured once on this machine."""
     gpu_layers: int | None = None
-    """Of llama.cpp, on Metal or CUDA; None: all where its build finds such a device."""
+    """Of llama.cpp, on Metal or CUDA; None: all if its build finds such a device."""
     flash_attention: bool = False
     """As on the server; slower on CPUs."""
     exact: bool = False
@@ -87,7 +87,7 @@ class Settings:
     privacy_budget_day: float | None = None
     """Nats that the texts of a day may tell one server."""
     privacy_mixture: float | None = None
-    """Nats that one token may tell where nothing of these is left, and where there is
+    """Nats that one token may tell if nothing of these is left, or if there is
     no such limit."""
     guard: GuardMode = "placeholder"
     """What becomes of names, numbers and copied phrases before a draft leaves."""
@@ -130,18 +130,18 @@ _WORDS = {
 
 
 def settings_path() -> Path:
-    """Where the settings lie."""
+    """The settings file."""
     return state_folder() / "settings.toml"
 
 
 def store_path() -> Path:
-    """Where the history lies."""
+    """The file of the history."""
     return state_folder() / STORE_NAME
 
 
 def sample_store_path() -> Path:
-    """Where the sample history lies; it never mixes with the person's own. If the disk
-    has no room for it, in memory, for this process alone."""
+    """The file of the sample history, which never mixes with the person's own; in
+    memory, for this process alone, if the disk has no room for it."""
     folder = state_folder()
     return (_in_memory() if _is_full(folder) else folder) / "sample.db"
 
@@ -153,7 +153,7 @@ def _is_full(folder: Path) -> bool:
 
 @cache
 def _in_memory() -> Path:
-    """A folder that lies in memory where the system has one, and goes with us."""
+    """A folder that lies in memory if the system has one, and is deleted at exit."""
     shared = Path("/dev/shm")  # noqa: S108 (the folder in it is new, and our own)
     where = shared if shared.is_dir() and not _is_full(shared) else None
     made = tempfile.mkdtemp(prefix="specsteer-", dir=where)
@@ -162,16 +162,14 @@ def _in_memory() -> Path:
 
 
 def allowed_path() -> Path:
-    """Where the phrases lie that the guard lets leave."""
+    """The file of the phrases that the guard lets leave."""
     return state_folder() / "allowed.txt"
 
 
 def read_allowed() -> tuple[str, ...]:
     """The phrases that the guard lets leave, in the order in which they were allowed.
-
-    Raises:
-        StoreLockedError: the file is sealed, and the store's key is not to be had.
-    """
+    Raises StoreLockedError if the file is sealed, and the store's key is not to be
+    had."""
     path = allowed_path()
     if not path.exists():
         return ()
@@ -186,17 +184,14 @@ def keep_allowed(phrases: tuple[str, ...]) -> None:
 
 
 def ledger_path() -> Path:
-    """Where the ledger lies."""
+    """The file of the ledger."""
     return state_folder() / "ledger.jsonl"
 
 
 def read_settings(path: Path | None = None) -> Settings:
-    """The settings, or the defaults where there are none.
-
-    Raises:
-        InvalidSettingsError: the file cannot be read, or says what nothing knows.
-        StoreLockedError: it is sealed, and the store's key is not to be had.
-    """
+    """The settings, or the defaults if there is no file. Raises InvalidSettingsError
+    if the file cannot be read, or says what nothing knows and StoreLockedError if it is
+    sealed, and the store's key is not to be had."""
     path, settings = path or settings_path(), Settings()
     if path.exists():
         try:
@@ -219,11 +214,8 @@ def write_settings(
     changes: Mapping[str, str | float | bool | None], path: Path | None = None
 ) -> Path:
     """Set values such as `server` or `method.strength`, whole or not at all; None takes
-    a line out, and all other lines and comments stay. The file that was written.
-
-    Raises:
-        InvalidSettingsError: the file cannot be read, or a value is invalid.
-    """
+    a line out, and all other lines and comments stay. The file that was written. Raises
+    InvalidSettingsError if the file cannot be read, or a value is invalid."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
     from tomlkit.items import InlineTable, Table
@@ -327,12 +319,9 @@ class PairedServer:
 
 
 def read_paired(folder: Path) -> PairedServer | None:
-    """The paired server; None if the file is absent.
-
-    Raises:
-        InvalidSettingsError: the file cannot be read.
-        StoreLockedError: it is sealed, and the store's key is not to be had.
-    """
+    """The paired server; None if the file is absent. Raises InvalidSettingsError if the
+    file cannot be read and StoreLockedError if it is sealed, and the store's key is not
+    to be had."""
     path = folder / PAIRED_NAME
     if not path.is_file():
         return None

@@ -108,11 +108,8 @@ def write_request(
     body: ChatBody | CompletionBody, config: EndpointConfig
 ) -> WriteRequest:
     """The text that a body asks for. The last message is the request, and the only one
-    that a server reads; all others are private notes.
-
-    Raises:
-        InvalidSettingsError: no request stands at its end.
-    """
+    that a server reads; all others are private notes. Raises InvalidSettingsError if no
+    request stands at its end."""
     words, notes = "", ""
     if isinstance(body, CompletionBody):
         words = body.words
@@ -212,11 +209,8 @@ class VoiceTexts:
     async def begun(
         self, request: WriteRequest, stops: Sequence[str]
     ) -> AsyncIterator[VoiceText]:
-        """A text, once it has its turn, while the block runs.
-
-        Raises:
-            CloudBusyError: too many wait.
-        """
+        """A text, once it has its turn, while the block runs. Raises CloudBusyError if
+        too many wait."""
         if self._asked > WAITING:
             raise CloudBusyError("too many texts wait to be written", 5.0)
         self._asked += 1
@@ -456,11 +450,7 @@ class EndpointServer(uvicorn.Server):
         self._on_listening = on_listening
 
     def listen(self) -> None:
-        """Run until stopped.
-
-        Raises:
-            InvalidSettingsError: the port cannot be had.
-        """
+        """Run until stopped. Raises InvalidSettingsError if the port cannot be had."""
         # What it logs may quote what was asked; its own complaints come as errors.
         log = logging.getLogger("uvicorn.error")
         log.addHandler(logging.NullHandler())

@@ -51,7 +51,7 @@ Handler = Callable[[Any], Awaitable[Any]]
 
 
 def check_web() -> None:
-    """Raises InvalidSettingsError where the extra `web` is not installed."""
+    """Raise InvalidSettingsError if the extra `web` is not installed."""
     if find_spec("textual_serve") is None:
         raise InvalidSettingsError(
             f"the app in a browser needs an extra; install it with: {how_to_add('web')}"
@@ -82,11 +82,8 @@ class BrowserServer:
         self._turn = asyncio.Lock()
 
     async def listen(self, stop: asyncio.Event | None = None) -> None:
-        """Serve until `stop` is set, or until a signal.
-
-        Raises:
-            InvalidSettingsError: the extra is missing, or the port cannot be had.
-        """
+        """Serve until `stop` is set, or until a signal. Raises InvalidSettingsError if
+        the extra is missing, or the port cannot be had."""
         check_web()
         import textual_serve
         from aiohttp import web

@@ -20,7 +20,7 @@ from personal_store.search.ranking import is_to
 LONGEST_LETTER = 2_000
 """Characters of a letter to answer: a prompt must hold past texts, too."""
 _EARLIER, _LONGEST_EARLIER = 2, 400
-"""So many texts of its thread that came before are read, and characters of each."""
+"""How many texts of its thread that came before are read, and characters of each."""
 
 
 def to_be_answered(letter: Passage, thread: Sequence[Passage] = ()) -> str:
@@ -39,7 +39,7 @@ def to_be_answered(letter: Passage, thread: Sequence[Passage] = ()) -> str:
 
 
 def notes_on(store: Store, record_id: int) -> str:
-    """The notes on the received text with this number; empty where it has gone."""
+    """The notes on the received text with this number; empty if it has gone."""
     letter = store.received(record_id)
     if letter is None:
         return ""
@@ -48,7 +48,7 @@ def notes_on(store: Store, record_id: int) -> str:
 
 def received(store: Store, query: str, limit: int) -> list[Passage]:
     """Texts by others: those by a person of that name or address, then those that hold
-    the words; the newest where nothing was typed."""
+    the words; the newest if nothing was typed."""
     words = query.casefold().split()
     if not words:
         return store.newest_received(limit)

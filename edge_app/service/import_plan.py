@@ -44,12 +44,9 @@ def look(
     kind: str, path: Path, me: Sequence[str] = (), known: Sequence[str] = ()
 ) -> Plan:
     """The plan of an import of this kind; nothing is written. `me` is what the person
-    said, `known` what the store knows of them.
-
-    Raises:
-        SourceError: there is nothing at the path, or nothing of this kind.
-        StoreError, OSError: it cannot be read.
-    """
+    said, `known` what the store knows of them. Raises SourceError if there is nothing
+    at the path, or nothing of this kind and StoreError, OSError if it cannot be
+    read."""
     if kind == AUTO:
         discovery = discover(path)
         if not discovery.found:

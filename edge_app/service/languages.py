@@ -1,7 +1,7 @@
-"""In which language a text is, told by its script or its commonest words, and a word to
-the person where a model writes another.
+"""The language of a text by its script or its commonest words, and a notice if the
+model writes another.
 
-It is a guess, made to be silent where it is not sure: a short text, a mixed one, a
+It is a guess, made to be silent if it is not sure: a short text, a mixed one, a
 language that stands in no list.
 """
 
@@ -49,13 +49,13 @@ _SCRIPTS = {
     "KATAKANA": "ja", "CJK": "zh",
 }  # fmt: skip
 _LEAST = 3
-"""So many common words tell a language, with fewer of any other."""
+"""How many common words tell a language, with fewer of any other."""
 _LONGEST = 2000
 """Letters that are looked at."""
 
 
 def language_of(text: str) -> str | None:
-    """The code of the language of a text; None where that is not clear."""
+    """The code of the language of a text; None if that is not clear."""
     text = text[:_LONGEST].casefold()
     letters = [letter for letter in text if letter.isalpha()]
     scripts = Counter(
@@ -77,7 +77,7 @@ def language_of(text: str) -> str | None:
 
 
 def languages_of(model: Path) -> frozenset[str] | None:
-    """The codes of the languages that a model writes; None where it does not say."""
+    """The codes of the languages that a model writes; None if it does not say."""
     if model == locate("specialist"):
         return frozenset(["en"])
     try:
@@ -88,8 +88,8 @@ def languages_of(model: Path) -> frozenset[str] | None:
 
 
 def word_on_languages(model: Path, request: str, letters: Sequence[str]) -> str | None:
-    """A sentence where the request, or most of the letters that were read for it, are
-    in a language that the model does not write; None where nothing is to be said."""
+    """A sentence if the request, or most of the letters that were read for it, are
+    in a language that the model does not write; None if nothing is to be said."""
     asked = language_of(request)
     spoken = Counter(map(language_of, letters))
     read, count = spoken.most_common(1)[0] if spoken else (None, 0)

@@ -29,7 +29,7 @@ from models.running.interface import Model, TextSlots
 from personal_store import Passage
 
 PROFILE = "profile"
-"""What the file is, where it is sealed."""
+"""What the file is called in its seal."""
 _ENDING = "-profile.json"
 TEXTS = 12
 """How many of the newest texts are read for a profile at most."""
@@ -72,7 +72,7 @@ class Profile:
 
 
 def profile_path(store: Path) -> Path:
-    """Where the profile of a store lies."""
+    """The file of a store's profile."""
     return store.with_name(f"{store.stem}{_ENDING}")
 
 
@@ -82,7 +82,7 @@ def store_of(profile: Path) -> Path:
 
 
 def read_profile(path: Path) -> Profile | None:
-    """The profile that is kept; None where there is none that can be read, as it can
+    """The profile that is kept; None if there is none that can be read, as it can
     be written again."""
     try:
         body = json.loads(read_file(path, PROFILE, store_of(path)))
@@ -92,7 +92,7 @@ def read_profile(path: Path) -> Profile | None:
 
 
 def keep_profile(path: Path, profile: Profile) -> None:
-    """Write it whole or not at all, readable by its owner alone, and sealed where the
+    """Write it whole or not at all, readable by its owner alone, and sealed if the
     store is encrypted."""
     body = json.dumps(asdict(profile), indent=1, ensure_ascii=False)
     write_file(path, body.encode(), PROFILE, store_of(path))

@@ -54,7 +54,7 @@ class WriteRequest:
     before: str = ""
     """The text so far: what is written goes on from its end."""
     instead_of: str = ""
-    """What stood where it is written: it ends where as much is said; empty: with the
+    """The text that it replaces: it ends when as much is said; empty: with the
     text."""
     behind: str = ""
     """How the text goes on behind that; no model reads it."""
@@ -86,7 +86,7 @@ class ServiceConfig:
     sample_store: Path | None = None
     """Where sample letters are read from while the store holds none of one's own."""
     personalisation: str = personalisation.USUAL
-    """What of the history is read where a request does not say."""
+    """What of the history is read if a request does not say."""
     reranker: Path | None = None
     """A GGUF reranker that chooses among the texts found."""
     adapter: PersonalAdapter | None = None
@@ -101,9 +101,9 @@ class ServiceConfig:
     cadence: float = 0.0
     """Milliseconds between two rounds; 0: each leaves when it is ready."""
     privacy: PrivacyLimits = field(default_factory=PrivacyLimits)
-    """How much may be told of the history where a request does not say."""
+    """How much may be told of the history if a request does not say."""
     guard: GuardMode = "placeholder"
-    """What becomes of what must not leave, where a request does not say."""
+    """What becomes of what must not leave, if a request does not say."""
     guard_region: str = ""
     """Country of national telephone numbers; empty: it is taken from the texts."""
     allowed: tuple[str, ...] = ()

@@ -80,8 +80,8 @@ from personal_store import Passage, Store
 from personal_store.ingest.unfinished import Unfinished, dismiss, unfinished
 
 LEARNT = 1000
-"""So many of the newest texts are private besides those that are read, where an adapter
-was trained on them."""
+"""How many of the newest texts are private besides those that are read, if an
+adapter was trained on them."""
 _MOMENT = 0.1  # seconds
 
 
@@ -211,14 +211,11 @@ class WritingService:
     def read_ahead(self, request: WriteRequest, stop: threading.Event) -> None:
         """Have the specialist read what it is to read for `request`, on this device
         alone: nothing is sent, told or kept. The text that is written next reads on
-        from there. Nothing is read ahead before `prepare`, where the specialist has no
-        part in a method or reads no history, where a reranker would have to choose the
-        texts, or where a profile would have to be written first.
-
-        Raises:
-            StoppedError: `stop` was set, or the service was closed.
-            DecodingError: it cannot be written either.
-        """
+        from there. Nothing is read ahead before `prepare`, if the specialist has no
+        part in a method or reads no history, if a reranker would have to choose the
+        texts, or if a profile would have to be written first. Raises StoppedError if
+        `stop` was set, or the service was closed and DecodingError if it cannot be
+        written either."""
         request, role, history = self._filled_in(request)
         if not (role.uses_specialist and history == "specialist"):
             return
@@ -236,12 +233,9 @@ class WritingService:
                 job.read_ahead(retrieved.passages)
 
     def write_profile(self, emit: Emit, stop: threading.Event) -> Profile:
-        """Write the profile of the history anew, and keep it.
-
-        Raises:
-            InvalidSettingsError: there is no history.
-            StoppedError: the person stopped.
-        """
+        """Write the profile of the history anew, and keep it. Raises
+        InvalidSettingsError if there is no history and StoppedError if the person
+        stopped."""
         self.prepare(offline=True, stop=stop)
         with self._working(), self._store() as store:
             if not store.counts()["own"]:
@@ -261,7 +255,7 @@ class WritingService:
         learnt: bool,
     ) -> FinishReason:
         """Why the text ended, after it was written with what the history holds, and by
-        what was `learnt` of it where an adapter is worn."""
+        what was `learnt` of it if an adapter is worn."""
         model, context = self._model, self._context
         assert model is not None
         assert context is not None
@@ -310,7 +304,7 @@ class WritingService:
 
         account, account_base = None, base
         if self._reckons(request, role) and learnt:
-            # Read twice: by the account, and as part of the verifier where it is one.
+            # Read twice: by the account, and as part of the verifier if it is one.
             shared = RememberedRows(base())
             public = PublicText(gate, request.max_tokens)
             never = never_drawn(model.vocabulary, request, retrieved.passages)

@@ -76,11 +76,8 @@ class TextJob:
             read_text(engine, token_ids[:read])
 
     def run(self, verifier: Verifier, passages: Sequence[Passage]) -> FinishReason:
-        """Write the text; why it ended.
-
-        Raises:
-            DecodingError: it cannot be written.
-        """
+        """Write the text; why it ended. Raises DecodingError if it cannot be
+        written."""
         request, settings = self.request, self.request.settings
         vocabulary = self.model.vocabulary
         self.context.stop = self.stop
