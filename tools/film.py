@@ -104,7 +104,7 @@ async def shoot(tape: Tape, size: tuple[int, int]) -> list[Frame]:
                     lambda: service.played_all or stage.waiting >= stage.played(),
                     "for the tape",
                 )
-                await until_true(lambda: not app.writing.threads.inbox, "for the app")
+                await until_true(lambda: app.writing.background.idle, "for the app")
                 app.page.refresh_all()
                 await pilot.pause()
                 frames.append(Frame(stage.now, rows(app)))

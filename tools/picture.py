@@ -36,7 +36,7 @@ async def picture(
     app.writing.samples = samples
     async with app.run_test(size=size) as pilot:
         await pilot.press("ctrl+j")
-        while not service.played_all or app.writing.threads.inbox:
+        while not service.played_all or not app.writing.background.idle:
             await pilot.pause(0.02)
         await pilot.press(*keys)
         app.page.refresh_all()

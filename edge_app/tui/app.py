@@ -254,20 +254,18 @@ class SpecSteerApp(App[None]):
 
     def _take_up(self) -> None:
         """Go on with the draft of the last sitting."""
-        news = self.writing.take_up()
-        for item in news:
-            self.notify(item.text, severity=item.severity)
-        if news:
+        if self.writing.take_up():
             self.page.show_draft()
+        self.page.say_news()
 
     def _sync(self) -> None:
         """Have the disk hold what was written since, and say where it does not."""
-        for item in self.writing.retry():
-            self.notify(item.text, severity=item.severity)
+        self.writing.retry()
         self.writing.sync()
         self.writing.look_at_checker()
         if self.writing.without_models:
-            self.writing.hear_of_models(self._arriving())
+            self.writing.note_arriving(self._arriving())
+        self.page.say_news()
         self.page.stale()
 
     def _leave_unasked(self, code: int) -> None:
@@ -317,7 +315,7 @@ class SpecSteerApp(App[None]):
         not. Asked for at any time, after any error, it raises nothing."""
         writing = self.writing
         with suppress(Exception):  # what broke may break this, too
-            writing.drain()
+            writing.apply()
         writing.retry()
         if writing.kept_in is not None and not writing.unkept:
             writing.sync()
@@ -376,8 +374,8 @@ class SpecSteerApp(App[None]):
 
     def go_on_with(self, path: Path) -> None:
         """Go on with the draft that is kept there."""
-        for item in self.writing.take_up(path):
-            self.notify(item.text, severity=item.severity)
+        self.writing.take_up(path)
+        self.page.say_news()
         self.page.show_draft()
 
     def action_offline(self) -> None:

@@ -8,42 +8,28 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from decoding_core.errors import StoppedError
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import (
     Emit,
     Event,
     FinishReason,
+    HeldBack,
     Notice,
     Opened,
     Settled,
     Source,
     Verified,
 )
-from edge_app.service.requests import WriteRequest
-from edge_app.tui.background import (
-    Asked,
-    Counted,
-    Emitted,
-    Found,
-    Heard,
-    ImportAdvanced,
-    ImportEnded,
-    InThread,
-    News,
-    Prepared,
-    PrepareFailed,
-    ReadingAhead,
-    ServiceThreads,
-    TextsRead,
-    WasImporting,
-    WriteEnded,
-)
+from edge_app.service.requests import Letter, MayLeave, WriteRequest
+from edge_app.tui.background import Background, MayItLeave, News, Severity
 from edge_app.tui.draft import (
     Begun,
     Draft,
@@ -74,6 +60,7 @@ from models.prompts import Request
 
 if TYPE_CHECKING:
     from edge_app.service.service import WritingService
+    from personal_store.ingest.unfinished import Unfinished
 
 AGAIN_TEMPERATURE = 0.7
 """Used for another version when the settings leave nothing to chance."""
@@ -96,6 +83,8 @@ _NO_WORD = "no word was written; {again} tries again in another way"
 
 RECORDED = "a recorded run"
 """How the name of a checker begins that is none."""
+Import = tuple[str, Path, list[str]]
+"""The kind of an import, its path, and whose letters."""
 
 
 class Writing:
@@ -114,45 +103,45 @@ class Writing:
     ) -> None:
         """`first` is the brief to begin with; without `journals` nothing is kept;
         `samples` says that the store holds sample letters only."""
-        self.threads = ServiceThreads(service, ledger)
+        self.background = Background()
+        self.service = service
         self.settings = settings
         self.clock = clock
         self.journals = journals
+        self.news: list[News] = []
+        """What is to be said to the person; the screen takes it out."""
         self.samples = samples
         """Whether the next version is written from sample letters."""
+        self._ledger = ledger
         self._journal: Journal | None = None
         self.draft_state = Draft()
         self._first = first
         self.previews: list[Variant] = []
         """Beginnings that were written to show what a style changes."""
-        self._anew(first or Request(""))
+        self._begin_draft(first or Request(""))
         self.reason = ""
         """Why the last attempt ended without a text, until the next action."""
         self.server: str | None = None
+        self.problem = ""
+        """Why no model is loaded."""
         self.arriving = ""
-        """The model that is on its way where there is none, in words."""
+        """The model that is being pulled, in words."""
         self.checker_silent = False
         """Whether the checker, asked last, gave no answer."""
         self.checker_ended = False
         """Whether the server of this machine has ended."""
-        self.problem = ""
         self.counts: dict[str, int] = {}
-        self.found = Found("", ())
         self.reading_back = 0
         """How often letters are being read that a draft knows by name alone."""
-        self.importing: ImportAdvanced | None = None
-        self.imported: ImportEnded | None = None
-        self.paused: tuple[str, Path, list[str]] | None = None
-        """The import that was paused, here or in an earlier sitting: its kind, its
-        path, whose letters."""
+        self.importing: tuple[int, int] | None = None
+        """How many pieces the import has read, and of how many."""
+        self.imported = ""
+        """How the last import ended, in words."""
+        self.paused: Import | None = None
+        """The import that was paused, here or in an earlier sitting."""
         self.paused_at = ""
         """Where one of an earlier sitting stopped, in words."""
-        self.pausing = False
-        self._asked_import: tuple[str, Path, list[str]] | None = None
-        self.heard = Heard("", ())
-        """Received texts that were searched for."""
-        self.thread = InThread(0, ())
-        """The thread that was asked for last."""
+        self._pausing = threading.Event()
         self.references: dict[int, tuple[str, ...]] = {}
         """Identifiers of received mails and those before them, by their records."""
         self.answered_from: dict[int, str] = {}
@@ -163,13 +152,15 @@ class Writing:
         self.identities: tuple[str, ...] = ()
         """Addresses and names that are known to be the person's."""
         self.most_tokens = WriteRequest(Request("")).max_tokens
-        self.asked: Asked | None = None
+        self.asked: MayItLeave | None = None
         """What the guard asks the person, until the page has shown it."""
         self._stop = threading.Event()
-        self._reading_ahead = ReadingAhead(self.threads.read_ahead, self.clock)
+        self._stop_reading = threading.Event()
+        self._read_ahead: WriteRequest | None = None
+        """What the specialist was given last, to read or to write."""
         self._being_written: Variant | None = None
         self._next: Variant | None = None
-        self._told_unkept = ""
+        self._said_unkept = ""
 
     @property
     def request(self) -> Request:
@@ -240,19 +231,36 @@ class Writing:
         """Whether there is none that could write."""
         return bool(self.problem) or (self.server or "").startswith(RECORDED)
 
-    def hear_of_models(self, arriving: str) -> None:
-        """Which model is on its way, in words; once none is any more, those that are
-        here are looked for."""
-        before, self.arriving = self.arriving, arriving
-        if before and not arriving and not self.service_busy:
+    def note_arriving(self, words: str) -> None:
+        """Note which model is being pulled; when none is any more, load models."""
+        before, self.arriving = self.arriving, words
+        if before and not words and not self.service_busy:
             self.prepare()
 
     def prepare(self) -> None:
         """Load the models behind the page."""
         self.problem = ""
-        self.threads.count()
-        self.threads.look_for_import()
-        self.threads.prepare()
+        self._count()
+        service = self.service  # each call of it may import it first
+        self.background.run(lambda: service.unfinished_import(), self._offer_import)
+        self.background.run(
+            lambda: service.prepare(), self._prepared, self._unprepared, loads=True
+        )
+
+    def _count(self) -> None:
+        """Count the person's texts in the store, and those they write to."""
+        service = self.service
+
+        def count() -> tuple[dict[str, int], list[str], str, list[str]]:
+            people = service.correspondents()
+            own = service.own_address()
+            return service.counts(), people, own, service.identities()
+
+        def counted(found: tuple[dict[str, int], list[str], str, list[str]]) -> None:
+            self.counts, people, self.own_address, identities = found
+            self.people, self.identities = tuple(people), tuple(identities)
+
+        self.background.run(count, counted)
 
     def draft(self, brief: Request) -> None:
         """Write what `brief` asks for: what was cut off goes on where it ended; of what
@@ -390,27 +398,28 @@ class Writing:
             and (known is self.variant or known.edited is not None)
         ]
 
-    def take_up(self, path: Path | None = None) -> list[News]:
+    def take_up(self, path: Path | None = None) -> bool:
         """Go on with the draft at `path`, or, without one, with the latest if the
-        person was not done with it; what is to be said of that."""
+        person was not done with it; False if there is none."""
         folder, chosen = self.journals, path
         if folder is None or (path is None and self.kept_in is not None):
-            return []
+            return False
+        path = path or next(iter(folder.paths()), None)
         if path is None:
-            path = next(iter(folder.paths()), None)
-        if path is None:
-            return []
+            return False
         try:
             changed = datetime.fromtimestamp(path.stat().st_mtime)
             journal, draft = folder.open(path)
         except JournalError as error:
             more = "" if chosen else "; this page is a new draft"
-            return [News(f"{error}{more}", "warning")]
+            self._say(f"{error}{more}", "warning")
+            return False
         except OSError as error:
-            return [News(f"the draft {path} cannot be read: {why_not(error)}")]
+            self._say(f"the draft {path} cannot be read: {why_not(error)}")
+            return False
         if not chosen and (draft.aside or not (draft.attempts or draft.request.text)):
             journal.close()
-            return []
+            return False
         self._leave_draft()
         self._journal, self.draft_state = journal, draft
         self.previews = []
@@ -418,21 +427,51 @@ class Writing:
         for entry in (TakenUp(), *draft.unended()):
             self._happen(entry)
         if self.reply_to is not None:
-            self.threads.read_thread(self.reply_to.record_id)
+            self.read_thread(self.reply_to.record_id)
         known_by_name = draft.known_by_name()
         if known_by_name:
             self.reading_back += 1
-            self.threads.read_texts(known_by_name)
+            service = self.service
+            self.background.run(
+                lambda: service.texts(known_by_name),
+                self._read_back,
+                lambda _: self._read_back(()),
+            )
         when = f"{changed:%Y-%m-%d at %H:%M}"
-        return [
-            News(f"here is what you wrote until {when}; {key_of('new')} begins another")
-        ]
+        self._say(
+            f"here is what you wrote until {when}; {key_of('new')} begins another"
+        )
+        return True
+
+    def _read_back(self, letters: Sequence[Source]) -> None:
+        self.reading_back -= 1
+        texts = {one.record_id: one.excerpt for one in letters}
+        for known in self.attempts:
+            known.read_back(texts)
+
+    def read_thread(
+        self, record_id: int, then: Callable[[list[Letter]], object] = id
+    ) -> None:
+        """Read the thread of a received text, and what an answer to it needs."""
+        service = self.service
+
+        def read() -> tuple[list[Letter], tuple[str, ...], str]:
+            letters = service.thread(record_id)
+            references = tuple(service.references(record_id))
+            return letters, references, service.own_address(record_id)
+
+        def learn(found: tuple[list[Letter], tuple[str, ...], str]) -> None:
+            letters, self.references[record_id], address = found
+            self.answered_from[record_id] = address
+            then(letters)
+
+        self.background.run(read, learn)
 
     def begin_anew(self) -> None:
         """Put the draft aside and begin another, with the checker as it is."""
         offline = self.offline
         self._leave_draft()
-        self._anew(Request("", self.request.task))
+        self._begin_draft(Request("", self.request.task))
         if offline:
             self.draft_state.apply(Offline(on=True))
             if self._journal is not None:
@@ -443,20 +482,19 @@ class Writing:
         if self._journal is not None and self._journal.path is not None:
             self._happen(PutAside())
 
-    def retry(self) -> list[News]:
+    def retry(self) -> None:
         """Try again what the disk refused to keep, and say so once."""
         journal = self._journal
         if journal is not None and journal.problem:
             journal.retry()
-        told, self._told_unkept = self._told_unkept, self.unkept
-        if told and not self.unkept:
-            return [News("what you write is kept again")]
-        if told or not self.unkept:
-            return []
-        sentence = (
-            f"what you write now is not kept: {self.unkept}; {key_of('save')} saves it"
-        )
-        return [News(sentence, "error")]
+        before, self._said_unkept = self._said_unkept, self.unkept
+        if before and not self.unkept:
+            self._say("what you write is kept again")
+        elif self.unkept and not before:
+            saves = f"{key_of('save')} saves it"
+            self._say(
+                f"what you write now is not kept: {self.unkept}; {saves}", "error"
+            )
 
     @property
     def unkept(self) -> str:
@@ -468,11 +506,23 @@ class Writing:
         """The journal's file; None while there is nothing to keep, or no place."""
         return self._journal.path if self._journal is not None else None
 
-    def read_ahead(self) -> None:
-        """Have the specialist read what the brief asks for, once the person pauses and
-        while nothing is written."""
-        if self.ready and not self.service_busy:
-            self._reading_ahead.look(self._request(self.request, self.settings))
+    def to_read_ahead(self) -> WriteRequest | None:
+        """The request that the specialist can read while the person pauses; None if
+        there is none. Reading of any other request is stopped."""
+        request = self._request(self.request, self.settings)
+        if self.service_busy or request == self._read_ahead:
+            return None
+        self._stop_reading.set()
+        self._read_ahead = None
+        return request if self.ready and request.brief.text.strip() else None
+
+    def read_ahead(self, request: WriteRequest) -> None:
+        """Have the specialist read a request, so that its first word comes sooner;
+        nothing leaves the device. An error here comes again when it is written."""
+        if request == self.to_read_ahead():
+            stop = self._stop_reading = threading.Event()
+            self._read_ahead = request
+            self.background.run(lambda: self.service.read_ahead(request, stop))
 
     def sync(self) -> None:
         """Have the disk hold the journal, in a thread: it may take a while."""
@@ -488,15 +538,42 @@ class Writing:
 
     def import_letters(self, kind: str, path: Path, me: list[str]) -> None:
         """Read letters while writing goes on."""
-        self.importing, self.imported = ImportAdvanced(0, 0), None
-        self.paused, self.paused_at, self.pausing = None, "", False
-        self._asked_import = kind, path, me
-        self.threads.import_letters(kind, path, me)
+        self.importing, self.imported = (0, 0), ""
+        self.paused, self.paused_at = None, ""
+        closing, pausing = self.background.closing, threading.Event()
+        self._pausing = pausing
+
+        def advance(done: int, total: int) -> None:
+            if closing.is_set() or pausing.is_set():
+                raise StoppedError("stopped; the same import goes on from there")
+            self.background.post(lambda: setattr(self, "importing", (done, total)))
+
+        def read() -> str:
+            return self.service.import_letters(kind, path, me, advance)
+
+        def ended(sentence: str, *, whole: bool = True) -> None:
+            self.importing = None
+            paused = not whole and pausing.is_set()
+            self.imported = "paused; what was read is kept" if paused else sentence
+            self.paused = (kind, path, me) if paused else None
+            if whole and self.samples:
+                self.samples = False
+                if self.request == self._first:
+                    self.begin_anew()  # it asked for a sample's letter
+            self._count()
+            failed = not (whole or paused)
+            self._say(self.imported, "error" if failed else "information")
+
+        self.background.run(read, ended, partial(ended, whole=False))
+
+    @property
+    def pausing(self) -> bool:
+        """Whether the import is asked to pause."""
+        return self._pausing.is_set()
 
     def pause_import(self) -> None:
-        """Have the import end where it is; `resume_import` goes on from there."""
-        self.pausing = True
-        self.threads.pause_import()
+        """End the import at its next progress; `resume_import` goes on from there."""
+        self._pausing.set()
 
     def resume_import(self) -> None:
         """Go on with the import that was paused."""
@@ -504,64 +581,47 @@ class Writing:
             self.import_letters(*self.paused)
 
     def leave_import(self) -> None:
-        """Do not go on with it; what was read stays."""
-        if self.paused is not None:
-            self.threads.leave_import(*self.paused)
-            self.paused, self.paused_at, self.imported = None, "", None
+        """Do not go on with it; what was read stays. A store that cannot note that
+        offers it again."""
+        if self.paused is None:
+            return
+        kind, path, me = self.paused
+        self.paused, self.paused_at, self.imported = None, "", ""
+
+        def leave() -> None:
+            from personal_store.ingest.unfinished import Unfinished
+
+            self.service.leave_import(Unfinished(kind, path, tuple(me)))
+
+        self.background.run(leave)
+
+    def _offer_import(self, unfinished: Unfinished | None) -> None:
+        """Say that an earlier sitting did not finish an import."""
+        if unfinished is not None and self.importing is None and self.paused is None:
+            self.paused = unfinished.kind, unfinished.path, list(unfinished.me)
+            self.paused_at = unfinished.in_words
+            self._say(f"{self.paused_at}: {key_of('import')} goes on there")
 
     def close(self) -> bool:
         """Stop writing and close the service; True if all its threads have ended."""
         self._stop.set()
-        self._reading_ahead.stop()
+        self._stop_reading.set()
         if self._journal is not None:
             self._journal.close()
-        return self.threads.close()
+        return self.background.close(self.service.close)
 
-    def drain(self) -> list[News] | None:
-        """Apply all outcomes of the inbox; the messages, None if the inbox is empty."""
-        inbox = self.threads.inbox
-        if not inbox:
-            return None
-        news: list[News] = []
-        while inbox:
-            match inbox.popleft():
-                case Emitted(variant, event):
-                    news += self._hear(variant, event)
-                case Asked() as asked:
-                    self.asked = asked
-                case WriteEnded(variant, problem):
-                    news += self._ended(variant, problem)
-                case Prepared(server):
-                    self.server = server
-                    self._begin()
-                case PrepareFailed(problem):
-                    news.append(self._unprepared(problem))
-                case ImportAdvanced() | ImportEnded() | WasImporting() as told:
-                    news += self._hear_of_import(told)
-                case Counted(counts, people, own_address, identities):
-                    self.counts, self.people = counts, people
-                    self.own_address, self.identities = own_address, identities
-                case TextsRead(texts):
-                    self.reading_back -= 1
-                    for known in self.attempts:
-                        known.read_back(texts)
-                case Found() | Heard() | InThread() as answer:
-                    self._learn(answer)
-        return news
+    def apply(self) -> bool:
+        """Apply all that came from threads; False if nothing did."""
+        return self.background.apply()
 
-    def _hear(self, variant: Variant, event: Event) -> list[News]:
-        """Let an event happen to the version that it is of, in the journal first."""
-        ours = self._ours(variant)
-        if ours or self._previewed(variant):
-            self.traffic.apply(event)
-        self._hear_of_checker(variant, event)
-        durable = worth_keeping(event) if ours else None
-        if durable is not None and self._journal is not None:
-            self._journal.add(Written(variant.number, durable))
-        variant.apply(event, self.clock())
-        return [News(event.text, "warning")] if isinstance(event, Notice) else []
+    def _say(self, sentence: str, severity: Severity = "information") -> None:
+        self.news.append((sentence, severity))
 
-    def _unprepared(self, problem: str) -> News:
+    def _prepared(self, server: str) -> None:
+        self.server = server
+        self._begin()
+
+    def _unprepared(self, problem: str) -> None:
         """The models are not there: what waits for them is given up."""
         self.problem = self.reason = problem
         if self._next is not None:
@@ -569,44 +629,26 @@ class Writing:
                 self._happen(Ended(self._next.number))
             self._next.end(self.clock())
             self._next = None
-        return News(problem, "error")
+        self._say(problem, "error")
 
-    def _hear_of_import(
-        self, told: ImportAdvanced | ImportEnded | WasImporting
-    ) -> list[News]:
-        """How far an import is, that it ended, or that an earlier one did not."""
-        match told:
-            case ImportAdvanced():
-                self.importing = told
-            case ImportEnded(sentence, failed, paused):
-                self.importing, self.imported, self.pausing = None, told, False
-                self.paused = self._asked_import if paused else None
-                began_with_samples = self.samples
-                self.samples = self.samples and (failed or paused)
-                if began_with_samples > self.samples and self.request == self._first:
-                    self.begin_anew()  # it asked for a sample's letter
-                self.threads.count()
-                return [News(sentence, "error" if failed else "information")]
-            case WasImporting(asked) if asked is not None:
-                if self.importing is None and self.paused is None:
-                    self.paused = asked.kind, asked.path, list(asked.me)
-                    self.paused_at = asked.in_words
-                    goes_on = f"{key_of('import')} goes on there"
-                    return [News(f"{self.paused_at}: {goes_on}")]
-        return []
-
-    def _learn(self, answer: Found | Heard | InThread) -> None:
-        """What the store was asked for is there; another search may be since."""
-        last = self.threads.is_last(answer)
-        match answer:
-            case Found() if last:
-                self.found = answer
-            case Heard() if last:
-                self.heard = answer
-            case InThread():
-                self.thread = answer if last else self.thread
-                self.references[answer.record_id] = answer.references
-                self.answered_from[answer.record_id] = answer.own_address
+    def happened(self, variant: Variant, event: Event) -> None:
+        """Apply an event to the version that it is of, in the journal first."""
+        ours = self._ours(variant)
+        if ours or self._previewed(variant):
+            self.traffic.apply(event)
+        match event:
+            case Opened(local=False) | Verified():
+                self.checker_silent = False
+            case Settled(tokens) if variant.went_unchecked(tokens):
+                self.checker_silent = True
+            case Notice(text):
+                self._say(text, "warning")
+            case _:
+                pass
+        durable = worth_keeping(event) if ours else None
+        if durable is not None and self._journal is not None:
+            self._journal.add(Written(variant.number, durable))
+        variant.apply(event, self.clock())
 
     def _request(self, brief: Request, settings: MethodSettings) -> WriteRequest:
         letter = self.reply_to
@@ -646,33 +688,53 @@ class Writing:
     def _begin(self) -> None:
         if self._next is None or not self.ready or self._being_written is not None:
             return
-        self._stop = threading.Event()
-        self._being_written, self._next = self._next, None
-        self._being_written.started = self.clock()
-        self._reading_ahead.written(self._being_written.request)
-        self.threads.write(self._being_written, self._stop)
+        stop = self._stop = threading.Event()
+        variant = self._being_written = self._next
+        self._next = None
+        variant.started = self.clock()
+        self._stop_reading.set()
+        self._read_ahead = variant.request
+        background = self.background
 
-    def _ended(self, variant: Variant, problem: str) -> list[News]:
+        def emit(event: Event) -> None:
+            if self._ledger is not None:
+                self._ledger(event)
+            background.post(lambda: self.happened(variant, event))
+
+        def ask(held: HeldBack) -> MayLeave:
+            question = MayItLeave(held, stop)
+            background.post(lambda: setattr(self, "asked", question))
+            return question.wait(background.closing)
+
+        background.run(
+            lambda: self.service.write(replace(variant.request, ask=ask), emit, stop),
+            lambda _: self._ended(variant, ""),
+            lambda problem: self._ended(variant, problem),
+        )
+
+    def _ended(self, variant: Variant, problem: str) -> None:
         self._being_written = None
         self._begin()
         if not self._ours(variant):
             variant.end(self.clock())
-            wanted = problem and self._previewed(variant)
-            return [News(problem, "error")] if wanted else []
+            if problem and self._previewed(variant):
+                self._say(problem, "error")
+            return
         wanted = variant is self.attempts[-1] and not variant.stopped
-        again = wanted and not problem and variant.empty and bool(variant.settled)
-        if again and variant.request.instead_of:
-            problem = _SAME_WORDS
-        elif not problem and wanted and variant.empty:
+        same_words = False
+        if not problem and wanted and variant.empty:
             problem = _NO_WORDS.get(variant.reason, _NO_WORD)
+            if variant.settled and variant.request.instead_of:
+                problem, same_words = _SAME_WORDS, True
             problem = problem.format(again=key_of("again"))
         self._happen(Ended(variant.number))
-        if problem == _SAME_WORDS and self._try_again(variant):
-            return []
+        if same_words and self._try_again(variant):
+            return
         if wanted:
             self.reason = problem
         self.sync()
-        return [News(problem, "error")] if problem else []
+        if problem:
+            self._say(problem, "error")
 
     def _try_again(self, variant: Variant) -> bool:
         """Write a stretch once more that has the words that stood there; False where
@@ -697,17 +759,7 @@ class Writing:
 
     def look_at_checker(self) -> None:
         """Find out whether the server of this machine is still there."""
-        self.checker_ended = self.ready and self.threads.server_ended()
-
-    def _hear_of_checker(self, variant: Variant, event: Event) -> None:
-        """What an event tells of the checker, where it was asked for."""
-        match event:
-            case Opened(local=False) | Verified():
-                self.checker_silent = False
-            case Settled(tokens) if variant.went_unchecked(tokens):
-                self.checker_silent = True
-            case _:
-                pass
+        self.checker_ended = self.ready and self.service.server_ended()
 
     def _ours(self, variant: Variant) -> bool:
         """Whether `variant` is of the draft on screen, and not of one put aside."""
@@ -717,7 +769,7 @@ class Writing:
         """Whether `variant` shows what a style of the draft on screen changes."""
         return any(known is variant for known in self.previews)
 
-    def _anew(self, first: Request) -> None:
+    def _begin_draft(self, first: Request) -> None:
         """An empty draft with `first` as its brief; a file is made when more comes."""
         self.draft_state = Draft()
         self.previews = []

@@ -61,7 +61,7 @@ def sources_card(writing: Writing, width: int) -> Text:
 def letters_line(writing: Writing) -> str:
     """A line on how many letters the store holds, or on the running import."""
     if writing.importing:
-        return f"reading letters… {writing.importing.done}"
+        return f"reading letters… {writing.importing[0]}"
     total = sum(writing.counts.get(task, 0) for task in TASKS)
     if writing.samples:
         return f"{total} of {SAMPLES}" if total else SAMPLES

@@ -18,7 +18,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from edge_app.service.requests import MayLeave
-from edge_app.tui.background import Asked
+from edge_app.tui.background import MayItLeave
 from edge_app.tui.keys import DRAWER_BINDINGS, show_key
 
 
@@ -61,6 +61,9 @@ class Drawer(ModalScreen[None]):
     def contents(self) -> Iterable[Widget]:
         """The widgets inside."""
         return ()
+
+    def advance(self) -> None:
+        """Show what has come from the service's threads."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close; what comes late, such as the choice of a line, closes no other screen
@@ -136,14 +139,11 @@ class LeaveQuestion(Question):
         )
 
 
-_LOOKS = 0.2  # seconds between two looks whether anybody waits for the answer
-
-
 class HeldBackQuestion(Question):
     """Says what was found, why, and what the server would read in its place. Closes
     by itself when the text is stopped."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: MayItLeave) -> None:
         held = asked.held
         super().__init__(
             "May it leave?",
@@ -157,17 +157,13 @@ class HeldBackQuestion(Question):
         )
         self.asked = asked
 
-    def on_mount(self) -> None:
-        """Enter holds it back."""
-        super().on_mount()
-        self.set_interval(_LOOKS, self._look)
-
-    def _look(self) -> None:
+    def advance(self) -> None:
+        """Close if the text is not wanted any more."""
         if self.asked.stop.is_set() and self.is_current:
             self.dismiss("no")
 
 
-def ask_held_back(app: App[None], asked: Asked) -> None:
+def ask_held_back(app: App[None], asked: MayItLeave) -> None:
     """Show the question; Esc holds back, too."""
     app.push_screen(
         HeldBackQuestion(asked),

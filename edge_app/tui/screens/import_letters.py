@@ -78,8 +78,7 @@ class ImportDrawer(Drawer):
     def on_mount(self) -> None:
         """Show the progress, also of an import that began before."""
         self.query_one("#path").focus()
-        self._advance()
-        self.set_interval(0.1, self._advance)
+        self.advance()
 
     @on(Input.Changed, "#path")
     def _guess(self, event: Input.Changed) -> None:
@@ -97,6 +96,7 @@ class ImportDrawer(Drawer):
     @on(Button.Pressed, "#leave")
     def _leave(self) -> None:
         self.writing.leave_import()
+        self.advance()
         self._say("what was read of it stays")
 
     @on(Button.Pressed, "#read")
@@ -108,6 +108,7 @@ class ImportDrawer(Drawer):
             self.writing.resume_import()
         else:
             self._read()
+        self.advance()
 
     @on(Input.Submitted)
     def _read(self) -> None:
@@ -129,6 +130,7 @@ class ImportDrawer(Drawer):
         else:
             self._looked = None  # what is said now is what came of it
             self.writing.import_letters(*asked)
+            self.advance()
 
     def _path(self) -> Path | None:
         """The path in the field; None where a sentence says why there is none."""
@@ -171,7 +173,8 @@ class ImportDrawer(Drawer):
         said = "enter reads this; the store takes nothing twice"
         self._say(event.problem.replace("with --me ADDRESS", "above") or said)
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
+        """Show how far the import is, and how it ended."""
         going, ended = self.writing.importing, self.writing.imported
         paused = self.writing.paused is not None
         self.query_one("#bar").display = going is not None
@@ -182,11 +185,11 @@ class ImportDrawer(Drawer):
             button.label = label
         if going is not None:
             bar = self.query_one(ProgressBar)
-            bar.update(total=going.total or None, progress=going.done)
+            bar.update(total=going[1] or None, progress=going[0])
             if not self.writing.pausing:
                 self._say("reading…")
-        elif ended is not None and self._looked is None:
-            self._say(ended.sentence)
+        elif ended and self._looked is None:
+            self._say(ended)
         elif self.writing.paused_at and self._looked is None:
             self._say(self.writing.paused_at)
 

@@ -16,7 +16,6 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible, one_line
-from edge_app.tui.background import in_thread
 from edge_app.tui.draft import Draft
 from edge_app.tui.journal import JournalError, Kept
 from edge_app.tui.keys import key_of
@@ -60,19 +59,16 @@ class DraftsDrawer(Drawer):
 
     def on_mount(self) -> None:
         """Read the folder, in a thread: each sealed draft takes its time."""
-        self._reading = in_thread(self._read_all)
-        self._timer = self.set_interval(0.05, self._look)
+        self.writing.background.run(self._read_all, self._show)
 
     def _read_all(self) -> tuple[list[tuple[Kept, str]], list[str]]:
         folder = self.writing.journals
         kept, problems = ([], []) if folder is None else folder.kept()
         return [(one, words_of(one.draft)) for one in kept], problems
 
-    def _look(self) -> None:
-        """Show the drafts once they are read."""
-        if self._reading.done():
-            self._timer.stop()
-            self._kept, self._problems = self._reading.result()
+    def _show(self, read: tuple[list[tuple[Kept, str]], list[str]]) -> None:
+        self._kept, self._problems = read
+        if self.is_attached:
             self._list()
 
     def _list(self) -> None:

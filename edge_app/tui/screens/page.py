@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,17 +13,20 @@ from textual import events, on
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Static
 
 from edge_app.decoding.events import Source
+from edge_app.service.requests import WriteRequest
 from edge_app.tui.keys import PAGE_BINDINGS, key_of
 from edge_app.tui.letters import sender
 from edge_app.tui.saving import propose
 from edge_app.tui.screens import cards
 from edge_app.tui.screens.brief import Brief
 from edge_app.tui.screens.cards import KeyLine
-from edge_app.tui.screens.drawer import ask_held_back
+from edge_app.tui.screens.drawer import Drawer, HeldBackQuestion, ask_held_back
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.screens.pane import DraftPane, DraftView
 from edge_app.tui.screens.widgets import Card, Saying, Steps
@@ -42,8 +46,14 @@ LEGEND = (
 LEGEND_HELD = LEGEND.replace("plain kept", "[b]bold[/b] held back")
 """Where something was; as wide as the narrowest page with a legend has room for."""
 FRAME_SECONDS = 1 / 30
+PAUSE_SECONDS = 0.4
+"""How long a brief stands unchanged before it is read: letters come faster."""
 CARD_SECONDS = 0.25
 """Numbers change no faster than they can be read."""
+
+
+class Came(Message):
+    """Something has come from the service's threads."""
 
 
 def legend(variant: Variant | None) -> str:
@@ -74,6 +84,12 @@ class Page(Screen[None]):
         self._cards_due = 0.0
         self._stale = True
         self._legend = LEGEND
+        self._frame: Timer | None = None
+        """When the next frame is drawn."""
+        self._drawn = 0.0
+        self._pause: Timer | None = None
+        """When the brief is read, if it stays as it is until then."""
+        self._to_read: WriteRequest | None = None
 
     def compose(self) -> ComposeResult:
         """Title, page and rail, one line for narrow screens, keys."""
@@ -100,15 +116,18 @@ class Page(Screen[None]):
         """The cursor waits in the brief."""
         self.query_one(Brief).focus_text()
         self.refresh_all()
-        self.set_interval(FRAME_SECONDS, self.tick)
+        self.writing.background.wake = lambda: self.post_message(Came())
+        self.post_message(Came())
 
     def on_resize(self) -> None:
         """Cards have lines of another width now."""
-        self._cards_due, self._stale = 0.0, True
+        self._cards_due = 0.0
+        self.stale()
 
     def stale(self) -> None:
         """Have the cards and the title say what is so now."""
         self._stale = True
+        self.frame_soon()
 
     def show_draft(self) -> None:
         """Show another draft than before, its brief too."""
@@ -155,6 +174,7 @@ class Page(Screen[None]):
         if now < self._cards_due:
             return
         self._cards_due, self._stale = now + CARD_SECONDS, False
+        self._look_ahead()
         request = self.brief.request
         self.brief.show_style(writing.style, writing.reply_to)
         self.brief.propose(writing.people)
@@ -174,22 +194,56 @@ class Page(Screen[None]):
         figures.say(cards.numbers_card(writing))
         self.query_one("#strip", Saying).say(cards.strip_line(writing))
 
+    @on(Came)
+    def frame_soon(self) -> None:
+        """Draw a frame when the one before has been seen long enough."""
+        if self._frame is None:
+            # Textual divides by the seconds of a timer.
+            wait = max(0.001, self._drawn + FRAME_SECONDS - time.monotonic())
+            self._frame = self.set_timer(wait, self.tick)
+
     def tick(self) -> None:
-        """Apply what the service's threads emitted; called thirty times a second."""
-        shown = self.writing.draft_state
-        news = self.writing.drain()
-        if self.writing.draft_state is not shown:
+        """Apply what came from the service's threads, and draw it."""
+        if self._frame is not None:
+            self._frame.stop()
+        self._frame, self._drawn = None, time.monotonic()
+        writing, shown = self.writing, self.writing.draft_state
+        came = writing.apply()
+        if writing.draft_state is not shown:
             self.show_draft()
-        for item in news or ():
-            self.notify(item.text, severity=item.severity)
-        asked, self.writing.asked = self.writing.asked, None
+        self.say_news()
+        asked, writing.asked = writing.asked, None
         if asked is not None:
             ask_held_back(self.app, asked)
-        self.writing.read_ahead()
-        if news is not None or self.writing.busy:
+        struck = writing.variant is not None and writing.variant.struck
+        if came or struck:
             self.advance()
+            if isinstance(self.app.screen, Drawer | HeldBackQuestion):
+                self.app.screen.advance()
         elif self._stale:
             self._refresh_cards()
+        if struck:
+            self.frame_soon()
+        elif self._stale and self._frame is None:
+            self._frame = self.set_timer(CARD_SECONDS, self.tick)
+
+    def say_news(self) -> None:
+        """Show what there is to be said."""
+        news, self.writing.news = self.writing.news, []
+        for sentence, severity in news:
+            self.notify(sentence, severity=severity)
+
+    def _look_ahead(self) -> None:
+        """Have the brief read once the person pauses in typing it."""
+        request = self.writing.to_read_ahead()
+        if request == self._to_read:
+            return
+        self._to_read = request
+        if self._pause is not None:
+            self._pause.stop()
+        if request is not None:
+            read = partial(self.writing.read_ahead, request)
+            self._pause = self.set_timer(PAUSE_SECONDS, read)
 
     def action_draft(self) -> None:
         """Write what the brief asks for; with the cursor in a text that was changed, or
@@ -268,7 +322,7 @@ class Page(Screen[None]):
     def _starred(self, event: Steps.Moved) -> None:
         event.stop()
         self.writing.restyle(replace(self.writing.style, stars=event.at))
-        self._stale = True
+        self.stale()
 
     def put(self, at: int, removed: int, runs: list[Run]) -> None:
         """Put `runs` in the place of letters of the version on screen."""
@@ -429,7 +483,8 @@ class Page(Screen[None]):
     @on(Brief.Changed)
     def _brief_changed(self) -> None:
         self._take_brief()
-        self._stale = True
+        self._look_ahead()
+        self.stale()
 
     def _take_brief(self) -> Request:
         """The brief as it stands, which the draft now has too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -15,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Source
-from edge_app.tui.background import Heard, InThread
+from edge_app.service.requests import Letter
 from edge_app.tui.keys import key_of
 from edge_app.tui.letters import date, sender, subject
 from edge_app.tui.screens.drawer import Drawer
@@ -43,8 +44,6 @@ class ReplyDrawer(Drawer):
         self._answer = answer
         self._listed: list[Source] = []
         self._asked = ""
-        self._heard: Heard = writing.heard
-        self._thread: InThread = writing.thread
         self._shown = 0
         """The record whose thread is to be shown."""
 
@@ -57,13 +56,19 @@ class ReplyDrawer(Drawer):
 
     def on_mount(self) -> None:
         """Show the newest letters."""
-        self.writing.threads.search_received("")
-        self.set_interval(0.1, self._look)
+        self._look_for("")
 
     @on(Input.Changed)
     def _search(self, event: Input.Changed) -> None:
-        self._asked = event.value.strip()
-        self.writing.threads.search_received(self._asked)
+        self._look_for(event.value.strip())
+
+    def _look_for(self, query: str) -> None:
+        self._asked, service = query, self.writing.service
+        self.writing.background.run(
+            lambda: service.search_received(query),
+            partial(self._list, query),
+            lambda problem: self._list(query, [], problem),
+        )
 
     @on(Input.Submitted)
     def _first(self) -> None:
@@ -79,25 +84,17 @@ class ReplyDrawer(Drawer):
         self._answer(None)
         self.dismiss()
 
-    def _look(self) -> None:
-        """Take in what the store has found."""
-        heard, thread = self.writing.heard, self.writing.thread
-        if heard is not self._heard and heard.query == self._asked:
-            self._heard = heard
-            self._list(heard)
-        if thread is not self._thread and thread.record_id == self._shown:
-            self._thread = thread
-            self._read(thread)
-
-    def _list(self, heard: Heard) -> None:
+    def _list(self, query: str, letters: list[Letter], problem: str = "") -> None:
+        if query != self._asked or not self.is_attached:
+            return  # another was asked for since
         chosen = self.writing.reply_to
-        self._listed = list(heard.sources)
+        self._listed = list(letters)
         if chosen is not None and not self._asked:
             others = [s for s in self._listed if s.record_id != chosen.record_id]
             self._listed = [chosen, *others]
         note = f"{len(self._listed)} letters, the best first."
-        if heard.problem:
-            note = f"cannot search: {heard.problem}"
+        if problem:
+            note = f"cannot search: {problem}"
         elif not self._listed:
             imports = f"{key_of('import')} imports your mail"
             note = f"No letter by others is here that fits; {imports}."
@@ -122,12 +119,14 @@ class ReplyDrawer(Drawer):
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_index < len(self._listed):
             self._shown = self._listed[event.option_index].record_id
-            self.writing.threads.read_thread(self._shown)
+            self.writing.read_thread(self._shown, partial(self._read, self._shown))
 
-    def _read(self, thread: InThread) -> None:
+    def _read(self, record_id: int, letters: list[Letter]) -> None:
+        if record_id != self._shown or not self.is_attached:
+            return
         text = Text()
-        for one in thread.sources:
-            here = one.record_id == thread.record_id
+        for one in letters:
+            here = one.record_id == record_id
             text.append(
                 one_line(one.title) + "\n", "bold underline" if here else "bold"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -15,7 +16,6 @@ from textual.widgets.option_list import Option
 
 from decoding_core.foreign_text import legible, one_line
 from edge_app.decoding.events import Source
-from edge_app.tui.background import Found
 from edge_app.tui.keys import key_of
 from edge_app.tui.letters import date, reason, subject
 from edge_app.tui.screens.cards import whose
@@ -42,7 +42,8 @@ class SourcesDrawer(Drawer):
         self.writing = writing
         self._listed: list[Source] = []
         self._query = ""
-        self._answer: Found | None = None
+        self._problem = ""
+        """Why the search failed."""
 
     def contents(self) -> Iterable[Widget]:
         """A search line, the list, the text."""
@@ -54,7 +55,6 @@ class SourcesDrawer(Drawer):
     def on_mount(self) -> None:
         """Show what the draft was written from."""
         self._list(self._of_draft())
-        self.set_interval(0.2, self._answered)
 
     def _of_draft(self) -> list[Source]:
         variant = self.writing.variant
@@ -85,8 +85,8 @@ class SourcesDrawer(Drawer):
             self.query_one("#text", Static).update("")
 
     def _note(self) -> str:
-        if self._query and self._answer is not None and self._answer.problem:
-            return f"cannot search: {self._answer.problem}"
+        if self._problem:
+            return f"cannot search: {self._problem}"
         if self._query and not (self._listed or self.writing.counts.get("own", 1)):
             return f"There is no letter of yours yet. {key_of('import')} imports some."
         if self._query:
@@ -129,15 +129,19 @@ class SourcesDrawer(Drawer):
 
     @on(Input.Submitted)
     def _search(self, event: Input.Submitted) -> None:
-        self._query = event.value.strip()
-        if self._query:
-            self.writing.threads.search(self._query)
+        query = self._query = event.value.strip()
+        service, background = self.writing.service, self.writing.background
+        if query:
+            background.run(
+                lambda: service.search(query),
+                partial(self._found, query),
+                lambda problem: self._found(query, [], problem),
+            )
         else:
-            self._list(self._of_draft())
+            self._found("", self._of_draft())
         self.query_one(OptionList).focus()
 
-    def _answered(self) -> None:
-        found = self.writing.found
-        if self._query and found.query == self._query and found is not self._answer:
-            self._answer = found
-            self._list(list(found.sources))
+    def _found(self, query: str, sources: list[Source], problem: str = "") -> None:
+        if query == self._query and self.is_attached:  # no other was asked for since
+            self._problem = problem
+            self._list(sources)

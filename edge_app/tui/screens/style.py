@@ -15,7 +15,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from decoding_core.foreign_text import legible, one_line
-from edge_app.tui.background import in_thread
 from edge_app.tui.draft import (
     MOST_STARS,
     STRENGTH_WORDS,
@@ -86,9 +85,7 @@ class StyleDrawer(Drawer):
         self.query_one(".note", Static).update(
             "p writes the beginning in this way, and shows what it changes."
         )
-        self.set_interval(0.1, self._look)
-        self._reading = in_thread(self._find_presets)
-        self._timer = self.set_interval(0.1, self._offer)
+        self.writing.background.run(self._find_presets, self._offer)
 
     def _find_presets(self) -> list[tuple[str, Style]]:
         """Styles of earlier drafts: first those for the same person."""
@@ -104,12 +101,8 @@ class StyleDrawer(Drawer):
                 found[name] = replace(draft.style, stars=0)
         return list(found.items())[:_MOST_PRESETS]
 
-    def _offer(self) -> None:
-        """Offer the styles of earlier drafts once they are read."""
-        if not self._reading.done():
-            return
-        self._timer.stop()
-        self._presets = self._reading.result()
+    def _offer(self, presets: list[tuple[str, Style]]) -> None:
+        self._presets = presets if self.is_attached else []
         if self._presets:
             words = [f"{name}: {style.words()}" for name, style in self._presets]
             steps = self.query_one("#preset", Steps)
@@ -168,7 +161,8 @@ class StyleDrawer(Drawer):
             self._preview = writing.preview(self._brief, writing.style)
             self._seen = "?"
 
-    def _look(self) -> None:
+    def advance(self) -> None:
+        """Show how far the preview is."""
         preview = self._preview
         if preview is None:
             return

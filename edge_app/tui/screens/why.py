@@ -73,8 +73,7 @@ class WhyDrawer(Drawer):
         name alone."""
         self.query_one(VerticalScroll).focus()
         self._show()
-        if self.writing.reading_back:
-            self._timer = self.set_interval(0.1, self._look)
+        self._reading_back = self.writing.reading_back
 
     def action_other(self, step: int) -> None:
         """Tell of the word `step` places on."""
@@ -90,9 +89,10 @@ class WhyDrawer(Drawer):
                 self._break_line(self._letter)
             self.dismiss()
 
-    def _look(self) -> None:
-        if not self.writing.reading_back:
-            self._timer.stop()
+    def advance(self) -> None:
+        """Show the word again if its letters have been read."""
+        if self._reading_back > self.writing.reading_back:
+            self._reading_back = self.writing.reading_back
             self._show()
 
     def _show(self) -> None:

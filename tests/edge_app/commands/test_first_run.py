@@ -120,10 +120,10 @@ def test_the_page_says_it_and_looks_again_when_it_is_here():
     writing.prepare()
     settle(writing, lambda: writing.ready)
     assert writing.without_models
-    writing.hear_of_models("org/tea is on its way: 1 GB of 2 GB")
+    writing.note_arriving("org/tea is on its way: 1 GB of 2 GB")
     assert next_step(writing, samples=True) == "org/tea is on its way: 1 GB of 2 GB"
     service._make = lambda: RecordedService([])
-    writing.hear_of_models("")
+    writing.note_arriving("")
     settle(writing, lambda: not writing.without_models)
     assert next_step(writing, samples=True) == "^J drafts it"
     writing.close()

@@ -137,7 +137,7 @@ def test_letters_are_read_while_writing_goes_on(tmp_path):
         await pilot.press("escape")
         await drafted(pilot)
         fake.reading.set()
-        await until(pilot, lambda: app.writing.imported is not None)
+        await until(pilot, lambda: bool(app.writing.imported))
         assert "10 letters of mine.mbox read." in [
             n.message for n in app._notifications
         ]

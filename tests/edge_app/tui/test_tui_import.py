@@ -73,7 +73,7 @@ def test_what_is_there_is_said_before_it_is_read(tmp_path):
         assert "not read: holiday.jpg" in said(app, "#plan")
         assert not fake.imported
         await pilot.press("enter")
-        await until(pilot, lambda: app.writing.imported is not None)
+        await until(pilot, lambda: bool(app.writing.imported))
         field.value = str(path.with_name("holiday.jpg"))
         app.screen.query_one("#kind", Select).value = "auto"
         await pilot.press("enter")
@@ -129,7 +129,7 @@ def test_a_brief_of_ones_own_stays_when_the_samples_go(tmp_path):
     async def steps(pilot):
         await pilot.press("x")
         app.writing.import_letters("mbox", tmp_path, [])
-        await until(pilot, lambda: app.writing.imported is not None)
+        await until(pilot, lambda: bool(app.writing.imported))
         assert app.page.brief.request.text == REQUEST.text + "x"
 
     play(app, steps)

@@ -339,9 +339,10 @@ def test_what_cannot_be_read_is_named_and_left(tmp_path, head):
     (tmp_path / "draft-1.jsonl").write_bytes(head)
     folder = JournalFolder(tmp_path)
     writing = Writing(RecordedService([]), MethodSettings(), journals=folder)
-    (news,) = writing.take_up()
-    assert str(tmp_path / "draft-1.jsonl") in news.text
-    assert "this page is a new draft" in news.text
+    assert not writing.take_up()
+    ((sentence, _),) = writing.news
+    assert str(tmp_path / "draft-1.jsonl") in sentence
+    assert "this page is a new draft" in sentence
     assert (tmp_path / "draft-1.jsonl").read_bytes() == head
 
 

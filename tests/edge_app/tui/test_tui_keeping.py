@@ -29,11 +29,11 @@ from tui_tapes import REQUEST, letter_recording, plain_recording
 from decoding_core.settings import MethodSettings
 from edge_app.decoding.events import Finished, Opened, Statistics
 from edge_app.tui import saving
-from edge_app.tui.background import ServiceThreads
 from edge_app.tui.journal import JournalFolder
 from edge_app.tui.saving import PathError, TakenError, propose, save, typed_path
 from edge_app.tui.screens.editor import DraftEditor
 from edge_app.tui.screens.widgets import complete
+from edge_app.tui.writing import Writing
 from models.prompts import Request
 from tests.waiting import PATIENCE
 
@@ -382,9 +382,10 @@ def test_there_is_no_patience_with_a_load():
         def close(self):
             called.set()
 
-    threads = ServiceThreads(Held([]))
-    threads.prepare()
-    closing = threading.Thread(target=threads.close, args=(10_000.0,))
+    writing = Writing(Held([]), MethodSettings())
+    writing.prepare()
+    background, close = writing.background, writing.service.close
+    closing = threading.Thread(target=background.close, args=(close, 10_000.0))
     closing.start()
     try:
         assert called.wait(PATIENCE)
@@ -399,5 +400,5 @@ def test_a_loading_thread_is_left_to_itself():
     with writing_at(fake) as writing:
         assert not writing.close()
         fake.ready.set()
-        writing.threads._loading.join()
+        settle(writing, lambda: writing.ready)
         assert writing.close()

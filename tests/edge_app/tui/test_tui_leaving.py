@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from tui_helpers import GatedService, gated_service, make_app, play, until
 
-from edge_app.tui.background import ServiceThreads
+from decoding_core.settings import MethodSettings
+from edge_app.tui.writing import Writing
 from tests.waiting import PATIENCE, moments
 
 HERE = Path(__file__).parent
@@ -52,13 +53,14 @@ def test_leaving_ends_an_import():
                 progress(1, 10)
                 called.set()
 
-    threads = ServiceThreads(Importing([]))
-    threads.import_letters("mbox", Path("sent.mbox"), [])
+    writing = Writing(Importing([]), MethodSettings())
+    writing.import_letters("mbox", Path("sent.mbox"), [])
     assert called.wait(PATIENCE)
-    threads.close(patience=PATIENCE)
-    ended = threads.inbox[-1]
-    assert ended.failed
-    assert "the same import goes on" in ended.sentence
+    writing.background.close(writing.service.close, patience=PATIENCE)
+    writing.apply()
+    ((sentence, severity),) = writing.news
+    assert severity == "error"
+    assert "the same import goes on" in sentence
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,7 @@ def test_a_preview_is_no_version_and_what_it_sent_counts():
         assert len(made.sent) == sent
 
 
-def test_an_older_search_that_ends_last_hides_no_newer_one():
-    """Nor does a thread; what its letters are called is kept all the same."""
+def test_an_older_search_that_ends_last_hides_no_newer_one(tmp_path):
     older = threading.Event()
 
     class Slow(Answering):
@@ -130,22 +129,19 @@ def test_an_older_search_that_ends_last_hides_no_newer_one():
             assert query == "boat" or older.wait(PATIENCE)
             return super().search_received(query, limit)
 
-        def thread(self, record_id):
-            assert record_id == LETTERS[1].record_id or older.wait(PATIENCE)
-            return super().thread(record_id)
+    app = make_app(Slow(answering().recordings), tmp_path)
 
-    with writing_at(Slow(answering().recordings)) as writing:
-        for query, letter in zip(("b", "boat"), LETTERS, strict=True):
-            writing.threads.search_received(query)
-            writing.threads.read_thread(letter.record_id)
-        asked = LETTERS[1].record_id
-        settle(writing, lambda: writing.heard.query == "boat")
-        settle(writing, lambda: writing.thread.record_id == asked)
+    async def steps(pilot):
+        await pilot.press("alt+r", *"boat")
+        letters = app.screen.query_one(OptionList)
+        await until(pilot, lambda: letters.option_count == 1)
+        await until(pilot, lambda: bool(said(app, "#text")))
+        shown = said(app, "#text")
         older.set()
-        settle(writing, lambda: LETTERS[0].record_id in writing.references)
-        writing.close()  # all threads have ended
-        writing.drain()
-        assert (writing.heard.query, writing.thread.record_id) == ("boat", asked)
+        await until(pilot, lambda: app.writing.background.idle)
+        assert (letters.option_count, said(app, "#text")) == (1, shown)
+
+    play(app, steps)
 
 
 def test_an_answer_is_a_draft_of_its_own(tmp_path):

@@ -26,7 +26,6 @@ from edge_app.decoding.events import (
 )
 from edge_app.service.requests import WriteRequest
 from edge_app.service.tape import RecordedService
-from edge_app.tui.background import Emitted
 from edge_app.tui.draft import Begun
 from edge_app.tui.meters import Traffic
 from edge_app.tui.screens.cards import sent_card, strip_line
@@ -83,8 +82,7 @@ def test_words_that_were_held_back_did_not_leave():
     writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
     variant = writing.variants[0]
     for event in held_letter():
-        writing.threads.inbox.append(Emitted(variant, event))
-    writing.drain()
+        writing.happened(variant, event)
 
     assert variant.runs()[3:] == [(" the", "held"), (" cold", "held")]
     assert "2 words held back from the checker" in sent_card(writing, 60).plain
@@ -101,12 +99,10 @@ def test_what_is_held_back_does_not_silence_the_checker():
     writing.draft_state.apply(Begun(WriteRequest(Request("x"))))
     variant = writing.variants[0]
     for event in held_letter():
-        writing.threads.inbox.append(Emitted(variant, event))
-    writing.drain()
+        writing.happened(variant, event)
     assert not writing.checker_silent
     alone = Settled((Token(5, " black", "local"),))
-    writing.threads.inbox.append(Emitted(variant, alone))
-    writing.drain()
+    writing.happened(variant, alone)
     assert writing.checker_silent
 
 

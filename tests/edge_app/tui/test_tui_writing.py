@@ -8,7 +8,6 @@ from tui_helpers import SECOND, gated_service, settle
 from tui_tapes import REQUEST, SOURCES
 
 from decoding_core.settings import MethodSettings
-from edge_app.tui.background import News
 from edge_app.tui.screens.page import next_step
 from edge_app.tui.writing import Writing
 
@@ -71,8 +70,7 @@ def test_again_while_drafting_waits_for_the_service():
     fake = gated_service(hold=HOLD)
     with writing_at(fake) as writing:
         writing.draft(REQUEST)
-        inbox = writing.threads.inbox
-        settle(writing, lambda: fake.played > HOLD and not inbox)
+        settle(writing, lambda: fake.played > HOLD and writing.background.idle)
         fake.gates.clear()
         writing.again(REQUEST)
         settle(writing, lambda: not writing.service_busy)
@@ -108,7 +106,7 @@ def test_a_problem_is_news_and_the_text_stays():
     with writing_at(fake) as writing:
         writing.draft(REQUEST)
         news = settle(writing, lambda: not writing.service_busy)
-        assert news == [News(fake.problem, "error")]
+        assert news == [(fake.problem, "error")]
         assert writing.variant.text == LETTER
 
 
@@ -118,7 +116,7 @@ def test_without_models_nothing_waits():
     with writing_at(fake) as writing:
         writing.draft(REQUEST)
         assert settle(writing, lambda: bool(writing.problem)) == [
-            News(fake.unprepared, "error")
+            (fake.unprepared, "error")
         ]
         assert not writing.busy
 
@@ -150,5 +148,5 @@ def test_an_unexpected_error_in_a_thread_is_reported():
     fake.import_letters = lambda *args: 1 / 0
     with writing_at(fake) as writing:
         writing.import_letters("mbox", None, [])
-        news = settle(writing, lambda: writing.imported is not None)
-        assert news[0].text == "Unexpected ZeroDivisionError: division by zero"
+        news = settle(writing, lambda: writing.imported)
+        assert news[0][0] == "Unexpected ZeroDivisionError: division by zero"

@@ -161,11 +161,11 @@ async def drafted(pilot: Pilot) -> None:
 
 def settle(writing: Writing, true: Callable[[], bool]) -> list:
     """Take in what the service's threads emit until it is `true`; all the news."""
-    news: list = []
 
-    def drained() -> bool:
-        news.extend(writing.drain() or [])
+    def applied() -> bool:
+        writing.apply()
         return true()
 
-    wait_until(drained, "of the service's threads")
+    wait_until(applied, "of the service's threads")
+    news, writing.news = writing.news, []
     return news

@@ -44,7 +44,7 @@ def walk(
 
     async def steps(pilot: Pilot) -> None:
         async def seen(name: str) -> None:
-            await until(pilot, lambda: not app.writing.threads.inbox)
+            await until(pilot, lambda: app.writing.background.idle)
             app.page.refresh_all()
             await pilot.pause()
             app.page.refresh_all()  # cards know their widths now
