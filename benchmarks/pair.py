@@ -26,7 +26,8 @@ from edge_app.decoding.events import (
 from edge_app.decoding.loop import decode_loop
 from edge_app.decoding.on_device import verifier_of
 from edge_app.decoding.session import Patience, VerifierSession
-from edge_app.evaluation.likelihood import Readers
+from edge_app.evaluation.cases import found_for
+from edge_app.evaluation.pair import Readers
 from edge_app.retrieval.context import PromptBuilder, Prompts
 from edge_app.service.profiles import Summarise, summariser
 from edge_app.service.text_job import as_read
@@ -34,7 +35,6 @@ from models.running.interface import Model
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
 from models.synthetic_writers.examples import Example, unseen_writers
-from personal_store import Passage
 
 CONTEXT = 2048
 
@@ -42,21 +42,9 @@ CONTEXT = 2048
 def prompts_of(model: Model, example: Example, max_tokens: int) -> Prompts:
     """Both prompts of a request, the history as it was found, best first."""
     builder = PromptBuilder(model.vocabulary.tokenize, model.chat_template, CONTEXT)
-    found = [
-        Passage(
-            record_id=number,
-            kind=excerpt.task,
-            recipient=excerpt.recipient,
-            subject=excerpt.subject,
-            text=excerpt.text,
-            date=None,
-            score=0.0,
-            score_parts={},
-            source="invented",
-        )
-        for number, excerpt in enumerate(reversed(example.excerpts), 1)
-    ]
-    return builder.build(example.request, found, example.background, max_tokens)
+    return builder.build(
+        example.request, found_for(example), example.background, max_tokens
+    )
 
 
 def emails_asked_for(count: int, seed: int) -> list[Example]:

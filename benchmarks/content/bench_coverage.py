@@ -29,8 +29,8 @@ from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.foreign_text import one_line
 from decoding_core.settings import MethodSettings
 from edge_app.commands.terminal import Progress, stoppable
-from edge_app.evaluation.bootstrap import Estimate, Resamples
-from edge_app.evaluation.table import aligned
+from edge_app.evaluation.figures import Estimate, Resamples
+from edge_app.evaluation.tables import aligned
 from models.files import locate
 from models.lazy_commands import Command
 from models.running.settings import usable_cores

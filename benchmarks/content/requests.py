@@ -29,7 +29,7 @@ from benchmarks.content.rules import (
 from benchmarks.pair import Pair
 from decoding_core.foreign_text import one_line
 from decoding_core.settings import MethodSettings
-from edge_app.evaluation.cases import History
+from edge_app.evaluation.cases import History, passage
 from edge_app.retrieval.context import PromptBuilder, Prompts, Searchable, find_passages
 from models.folders import state_folder
 from models.prompts import TASKS, Request
@@ -382,16 +382,6 @@ def _words(thing: str) -> list[str]:
 
 def _passages(past: Sequence[Piece]) -> list[Passage]:
     return [
-        Passage(
-            record_id=number,
-            kind=piece.request.task,
-            recipient=piece.request.recipient,
-            subject=piece.subject,
-            text=piece.text,
-            date=None,
-            score=0.0,
-            score_parts={},
-            source="invented",
-        )
-        for number, piece in enumerate(past, 1)
+        passage(n, one.request.task, one.request.recipient, one.subject, one.text)
+        for n, one in enumerate(past, 1)
     ]

@@ -12,7 +12,7 @@ from benchmarks.options import AT_LEAST_ONE, NONE_OR_MORE, SEED
 from benchmarks.privacy.worlds import Planted, planted
 from decoding_core.foreign_text import one_line
 from edge_app.evaluation.cases import Case
-from edge_app.evaluation.table import aligned
+from edge_app.evaluation.tables import aligned
 from edge_app.privacy.guard.gate import Report, check
 from edge_app.privacy.guard.history import index_of
 from models.lazy_commands import Command
@@ -111,8 +111,7 @@ def command(
     if secrets:
         _show_passing(secrets, seed)
         return
-    from edge_app.evaluation.eval_files import read_files
-    from edge_app.evaluation.synthetic_writers import unseen_cases
+    from edge_app.evaluation.cases import read_files, unseen_cases
 
     words: dict[str, Counter[str]] = {}
     times: list[float] = []

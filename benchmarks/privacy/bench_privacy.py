@@ -213,7 +213,7 @@ def command(**options: Any) -> None:
             sys.exit(_STOPPED)
 
         from benchmarks.privacy import report
-        from edge_app.evaluation import as_json
+        from edge_app.evaluation import tables
 
         among = sorted({n for n in (10, 100) if n <= len(writers)} or {len(writers)})
         if len(writers) not in among:
@@ -240,7 +240,7 @@ def command(**options: Any) -> None:
         if options["json_file"] is not None:
             run: dict[str, Any] = {"about": about, "models": hashes}
             body = report.document(figures, run)
-            as_json.write(options["json_file"], body)
+            tables.write(options["json_file"], body)
 
 
 def _row(

@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.privacy.runner import GRID, Row
 from decoding_core.foreign_text import one_line
-from edge_app.evaluation.bootstrap import Estimate
-from edge_app.evaluation.table import Rows, aligned
+from edge_app.evaluation.figures import Estimate
+from edge_app.evaluation.tables import Rows, aligned
 
 Object = dict[str, Any]
 _TOLD = (25, 50, 200)

@@ -26,7 +26,7 @@ from benchmarks.privacy.device import Condition, Device, Text, WritingOptions
 from benchmarks.privacy.worlds import Planted, Task, Writer, planted, shown_in
 from decoding_core.errors import ContextFullError, StoppedError
 from decoding_core.sampling import Floats
-from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES, Estimate, Resamples
+from edge_app.evaluation.figures import LEVEL, RESAMPLES, Estimate, Resamples
 from edge_app.retrieval.context import PromptBuilder, find_passages
 from models.running.settings import EngineSettings
 from personal_store import Passage

@@ -13,8 +13,7 @@ from random import Random
 from stdnum import iban, luhn
 
 from benchmarks.privacy.attack import Seen
-from edge_app.evaluation.cases import CasesError, History
-from edge_app.evaluation.eval_files import read_files
+from edge_app.evaluation.cases import CasesError, History, passage, read_files
 from models.prompts import Request
 from models.synthetic_writers.examples import texts_of_unseen_writer
 from models.synthetic_writers.synthetic import Piece
@@ -71,17 +70,8 @@ def letter_of(number: int, piece: Piece) -> Passage:
 
 def letter(number: int, kind: str, recipient: str, subject: str, text: str) -> Passage:
     """A past text, one day after the one with the number before."""
-    return Passage(
-        record_id=number,
-        kind=kind,
-        recipient=recipient,
-        subject=subject,
-        text=text,
-        date=_FIRST_DAY + timedelta(days=number),
-        score=0.0,
-        score_parts={},
-        source="invented",
-    )
+    date = _FIRST_DAY + timedelta(days=number)
+    return passage(number, kind, recipient, subject, text, date=date)
 
 
 def writers_of_files(paths: Sequence[Path], count: int, texts: int) -> list[Writer]:

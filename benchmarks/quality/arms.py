@@ -17,8 +17,7 @@ from decoding_core.errors import InvalidSettingsError, UnknownMethodError
 from decoding_core.methods import available, build
 from decoding_core.settings import MethodSettings, Threshold
 from decoding_core.verifier import VerifierRole, role_of
-from edge_app.evaluation.likelihood import Readers, read
-from edge_app.evaluation.pair import end_of_turn
+from edge_app.evaluation.pair import Readers, end_of_turn, read
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import Prompts
 from edge_app.retrieval.personalisation import USUAL

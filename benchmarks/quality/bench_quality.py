@@ -273,7 +273,7 @@ def _show(
 ) -> None:
     from benchmarks.quality import report
     from benchmarks.quality.report import rows_of
-    from edge_app.evaluation import as_json
+    from edge_app.evaluation import tables
 
     if runner.crowded:
         click.echo(
@@ -294,4 +294,4 @@ def _show(
         asked["data"] = [str(path) for path in options["data"]]
         asked["queries left out"] = runner.crowded
         body = report.document(rows, results, lab, asked)
-        as_json.write(options["json_file"], body)
+        tables.write(options["json_file"], body)

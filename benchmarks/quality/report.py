@@ -14,8 +14,8 @@ from benchmarks.quality.writing import Lab, Result
 from decoding_core.foreign_text import one_line
 from decoding_core.sampling import Floats
 from decoding_core.settings import MethodSettings
-from edge_app.evaluation.bootstrap import LEVEL, RESAMPLES, Estimate, Resamples
-from edge_app.evaluation.table import Rows, aligned
+from edge_app.evaluation.figures import LEVEL, RESAMPLES, Estimate, Resamples
+from edge_app.evaluation.tables import Rows, aligned
 from edge_app.retrieval.personalisation import USUAL
 
 Pair = tuple[float, float]

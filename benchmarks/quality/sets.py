@@ -21,7 +21,7 @@ from rank_bm25 import BM25Okapi
 
 from decoding_core.errors import ContextFullError
 from edge_app.evaluation.cases import Case, CasesError
-from edge_app.evaluation.eval_files import read_files as read_cases
+from edge_app.evaluation.cases import read_files as read_cases
 from edge_app.retrieval.context import (
     PromptBuilder,
     Prompts,

@@ -22,9 +22,8 @@ import numpy as np
 
 from decoding_core.errors import ContextFullError, InvalidSettingsError, StoppedError
 from edge_app.adapters.kept import AdapterRecord, KeptAdapter, Score, new_key, text_hash
-from edge_app.evaluation.bootstrap import Resamples
-from edge_app.evaluation.cases import Case, CasesError
-from edge_app.evaluation.held_out import FEWEST_WORDS, case_of
+from edge_app.evaluation.cases import FEWEST_WORDS, Case, CasesError, case_of
+from edge_app.evaluation.figures import Resamples
 from edge_app.evaluation.pair import end_of_turn
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import (

@@ -299,7 +299,7 @@ def _texts(about: AdapterRecord) -> str:
 
 def _change(score: Score, texts: int) -> str:
     """Such as: -12.3 % (-15.0 to -9.1)."""
-    from edge_app.evaluation.report import FEWEST_UNITS
+    from edge_app.evaluation.figures import FEWEST_UNITS
 
     value = f"{100 * (score.after / score.before - 1):+.1f} %"
     if score.low is None or score.high is None:

@@ -40,8 +40,8 @@ from personal_store import Store
 
 if TYPE_CHECKING:
     from edge_app.evaluation.cases import Case
+    from edge_app.evaluation.figures import Tuned
     from edge_app.evaluation.pair import Measured, Measuring
-    from edge_app.evaluation.tuning import Tuned
     from edge_app.service.requests import ServiceConfig
 
 _OWN_TEXTS = 10
@@ -167,24 +167,24 @@ def evaluate_command(paths: tuple[Path, ...], **chosen: Any) -> None:
 def _show(
     result: Result, how: Measuring, paths: tuple[Path, ...], chosen: dict[str, Any]
 ) -> None:
-    from edge_app.evaluation import as_json, table
-    from edge_app.evaluation.report import summarise
+    from edge_app.evaluation import tables
+    from edge_app.evaluation.figures import summarise
 
     groups = summarise(result.measured, how, chosen["seed"])
-    form = table.markdown if chosen["markdown"] else table.plain
+    form = tables.markdown if chosen["markdown"] else tables.plain
     click.echo(legible(form(groups)))
     if chosen["wide"]:
-        click.echo("\n" + legible(table.wide(groups)))
+        click.echo("\n" + legible(tables.wide(groups)))
     if not paths and not chosen["synthetic"]:
-        click.echo("\n" + click.wrap_text(table.in_words(groups[-1]), 80))
-    note("\n" + click.wrap_text(table.LEGEND, 80))
+        click.echo("\n" + click.wrap_text(tables.in_words(groups[-1]), 80))
+    note("\n" + click.wrap_text(tables.LEGEND, 80))
     if chosen["json_file"] is not None:
         names = ("users", "queries", "synthetic", "seed", "sample")
         run = {name: chosen[name] for name in names}
         run |= {"paths": [str(path) for path in paths], "texts": result.of}
         run |= {"left out": result.crowded, "complete": result.complete}
-        body = as_json.document(result.measured, groups, how, result.models, run)
-        as_json.write(chosen["json_file"], body)
+        body = tables.document(result.measured, groups, how, result.models, run)
+        tables.write(chosen["json_file"], body)
 
 
 @click.command("tune", cls=Command)
@@ -235,21 +235,21 @@ def _conclude(
     result: Result, how: Measuring, now: MethodSettings, chosen: dict[str, Any]
 ) -> None:
     from edge_app.config.settings import write_settings
-    from edge_app.evaluation import as_json
-    from edge_app.evaluation.tuning import tune
+    from edge_app.evaluation import tables
+    from edge_app.evaluation.figures import tune
 
     found = tune(result.measured, how, now.strength, _threshold(now), chosen["seed"])
     automatic = now.threshold == "auto"
     _print(found, automatic=automatic)
     if chosen["json_file"] is not None:
-        files = {role: as_json.file_of(path) for role, path in result.models.items()}
+        files = {role: tables.file_of(path) for role, path in result.models.items()}
         body = {
             "settings": {**asdict(how), "texts": result.of, "left out": result.crowded},
             "complete": result.complete,
             "models": files,
             **asdict(found),
         }
-        as_json.write(chosen["json_file"], body)
+        tables.write(chosen["json_file"], body)
     if not chosen["write"]:
         return
     curves = (found.strength,) if automatic else (found.strength, found.threshold)
@@ -265,7 +265,7 @@ def _conclude(
 
 
 def _print(found: Tuned, *, automatic: bool) -> None:
-    from edge_app.evaluation import curves
+    from edge_app.evaluation import tables
 
     width, full = shutil.get_terminal_size().columns, "█"
     try:
@@ -273,11 +273,11 @@ def _print(found: Tuned, *, automatic: bool) -> None:
     except (UnicodeEncodeError, LookupError):
         full = "#"
     look = full, lambda bar: styled(bar, CYAN) if may_style() else bar
-    echo_ours(curves.strength_table(found.strength, width, *look) + "\n")
-    echo_ours(curves.threshold_table(found.threshold, width, *look) + "\n")
-    for sentence in curves.in_words(found, automatic=automatic):
+    for curve in (found.strength, found.threshold):
+        echo_ours(tables.curve_table(curve, width, *look) + "\n")
+    for sentence in tables.choice_in_words(found, automatic=automatic):
         click.echo(click.wrap_text(sentence, min(width, 80)))
-    note("\n" + click.wrap_text(curves.LEGEND, min(width, 80)))
+    note("\n" + click.wrap_text(tables.TUNE_LEGEND, min(width, 80)))
 
 
 def _check(paths: tuple[Path, ...], chosen: dict[str, Any]) -> None:
@@ -382,9 +382,13 @@ def cases_of(
     seed: int = 0,
 ) -> list[Case]:
     """What is to be measured; a store stays open for the histories in it."""
-    from edge_app.evaluation.eval_files import read_files
-    from edge_app.evaluation.held_out import SAMPLE, YOURS, held_out
-    from edge_app.evaluation.synthetic_writers import unseen_cases
+    from edge_app.evaluation.cases import (
+        SAMPLE,
+        YOURS,
+        held_out,
+        read_files,
+        unseen_cases,
+    )
 
     cases: list[Case] = []
     if paths:
@@ -407,7 +411,7 @@ def cases_of(
 
 def _say_what_was_learnt(cases: Sequence[Case], models: ServiceConfig) -> None:
     """Say on stderr how many of one's own texts the adapter was trained on."""
-    from edge_app.evaluation.held_out import SAMPLE, YOURS
+    from edge_app.evaluation.cases import SAMPLE, YOURS
 
     kept = None if models.adapter is None else kept_at(models.adapter.path)
     if kept is None or kept.about is None:

@@ -140,8 +140,8 @@ def check(small: str, large: str, sample: bool, seconds: float, as_json: bool) -
     for path in paths:
         _check_pulled(path)
     settings = read_settings()
+    from edge_app.evaluation.figures import check_pair
     from edge_app.evaluation.pair import Measuring, Pair
-    from edge_app.evaluation.pair_check import check_pair
 
     threshold = settings.method.threshold
     how = Measuring(

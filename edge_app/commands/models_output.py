@@ -27,7 +27,7 @@ from models.local.pulled import folder_of
 from models.running.settings import usable_cores
 
 if TYPE_CHECKING:
-    from edge_app.evaluation.pair_check import PairCheck
+    from edge_app.evaluation.figures import PairCheck
 
 _Described = Sequence[tuple[FoundModel, ModelDescription]]
 _Pairs = Sequence[tuple[FoundModel, FoundModel, int]]
@@ -278,7 +278,7 @@ def _memory(needed: int) -> dict[str, Any]:
 def _echo_table(rows: list[list[str]], notes: Sequence[str] = ()) -> None:
     """Show columns side by side, the first to the left; a note stands behind its
     row."""
-    from edge_app.evaluation.table import aligned  # loads llama.cpp
+    from edge_app.evaluation.tables import aligned  # loads llama.cpp
 
     lines = aligned(rows)
     for line, behind in zip(lines, notes or [""] * len(lines), strict=True):

@@ -1,21 +1,46 @@
-"""What is measured: a true text, what would have been asked for it, and the history
-that was there when it was written."""
+"""Texts to measure: a true text, what would have been asked for it, and the history
+before it. They come from files, from the last texts of one's own store, and from
+invented writers.
+"""
 
 from __future__ import annotations
 
+import json
+import lzma
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from decoding_core.errors import DecodingError
-from edge_app.retrieval.context import Searchable
+from edge_app.retrieval.context import PASSAGES, Searchable
 from models.prompts import Request
-from personal_store import Passage
-from personal_store.search.ranking import Entry, Hit, Wanted
+from personal_store import Passage, Store
+from personal_store.records import moment
+from personal_store.search.ranking import SAME_TEXT, Entry, Hit, Wanted
 from personal_store.search.retrieval import Corpus
-from personal_store.text.tokens import tokens
+from personal_store.text.dates import parse_date
+from personal_store.text.tokens import shingles, tokens
+
+if TYPE_CHECKING:
+    from models.synthetic_writers.examples import Example
 
 _OPENING = re.compile(r"\s*(?:\S+\s+){6}")
+_SUFFIXES = (".jsonl", ".jsonl.xz")
+_TASKS = {"mixed": "post"}
+"""What a person would ask for where a set's genre is none."""
+_HEADING = 120
+"""Characters of a past prompt that stand as its heading."""
+
+Row = dict[str, Any]
+YOURS, SAMPLE = "your texts", "sample letters"
+FEWEST_WORDS = 12
+"""Shorter texts say little and are not measured."""
+_FEWEST_BEFORE = 3
+"""Texts that must have been there when a text was written."""
 
 
 class CasesError(DecodingError):
@@ -69,34 +94,17 @@ class History:
         ]
         return cls(entries, texts.get)
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int = 5,
-        kind: str | None = None,
-        recipient: str | None = None,
-        excluded: Collection[int] = (),
-        distinctive_only: bool = False,
-    ) -> list[Passage]:
-        """Texts that share words with the query, best first;
-        `distinctive_only` leaves out words of more than half of the texts."""
-        wanted = Wanted(
-            limit, kind, recipient, excluded, distinctive_only=distinctive_only
-        )
-        return self._passages(self._corpus.search(tokens(query), wanted))
+    def search(self, query: str, **wanted: Any) -> list[Passage]:
+        """Texts that share words with the query, best first; `wanted` are the fields of
+        `Wanted`."""
+        wish = Wanted(**{"limit": PASSAGES, **wanted})
+        return self._passages(self._corpus.search(tokens(query), wish))
 
-    def recent(
-        self,
-        *,
-        limit: int = 5,
-        kind: str | None = None,
-        recipient: str | None = None,
-        excluded: Collection[int] = (),
-    ) -> list[Passage]:
+    def recent(self, **wanted: Any) -> list[Passage]:
         """The newest texts, those to the same recipient and of this kind first."""
-        wanted = Wanted(limit, kind, recipient, excluded)
-        return self._passages(self._corpus.recent(wanted))
+        return self._passages(
+            self._corpus.recent(Wanted(**{"limit": PASSAGES, **wanted}))
+        )
 
     def kinds(self) -> Mapping[int, str]:
         """The kind of each text by its id, in the order of the history."""
@@ -132,3 +140,277 @@ def opened(text: str) -> tuple[str, str]:
         return text.strip(), ""
     beginning = match.group().rstrip()
     return beginning, text[len(beginning) :]
+
+
+def read_files(
+    paths: Sequence[Path], users: int | None = None, queries: int | None = None
+) -> list[Case]:
+    """The cases of files and folders: of the first `users` of each file, the first
+    `queries` of each.
+
+    A file has one user a line, plain or packed with xz: `user`, `genre`, perhaps
+    `profile` (private notes), `history`, a list of `prompt`, `text` and `date`, and
+    `queries`, a list of `prompt`, `target` and `date`, perhaps with `prefix` (how the
+    text begins) and `summary` (what it is to say). Texts may name a `recipient`.
+
+    Raises:
+        CasesError: a file is no such file; says which line.
+    """
+    files = [file for path in paths for file in _files(path)]
+    stems = [file.name.removesuffix(".xz").removesuffix(".jsonl") for file in files]
+    cases = []
+    for file, stem in zip(files, stems, strict=True):
+        group = stem if stems.count(stem) == 1 else str(file)
+        for count, (where, row) in enumerate(_rows(file)):
+            if count == users:
+                break
+            cases += _cases(group, where, row)[:queries]
+    if not cases:
+        raise CasesError(f"{', '.join(map(str, paths))}: there are no texts to measure")
+    return cases
+
+
+def _cases(group: str, where: str, row: Row) -> list[Case]:
+    """The cases of one line."""
+    genre = _word(row, "genre", where) or "text"
+    task = _TASKS.get(genre, genre)
+    past = [
+        _passage(group, task, number, place, one)
+        for number, place, one in _list(row, "history", where)
+    ]
+    past = [passage for passage in past if passage.text.strip()]
+    found = []
+    for number, place, one in _list(row, "queries", where):
+        text = _word(one, "target", place, needed=True)
+        beginning = _word(one, "prefix", place).rstrip()
+        if not beginning or text.startswith(beginning):
+            text = text[len(beginning) :]
+        elif not text[:1].isspace():  # not every set repeats the beginning in the text
+            text = f" {text}"
+        parts = (_word(one, "prompt", place), _word(one, "summary", place))
+        asked = "\n".join(part.strip() for part in parts if part.strip())
+        if not asked and not beginning:
+            beginning, text = opened(text)
+        if not text.strip():
+            raise CasesError(f"{place}: there is no text to measure")
+        recipient = _word(one, "recipient", place)
+        found.append(
+            Case(
+                group=group,
+                genre=genre,
+                user=_word(row, "user", where) or where,
+                name=str(number),
+                request=Request(asked or beginning.strip(), task, recipient),
+                history=partial(History.of, past),
+                text=text,
+                beginning=beginning,
+                background=_word(row, "profile", where),
+            )
+        )
+    return found
+
+
+def _passage(group: str, task: str, number: int, where: str, row: Row) -> Passage:
+    prompt = " ".join(_word(row, "prompt", where).split())
+    day = _word(row, "date", where)  # a bare year is its first of January
+    date = moment(parse_date(f"{day}-01-01" if len(day) == 4 else day))
+    text = _word(row, "text", where, needed=True)
+    recipient = _word(row, "recipient", where)
+    return passage(number, task, recipient, prompt[:_HEADING], text, group, date)
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise CasesError(f"there is no file or folder {path}")
+    found = sorted(file for file in path.iterdir() if file.name.endswith(_SUFFIXES))
+    if not found:
+        raise CasesError(f"there is no .jsonl or .jsonl.xz file in {path}")
+    return found
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Row]]:
+    """Each line's object, and where it stands."""
+    try:
+        packed = path.suffix == ".xz"
+        with (
+            lzma.open(path, "rt", encoding="utf-8")
+            if packed
+            else path.open(encoding="utf-8-sig") as lines
+        ):
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                where = f"{path}, line {number}"
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise CasesError(f"{where}: this is not JSON") from error
+                if not isinstance(row, dict):
+                    raise CasesError(f"{where}: a line is one JSON object")
+                yield where, row
+    except (lzma.LZMAError, EOFError) as error:
+        raise CasesError(f"{path} is no whole xz file") from error
+    except UnicodeDecodeError as error:
+        raise CasesError(f"{path} is not text in UTF-8") from error
+
+
+def _list(row: Row, key: str, where: str) -> Iterator[tuple[int, str, Row]]:
+    """The objects of a list, each with its number and its place in words."""
+    items = row.get(key)
+    if not isinstance(items, list):
+        raise CasesError(f"{where}: '{key}' must be a list")
+    for number, item in enumerate(items, 1):
+        place = f"{where}, {key} {number}"
+        if not isinstance(item, dict):
+            raise CasesError(f"{place}: this must be an object")
+        yield number, place, item
+
+
+def _word(row: Row, key: str, where: str, *, needed: bool = False) -> str:
+    value = row.get(key)
+    if value is None and not needed:
+        return ""
+    if key in ("user", "date") and isinstance(value, int):
+        return str(value)
+    if not isinstance(value, str):
+        raise CasesError(f"{where}: '{key}' must be a text")
+    return value
+
+
+def held_out(store: Store, count: int, group: str = YOURS) -> list[Case]:
+    """A case for each of the last `count` own texts of each kind; their histories are
+    the texts before them.
+
+    Raises:
+        CasesError: there are too few texts.
+    """
+    # Texts without a date may be of any time and are left out, unless none has a date:
+    # then the order of import counts.
+    entries = store.corpus().entries
+    dated = [entry for entry in entries if entry.sent_at is not None] or entries
+    line = sorted(dated, key=lambda entry: (entry.sent_at or 0, entry.id))
+    last: list[tuple[int, Entry]] = []
+    for kind in sorted({entry.kind for entry in line}):
+        usable = [
+            (place, entry)
+            for place, entry in enumerate(line)
+            if entry.kind == kind and len(entry.terms) >= FEWEST_WORDS
+        ]
+        last += [one for one in usable[-count:] if one[0] >= _FEWEST_BEFORE]
+    ids = {entry.id for _, entry in last}
+    ratings = {one.id: one.rating for one in store.records() if one.id in ids}
+    cases = [
+        case_of(
+            *(store, group, entry, ratings.get(entry.id)),
+            partial(earlier, line[:place], entry),
+        )
+        for place, entry in last
+    ]
+    kept = [case for case in cases if case is not None]
+    if not kept:
+        raise CasesError(
+            f"there are {len(line)} texts, too few to predict one from those before "
+            "it; 'specsteer import --help' says how to add more"
+        )
+    return kept
+
+
+def earlier(before: Sequence[Entry], entry: Entry) -> list[Entry]:
+    """Those of the texts `before` that were surely written before `entry` and do not
+    hold most of it already."""
+    runs = shingles(entry.terms)
+    return [
+        other
+        for other in before
+        if other.id != entry.id
+        and (other.sent_at is None or other.sent_at != entry.sent_at)
+        and len(runs & shingles(other.terms)) < SAME_TEXT * len(runs)
+    ]
+
+
+def case_of(
+    store: Store,
+    group: str,
+    entry: Entry,
+    rating: float | None,
+    others: Callable[[], Sequence[Entry]],
+) -> Case | None:
+    """A stored text as it would have been asked for, with `others` as its history; None
+    where nothing of it is left to be predicted."""
+    passage = store.passage(entry.id)
+    if passage is None:
+        return None
+    parts = [passage.subject.strip()]
+    if rating is not None:
+        parts.append(f"{rating:g} stars")
+    asked, beginning = ", ".join(part for part in parts if part), ""
+    text = passage.text
+    if not asked:  # how the text begins must be given instead
+        beginning, text = opened(text)
+        asked = beginning
+    if not text.strip():
+        return None
+
+    def history() -> History:
+        return History(others(), store.passage)
+
+    return Case(
+        group=group,
+        genre=passage.kind,
+        user="you",
+        name=str(entry.id),
+        request=Request(asked, passage.kind, passage.recipient),
+        history=history,
+        text=text,
+        beginning=beginning,
+    )
+
+
+def unseen_cases(count: int, seed: int) -> list[Case]:
+    """`count` texts, each by an invented writer of its own that no training has met."""
+    # The grammar takes time to read, and only this option needs it.
+    from models.synthetic_writers.examples import unseen_writers
+
+    group, cases = "unseen writers", []
+    for number, example in enumerate(unseen_writers(count, seed), 1):
+        cases.append(
+            Case(
+                group=group,
+                genre=example.request.task,
+                user=str(number),
+                name="1",
+                request=example.request,
+                history=partial(History.of, found_for(example, group)),
+                text=example.text,
+                background=example.background,
+            )
+        )
+    return cases
+
+
+def found_for(example: Example, source: str = "invented") -> list[Passage]:
+    """The past texts of an example, the best first; it has the best last."""
+    return [
+        passage(number, one.task, one.recipient, one.subject, one.text, source)
+        for number, one in enumerate(reversed(example.excerpts), 1)
+    ]
+
+
+def passage(
+    number: int,
+    kind: str,
+    recipient: str,
+    subject: str,
+    text: str,
+    source: str = "invented",
+    date: datetime | None = None,
+) -> Passage:
+    """A past text that lies in no store."""
+    return Passage(
+        *(number, kind, recipient, subject, text, date),
+        score=0.0,
+        score_parts={},
+        source=source,
+    )

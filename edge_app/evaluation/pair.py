@@ -1,15 +1,24 @@
-"""The pair of models, both on this machine, reading true texts."""
+"""The pair of models, both on this machine: nats of true texts by token, and speed.
+
+T tokens of the text, V vocabulary, N strengths, K thresholds. The temperature is 1.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from decoding_core.errors import EngineError
+from decoding_core.methods.steering import clipped_share, log_steered
+from decoding_core.protocols import Engine
+from decoding_core.sampling import Floats, log_softmax
 from edge_app.evaluation.cases import Case
-from edge_app.evaluation.likelihood import Readers, read
-from edge_app.evaluation.speed import Speed, speed_of
 from edge_app.retrieval import personalisation
 from edge_app.retrieval.context import (
     LONGEST_CONTEXT,
@@ -26,6 +35,168 @@ from models.running.adapter import PersonalAdapter
 from models.running.interface import Model, SlotEngine, check_one_vocabulary
 from models.running.loading import load_model
 from models.running.settings import EngineSettings
+from models.running.threads import fit_threads
+
+_MOST_ROWS = 128
+_MOST_LOGITS = 1 << 22
+"""Numbers of one model in memory at once: 32 MB in float64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinions:
+    """What each token costs, in nats: -log of its probability."""
+
+    base: Floats
+    """(T,)"""
+    specialist: Floats
+    """(T,)"""
+    generalist: Floats
+    """(T,)"""
+    steered: Floats
+    """(N, T), a row per strength."""
+    kept: Floats
+    """(K, T): the share of the specialist's tokens that the server would keep at this
+    place by the stochastic rule, a row per threshold."""
+
+    def emitted(self, thresholds: Sequence[float]) -> Floats:
+        """Costs (N, K, T) under what steering emits at a drafted place, by strength and
+        threshold: the mixture S * min(1, (L/B) / threshold) + (1 - kept) * T of the
+        stochastic rule."""
+        log_ratio = self.base - self.generalist  # costs: log L - log B of the token
+        costs = []
+        for threshold, kept in zip(thresholds, self.kept, strict=True):
+            clipped = 0.0
+            if threshold > 0.0:
+                clipped = np.minimum(log_ratio - np.log(threshold), 0.0)
+            with np.errstate(divide="ignore"):  # all kept: nothing is drawn from T
+                drawn = np.log(np.maximum(1.0 - kept, 0.0)) - self.steered
+            costs.append(-np.logaddexp(clipped - self.specialist, drawn))
+        return np.stack(costs, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """The three engines, each with the prompt it reads."""
+
+    base: Engine
+    specialist: Engine
+    generalist: Engine
+    public_ids: tuple[int, ...]
+    private_ids: tuple[int, ...]
+
+    def logits(
+        self, token_ids: Sequence[int], rows: int
+    ) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Logits (up to `rows`, V) of specialist, generalist and base, chunk by
+        chunk: each row is what each thinks of the next of `token_ids`."""
+        return zip(
+            _rows(self.specialist, self.private_ids, token_ids, rows),
+            _rows(self.generalist, self.public_ids, token_ids, rows),
+            _rows(self.base, self.public_ids, token_ids, rows),
+            strict=True,
+        )
+
+
+def read(
+    readers: Readers,
+    token_ids: Sequence[int],
+    strengths: Sequence[float],
+    thresholds: Sequence[float],
+    rows: int | None = None,
+) -> Opinions:
+    """What the engines think of `token_ids` (T,) after their prompts.
+
+    Raises:
+        ContextFullError: prompt and text do not fit.
+        StoppedError: the person stopped.
+        EngineError: a model gave something that is no probability.
+    """
+    parts, start = [], 0
+    for logits in readers.logits(token_ids, rows or _MOST_ROWS):
+        specialist, generalist, base = (
+            log_softmax(rows_of_one.astype(np.float64)) for rows_of_one in logits
+        )
+        ids = np.asarray(token_ids[start : start + len(specialist)])
+        at = np.arange(len(ids)), ids
+        costs = [-base[at], -specialist[at], -generalist[at]]
+        costs += [
+            -log_steered(specialist, generalist, base, strength)[at]
+            for strength in strengths
+        ]
+        drafted, ratio = np.exp(specialist), generalist - base
+        costs += [
+            (drafted * clipped_share(ratio, threshold)).sum(axis=-1)
+            for threshold in thresholds
+        ]
+        parts.append(np.stack(costs))
+        start += len(ids)
+    columns = np.concatenate(parts, axis=1)  # (3 + N + K, T)
+    if not np.isfinite(columns).all():
+        raise EngineError("a model gave numbers that are no probabilities")
+    base, specialist, generalist, *others = columns
+    targets, kept = others[: len(strengths)], others[len(strengths) :]
+    return Opinions(base, specialist, generalist, np.array(targets), np.array(kept))
+
+
+def _rows(
+    engine: Engine, prompt_ids: Sequence[int], token_ids: Sequence[int], rows: int
+) -> Iterator[Floats]:
+    """Logits (up to `rows`, V) of each next of `token_ids`, in chunks of bounded
+    size that are alike for engines of one vocabulary."""
+    engine.rollback(0)
+    first = engine.evaluate(prompt_ids, 1)
+    yield first
+    rows = max(1, min(rows, _MOST_LOGITS // first.shape[-1]))
+    for start in range(0, len(token_ids) - 1, rows):
+        chunk = token_ids[start : min(start + rows, len(token_ids) - 1)]
+        yield engine.evaluate(chunk, len(chunk))
+
+
+BLOCK = 8
+"""Tokens of a usual block; the server reads them with the one before."""
+_PROMPT = 128
+_STEPS = 24
+_SECONDS = 3.0
+"""After so long a slow model takes no further step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Of one model."""
+
+    prompt: float
+    """Tokens a second, of a prompt."""
+    step: float
+    """Tokens a second, one by one."""
+    block: float
+    """Seconds for a block of `BLOCK` tokens and the one before it."""
+
+
+def speed_of(engine: SlotEngine) -> Speed:
+    """Measure an engine, with the threads that it is fastest with; afterwards it has
+    forgotten all that it had read. Raises StoppedError where a person stopped it."""
+    engine.rollback(0)
+    fit_threads(engine.slots, 1)
+    size, room = engine.slots.vocabulary_size, engine.slots.context_length
+    token_ids = [(7 * at + 5) % size for at in range(min(_PROMPT, room // 2))]
+    began = time.perf_counter()
+    engine.evaluate(token_ids)
+    read = time.perf_counter() - began
+    start = engine.position
+    steps, began = 0, time.perf_counter()
+    while steps < _STEPS and time.perf_counter() - began < _SECONDS:
+        engine.evaluate(token_ids[steps : steps + 1])
+        steps += 1
+    stepped = time.perf_counter() - began
+    blocks, began = 0, time.perf_counter()
+    while blocks < 3 and time.perf_counter() - began < _SECONDS:
+        engine.rollback(start)
+        engine.evaluate(token_ids[: BLOCK + 1], BLOCK + 1)
+        blocks += 1
+    checked = time.perf_counter() - began
+    engine.rollback(0)
+    return Speed(len(token_ids) / read, steps / stepped, checked / blocks)
+
 
 STRENGTHS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 THRESHOLDS = (0.5, 0.1)

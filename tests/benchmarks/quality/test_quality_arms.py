@@ -23,7 +23,7 @@ from decoding_core.sampling import log_softmax
 from decoding_core.settings import MethodSettings
 from decoding_core.verifier import EngineVerifier
 from edge_app.decoding.events import Received, Sent
-from edge_app.evaluation.likelihood import Readers
+from edge_app.evaluation.pair import Readers
 from tests.fakes import HashEngine
 
 SMALL, LARGE = "small", "large"

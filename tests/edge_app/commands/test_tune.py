@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from edge_app.cli import cli
 from edge_app.config.settings import settings_path, store_path
-from edge_app.evaluation import tuning
+from edge_app.evaluation import figures
 from personal_store import Store, import_source
 
 FEW = (
@@ -68,13 +68,13 @@ def test_a_choice_is_written_when_asked_for(tmp_path, monkeypatch):
     imported(tmp_path, 5)
     before = "[method]\nstrength = 1.0  # beta\n"
     settings_path().write_text(before)
-    real = tuning.tune
+    real = figures.tune
 
     def choose(*args):
         found = real(*args)
         return replace(found, strength=replace(found.strength, chosen=2.0))
 
-    monkeypatch.setattr(tuning, "tune", choose)
+    monkeypatch.setattr(figures, "tune", choose)
     assert run(*FEW).exit_code == 0
     assert settings_path().read_text() == before
     result = run(*FEW, "--write")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from edge_app.evaluation.bootstrap import RESAMPLES, Resamples
+from edge_app.evaluation.figures import RESAMPLES, Resamples
 
 costs = st.lists(
     st.tuples(st.integers(0, 4), st.floats(0.1, 5.0), st.integers(1, 900)),

@@ -6,8 +6,7 @@ import re
 import pytest
 from evaluation_helpers import user
 
-from edge_app.evaluation.cases import CasesError, opened
-from edge_app.evaluation.eval_files import read_files
+from edge_app.evaluation.cases import CasesError, opened, read_files
 from models.prompts import Request
 
 PAST = [{"text": "Some earlier text."}]

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -166,20 +165,9 @@ def test_names_from_a_file_cannot_steer_the_terminal(run, written):
 def test_nothing_that_measures_can_open_a_connection():
     """The models read in this process, and no module for HTTP is loaded."""
     code = (
-        "import sys, edge_app.evaluation.pair, edge_app.evaluation.held_out;"
+        "import sys, edge_app.evaluation.pair, edge_app.evaluation.cases;"
         "print(*{'httpx', 'httpcore', 'uvicorn', 'textual'} & set(sys.modules))"
     )
     words = [sys.executable, "-c", code]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
-
-
-@pytest.mark.parametrize(
-    "option",
-    [name for one in measuring.evaluate_command.params for name in one.opts[:1]],
-)
-def test_every_option_is_explained(option):
-    """On the page of the command; where paths go, too."""
-    page = Path(measuring.__file__).parents[2] / "docs" / "evaluate.md"
-    expected = f"| `{option}` |" if option.startswith("--") else "A path is"
-    assert expected in page.read_text("utf-8")

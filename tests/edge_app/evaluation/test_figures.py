@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from edge_app.evaluation import as_json, table
+from edge_app.evaluation import tables
 from edge_app.evaluation.cases import Case, History
+from edge_app.evaluation.figures import summarise
 from edge_app.evaluation.pair import Measured, Measuring
-from edge_app.evaluation.report import summarise
 from models.files import locate
 from models.prompts import Request
 
@@ -82,7 +82,7 @@ def test_groups_and_all():
 
 def test_the_plain_table_is_narrow():
     """It fits into a terminal of 80 columns."""
-    words = table.plain(summarise([*many(), text(genre="review")], HOW))
+    words = tables.plain(summarise([*many(), text(genre="review")], HOW))
     assert max(map(len, words.splitlines())) <= 80
     assert "-20.0" in words
     assert "1.731" in words  # 1.2 nats in bits
@@ -90,7 +90,7 @@ def test_the_plain_table_is_narrow():
 
 def test_markdown_has_a_row_per_group():
     """Of as many cells as its heading, whatever the sets are called."""
-    words = table.markdown(summarise([text(group="a|b"), text(genre="x")], HOW))
+    words = tables.markdown(summarise([text(group="a|b"), text(genre="x")], HOW))
     counts = {line.replace("\\|", "").count("|") for line in words.splitlines()}
     assert len(words.splitlines()) == 5
     assert len(counts) == 1
@@ -98,7 +98,7 @@ def test_markdown_has_a_row_per_group():
 
 def test_the_wide_table_has_every_strength():
     """And every threshold."""
-    words = table.wide(summarise(many(), HOW))
+    words = tables.wide(summarise(many(), HOW))
     for expected in ("T 0.5", "T 1", "threshold 0.5", "80.0 (80.0 to 80.0)"):
         assert expected in words
 
@@ -117,15 +117,15 @@ def test_the_wide_table_has_every_strength():
 )
 def test_what_the_figures_say(texts, sentence):
     """In words for the person whose texts they are."""
-    assert sentence in table.in_words(summarise(texts, HOW)[-1])
+    assert sentence in tables.in_words(summarise(texts, HOW)[-1])
 
 
 def test_json_holds_no_word_of_the_texts(tmp_path):
     """Settings, models with their hashes, figures and a line per text."""
     texts = many()
     models = {"specialist": locate("specialist")}
-    body = as_json.document(texts, summarise(texts, HOW), HOW, models, {"seed": 3})
-    as_json.write(tmp_path / "out.json", body)
+    body = tables.document(texts, summarise(texts, HOW), HOW, models, {"seed": 3})
+    tables.write(tmp_path / "out.json", body)
     written = (tmp_path / "out.json").read_text()
     assert "SECRET" not in written
     again = json.loads(written)

@@ -7,8 +7,7 @@ from evaluation_helpers import SAYINGS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge_app.evaluation.cases import CasesError, History
-from edge_app.evaluation.held_out import earlier, held_out
+from edge_app.evaluation.cases import CasesError, History, earlier, held_out
 from edge_app.retrieval.context import find_passages
 from models.prompts import Request
 from personal_store import Store, import_source

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from decoding_core.errors import EngineError
 from decoding_core.methods.steering import log_steered, steered
 from decoding_core.sampling import log_softmax
-from edge_app.evaluation.likelihood import Readers, read
+from edge_app.evaluation.pair import Readers, read
 from tests.exact import row_of
 from tests.fakes import HashEngine
 

@@ -7,9 +7,8 @@ import pytest
 
 from decoding_core.errors import ContextFullError, StoppedError
 from edge_app.evaluation.cases import Case
-from edge_app.evaluation.pair import Measured, Measuring
-from edge_app.evaluation.pair_check import check_pair, in_turn, worth_of
-from edge_app.evaluation.speed import Speed
+from edge_app.evaluation.figures import check_pair, in_turn, worth_of
+from edge_app.evaluation.pair import Measured, Measuring, Speed
 from models.prompts import Request
 
 HOW = Measuring(strengths=(1.0,), thresholds=(0.5,))

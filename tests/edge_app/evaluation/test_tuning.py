@@ -8,10 +8,9 @@ from numpy.testing import assert_allclose
 
 from decoding_core.methods import steering
 from decoding_core.sampling import log_softmax
-from edge_app.evaluation import curves
-from edge_app.evaluation.likelihood import Readers, read
-from edge_app.evaluation.pair import Measured, Measuring
-from edge_app.evaluation.tuning import tune
+from edge_app.evaluation import tables
+from edge_app.evaluation.figures import tune
+from edge_app.evaluation.pair import Measured, Measuring, Readers, read
 from tests.exact import emitted_by_server, row_of, steered
 from tests.fakes import HashEngine
 
@@ -87,7 +86,7 @@ def test_noise_changes_nothing():
         made = texts(20, (99.5, 100, 99.5), FLAT, (0.4, 0.4, 0.4), noise=8.0)
         found = tune(made, HOW, 1.0, 0.5, seed)
         assert (found.strength.chosen, found.threshold.chosen) == (1.0, 0.5)
-        words = curves.in_words(found, automatic=False)
+        words = tables.choice_in_words(found, automatic=False)
         assert "is kept" in words[0]
         assert "is kept" in words[1]
 
@@ -115,7 +114,7 @@ def test_few_texts_choose_nothing():
     found = tune(made, HOW, 1.0, 0.5, 0)
     assert (found.strength.chosen, found.threshold.chosen) == (1.0, 0.5)
     assert not found.enough
-    (sentence,) = curves.in_words(found, automatic=False)
+    (sentence,) = tables.choice_in_words(found, automatic=False)
     assert sentence.startswith("5 texts are too few")
 
 
@@ -123,8 +122,8 @@ def test_tables_have_bars_where_there_is_room():
     """As wide as the terminal allows, and none where it is narrow."""
     found = tune(texts(20, (110, 100, 105), FLAT, KEPT), HOW, 1.0, 0.5, 0)
     for table, curve in (
-        (curves.strength_table, found.strength),
-        (curves.threshold_table, found.threshold),
+        (tables.curve_table, found.strength),
+        (tables.curve_table, found.threshold),
     ):
         wide = table(curve, 100, "#", str)
         assert "#" in wide
@@ -134,7 +133,7 @@ def test_tables_have_bars_where_there_is_room():
         assert [line.split()[0] for line in narrow.splitlines()] == [
             line.split()[0] for line in wide.splitlines()
         ]
-    lines = curves.strength_table(found.strength, 100, "#", str).splitlines()
+    lines = tables.curve_table(found.strength, 100, "#", str).splitlines()
     assert [line.count("#") for line in lines] == [0, 24, 0, 12]
-    shares = curves.threshold_table(found.threshold, 100, "#", str).splitlines()
+    shares = tables.curve_table(found.threshold, 100, "#", str).splitlines()
     assert [line.count("#") for line in shares] == [0, 5, 10, 19]

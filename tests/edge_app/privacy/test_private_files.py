@@ -15,7 +15,7 @@ from edge_app.commands import program
 from edge_app.commands.serve import kept_key
 from edge_app.config.settings import Settings, settings_path, store_path, write_settings
 from edge_app.decoding.events import Received
-from edge_app.evaluation import as_json
+from edge_app.evaluation import tables
 from edge_app.privacy.ledger import Ledger
 from edge_app.service.profiles import Profile, keep_profile
 from edge_app.tui import saving
@@ -75,7 +75,7 @@ MAKERS = {
     ),
     "letter": lambda folder: saving.save(folder / "letters" / "ana.txt", "Dear Ana"),
     "what left": lambda folder: saving.export_sent(folder, []),
-    "figures": lambda folder: as_json.write(folder / "figures.json", {}),
+    "figures": lambda folder: tables.write(folder / "figures.json", {}),
     "results": lambda folder: Cache(folder / "bench" / "x.jsonl").close(),
 }
 
