@@ -536,6 +536,7 @@ def test_certificates_alone_are_not_called_encrypted():
         *(b"", b"0", b"0\x80" * 5_000, b"0\x84\xff\xff\xff\xff", signed(INSIDE)[:90]),
         b"0\x80" + b"0\0" * 2_000_000,
     ],
+    ids=["empty", "tag", "deep", "long", "cut off", "many"],
 )
 def test_damaged_signatures_raise_nothing_else(data):
     with no_hang(), suppress(ValueError):
