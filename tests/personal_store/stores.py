@@ -56,3 +56,8 @@ def content(store):
         ORDER BY key"""
     labels = "SELECT key, label FROM record_label JOIN record ON id = record_id"
     return store.db.execute(records).fetchall(), sorted(store.db.execute(labels))
+
+
+def counts(report):
+    """Texts added and updated, things skipped and failed by an import."""
+    return report.added, report.updated, report.skipped, report.failed

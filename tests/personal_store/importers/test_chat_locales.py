@@ -4,7 +4,6 @@ The chats are made here: what a message says and when, written with the digits, 
 calendar and the words of a language. What comes out must be what went in.
 """
 
-import shutil
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -20,9 +19,7 @@ from personal_store.importers.whatsapp import (
     messages,
     own_words,
     stamp_of,
-    whatsapp,
 )
-from personal_store.records import Document, ReadOptions
 
 ARABIC, PERSIAN = "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹"
 THAI, HINDI = "๐๑๒๓๔๕๖๗๘๙", "०१२३४५६७८९"
@@ -186,30 +183,6 @@ def test_a_chat_of_every_language_is_read(tmp_path, locale):
 
     assert is_chat(text.encode()[:4096])
     assert found(of_file(path)) == expected
-
-
-@pytest.mark.parametrize("place", ["folder", "nested", "zip"])
-def test_chats_of_all_languages_at_once(tmp_path, place):
-    """In a folder, in folders of it, and in the zip of an iPhone."""
-    total = 0
-    for number, locale in enumerate(LOCALES):
-        text, expected = chat(locale, count=12)
-        inner = f"{number}" if place != "folder" else ""
-        path = tmp_path / "chats" / inner / f"WhatsApp Chat with {number}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        total += len(expected)
-    where = tmp_path / "chats"
-    if place == "zip":
-        where = shutil.make_archive(str(tmp_path / "packed"), "zip", where)
-        where = tmp_path / "packed.zip"
-
-    (source,) = whatsapp.sources(where)
-    items = list(whatsapp.read(source, ReadOptions()))
-
-    assert sum(isinstance(item, Document) for item in items) == total
-    names = whatsapp.people(source).writers
-    assert set(names) == {"Ana", "Ben Quill", "Ελένη", "أحمد", "+49 170 1234567"}
 
 
 def test_the_order_is_found_at_the_end_of_a_long_chat(tmp_path):

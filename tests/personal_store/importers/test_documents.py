@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from personal_store import SourceError, Store, import_source
+from personal_store import SourceError, import_source
 from personal_store.files.files import Source
 from personal_store.importers.documents import (
     Documents,
@@ -26,18 +26,9 @@ from personal_store.importers.tables import _lamp_items
 from personal_store.reading.letters import MAX_STORED
 from personal_store.records import ReadOptions
 from personal_store.text.dates import parse_date
+from tests.personal_store.stores import counts
 
 MARCH = parse_date("2024-03-12")
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store" / "store.db") as store:
-        yield store
-
-
-def counts(report):
-    return report.added, report.updated, report.skipped, report.failed
 
 
 def texts(store):

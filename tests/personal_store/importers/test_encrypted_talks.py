@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from personal_store import SourceError, Store, import_source
+from personal_store import SourceError, import_source
 from personal_store.ingest.discovery import discover
 from personal_store.ingest.importing import import_sources
 from personal_store.records import OWN
@@ -63,12 +63,6 @@ def export(root, talks=TALKS):
     return root
 
 
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store.db") as store:
-        yield store
-
-
 def own(store):
     return {(r.recipient, r.text) for r in store.records() if r.author in OWN}
 
@@ -109,11 +103,6 @@ def test_who_is_in_all_talks_must_be_alone_in_it(store, tmp_path):
 
     import_source(store, "facebook", tmp_path / "export", me=[TESS])
     assert own(store) == OWN_TEXTS
-
-
-def test_instagram_leaves_them_alone(store, tmp_path):
-    with pytest.raises(SourceError, match="There is no"):
-        import_source(store, "instagram", export(tmp_path / "export"))
 
 
 def test_other_json_is_no_talk(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from personal_store import SourceError, Store, import_source
+from personal_store import SourceError, import_source
 from personal_store.errors import StoreError
 from personal_store.importers import imap
 from personal_store.ingest import importing
@@ -107,12 +107,6 @@ def server():
         yield server
         server.shutdown()
         thread.join()
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store" / "store.db") as store:
-        yield store
 
 
 def read(store, login):

@@ -6,15 +6,9 @@ import zipfile
 
 import pytest
 
-from personal_store import ImportReport, SourceError, Store, StoreError, import_source
+from personal_store import ImportReport, SourceError, StoreError, import_source
 from personal_store.records import Author
-from tests.mailboxes import ENVELOPE, ME, mailbox, many, message
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store" / "store.db") as store:
-        yield store
+from tests.mailboxes import ME, mailbox, many, message
 
 
 def write(tmp_path, data, name="letters.mbox"):
@@ -313,23 +307,6 @@ def test_a_takeout_folder_or_zip_just_works(store, tmp_path):
     assert told[-1][0] == told[-1][1]
     assert counts(again) == (0, 2, 0)
     assert {p.source for p in store.recent()} == {"mbox: Sent.mbox", "mbox: Work.mbox"}
-
-
-@pytest.mark.slow
-def test_a_line_of_50_megabytes_is_no_trouble(store, tmp_path):
-    """In the middle of a mailbox: it is cut, and the mail around it is read."""
-    path = tmp_path / "long.mbox"
-    with path.open("wb") as file:
-        file.write(ENVELOPE + message(number=1) + b"\n")
-        file.write(ENVELOPE + message("Long: ", number=2)[:-1])
-        for _ in range(50):
-            file.write(b"word " * (1_000_000 // 5))
-        file.write(b"\n\n" + ENVELOPE + message("And the last one.", number=3))
-
-    report = import_source(store, "mbox", path)
-
-    assert counts(report) == (3, 0, 0)
-    assert max(len(record.text) for record in store.records()) <= 100_000
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -6,22 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from personal_store import SourceError, Store, import_source, importers
+from personal_store import SourceError, import_source, importers
 from personal_store.importers.tables import Columns
 from personal_store.text.dates import parse_date
 from tests.mailboxes import message
+from tests.personal_store.stores import counts
 
 CSV = "Id,Created,Subject,Body,Stars\n1,2024-03-12,Chair,It creaks a lot.,2\n"
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store.db") as store:
-        yield store
-
-
-def counts(report):
-    return report.added, report.updated, report.skipped, report.failed
 
 
 def test_importers_are_found_by_their_names():

@@ -5,16 +5,10 @@ import zipfile
 
 import pytest
 
-from personal_store import SourceError, Store, import_source
+from personal_store import SourceError, import_source
 from personal_store.importers.tables import Columns
 from personal_store.importers.whatsapp import own_words
 from personal_store.records import Skipped
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store.db") as store:
-        yield store
 
 
 def texts(store):
@@ -235,28 +229,22 @@ def test_a_version_whose_successors_are_not_there_is_read(store, tmp_path):
     assert texts(store) == ["Teh rope"]
 
 
-@pytest.mark.parametrize("name", ["result.json", "lines.jsonl"])
-@pytest.mark.parametrize("indent", [None, 1])
-def test_a_chat_of_telegram_is_refused_with_a_sentence(store, tmp_path, name, indent):
-    said = {"id": 1, "from": "Ben", "date_unixtime": "1", "text": ["a ", {"text": "b"}]}
-    path = tmp_path / name
-    path.write_text(json.dumps({"name": "Slip", "messages": [said] * 3}, indent=indent))
-
-    with pytest.raises(SourceError, match="Telegram, in which others write too"):
-        import_source(store, "jsonl", path)
+SAID = {"id": 1, "from": "Ben", "date_unixtime": "1", "text": ["a ", {"text": "b"}]}
 
 
 @pytest.mark.parametrize(
-    "said",
+    "export",
     [
+        {"name": "Slip", "messages": [SAID] * 3},
         {"messages": [{"from": "Ben", "from_id": 7, "text": "His words."}]},
         {"about": "Here is the data you requested. Remember: ...", "chats": {}},
     ],
-    ids=["older", "all chats"],
+    ids=["chat", "older", "all chats"],
 )
-def test_other_exports_of_telegram_are_refused_too(store, tmp_path, said):
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_chat_of_telegram_is_refused_with_a_sentence(store, tmp_path, export, indent):
     path = tmp_path / "result.json"
-    path.write_text(json.dumps(said))
+    path.write_text(json.dumps(export, indent=indent))
 
     with pytest.raises(SourceError, match="Telegram, in which others write too"):
         import_source(store, "jsonl", path)

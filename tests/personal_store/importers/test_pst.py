@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from outlook_files import Folder, archive, note
 
-from personal_store import SourceError, Store, import_source
+from personal_store import SourceError, import_source
 from personal_store.importers import pst
 from personal_store.ingest.discovery import discover
 from personal_store.reading.letters import unpack
@@ -67,12 +67,6 @@ def put(folder, data, name="mail.pst"):
 def items(path, start=0):
     (source,) = pst.sources(path)
     return list(pst.read(source, ReadOptions(frozenset([ME]), start)))
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store" / "store.db") as store:
-        yield store
 
 
 def test_what_was_sent_is_built_of_its_fields(tmp_path):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from personal_store import SourceError, Store, import_source, importers
+from personal_store import SourceError, import_source, importers
 from personal_store.files.files import of_file, parts
 from personal_store.files.sources import everything
 from personal_store.importers.service_files import (
@@ -189,12 +189,6 @@ def pack(folder, kind, target):
         with tarfile.open(target / "export.tgz", "w:gz") as packed:
             packed.add(folder, "export")
     return target
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store" / "store.db") as store:
-        yield store
 
 
 def imported(store, path, *, mine, me=()):

@@ -8,7 +8,7 @@ import pytest
 
 from personal_store.files.files import of_file
 from personal_store.importers.x_archive import x_archive
-from personal_store.records import Document, ReadOptions, Skipped
+from personal_store.records import Document, ReadOptions
 
 ARCHIVE = Path(__file__).parent / "exports" / "x_archive" / "twitter-2026"
 
@@ -29,21 +29,6 @@ def archive(tmp_path):
 
 def script(name, value):
     return f"window.YTD.{name}.part0 = {json.dumps(value)}"
-
-
-def test_what_others_wrote_and_notices_are_skipped():
-    reasons = [i.reason for i in items(ARCHIVE) if isinstance(i, Skipped)]
-
-    assert reasons.count("messages of others") == 1
-    assert reasons.count("notices") == 2
-    assert reasons.count("without own words") == 1
-
-
-def test_messages_of_one_talk_belong_together():
-    """By the id of the talk; the key is the id of the message."""
-    found = {(m.key, m.thread) for m in messages(ARCHIVE)}
-
-    assert found == {("x:dm:7001", "x:dm:11-22"), ("x:dm:7101", "x:dm:5005")}
 
 
 def test_the_manifest_says_whose_it_is_as_well(archive):

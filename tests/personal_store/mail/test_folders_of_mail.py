@@ -4,18 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from personal_store import SourceError, Store, import_source
+from personal_store import SourceError, import_source
 from personal_store.files.files import Source
 from personal_store.importers.mailboxes import emlx
 from personal_store.mail.labels import decoded, folder_label
 from personal_store.records import ReadOptions
 from tests.mailboxes import ME, message
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store.open(tmp_path / "store" / "store.db") as store:
-        yield store
 
 
 def put(path, data):

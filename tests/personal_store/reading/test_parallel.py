@@ -99,6 +99,7 @@ def test_many_processes_make_the_same_store(tmp_path, monkeypatch, small_counts)
 subprocess_popen = subprocess.Popen
 
 
+@pytest.mark.slow
 def test_items_keep_their_order(small_counts):
     """Whichever process is faster, and what needs no reading in between."""
     mixed = letters(60)
@@ -107,6 +108,7 @@ def test_items_keep_their_order(small_counts):
         assert list(readers.read(mixed)) == [read_now(one) for one in mixed]
 
 
+@pytest.mark.slow
 def test_readers_serve_one_source_after_the_other(small_counts):
     with Readers(1) as readers:
         first, second = list(readers.read(letters(9))), list(readers.read(letters(8)))
@@ -128,6 +130,7 @@ def test_what_comes_before_damage_is_read(number, small_counts):
     assert found == [read_now(one) for one in letters(20)]
 
 
+@pytest.mark.slow
 def test_damage_keeps_the_last_batch(tmp_path, small_counts, monkeypatch):
     """A source that cannot be read to its end gives all that it holds before."""
     box = tmp_path / "letters.mbox"
@@ -184,6 +187,7 @@ def test_a_reader_that_cannot_start_says_why(tmp_path, small_counts, monkeypatch
         list(readers.read(letters(5)))
 
 
+@pytest.mark.slow
 def test_little_is_underway_at_any_time(small_counts, monkeypatch):
     """Letters are taken from the source only as fast as they are written."""
     monkeypatch.setattr(parallel, "_UNDERWAY", 100_000)
